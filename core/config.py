@@ -1,0 +1,100 @@
+"""The shape of a Transformer, and the shapes the paper tried (Vaswani et al. 2017, section 6.2)."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Positions = Literal["sinusoidal", "learned"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig:
+    """Everything that decides which parameters a model has and what it computes.
+
+    Whether it trains, caches or is looked into is not in here: that is how a model is used, not what it is.
+
+    Raises:
+        ValueError: a value is out of range, or two values contradict each other.
+    """
+
+    vocab_size: int
+    d_model: int = 512
+    d_ff: int = 2048
+    num_heads: int = 8
+    d_k: int | None = None  # width of a head's queries and keys; None: d_model / num_heads
+    d_v: int | None = None  # width of a head's values; None: d_model / num_heads
+    num_encoder_layers: int = 6
+    num_decoder_layers: int = 6
+    dropout: float = 0.1
+    positions: Positions = "sinusoidal"
+    max_positions: int = 1024  # rows of the learned table; sinusoidal positions have no last one
+    pad_id: int = 0
+    bos_id: int = 1
+    eos_id: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers", "max_positions"):
+            _require_positive_int(name, getattr(self, name))
+        for name in ("d_k", "d_v"):
+            if getattr(self, name) is not None:
+                _require_positive_int(name, getattr(self, name))
+        if (self.d_k is None or self.d_v is None) and self.d_model % self.num_heads:
+            raise ValueError(f"d_model ({self.d_model}) must be divisible by num_heads ({self.num_heads}), or give both d_k and d_v")
+        if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout ({self.dropout!r}) must be a number from 0 up to, but not including, 1")
+        if self.positions not in ("sinusoidal", "learned"):
+            raise ValueError(f"positions ({self.positions!r}) must be 'sinusoidal' or 'learned'")
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ValueError(f"d_model ({self.d_model}) must be even: sinusoidal positions come in pairs of sine and cosine")
+        for name in ("pad_id", "bos_id", "eos_id"):
+            token_id = getattr(self, name)
+            if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < self.vocab_size:
+                raise ValueError(f"{name} ({token_id!r}) must be an integer from 0 to vocab_size - 1 ({self.vocab_size - 1})")
+        if len({self.pad_id, self.bos_id, self.eos_id}) < 3:
+            raise ValueError(f"pad_id ({self.pad_id}), bos_id ({self.bos_id}) and eos_id ({self.eos_id}) must differ")
+
+    @property
+    def key_width(self) -> int:
+        """d_k, with its default filled in."""
+        return self.d_k or self.d_model // self.num_heads
+
+    @property
+    def value_width(self) -> int:
+        """d_v, with its default filled in."""
+        return self.d_v or self.d_model // self.num_heads
+
+
+def _require_positive_int(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} ({value!r}) must be a positive integer")
+
+
+_BASE = TransformerConfig(vocab_size=37_000)
+
+# A preset's vocabulary is the paper's; give your own with `dataclasses.replace(PRESETS["base"], vocab_size=8000)`.
+# The rows of Table 3 carry its letters. Rows D-label-smoothing-* have the base model's shape: what differs is in training.
+PRESETS: dict[str, TransformerConfig] = {
+    "base": _BASE,
+    "big": replace(_BASE, d_model=1024, d_ff=4096, num_heads=16, dropout=0.3),
+    "A-h1": replace(_BASE, num_heads=1, d_k=512, d_v=512),
+    "A-h4": replace(_BASE, num_heads=4, d_k=128, d_v=128),
+    "A-h16": replace(_BASE, num_heads=16, d_k=32, d_v=32),
+    "A-h32": replace(_BASE, num_heads=32, d_k=16, d_v=16),
+    "B-dk16": replace(_BASE, d_k=16),
+    "B-dk32": replace(_BASE, d_k=32),
+    "C-N2": replace(_BASE, num_encoder_layers=2, num_decoder_layers=2),
+    "C-N4": replace(_BASE, num_encoder_layers=4, num_decoder_layers=4),
+    "C-N8": replace(_BASE, num_encoder_layers=8, num_decoder_layers=8),
+    "C-d256": replace(_BASE, d_model=256, d_k=32, d_v=32),
+    "C-d1024": replace(_BASE, d_model=1024, d_k=128, d_v=128),
+    "C-ff1024": replace(_BASE, d_ff=1024),
+    "C-ff4096": replace(_BASE, d_ff=4096),
+    "D-dropout0.0": replace(_BASE, dropout=0.0),
+    "D-dropout0.2": replace(_BASE, dropout=0.2),
+    "D-label-smoothing0.0": _BASE,
+    "D-label-smoothing0.2": _BASE,
+    "E-learned": replace(_BASE, positions="learned"),
+    # The shipped English-German model: the paper's depth and heads at half its width, so that it trains on a CPU.
+    "en-de": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024),
+    # For tests: everything is there, nothing takes time.
+    "tiny": replace(_BASE, vocab_size=64, d_model=32, d_ff=64, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, max_positions=64),
+}

@@ -1,0 +1,361 @@
+"""The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), in the order of its section 3.
+
+Shapes:  B batch   S source length   T target length   Q queries   K keys
+         H heads   D d_model         E width of a head  V vocabulary
+
+A mask is boolean and True means "may attend". Callers pass token ids; the masks are made here.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from core.cache import DecoderCache, LayerCache
+
+KeysValues = tuple[Tensor, Tensor]
+FIRST_POSITIONS = 512  # sinusoidal positions worked out beforehand; more are when they are needed
+
+
+class Transformer(nn.Module):
+    """An encoder, a decoder, and one matrix that embeds both languages and predicts the next token (3)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = Embedding(config)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.initialise()
+
+    def initialise(self) -> None:
+        """Xavier (Glorot & Bengio 2010) for every matrix; embeddings so that, times sqrt(d_model), they have unit variance.
+
+        What a residual connection adds is scaled down by the depth as DeepNet does (Wang et al. 2022, table 1): without
+        that, six post-norm layers stay long at the loss of predicting mere token frequencies.
+        """
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+        n, m = len(self.encoder.layers), len(self.decoder.layers)
+        for stack, gain in ((self.encoder, 0.87 * (n**4 * m) ** (-1 / 16)), (self.decoder, (12 * m) ** -0.25)):
+            for name, parameter in stack.named_parameters():
+                if name.endswith(("v_proj.weight", "out_proj.weight", "inner.weight", "outer.weight")):
+                    parameter.data.mul_(gain)
+
+    def forward(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
+        """Logits of every next target token, given the source and the target before it.
+
+        Args:
+            source_ids: [B, S] integers, padded on the right with `config.pad_id`; no row all padding.
+            target_ids: [B, T] integers, each row beginning with `config.bos_id`, padded likewise.
+
+        Returns:
+            [B, T, V]; row t predicts the token after `target_ids[:, t]`.
+        """
+        return self.project(self.decode(target_ids, self.encode(source_ids), self.source_mask(source_ids)))
+
+    def encode(self, source_ids: Tensor) -> Tensor:
+        """The memory that the decoder attends to: [B, S] ids -> [B, S, D]."""
+        return self.encoder(self.embedding(source_ids), self.source_mask(source_ids))
+
+    def decode(self, target_ids: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
+        """The decoder's states: [B, T] ids, [B, S, D], [B, 1, 1, S] -> [B, T, D]."""
+        return self.decoder(self.embedding(target_ids), memory, self.target_mask(target_ids), memory_mask)
+
+    def step(self, token_ids: Tensor, cache: "DecoderCache", mask: Tensor) -> Tensor:
+        """Decode one more position for the W hypotheses of each sentence, which are the query axis here.
+
+        Args:
+            token_ids: [B, W] the last token of each hypothesis.
+            cache: what was decoded so far; it grows by this position's W keys and values.
+            mask: [B, 1, W, K] which of the K keys, this step's W being the last, belong to a hypothesis.
+
+        Returns:
+            [B, W, V] logits of the next token.
+        """
+        states = self.decoder(self.embedding(token_ids, cache.length), cache.memory, mask, cache.memory_mask, cache)
+        cache.length += 1
+        return self.project(states)
+
+    def project(self, states: Tensor) -> Tensor:
+        """States to logits through the transposed embedding matrix (3.4): [..., D] -> [..., V]."""
+        return F.linear(states, self.embedding.tokens.weight)
+
+    def source_mask(self, source_ids: Tensor) -> Tensor:
+        """[B, S] -> [B, 1, 1, S]: every query may attend to every source token that is not padding."""
+        return (source_ids != self.config.pad_id)[:, None, None, :]
+
+    def target_mask(self, target_ids: Tensor) -> Tensor:
+        """[B, T] -> [B, 1, T, T]: a position may attend to itself and to what came before, padding excepted (3.2.3)."""
+        length = target_ids.size(1)
+        causal = torch.ones(length, length, dtype=torch.bool, device=target_ids.device).tril()
+        return causal & (target_ids != self.config.pad_id)[:, None, None, :]
+
+    @property
+    def device(self) -> torch.device:
+        return self.embedding.tokens.weight.device
+
+
+# --- 3.1 Encoder and decoder stacks ---------------------------------------------------------------------------------
+
+
+class Encoder(nn.Module):
+    """N identical layers (3.1)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """[B, S, D], [B, 1, 1, S] -> [B, S, D]."""
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then a feed-forward network, each as LayerNorm(x + Dropout(Sublayer(x))) (3.1, 5.4)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config)
+        self.self_attention_norm = nn.LayerNorm(config.d_model)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_norm = nn.LayerNorm(config.d_model)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """[B, S, D], [B, 1, 1, S] -> [B, S, D]."""
+        x = self.self_attention_norm(x + self.dropout(self.self_attention(x, x, mask)))
+        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+
+
+class Decoder(nn.Module):
+    """N identical layers, each of which also attends to the encoder's output (3.1)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor, cache: "DecoderCache | None" = None) -> Tensor:
+        """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
+        for index, layer in enumerate(self.layers):
+            x = layer(x, memory, mask, memory_mask, cache.layers[index] if cache else None)
+        return x
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention to the memory, and a feed-forward network (3.1)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config)
+        self.self_attention_norm = nn.LayerNorm(config.d_model)
+        self.cross_attention = MultiHeadAttention(config)
+        self.cross_attention_norm = nn.LayerNorm(config.d_model)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_norm = nn.LayerNorm(config.d_model)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor, cache: "LayerCache | None" = None) -> Tensor:
+        """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
+        x = self.self_attention_norm(x + self.dropout(self.self_attention(x, x, mask, cache and cache.self_attention)))
+        x = self.cross_attention_norm(x + self.dropout(self.cross_attention(x, memory, memory_mask, cache and cache.cross_attention)))
+        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+
+
+# --- 3.2 Attention --------------------------------------------------------------------------------------------------
+
+
+class MultiHeadAttention(nn.Module):
+    """h heads of scaled dot-product attention, side by side: Concat(head_1 .. head_h) W_O (3.2.2)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.num_heads = config.num_heads
+        self.q_proj = nn.Linear(config.d_model, config.num_heads * config.key_width)
+        self.k_proj = nn.Linear(config.d_model, config.num_heads * config.key_width)
+        self.v_proj = nn.Linear(config.d_model, config.num_heads * config.value_width)
+        self.out_proj = nn.Linear(config.num_heads * config.value_width, config.d_model)
+        self.weights = AttentionWeights()
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor,
+        remember: "Callable[[MultiHeadAttention, Tensor], KeysValues] | None" = None,
+    ) -> Tensor:
+        """Let every position of `x` attend to the positions of `memory` that `mask` allows.
+
+        Args:
+            x: [B, Q, D] where the queries come from.
+            memory: [B, K, D] where keys and values come from: `x` itself in self-attention.
+            mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to, and every row has a True.
+            remember: a cache that stands in for `keys_values`, returning more keys than `memory` has positions.
+
+        Returns:
+            [B, Q, D]
+        """
+        queries = self._split(self.q_proj(x))  # [B, H, Q, E]
+        keys, values = remember(self, memory) if remember else self.keys_values(memory)  # [B, H, K, E]
+        heads = scaled_dot_product_attention(queries, keys, values, mask, self.weights)  # [B, H, Q, E]
+        return self.out_proj(heads.transpose(1, 2).flatten(2))
+
+    def keys_values(self, memory: Tensor) -> KeysValues:
+        """[B, K, D] -> keys [B, H, K, d_k] and values [B, H, K, d_v]."""
+        return self._split(self.k_proj(memory)), self._split(self.v_proj(memory))
+
+    def _split(self, x: Tensor) -> Tensor:
+        """[B, L, H * E] -> [B, H, L, E]."""
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+
+class AttentionWeights(nn.Module):
+    """Scores to weights: the softmax over keys (3.2.1). A module of its own so that a forward hook can see or replace them."""
+
+    def forward(self, scores: Tensor) -> Tensor:
+        """[B, H, Q, K] -> [B, H, Q, K]; rows sum to 1."""
+        return scores.softmax(dim=-1)
+
+
+def scaled_dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, weights: AttentionWeights) -> Tensor:
+    """softmax(Q K^T / sqrt(d_k)) V (3.2.1).
+
+    Where nobody hooked `weights`, PyTorch's fused kernel computes the same without ever holding the Q x K matrix.
+
+    Args:
+        queries: [B, H, Q, d_k]
+        keys: [B, H, K, d_k]
+        values: [B, H, K, d_v]
+        mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to.
+        weights: the softmax, hooked or not.
+
+    Returns:
+        [B, H, Q, d_v]
+    """
+    # The fused kernel's backward is the slower one on CPUs in bfloat16, so training there takes the explicit path.
+    trains_on_cpu = queries.device.type == "cpu" and torch.is_grad_enabled() and queries.requires_grad
+    if not weights._forward_hooks and not trains_on_cpu:
+        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+    scores = (queries / math.sqrt(queries.size(-1))) @ keys.transpose(-2, -1)  # [B, H, Q, K]
+    return weights(scores.masked_fill(~mask, -math.inf)) @ values
+
+
+# --- 3.3 Position-wise feed-forward networks ------------------------------------------------------------------------
+
+
+class FeedForward(nn.Module):
+    """max(0, x W1 + b1) W2 + b2, the same at every position (3.3)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.inner = nn.Linear(config.d_model, config.d_ff)
+        self.outer = nn.Linear(config.d_ff, config.d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, L, D] -> [B, L, D]."""
+        return self.outer(F.relu(self.inner(x)))
+
+
+# --- 3.4 Embeddings, 3.5 Positional encoding ------------------------------------------------------------------------
+
+
+class Embedding(nn.Module):
+    """Token embeddings times sqrt(d_model) (3.4), plus positions (3.5), with dropout on the sum (5.4)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(config.vocab_size, config.d_model)
+        self.positions = LearnedPositions(config) if config.positions == "learned" else SinusoidalPositions(config)
+        self.dropout = Dropout(config.dropout)
+        self.scale = math.sqrt(config.d_model)
+
+    def forward(self, token_ids: Tensor, position: int | None = None) -> Tensor:
+        """[B, L] ids, at positions 0 .. L - 1, or all at the one `position` -> [B, L, D]."""
+        positions = self.positions(0, token_ids.size(1)) if position is None else self.positions(position, position + 1)
+        return self.dropout(self.tokens(token_ids) * self.scale + positions)
+
+
+class SinusoidalPositions(nn.Module):
+    """Sines and cosines of geometrically growing wavelength (3.5). No parameters and no longest sentence."""
+
+    table: Tensor
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.d_model = config.d_model
+        self.register_buffer("table", sinusoidal_encoding(FIRST_POSITIONS, config.d_model), persistent=False)
+
+    def forward(self, start: int, stop: int) -> Tensor:
+        """The encodings of positions start .. stop - 1: [stop - start, D]."""
+        if stop > self.table.size(0):
+            self.table = sinusoidal_encoding(2 * stop, self.d_model).to(self.table)
+        return self.table[start:stop]
+
+
+def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i / d_model)) and PE(pos, 2i + 1) = cos(the same) (3.5).
+
+    Returns:
+        [num_positions, d_model], sines in the even columns and cosines in the odd ones.
+    """
+    position = torch.arange(num_positions, dtype=torch.float64)[:, None]
+    angle = position * 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # [positions, D / 2]
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).float()
+
+
+class LearnedPositions(nn.Module):
+    """One learned vector a position (3.5; Table 3, row E)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.table = nn.Embedding(config.max_positions, config.d_model)
+
+    def forward(self, start: int, stop: int) -> Tensor:
+        """The encodings of positions start .. stop - 1: [stop - start, D].
+
+        Raises:
+            ValueError: a position is past the end of the table.
+        """
+        rows = self.table.num_embeddings
+        if stop > rows:
+            raise ValueError(f"{stop} positions are more than the {rows} learned ones (max_positions): shorten the input")
+        return self.table.weight[start:stop]
+
+
+# --- 5.4 Regularisation ---------------------------------------------------------------------------------------------
+
+
+class Dropout(nn.Module):
+    """Dropout (Srivastava et al. 2014; section 5.4), with masks drawn four to a random number.
+
+    On a CPU, drawing one float for each element costs more than the layer it regularises. The probability is kept to
+    within 2^-16.
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.p == 0:
+            return x
+        if x.device.type != "cpu":
+            return F.dropout(x, self.p)
+        draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
+        kept = draws[: x.numel()].view(x.shape) >= round(self.p * 2**16) - 2**15
+        return x * kept * (1 / (1 - self.p))
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"

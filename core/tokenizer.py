@@ -1,0 +1,99 @@
+"""Text to token ids and back: one SentencePiece model for both languages (Kudo & Richardson 2018; sections 3.4 and 5.1)."""
+
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import sentencepiece
+
+PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
+SPACE_MARK = "\u2581"  # SentencePiece writes the space before a word as this, at the head of the word's first piece
+
+
+class Tokenizer(Protocol):
+    """What the rest of Headlight asks of a tokenizer. Ids carry no `<s>` or `</s>`: the caller adds them."""
+
+    vocab_size: int
+    pad_id: int
+    bos_id: int
+    eos_id: int
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def decode(self, token_ids: Sequence[int]) -> str: ...
+
+    def piece(self, token_id: int) -> str: ...
+
+    def to_bytes(self) -> bytes: ...
+
+
+class SentencePieceTokenizer:
+    """One joint SentencePiece model. With byte fallback no text is unknown, and text comes back as it went in.
+
+    Raises:
+        ValueError: the bytes are not a SentencePiece model.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        self._model = model
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except RuntimeError as error:
+            raise ValueError(f"not a SentencePiece model ({len(model)} bytes): {error}") from error
+        self.vocab_size: int = self._processor.vocab_size()
+        self.pad_id: int = self._processor.pad_id()
+        self.bos_id: int = self._processor.bos_id()
+        self.eos_id: int = self._processor.eos_id()
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> "SentencePieceTokenizer":
+        return cls(Path(path).read_bytes())
+
+    @classmethod
+    def train(cls, lines: Iterable[str], vocab_size: int, num_threads: int = 2) -> "SentencePieceTokenizer":
+        """Learn byte-pair encoding (Sennrich et al. 2016) with byte fallback from sentences of both languages.
+
+        Raises:
+            ValueError: the text is too small for `vocab_size`, or `vocab_size` for the text's characters.
+        """
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(lines),
+                model_writer=model,
+                model_type="bpe",
+                vocab_size=vocab_size,
+                character_coverage=0.9998,
+                byte_fallback=True,
+                # Nothing is normalised away: what goes in comes back.
+                normalization_rule_name="identity",
+                remove_extra_whitespaces=False,
+                split_digits=True,
+                pad_id=PAD_ID,
+                bos_id=BOS_ID,
+                eos_id=EOS_ID,
+                unk_id=UNK_ID,
+                num_threads=num_threads,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise ValueError(f"no vocabulary of {vocab_size} pieces can be learned from this text: {error}") from error
+        return cls(model.getvalue())
+
+    def encode(self, text: str) -> list[int]:
+        return self._processor.encode(text)
+
+    def encode_batch(self, texts: Sequence[str], num_threads: int = -1) -> list[list[int]]:
+        """As `encode`, for many texts on all cores."""
+        return self._processor.encode(list(texts), num_threads=num_threads)
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        return self._processor.decode(list(token_ids))
+
+    def piece(self, token_id: int) -> str:
+        """The token as SentencePiece writes it: a word's first piece begins with `SPACE_MARK`, a byte is `<0x0A>`."""
+        return self._processor.id_to_piece(token_id)
+
+    def to_bytes(self) -> bytes:
+        return self._model
