@@ -1,0 +1,23 @@
+"""The Transformer of "Attention Is All You Need", and all it takes to run it and look inside."""
+
+from core.capture import AttentionMap, capture_attention
+from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
+from core.config import PRESETS, TransformerConfig
+from core.model import Transformer
+from core.translator import Explanation, ScoredText, Translation, Translator
+
+__all__ = [
+    "PRESETS",
+    "AttentionMap",
+    "Checkpoint",
+    "CheckpointError",
+    "Explanation",
+    "ScoredText",
+    "Transformer",
+    "TransformerConfig",
+    "Translation",
+    "Translator",
+    "capture_attention",
+    "load_checkpoint",
+    "save_checkpoint",
+]

@@ -1,0 +1,97 @@
+"""Seeing what every attention head looked at, by hooking the one place where the weights exist."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor, nn
+
+from core.model import AttentionWeights, Transformer
+
+Kind = Literal["encoder_self", "decoder_self", "cross"]
+KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")
+SEAM = ".weights"  # the name of the seam inside its attention layer
+
+Replace = Callable[[str, Tensor], Tensor | None]
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """The attention of all heads of one layer for one sentence, with the tokens of both axes.
+
+    Attributes:
+        kind: which of the three uses of attention (3.2.3).
+        layer: counted from 0.
+        weights: [H, Q, K] float32; rows sum to 1 over what a query may see.
+        query_tokens: Q tokens that ask. In the decoder these are the tokens that were fed in.
+        key_tokens: K tokens that are looked at.
+        predicted_tokens: Q tokens that the decoder put out at the same positions; None in the encoder.
+    """
+
+    kind: Kind
+    layer: int
+    weights: Tensor
+    query_tokens: tuple[str, ...]
+    key_tokens: tuple[str, ...]
+    predicted_tokens: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        expected = (len(self.query_tokens), len(self.key_tokens))
+        if self.weights.dim() != 3 or tuple(self.weights.shape[1:]) != expected:
+            raise ValueError(f"weights have shape {list(self.weights.shape)}, expected [heads, {expected[0]}, {expected[1]}] for these tokens")
+        if self.predicted_tokens is not None and len(self.predicted_tokens) != len(self.query_tokens):
+            raise ValueError(f"{len(self.predicted_tokens)} predicted tokens for {len(self.query_tokens)} query tokens")
+
+    @property
+    def num_heads(self) -> int:
+        return self.weights.size(0)
+
+
+def attention_path(kind: Kind, layer: int) -> str:
+    """The path by which `capture_attention` names a layer's weights, such as `decoder.layers.5.cross_attention`."""
+    stack = "encoder" if kind == "encoder_self" else "decoder"
+    return f"{stack}.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attention"
+
+
+@contextmanager
+def capture_attention(model: Transformer, replace: Replace | None = None) -> Iterator[dict[str, Tensor]]:
+    """Record the weights of every head of every layer in the forward passes made inside the block.
+
+    Outside the block the model runs exactly as if it had never been looked into. Two threads must not capture on one
+    model at the same time; `Translator` sees to that.
+
+    Args:
+        model: not compiled: a hook that comes after `torch.compile` sees nothing.
+        replace: called with a path and the weights [B, H, Q, K]; what it returns, unless None, is attended with
+            instead, and recorded.
+
+    Yields:
+        Module path -> weights [B, H, Q, K] of the last forward pass, detached: `maps["decoder.layers.5.cross_attention"]`.
+
+    Raises:
+        RuntimeError: on leaving the block, if some layer's weights were never seen.
+    """
+    maps: dict[str, Tensor] = {}
+    seams = {name.removesuffix(SEAM): module for name, module in model.named_modules() if isinstance(module, AttentionWeights)}
+
+    def watch(path: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], Tensor | None]:
+        def hook(_module: nn.Module, _scores: tuple[Tensor, ...], weights: Tensor) -> Tensor | None:
+            replaced = replace(path, weights) if replace else None
+            maps[path] = (weights if replaced is None else replaced).detach()
+            return replaced
+
+        return hook
+
+    handles = [seam.register_forward_hook(watch(path)) for path, seam in seams.items()]
+    try:
+        yield maps
+    finally:
+        for handle in handles:
+            handle.remove()
+    unseen = sorted(seams.keys() - maps.keys())
+    if unseen:
+        raise RuntimeError(
+            f"no attention was captured in {len(unseen)} of {len(seams)} layers ({', '.join(unseen[:3])}"
+            f"{', ...' if len(unseen) > 3 else ''}): run the whole model inside the block, and not through torch.compile"
+        )
