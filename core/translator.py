@@ -1,7 +1,8 @@
 """The facade: text in, translation out, and what every head looked at. One lock, so that threads may share a model."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,13 +93,19 @@ class Translator:
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.training = training or {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @classmethod
     def from_checkpoint(cls, path: str | Path, device: str | torch.device = "cpu") -> "Translator":
         """Raises: CheckpointError, FileNotFoundError; see `load_checkpoint`."""
         checkpoint = load_checkpoint(path)
         return cls(checkpoint.model.to(device), checkpoint.tokenizer, checkpoint.training)
+
+    @contextmanager
+    def inspect(self) -> Generator[Transformer]:
+        """The model for one thread alone, to hook it and run it. Inside, that thread may call the translator's methods too."""
+        with self._lock:
+            yield self.model
 
     @torch.inference_mode()
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
@@ -111,11 +118,7 @@ class Translator:
             num_alternatives: how many of the most probable tokens to name at each position.
         """
         config = self.model.config
-        source_ids = self._source_ids(source)
-        target_ids = self.tokenizer.encode(target) if isinstance(target, str) else list(target)
-        if target_ids and target_ids[-1] == config.eos_id:
-            target_ids.pop()
-        fed, predicted = [config.bos_id, *target_ids], [*target_ids, config.eos_id]
+        source_ids, fed, predicted = self.token_ids(source, target)
         device = self.model.device
         with self._lock, capture_attention(self.model) as captured:
             logits = self.model(torch.tensor([source_ids], device=device), torch.tensor([fed], device=device))[0]
@@ -124,7 +127,7 @@ class Translator:
         source_tokens, fed_tokens, predicted_tokens = self._pieces(source_ids), self._pieces(fed), self._pieces(predicted)
         return Explanation(
             source=source,
-            target=self.tokenizer.decode(target_ids),
+            target=self.tokenizer.decode(fed[1:]),
             source_tokens=source_tokens,
             fed_tokens=fed_tokens,
             predicted_tokens=predicted_tokens,
@@ -134,6 +137,14 @@ class Translator:
             ),
             maps=_attention_maps(captured, config.num_encoder_layers, config.num_decoder_layers, source_tokens, fed_tokens, predicted_tokens),
         )
+
+    def token_ids(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+        """The ids of S source tokens, of the T that go into the decoder, and of the T that it is to put out."""
+        source_ids = self._source_ids(source)
+        target_ids = self.tokenizer.encode(target) if isinstance(target, str) else list(target)
+        if target_ids and target_ids[-1] == self.model.config.eos_id:
+            target_ids.pop()
+        return source_ids, [self.model.config.bos_id, *target_ids], [*target_ids, self.model.config.eos_id]
 
     def _source_ids(self, source: str) -> list[int]:
         """Raises: ValueError, if there is nothing to translate or too much."""
@@ -156,7 +167,9 @@ def _attention_maps(
     fed_tokens: tuple[str, ...],
     predicted_tokens: tuple[str, ...],
 ) -> dict[Kind, tuple[AttentionMap, ...]]:
-    def layers(kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], predicted: tuple[str, ...] | None) -> tuple[AttentionMap, ...]:
+    def layers(
+        kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], predicted: tuple[str, ...] | None
+    ) -> tuple[AttentionMap, ...]:
         weights = (captured[attention_path(kind, layer)][0].float().cpu() for layer in range(count))
         return tuple(AttentionMap(kind, layer, matrix, queries, keys, predicted) for layer, matrix in enumerate(weights))
 
