@@ -1,0 +1,85 @@
+"""What many tests share: a tokenizer learned from a few sentences, a tiny model, and the two in one file."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.checkpoint import save_checkpoint
+from core.config import PRESETS
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+
+ENGLISH = """\
+A dog runs through the green grass.
+Two children are playing with a red ball.
+The woman in the blue coat is reading a book.
+A man stands at the window and looks at the street.
+It is raining, so we will stay at home today.
+Where is the nearest station?
+The train to Berlin leaves at half past seven.
+I would like a cup of tea with milk, please.
+She said that she had never seen the sea.
+The old house on the hill was built 150 years ago.
+Do you know how much this costs?
+We have been waiting for the bus for twenty minutes.
+The animal did not cross the street because it was too tired.
+My brother works in a small town near the border.
+Yesterday we bought bread, cheese and apples at the market.
+The weather will be better tomorrow.
+Can you help me with this question?
+A group of people is sitting around a table.
+The little girl is laughing because the dog is wet.
+Nobody knows what will happen next year."""
+
+GERMAN = """\
+Ein Hund läuft durch das grüne Gras.
+Zwei Kinder spielen mit einem roten Ball.
+Die Frau im blauen Mantel liest ein Buch.
+Ein Mann steht am Fenster und schaut auf die Straße.
+Es regnet, also bleiben wir heute zu Hause.
+Wo ist der nächste Bahnhof?
+Der Zug nach Berlin fährt um halb acht ab.
+Ich hätte gern eine Tasse Tee mit Milch, bitte.
+Sie sagte, dass sie das Meer noch nie gesehen habe.
+Das alte Haus auf dem Hügel wurde vor 150 Jahren gebaut.
+Weißt du, wie viel das kostet?
+Wir warten seit zwanzig Minuten auf den Bus.
+Das Tier überquerte die Straße nicht, weil es zu müde war.
+Mein Bruder arbeitet in einer kleinen Stadt nahe der Grenze.
+Gestern haben wir auf dem Markt Brot, Käse und Äpfel gekauft.
+Das Wetter wird morgen besser.
+Können Sie mir bei dieser Frage helfen?
+Eine Gruppe von Menschen sitzt um einen Tisch.
+Das kleine Mädchen lacht, weil der Hund nass ist.
+Niemand weiß, was nächstes Jahr geschehen wird."""
+
+
+@pytest.fixture(scope="session")
+def parallel_text() -> list[tuple[str, str]]:
+    """Pairs of an English sentence and its German translation."""
+    return list(zip(ENGLISH.splitlines(), GERMAN.splitlines(), strict=True))
+
+
+@pytest.fixture(scope="session")
+def tokenizer(parallel_text: list[tuple[str, str]]) -> SentencePieceTokenizer:
+    """A joint tokenizer of 400 pieces, 256 of which are the bytes that make no text unknown."""
+    return SentencePieceTokenizer.train((sentence for pair in parallel_text for sentence in pair), vocab_size=400, num_threads=1)
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tokenizer: SentencePieceTokenizer) -> Transformer:
+    """The `tiny` preset with that tokenizer's vocabulary, untrained but the same each time, in evaluation mode. Do not change it."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size))
+    return model.eval().requires_grad_(False)
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Path:
+    """`tiny_model` and `tokenizer` as one file. Do not change it: copy it."""
+    path = tmp_path_factory.mktemp("checkpoints") / "tiny.safetensors"
+    save_checkpoint(path, tiny_model, tokenizer, {"preset": "tiny", "steps": 0})
+    return path
