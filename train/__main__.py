@@ -1,35 +1,48 @@
-"""`python -m train {prepare, fit}`: how weights come to be."""
+"""`python -m train {prepare, fit, average, evaluate, card}`: how weights come to be."""
 
 import argparse
 import json
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from core.config import PRESETS
+from core.translator import Translator
+from train.average import average
+from train.card import record_scores, write_card
 from train.data import DataError, read_manifest
+from train.evaluate import Score, TestSet, evaluate
 from train.loop import fit, keep_freed_memory
 from train.prepare import prepare
 from train.recipe import Recipe, recipe_for
+from train.run import RunFolder
+
+Commands = Any  # what argparse's add_subparsers returns has no public name
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns the exit status: 1 after an error, which it explains on stderr."""
     parser = argparse.ArgumentParser(prog="python -m train", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     _add_prepare(commands)
     _add_fit(commands)
+    _add_average(commands)
+    _add_evaluate(commands)
+    _add_card(commands)
     options = parser.parse_args(arguments)
     try:
         options.run(options)
-    except (DataError, ValueError, FloatingPointError, FileNotFoundError) as error:
+    except (ValueError, FloatingPointError, OSError) as error:  # DataError and CheckpointError are ValueErrors
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _add_prepare(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_prepare(commands: Commands) -> None:
     parser = commands.add_parser("prepare", help="parallel text to a tokenizer and token shards")
     parser.add_argument("folder", type=Path, help="where they go")
     for name in ("source", "target", "valid-source", "valid-target"):
@@ -60,12 +73,12 @@ def _prepare(options: argparse.Namespace) -> None:
     print(json.dumps(manifest, indent=2, ensure_ascii=False))
 
 
-def _add_fit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_fit(commands: Commands) -> None:
     parser = commands.add_parser("fit", help="train a preset; run it again to go on where it stopped")
     parser.add_argument("preset", choices=sorted(PRESETS))
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="what `prepare` made")
     parser.add_argument("--run", type=Path, required=True, metavar="FOLDER", dest="folder", help="the run's folder: log, snapshots, state")
-    parser.add_argument("--device", type=torch.device, default=torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    parser.add_argument("--device", type=torch.device, default=DEVICE, help="default: %(default)s")
     for field in fields(Recipe):
         kind = str if field.name == "precision" else type(field.default)
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help=f"default: the preset's, else {field.default}")
@@ -77,6 +90,83 @@ def _fit(options: argparse.Namespace) -> None:
     config = replace(PRESETS[options.preset], vocab_size=read_manifest(options.data)["vocab_size"])
     keep_freed_memory()
     fit(options.preset, config, replace(recipe_for(options.preset), **given), options.data, options.folder, options.device)
+
+
+def _add_average(commands: Commands) -> None:
+    parser = commands.add_parser("average", help="the mean of a run's last snapshots, as one checkpoint")
+    parser.add_argument("paths", type=Path, nargs="+", metavar="RUN | FILE", help="a run's folder, or checkpoints, oldest first")
+    parser.add_argument("--last", type=int, metavar="N", help="how many of the run's snapshots (default: all that are there)")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--half", action="store_true", help="write float16 instead of float32: half the bytes")
+    parser.set_defaults(run=_average)
+
+
+def _average(options: argparse.Namespace) -> None:
+    paths = options.paths
+    if len(paths) == 1 and paths[0].is_dir():
+        found = RunFolder(paths[0]).snapshots()
+        if len(found) < (options.last or 1):
+            raise ValueError(f"{paths[0]} has {len(found)} snapshots, fewer than the {options.last or 1} asked for")
+        paths = found[-options.last :] if options.last else found
+    elif options.last:
+        raise ValueError("--last goes with one run's folder: name either a folder or files")
+    facts = average(paths, options.output, options.half)
+    print(f"{options.output}: the mean of {', '.join(path.name for path in paths)}, stored as {facts['stored_as']}")
+
+
+def _add_evaluate(commands: Commands) -> None:
+    parser = commands.add_parser("evaluate", help="sacreBLEU, chrF and perplexity on test sets")
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("--source", type=Path, nargs="+", required=True, metavar="FILE", help="one file a test set; plain, .gz or .xz")
+    parser.add_argument("--target", type=Path, nargs="+", required=True, metavar="FILE", help="their references, in the same order")
+    parser.add_argument("--name", nargs="+", help="what to call the test sets (default: the names of the source files)")
+    parser.add_argument("--beam-size", type=int, default=4, help="default: %(default)s")
+    parser.add_argument("--length-penalty", type=float, default=0.6, help="default: %(default)s")
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write the translations to FOLDER/NAME.txt")
+    parser.add_argument("--json", action="store_true", help="print the scores as JSON")
+    parser.add_argument("--record", action="store_true", help="put the scores into the checkpoint's training facts")
+    parser.add_argument("--device", type=torch.device, default=DEVICE, help="default: %(default)s")
+    parser.set_defaults(run=_evaluate)
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    names = options.name or [None] * len(options.source)
+    if not len(options.source) == len(options.target) == len(names):
+        raise ValueError(f"{len(options.source)} source files, {len(options.target)} target files, {len(names)} names: they must be as many")
+    tests = [TestSet.read(*files) for files in zip(options.source, options.target, names, strict=True)]
+    if len({test.name for test in tests}) < len(tests):
+        raise ValueError(f"two test sets are called the same ({', '.join(test.name for test in tests)}): tell them apart with --name")
+    translator = Translator.from_checkpoint(options.checkpoint, options.device)
+    scores: list[Score] = []
+    for test in tests:
+        score, hypotheses = evaluate(translator, test, options.beam_size, options.length_penalty)
+        scores.append(score)
+        if not options.json:
+            print(score)
+        if options.write:
+            options.write.mkdir(parents=True, exist_ok=True)
+            (options.write / f"{test.name}.txt").write_text("".join(f"{line}\n" for line in hypotheses), encoding="utf-8")
+    if options.json:
+        print(json.dumps([score.facts() for score in scores], indent=2, ensure_ascii=False))
+    if options.record:
+        record_scores(options.checkpoint, scores)
+
+
+def _add_card(commands: Commands) -> None:
+    parser = commands.add_parser("card", help="write a model card from what a checkpoint knows of itself")
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: the checkpoint's name, ending in .md")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="the run's log.jsonl, to draw its curves beside the card")
+    parser.add_argument("--licences", type=Path, metavar="FILE", help="Markdown on the data's origins and licences")
+    parser.add_argument("--limits", type=Path, metavar="FILE", help="Markdown on what the model is bad at")
+    parser.set_defaults(run=_card)
+
+
+def _card(options: argparse.Namespace) -> None:
+    texts = [path.read_text(encoding="utf-8") if path else "" for path in (options.licences, options.limits)]
+    output = options.output or options.checkpoint.with_suffix(".md")
+    write_card(options.checkpoint, output, options.log, *texts)
+    print(output)
 
 
 if __name__ == "__main__":

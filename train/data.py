@@ -1,8 +1,8 @@
 """Token shards on disk, and batches of about equal length from them (5.1)."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
+Ids = Sequence[int] | np.ndarray
 SIDES = ("source", "target")
 POOL = 200_000  # pairs sorted by length together: enough that a batch's lengths hardly differ
 
@@ -63,14 +64,18 @@ class TokenShards:
         return source, target
 
     def batch(self, indices: np.ndarray) -> Batch:
-        pairs = [self.pair(int(index)) for index in indices]
-        eos, bos = [EOS_ID], [BOS_ID]
-        return Batch(
-            source=_pad([np.concatenate((source, eos)) for source, _ in pairs]),
-            target_in=_pad([np.concatenate((bos, target)) for _, target in pairs]),
-            target_out=_pad([np.concatenate((target, eos)) for _, target in pairs]),
-            num_tokens=sum(len(target) + 1 for _, target in pairs),
-        )
+        return make_batch([self.pair(int(index)) for index in indices])
+
+
+def make_batch(pairs: Sequence[tuple[Ids, Ids]]) -> Batch:
+    """Pad some pairs of ids, which carry no special tokens yet."""
+    eos, bos = [EOS_ID], [BOS_ID]
+    return Batch(
+        source=_pad([np.concatenate((source, eos)) for source, _ in pairs]),
+        target_in=_pad([np.concatenate((bos, target)) for _, target in pairs]),
+        target_out=_pad([np.concatenate((target, eos)) for _, target in pairs]),
+        num_tokens=sum(len(target) + 1 for _, target in pairs),
+    )
 
 
 def _pad(rows: list[np.ndarray]) -> Tensor:
@@ -120,17 +125,8 @@ class Batches:
             pool = order[start : start + POOL]
             # Stable sort after the shuffle: pairs of equal lengths meet other pairs each epoch.
             pool = pool[np.lexsort((self.lengths[pool, 0], self.lengths[pool, 1]))]
-            batches += self._cut(pool)
+            batches += cut(pool, self.lengths[pool].max(axis=1), self.batch_tokens)
         return [batches[index] for index in random.permutation(len(batches))]
-
-    def _cut(self, pool: np.ndarray) -> list[np.ndarray]:
-        batches, start, longest = [], 0, 0
-        for end, length in enumerate(self.lengths[pool].max(axis=1)):
-            longest = max(longest, length)
-            if (end - start + 1) * longest > self.batch_tokens:
-                batches.append(pool[start:end])
-                start, longest = end, length
-        return [*batches, pool[start:]]
 
     def __iter__(self) -> Iterator[Batch]:
         while True:
@@ -151,10 +147,22 @@ class Batches:
         return 1 - real / filled
 
 
+def cut(order: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> list[np.ndarray]:
+    """Split an order of pairs into batches of at most `batch_tokens` a side, padding included; a longer pair goes alone.
+
+    Args:
+        order: [N] indices of pairs.
+        lengths: [N] the longer side of each, in that order.
+    """
+    batches, start, longest = [], 0, 0
+    for end, length in enumerate(lengths):
+        longest = max(longest, length)
+        if (end - start + 1) * longest > batch_tokens and end > start:
+            batches.append(order[start:end])
+            start, longest = end, length
+    return [*batches, order[start:]]
+
+
 def read_manifest(folder: str | Path) -> dict[str, object]:
     """What `prepare` wrote down of a folder."""
     return json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))
-
-
-def position_state(position: Position) -> dict[str, int]:
-    return asdict(position)

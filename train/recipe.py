@@ -46,4 +46,5 @@ RECIPES: dict[str, Recipe] = {
 
 
 def recipe_for(preset: str) -> Recipe:
+    """How this preset is trained."""
     return RECIPES.get(preset, _PAPER)

@@ -1,10 +1,10 @@
 """A run's folder: what it was asked to do, its log, its snapshots, and the state it resumes from.
 
-    recipe.json            preset, configuration, recipe, data, command, commit
-    log.jsonl              one JSON object a line: {"kind": "train" | "valid" | "sample", "step": ..., ...}
-    tensorboard/           the same numbers as curves
-    snapshots/             step-00001000.safetensors, ...: checkpoints as `core.checkpoint` writes them
-    state.pt               parameters, optimizer, random generators, position in the data
+recipe.json            preset, configuration, recipe, data, command, commit
+log.jsonl              one JSON object a line: {"kind": "train" | "valid" | "sample", "step": ..., ...}
+tensorboard/           the same numbers as curves
+snapshots/             step-00001000.safetensors, ...: checkpoints as `core.checkpoint` writes them
+state.pt               parameters, optimizer, random generators, position in the data
 """
 
 import json
@@ -21,6 +21,8 @@ from core.checkpoint import write_whole
 
 @dataclass(frozen=True)
 class RunFolder:
+    """Where everything of a run lies."""
+
     path: Path
 
     @property
@@ -83,4 +85,10 @@ def commit() -> str | None:
 
 
 def now() -> str:
+    """The time in UTC, to the second, as ISO 8601 writes it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def portable(command: str) -> str:
+    """A command without the folders of the machine it ran on: they tell nobody else anything."""
+    return " ".join(Path(word).name if Path(word).is_absolute() else word for word in command.split())

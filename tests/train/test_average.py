@@ -1,0 +1,107 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+
+from core.checkpoint import load_checkpoint, save_checkpoint
+from core.config import PRESETS
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from train.__main__ import main
+from train.average import average
+
+
+def snapshots(folder: Path, tokenizer: SentencePieceTokenizer, count: int = 3, preset: str = "tiny") -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    paths: list[Path] = []
+    for number in range(1, count + 1):
+        torch.manual_seed(number)
+        model = Transformer(replace(PRESETS[preset], vocab_size=tokenizer.vocab_size))
+        paths.append(folder / f"step-{number:08d}.safetensors")
+        save_checkpoint(paths[-1], model, tokenizer, {"preset": preset, "steps": number, "command": "python -m train fit tiny --run /some/where/run"})
+    return paths
+
+
+def test_parameters_are_the_mean(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+    paths = snapshots(tmp_path, tokenizer)
+    average(paths, tmp_path / "mean.safetensors")
+    parts = [dict(load_checkpoint(path).model.named_parameters()) for path in paths]
+    for name, mean in load_checkpoint(tmp_path / "mean.safetensors").model.named_parameters():
+        torch.testing.assert_close(mean, torch.stack([part[name] for part in parts]).mean(0), rtol=1e-6, atol=1e-7)
+
+
+def test_mean_of_one_is_itself(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+    [path] = snapshots(tmp_path, tokenizer, count=1)
+    average([path], tmp_path / "mean.safetensors")
+    mean = load_checkpoint(tmp_path / "mean.safetensors").model.state_dict()
+    assert all(torch.equal(mean[name], value) for name, value in load_checkpoint(path).model.state_dict().items())
+
+
+def test_half_is_float16_in_half_the_bytes_and_says_so(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+    paths = snapshots(tmp_path, tokenizer)
+    for name, half in (("whole", False), ("half", True)):
+        average(paths, tmp_path / name, half)
+    with safe_open(tmp_path / "half", framework="pt") as file:
+        dtypes = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+    assert dtypes.pop("tokenizer.model") == "U8"
+    assert set(dtypes.values()) == {"F16"}
+    assert load_checkpoint(tmp_path / "half").training["stored_as"] == "float16"
+    whole, rounded = (load_checkpoint(tmp_path / name).model.state_dict() for name in ("whole", "half"))
+    assert all(torch.equal(value.half().float(), rounded[name]) for name, value in whole.items())
+
+
+def test_facts_are_the_last_ones_and_name_what_was_averaged(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+    average(snapshots(tmp_path, tokenizer), tmp_path / "mean.safetensors")
+    facts = load_checkpoint(tmp_path / "mean.safetensors").training
+    assert facts["steps"] == 3
+    assert facts["averaged"] == [{"file": f"step-{step:08d}.safetensors", "steps": step} for step in (1, 2, 3)]
+    assert facts["command"] == "python -m train fit tiny --run run"
+
+
+def test_scores_of_a_part_are_not_scores_of_the_mean(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+    [path] = snapshots(tmp_path, tokenizer, count=1)
+    checkpoint = load_checkpoint(path)
+    save_checkpoint(path, checkpoint.model, checkpoint.tokenizer, {"scores": [{"bleu": 99}]})
+    assert "scores" not in average([path], tmp_path / "mean.safetensors")
+
+
+def test_what_does_not_belong_together_is_refused(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+    one, other = snapshots(tmp_path, tokenizer, count=1)[0], snapshots(tmp_path / "C", tokenizer, count=1, preset="C-N2")[0]
+    with pytest.raises(ValueError, match="different configurations"):
+        average([one, other], tmp_path / "mean.safetensors")
+    again = SentencePieceTokenizer.train(["other text with the same number of pieces", "and more words, so that there is enough of it"], 290)
+    third = snapshots(tmp_path / "T", again, count=1)[0]
+    fourth = snapshots(
+        tmp_path / "U", SentencePieceTokenizer.train(["a wholly different text of some other words", "so that pieces differ"], 290), 1
+    )[0]
+    with pytest.raises(ValueError, match="different tokenizers"):
+        average([third, fourth], tmp_path / "mean.safetensors")
+    with pytest.raises(ValueError, match="no checkpoints to average"):
+        average([], tmp_path / "mean.safetensors")
+    assert not (tmp_path / "mean.safetensors").exists()
+
+
+def test_what_float16_cannot_hold_is_refused(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+    [path] = snapshots(tmp_path, tokenizer, count=1)
+    checkpoint = load_checkpoint(path)
+    checkpoint.model.embedding.tokens.weight[5, 5] = 1e5
+    save_checkpoint(path, checkpoint.model, checkpoint.tokenizer)
+    with pytest.raises(ValueError, match=r"embedding.tokens.weight holds 100000, more than float16 can \(65504\)"):
+        average([path], tmp_path / "mean.safetensors", half=True)
+
+
+def test_command_takes_the_last_snapshots_of_a_run(tmp_path: Path, tokenizer: SentencePieceTokenizer, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = snapshots(tmp_path / "run" / "snapshots", tokenizer)
+    by_folder, by_files = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
+    assert main(["average", str(tmp_path / "run"), "--last", "2", "-o", str(by_folder)]) == 0
+    assert main(["average", *map(str, paths[1:]), "-o", str(by_files)]) == 0
+    one, other = (load_checkpoint(path) for path in (by_folder, by_files))
+    assert one.training == other.training
+    assert [part["steps"] for part in one.training["averaged"]] == [2, 3]
+    assert all(torch.equal(value, other.model.state_dict()[name]) for name, value in one.model.state_dict().items())
+    assert main(["average", str(tmp_path / "run"), "--last", "4", "-o", str(by_folder)]) == 1
+    assert "has 3 snapshots, fewer than the 4 asked for" in capsys.readouterr().err
+    assert main(["average", *map(str, paths), "--last", "2", "-o", str(by_folder)]) == 1
+    assert "--last goes with one run's folder" in capsys.readouterr().err

@@ -1,0 +1,119 @@
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from safetensors import safe_open
+
+from core.checkpoint import load_checkpoint, save_checkpoint
+from train.__main__ import main
+from train.card import draw_curves, record_scores, write_card
+from train.evaluate import Score
+
+SCORE = Score(
+    test_set="newstest",
+    sentences=7,
+    bleu=12.3456,
+    bleu_signature="nrefs:1|case:mixed",
+    chrf=45.678,
+    chrf_signature="nrefs:1|nc:6",
+    perplexity=9.87654,
+    beam_size=4,
+    length_penalty=0.6,
+    seconds=1.25,
+    tokens_per_second=321.9,
+    date="2030-01-02T03:04:05+00:00",
+)
+TRAINING = {
+    "preset": "tiny",
+    "command": "python -m train fit tiny",
+    "commit": "abc123",
+    "seed": 3,
+    "hardware": "CPU, 2 threads",
+    "steps": 40,
+    "hours": 0.25,
+    "recipe": {"steps": 40, "seed": 3, "warmup": 10},
+    "manifest": {
+        "pairs_by_label": {"captions": 1200, "news": 34},
+        "repeat": {"news": 2},
+        "train": {"pairs": 1268, "source_tokens": 5000, "target_tokens": 6000},
+    },
+    "averaged": [{"file": "a", "steps": 20}, {"file": "b", "steps": 40}],
+    "stored_as": "float32",
+}
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path, tiny_checkpoint: Path) -> Path:
+    loaded = load_checkpoint(tiny_checkpoint)
+    save_checkpoint(tmp_path / "tiny.safetensors", loaded.model, loaded.tokenizer, TRAINING)
+    return tmp_path / "tiny.safetensors"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    lines = [{"kind": "train", "step": step, "loss": 6 / step, "nll": 5 / step} for step in (1, 2, 3)] + [{"kind": "valid", "step": 3, "nll": 2.0}]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_recording_scores_changes_nothing_else(checkpoint: Path, tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    shutil.copy(checkpoint, before)
+    record_scores(checkpoint, [SCORE])
+    assert load_checkpoint(checkpoint).training == {**TRAINING, "scores": [SCORE.facts()]}
+    with safe_open(before, framework="np") as old, safe_open(checkpoint, framework="np") as new:
+        assert set(old.keys()) == set(new.keys())
+        assert all((old.get_tensor(name) == new.get_tensor(name)).all() for name in old.keys())  # noqa: SIM118
+        assert {**old.metadata(), "training": ""} == {**new.metadata(), "training": ""}
+
+
+def test_a_new_score_replaces_the_old_one_of_the_same_setting(checkpoint: Path) -> None:
+    record_scores(checkpoint, [SCORE, replace(SCORE, test_set="other")])
+    record_scores(checkpoint, [replace(SCORE, bleu=20.0), replace(SCORE, beam_size=1, bleu=11.0)])
+    scores = load_checkpoint(checkpoint).training["scores"]
+    assert [(score["test_set"], score["beam_size"], score["bleu"]) for score in scores] == [
+        ("other", 4, 12.35),
+        ("newstest", 4, 20.0),
+        ("newstest", 1, 11.0),
+    ]
+
+
+def test_card_says_what_the_checkpoint_knows(checkpoint: Path, log: Path, tmp_path: Path) -> None:
+    record_scores(checkpoint, [SCORE])
+    write_card(checkpoint, tmp_path / "card.md", log, licences="captions: CC BY 4.0", limits="Numbers.")
+    card = (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert "| captions | 1,200 | 1 |" in card
+    assert "| news | 34 | 2 |" in card
+    assert "| newstest | 7 | 12.35 | 45.68 | 9.877 | 4 | 0.6 |" in card
+    assert "- BLEU: `nrefs:1|case:mixed`" in card
+    assert "captions: CC BY 4.0" in card
+    assert "## What it is bad at\n\nNumbers." in card
+    assert "| command | `python -m train fit tiny` |" in card
+    assert "| mean of | step 20, step 40 |" in card
+    assert "(card.svg)" in card
+    assert (tmp_path / "card.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_card_leaves_out_what_nobody_knows(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    write_card(tiny_checkpoint, tmp_path / "card.md")
+    card = (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert "Scores" not in card
+    assert "bad at" not in card
+    assert not (tmp_path / "card.svg").exists()
+
+
+def test_command(checkpoint: Path, log: Path, tmp_path: Path) -> None:
+    limits = tmp_path / "limits.md"
+    limits.write_text("Long sentences.", encoding="utf-8")
+    assert main(["card", str(checkpoint), "--log", str(log), "--limits", str(limits)]) == 0
+    assert "Long sentences." in (tmp_path / "tiny.md").read_text(encoding="utf-8")
+    assert (tmp_path / "tiny.svg").exists()
+
+
+def test_a_log_without_numbers_has_no_curves(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text("", encoding="utf-8")
+    with pytest.raises(ValueError, match="has no numbers yet"):
+        draw_curves(tmp_path / "log.jsonl", tmp_path / "curves.svg")

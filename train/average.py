@@ -1,0 +1,59 @@
+"""The mean of several checkpoints of one run, which translates better than the last of them (6.1)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from core.checkpoint import load_checkpoint, save_checkpoint
+from train.run import portable
+
+
+def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str, object]:
+    """Write the mean of the parameters of `paths` to `output`, with the training facts of the last of them.
+
+    Args:
+        paths: checkpoints of one configuration and tokenizer, oldest first. One alone is copied, for the sake of `half`.
+        half: write float16, in half the bytes; otherwise float32.
+
+    Returns:
+        The training facts that were written; `averaged` names the files and their steps.
+
+    Raises:
+        ValueError: there are no checkpoints, they do not belong together, or float16 cannot hold a parameter.
+        CheckpointError: one of them cannot be read.
+    """
+    if not paths:
+        raise ValueError("there are no checkpoints to average")
+    last = load_checkpoint(paths[-1])
+    sums = {name: parameter.double() for name, parameter in last.model.named_parameters()}
+    steps = [last.training.get("steps")]
+    for path in reversed(paths[:-1]):
+        other = load_checkpoint(path)
+        if other.config != last.config:
+            raise ValueError(f"{path} and {paths[-1]} have different configurations: only snapshots of one run can be averaged")
+        if other.tokenizer.to_bytes() != last.tokenizer.to_bytes():
+            raise ValueError(f"{path} and {paths[-1]} have different tokenizers: only snapshots of one run can be averaged")
+        for name, parameter in other.model.named_parameters():
+            sums[name] += parameter
+        steps.insert(0, other.training.get("steps"))
+    for name, parameter in last.model.named_parameters():
+        parameter.copy_(sums[name] / len(paths))
+        if half:
+            _check_half(name, parameter)
+    facts = {
+        **{name: fact for name, fact in last.training.items() if name != "scores"},  # those were another model's
+        "averaged": [{"file": path.name, "steps": step} for path, step in zip(paths, steps, strict=True)],
+        "stored_as": "float16" if half else "float32",
+    }
+    if "command" in facts:
+        facts["command"] = portable(facts["command"])
+    save_checkpoint(output, last.model, last.tokenizer, facts, torch.float16 if half else torch.float32)
+    return facts
+
+
+def _check_half(name: str, parameter: Tensor) -> None:
+    largest, limit = float(parameter.abs().max()), torch.finfo(torch.float16).max
+    if largest > limit:
+        raise ValueError(f"{name} holds {largest:g}, more than float16 can ({limit:g}): write float32")

@@ -1,0 +1,134 @@
+"""What a checkpoint says of itself: scores in its training facts, and a model card with curves beside it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from core.checkpoint import Checkpoint, load_checkpoint, write_whole
+from train.evaluate import Score
+
+SETTINGS = ("test_set", "beam_size", "length_penalty")  # scores that agree in these replace each other
+
+
+def record_scores(path: Path, scores: Sequence[Score]) -> None:
+    """Put scores into the training facts of a checkpoint; its tensors stay as they are, bit for bit.
+
+    Raises:
+        CheckpointError: the file is not a checkpoint.
+    """
+    training = load_checkpoint(path).training
+    new = [score.facts() for score in scores]
+    settings = [[score[name] for name in SETTINGS] for score in new]
+    kept = [score for score in training.get("scores", []) if [score.get(name) for name in SETTINGS] not in settings]
+    with safe_open(path, framework="pt") as file:
+        metadata = {**file.metadata(), "training": json.dumps({**training, "scores": kept + new}, ensure_ascii=False)}
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    write_whole(path, lambda temporary: save_file(tensors, temporary, metadata))
+
+
+def write_card(path: Path, output: Path, log: Path | None = None, licences: str = "", limits: str = "") -> None:
+    """Write what is known of a checkpoint as Markdown, with its curves in an SVG beside it.
+
+    Args:
+        path: the checkpoint.
+        output: the card; the curves get its name with the ending .svg.
+        log: the run's log.jsonl; without it there are no curves.
+        licences: Markdown on where the data came from and under what terms.
+        limits: Markdown on what the model is bad at.
+    """
+    checkpoint = load_checkpoint(path)
+    facts = checkpoint.training
+    sections = [
+        f"# {path.name}",
+        _summary(path, checkpoint),
+        "## Data",
+        _data(facts.get("manifest", {})),
+        licences.strip(),
+        "## Training",
+        _training(facts),
+    ]
+    if log:
+        curves = output.with_suffix(".svg")
+        draw_curves(log, curves)
+        sections += [f"![Loss and validation perplexity over the steps]({curves.name})"]
+    if facts.get("scores"):
+        sections += ["## Scores", _scores(facts["scores"])]
+    if limits.strip():
+        sections += ["## What it is bad at", limits.strip()]
+    output.write_text("\n\n".join(section for section in sections if section) + "\n", encoding="utf-8")
+
+
+def draw_curves(log: Path, output: Path) -> None:
+    """Draw negative log-likelihood in training and validation over the steps, from a run's log.jsonl.
+
+    Raises:
+        ValueError: there is nothing in the log yet.
+    """
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    if not any(line["kind"] in ("train", "valid") for line in lines):
+        raise ValueError(f"{log} has no numbers yet: let the run go on to its first log line")
+    figure = Figure(figsize=(7, 3.5), layout="constrained")
+    axes = figure.subplots()
+    for kind, style in (("train", {"color": "#9db8d6", "linewidth": 0.8}), ("valid", {"color": "#1f4e8c", "linewidth": 1.8})):
+        points = [(line["step"], line["nll"]) for line in lines if line["kind"] == kind]
+        if points:
+            axes.plot(*zip(*points, strict=True), label={"train": "training", "valid": "validation"}[kind], **style)
+    axes.set_xlabel("step")
+    axes.set_ylabel("negative log-likelihood per token, nats")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(output)
+
+
+def _summary(path: Path, checkpoint: Checkpoint) -> str:
+    config = checkpoint.config
+    parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
+    return _table(
+        ("", ""),
+        [
+            ("layers", f"{config.num_encoder_layers} + {config.num_decoder_layers}"),
+            ("heads", config.num_heads),
+            ("d_model, d_ff", f"{config.d_model}, {config.d_ff}"),
+            ("vocabulary", f"{config.vocab_size} pieces, joint"),
+            ("parameters", f"{parameters:,}"),
+            ("file", f"{path.stat().st_size / 1e6:.1f} MB, {checkpoint.training.get('stored_as', 'float32')}"),
+        ],
+    )
+
+
+def _data(manifest: dict[str, Any]) -> str:
+    origins, repeat = manifest.get("pairs_by_label", {}), manifest.get("repeat", {})
+    rows = [(origin or "(all)", f"{pairs:,}", repeat.get(origin, 1)) for origin, pairs in origins.items()]
+    counts = manifest.get("train")
+    said = (
+        f"An epoch shows {counts['pairs']:,} pairs: {counts['source_tokens']:,} source and {counts['target_tokens']:,} target tokens."
+        if counts
+        else ""
+    )
+    return "\n\n".join(part for part in (_table(("origin", "pairs", "times an epoch"), rows) if rows else "", said) if part)
+
+
+def _training(facts: dict[str, Any]) -> str:
+    rows = [(name, f"`{facts[name]}`" if name in ("command", "commit") else facts[name]) for name in
+            ("preset", "command", "commit", "seed", "hardware", "torch", "steps", "hours", "date") if name in facts]  # fmt: skip
+    rows += [(name, value) for name, value in facts.get("recipe", {}).items() if name not in ("steps", "seed")]
+    if len(facts.get("averaged", [])) > 1:
+        rows.append(("mean of", ", ".join(f"step {part['steps']}" for part in facts["averaged"])))
+    return _table(("", ""), rows)
+
+
+def _scores(scores: list[dict[str, Any]]) -> str:
+    header = ("test set", "sentences", "BLEU", "chrF", "perplexity a piece", "beam size", "length penalty")
+    names = ("test_set", "sentences", "bleu", "chrf", "perplexity", "beam_size", "length_penalty")
+    signatures = sorted({f"- {name}: `{score[f'{name.lower()}_signature']}`" for score in scores for name in ("BLEU", "chrF")})
+    return "\n\n".join((_table(header, [[score.get(name, "") for name in names] for score in scores]), "\n".join(signatures)))
+
+
+def _table(header: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
