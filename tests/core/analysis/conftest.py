@@ -1,0 +1,36 @@
+"""Models to look into: nothing in them is zero or one by chance of initialisation."""
+
+import pytest
+import torch
+
+from core.analysis.trace import Trace, trace
+from core.config import TransformerConfig
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
+
+SOURCE, TARGET = "The old house on the hill was built 150 years ago.", "Das alte Haus auf dem Hügel wurde vor 150 Jahren gebaut."
+
+
+@pytest.fixture(scope="session")
+def translator(tokenizer: SentencePieceTokenizer) -> Translator:
+    """Three heads with d_k and d_v free of d_model, two encoder and three decoder layers, every bias and gain random."""
+    config = TransformerConfig(
+        vocab_size=tokenizer.vocab_size, d_model=32, d_ff=48, num_heads=3, d_k=5, d_v=7, num_encoder_layers=2, num_decoder_layers=3
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = Transformer(config).requires_grad_(False)
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias"):
+                parameter.normal_(std=0.3)
+            elif "norm" in name:
+                parameter.uniform_(0.5, 1.5)
+            elif "proj" in name:
+                parameter.mul_(2)
+    return Translator(model, tokenizer)
+
+
+@pytest.fixture(scope="session")
+def traced(translator: Translator) -> Trace:
+    return trace(translator, SOURCE, TARGET)
