@@ -4,7 +4,7 @@ from core.capture import AttentionMap, capture_attention
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
 from core.config import PRESETS, TransformerConfig
 from core.model import Transformer
-from core.translator import Explanation, ScoredText, Translation, Translator
+from core.translator import Explanation, ScoredText, TextTranslation, Translation, Translator
 
 __all__ = [
     "PRESETS",
@@ -13,6 +13,7 @@ __all__ = [
     "CheckpointError",
     "Explanation",
     "ScoredText",
+    "TextTranslation",
     "Transformer",
     "TransformerConfig",
     "Translation",

@@ -1,7 +1,7 @@
 """The facade: text in, translation out, and what every head looked at. One lock, so that threads may share a model."""
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +10,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from core.cache import DecoderCache
 from core.capture import AttentionMap, Kind, attention_path, capture_attention
 from core.checkpoint import load_checkpoint
+from core.decoding import BeamState, Hypothesis, NextLogits, SearchOptions, beam_search, beam_steps, best_hypotheses
 from core.model import Transformer
+from core.sentences import split_sentences
 from core.tokenizer import Tokenizer
 
-MAX_SOURCE_TOKENS = 512
+MAX_SOURCE_TOKENS = 512  # with `</s>`
+MAX_EXTRA_TOKENS = 50  # that a translation may have more than its source (6.1)
+BATCH_TOKENS = 1024  # source tokens, padding included, that are translated side by side
+
+Progress = Callable[[int, int], None]  # how much is done, of how much
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,7 @@ class ScoredText:
         tokens: the same as pieces.
         token_log_probs: log-probability of each token given those before it, in nats.
         score: log-probability over the length penalty; what hypotheses are ranked by.
+        finished: whether it ended with `</s>`, and not at the search's limit.
     """
 
     text: str
@@ -35,6 +43,7 @@ class ScoredText:
     tokens: tuple[str, ...]
     token_log_probs: tuple[float, ...]
     score: float
+    finished: bool = True
 
     @property
     def log_prob(self) -> float:
@@ -57,6 +66,24 @@ class Translation:
     @property
     def log_prob(self) -> float:
         return self.hypotheses[0].log_prob
+
+
+@dataclass(frozen=True)
+class TextTranslation:
+    """A text translated sentence by sentence.
+
+    Attributes:
+        sentences: what was found for each.
+        separators: the white space before the first, between them, and after the last.
+    """
+
+    sentences: tuple[Translation, ...]
+    separators: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        sentences = (sentence.text + separator for sentence, separator in zip(self.sentences, self.separators[1:], strict=True))
+        return self.separators[0] + "".join(sentences)
 
 
 @dataclass(frozen=True)
@@ -107,6 +134,77 @@ class Translator:
         with self._lock:
             yield self.model
 
+    def translate(
+        self, text: str, beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int | None = None, progress: Progress | None = None
+    ) -> Translation:
+        """Translate a text as one sentence, which `explain` can then look into.
+
+        Args:
+            beam_size: hypotheses kept alive; 1 is greedy search.
+            length_penalty: alpha of `core.decoding`.
+            num_hypotheses: how many to return, all `beam_size` of them by default. The best does not depend on it.
+            progress: called after each position with it and the last one that there may be.
+
+        Raises:
+            ValueError: there is nothing to translate or too much, or a value is out of range.
+        """
+        options = self._options(beam_size, length_penalty, beam_size if num_hypotheses is None else num_hypotheses)
+        source_ids = self._source_ids(text)
+        limit = self._limit(source_ids)
+        state = None
+        for (state,) in beam_steps(self._next_logits([source_ids]), [limit], options, self.model.device):
+            if progress:
+                progress(state.position, limit)
+        assert state is not None  # a limit is at least one position
+        return self._translation(text, source_ids, best_hypotheses(state, options))
+
+    def search(self, text: str, beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int | None = None) -> Iterator[BeamState]:
+        """The same search as `translate` makes, a state a position. Other threads may use the model between two of them."""
+        options = self._options(beam_size, length_penalty, beam_size if num_hypotheses is None else num_hypotheses)
+        source_ids = self._source_ids(text)
+        steps = beam_steps(self._next_logits([source_ids]), [self._limit(source_ids)], options, self.model.device)
+        return (state for (state,) in steps)
+
+    def translate_batch(
+        self, texts: Sequence[str], beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int = 1, progress: Progress | None = None
+    ) -> list[Translation]:
+        """Translate many texts, each as one sentence, those of like length side by side.
+
+        Args:
+            progress: called whenever some are done, with how many of how many.
+
+        Returns:
+            One translation a text, in their order.
+
+        Raises:
+            ValueError: as `translate`, naming the text.
+        """
+        options = self._options(beam_size, length_penalty, num_hypotheses)
+        sources = [self._numbered_source_ids(number, text) for number, text in enumerate(texts, start=1)]
+        found: dict[int, Translation] = {}
+        for batch in _batches([len(source_ids) for source_ids in sources]):
+            source_ids = [sources[index] for index in batch]
+            limits = [self._limit(ids) for ids in source_ids]
+            hypotheses = beam_search(self._next_logits(source_ids), limits, options, self.model.device)
+            found.update((index, self._translation(texts[index], sources[index], best)) for index, best in zip(batch, hypotheses, strict=True))
+            if progress:
+                progress(len(found), len(texts))
+        return [found[index] for index in range(len(texts))]
+
+    def translate_text(
+        self, text: str, beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int = 1, progress: Progress | None = None
+    ) -> TextTranslation:
+        """Translate a text of any length, sentence by sentence, as `core.sentences` splits it; line breaks and spaces stay.
+
+        Raises:
+            ValueError: as `translate_batch`, where a single sentence is too long.
+        """
+        _require_text(text)
+        sentences = split_sentences(text)
+        before = sentences.pop(0)[1] if not sentences[0][0] else ""
+        translations = self.translate_batch([sentence for sentence, _ in sentences], beam_size, length_penalty, num_hypotheses, progress)
+        return TextTranslation(tuple(translations), (before, *(separator for _, separator in sentences)))
+
     @torch.inference_mode()
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
         """Replay a translation in one pass and look at everything.
@@ -148,15 +246,95 @@ class Translator:
 
     def _source_ids(self, source: str) -> list[int]:
         """Raises: ValueError, if there is nothing to translate or too much."""
-        if not source.strip():
-            raise ValueError("there is nothing to translate: the text is empty or only white space")
-        token_ids = [*self.tokenizer.encode(source), self.model.config.eos_id]
-        if len(token_ids) > MAX_SOURCE_TOKENS:
-            raise ValueError(f"the text has {len(token_ids)} tokens, at most {MAX_SOURCE_TOKENS} can be translated at once: shorten or split it")
+        _require_text(source)
+        # Whatever white space there is, the model has seen only single spaces.
+        token_ids = [*self.tokenizer.encode(" ".join(source.split())), self.model.config.eos_id]
+        limit = self._fit(MAX_SOURCE_TOKENS)
+        if len(token_ids) > limit:
+            raise ValueError(f"the text has {len(token_ids)} tokens, at most {limit} can be translated at once: shorten or split it")
         return token_ids
+
+    def _numbered_source_ids(self, number: int, source: str) -> list[int]:
+        try:
+            return self._source_ids(source)
+        except ValueError as error:
+            raise ValueError(f"sentence {number}: {error}") from error
+
+    def _limit(self, source_ids: Sequence[int]) -> int:
+        """How many tokens a translation may have, `</s>` included."""
+        return self._fit(len(source_ids) + MAX_EXTRA_TOKENS)
+
+    def _fit(self, length: int) -> int:
+        config = self.model.config
+        return min(length, config.max_positions) if config.positions == "learned" else length
+
+    def _options(self, beam_size: int, length_penalty: float, num_hypotheses: int) -> SearchOptions:
+        config = self.model.config
+        return SearchOptions(
+            bos_id=config.bos_id,
+            eos_id=config.eos_id,
+            never=(config.pad_id,),
+            beam_size=beam_size,
+            length_penalty=length_penalty,
+            num_hypotheses=num_hypotheses,
+        )
+
+    @torch.inference_mode()
+    def _next_logits(self, sources: Sequence[Sequence[int]]) -> NextLogits:
+        """What a search over translations of these sentences asks, with a cache. The lock is held for a position at a time."""
+        longest = max(map(len, sources))
+        padded = [[*source_ids, *[self.model.config.pad_id] * (longest - len(source_ids))] for source_ids in sources]
+        source_ids = torch.tensor(padded, device=self.model.device)
+        with self._lock:
+            memory = self.model.encode(source_ids)
+        cache = DecoderCache(memory, self.model.source_mask(source_ids), self.model.config.num_decoder_layers)
+
+        def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
+            if sentences is not None:
+                cache.keep(sentences)
+            mask = cache.extend(parents)
+            with self._lock:
+                return self.model.step(token_ids, cache, mask)
+
+        return next_logits
+
+    def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
+        return Translation(source, self._pieces(source_ids), tuple(self._scored_text(hypothesis) for hypothesis in hypotheses))
+
+    def _scored_text(self, hypothesis: Hypothesis) -> ScoredText:
+        token_ids = hypothesis.token_ids
+        return ScoredText(
+            text=self.tokenizer.decode(token_ids[:-1] if hypothesis.finished else token_ids),
+            token_ids=token_ids,
+            tokens=self._pieces(token_ids),
+            token_log_probs=hypothesis.token_log_probs,
+            score=hypothesis.score,
+            finished=hypothesis.finished,
+        )
 
     def _pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.tokenizer.piece(token_id) for token_id in token_ids)
+
+
+def _require_text(text: str) -> None:
+    if not text.strip():
+        raise ValueError("there is nothing to translate: the text is empty or only white space")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the text holds half a character ({text[error.start]!r} at {error.start}), which cannot be encoded: remove it") from error
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Indices grouped so that those of like length are together and no group has more than `BATCH_TOKENS`; the longest first."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        if batch and lengths[batch[0]] * (len(batch) + 1) > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
 
 
 def _attention_maps(

@@ -1,0 +1,306 @@
+"""Greedy and beam search over anything that scores next tokens. Knows no model and no text.
+
+Beam search as in section 6.1 of the paper: hypotheses are ranked by log-probability over the length penalty
+((5 + length) / 6)^alpha of Wu et al. 2016, where length counts every target token, `</s>` included.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+MAX_BEAM_SIZE = 64
+MAX_LENGTH_PENALTY = 5.0
+
+_T = TypeVar("_T")
+Fate = Literal["live", "finished", "pruned"]
+Stop = Literal["cannot_win", "beam_finished", "limit"]
+
+
+class NextLogits(Protocol):
+    """What is searched over."""
+
+    def __call__(self, token_ids: Tensor, parents: Tensor, sentences: Tensor | None, /) -> Tensor:
+        """Score what may follow each of W hypotheses of each of B sentences.
+
+        Args:
+            token_ids: [B, W] their last tokens.
+            parents: [B, W] which hypothesis of the call before each of them continues; zeros in the first call.
+            sentences: [B] rows of the batch of the call before, if some of its sentences are no longer searched.
+
+        Returns:
+            [B, W, V] logits, which the search may overwrite.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How to search.
+
+    Attributes:
+        beam_size: hypotheses kept alive at a position.
+        length_penalty: alpha; 0 ranks by log-probability alone, and the greater it is, the longer the winners are.
+        num_hypotheses: how many of the best to return.
+
+    Raises:
+        ValueError: a value is out of range.
+    """
+
+    bos_id: int
+    eos_id: int
+    never: tuple[int, ...]  # ids that are not to be generated, such as padding; `bos_id` is never generated anyway
+    beam_size: int = 4
+    length_penalty: float = 0.6
+    num_hypotheses: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.beam_size, bool) or not isinstance(self.beam_size, int) or not 1 <= self.beam_size <= MAX_BEAM_SIZE:
+            raise ValueError(f"beam_size ({self.beam_size!r}) must be an integer from 1 to {MAX_BEAM_SIZE}")
+        if not isinstance(self.length_penalty, int | float) or not 0 <= self.length_penalty <= MAX_LENGTH_PENALTY:
+            raise ValueError(f"length_penalty ({self.length_penalty!r}) must be a number from 0 to {MAX_LENGTH_PENALTY:g}")
+        if isinstance(self.num_hypotheses, bool) or not isinstance(self.num_hypotheses, int) or not 1 <= self.num_hypotheses <= self.beam_size:
+            raise ValueError(f"num_hypotheses ({self.num_hypotheses!r}) must be an integer from 1 to beam_size ({self.beam_size})")
+
+    def score(self, log_prob: float, length: int) -> float:
+        """What hypotheses are ranked by."""
+        return log_prob / ((5 + length) / 6) ** self.length_penalty
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A beginning of a translation, or a whole one.
+
+    Attributes:
+        token_ids: without `<s>`; the last is `</s>` if, and only if, it is finished.
+        token_log_probs: log-probability of each token given those before it, in nats.
+        log_prob: their sum.
+        score: `log_prob` over the length penalty.
+    """
+
+    token_ids: tuple[int, ...] = ()
+    token_log_probs: tuple[float, ...] = ()
+    log_prob: float = 0.0
+    score: float = 0.0
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of the best continuations of a position.
+
+    Attributes:
+        parent: which of the live hypotheses of the position before it continues.
+        log_prob: of the whole, `token_id` included, in nats.
+        fate: `live` goes on, `finished` ended with `</s>`, `pruned` ranked below the beam.
+    """
+
+    parent: int
+    token_id: int
+    token_log_prob: float
+    log_prob: float
+    fate: Fate
+
+
+@dataclass(frozen=True)
+class BeamState:
+    """The search for one sentence after one position.
+
+    Attributes:
+        sentence: its row in the batch that the search began with.
+        position: target tokens so far.
+        candidates: the best 2 x beam_size continuations (fewer where the vocabulary has no more), best first.
+        live: hypotheses that go on, best first; candidates with the fate `live`, in their order.
+        parents: for each of them, its parent among the live hypotheses of the position before.
+        finished: all that have ended so far, best score first.
+        stop: why this position is the last one, None if it is not: no live hypothesis can still win (`cannot_win`), as
+            many have finished as the beam is wide (`beam_finished`), or the search has come to its `limit`.
+    """
+
+    sentence: int
+    position: int
+    candidates: tuple[Candidate, ...]
+    live: tuple[Hypothesis, ...]
+    parents: tuple[int, ...]
+    finished: tuple[Hypothesis, ...]
+    stop: Stop | None
+
+
+@torch.inference_mode()
+def greedy_search(next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu") -> list[Hypothesis]:
+    """Take the most probable token at every position, until `</s>`.
+
+    Args:
+        limits: for each sentence, how many tokens its translation may have at most.
+        options: of which the beam size and the number of hypotheses do not matter here.
+
+    Returns:
+        For each sentence what was found; not `finished` if it came to its limit.
+    """
+    found: list[Hypothesis] = [Hypothesis()] * len(limits)
+    searched, sentences = list(range(len(limits))), None
+    token_ids = torch.full((len(limits), 1), options.bos_id, device=device)
+    while searched:
+        logits = next_logits(token_ids, torch.zeros_like(token_ids), sentences)
+        best = _most_probable_tokens(logits, 1, options)
+        tokens: list[int] = best[0].flatten().tolist()
+        token_log_probs: list[float] = best[1].flatten().tolist()
+        for sentence, token_id, token_log_prob in zip(searched, tokens, token_log_probs, strict=True):
+            found[sentence] = _continued(found[sentence], token_id, token_log_prob, options)
+        kept = [row for row, sentence in enumerate(searched) if not found[sentence].finished and len(found[sentence].token_ids) < limits[sentence]]
+        sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
+        searched = [searched[row] for row in kept]
+        token_ids = torch.tensor([[tokens[row]] for row in kept], device=device)
+    return found
+
+
+def beam_search(
+    next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu"
+) -> list[tuple[Hypothesis, ...]]:
+    """The best `options.num_hypotheses` of each sentence, best first; see `beam_steps`.
+
+    Those that came to the limit without an end come last, and only where too few have finished.
+    """
+    last: dict[int, BeamState] = {}
+    for states in beam_steps(next_logits, limits, options, device):
+        last.update((state.sentence, state) for state in states)
+    return [best_hypotheses(last[sentence], options) for sentence in range(len(limits))]
+
+
+def best_hypotheses(state: BeamState, options: SearchOptions) -> tuple[Hypothesis, ...]:
+    """What a search that has come to this state has found, best first."""
+    return (state.finished + state.live)[: options.num_hypotheses]
+
+
+@torch.inference_mode()
+def beam_steps(
+    next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu"
+) -> Iterator[tuple[BeamState, ...]]:
+    """Beam search, a position at a time.
+
+    At each position the 2 x beam_size best continuations are looked at. Those among the first beam_size that end with
+    `</s>` are finished; of the others the first beam_size live on. The search for a sentence stops when beam_size
+    hypotheses have finished (so a beam of one is greedy search), at its limit, or, without any change to the result,
+    when no live hypothesis can still get among the best `num_hypotheses`: a log-probability only falls from token to
+    token, so no descendant scores above log_prob / penalty(limit).
+
+    Args:
+        next_logits: see there. Sentences whose search has stopped leave the batch.
+        limits: for each sentence, how many tokens its translation may have at most.
+
+    Yields:
+        For each position a state for each sentence that is still searched.
+    """
+    searched: list[int] = list(range(len(limits)))
+    live: list[tuple[Hypothesis, ...]] = [(Hypothesis(),)] * len(limits)
+    finished: list[tuple[Hypothesis, ...]] = [()] * len(limits)
+    parents: list[tuple[int, ...]] = [(0,)] * len(limits)
+    sentences: Tensor | None = None
+    while searched:
+        width = max(len(hypotheses) for hypotheses in live)  # a sentence with fewer is filled up with impossible ones
+        last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
+        token_ids = torch.tensor([_filled(row, width, options.eos_id) for row in last_tokens], device=device)
+        log_probs = torch.tensor([_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live], device=device)
+        parent_rows = torch.tensor([_filled(row, width, 0) for row in parents], device=device)
+        candidates = _candidates(next_logits(token_ids, parent_rows, sentences), log_probs, options)
+        states = tuple(
+            _advance(sentence, hypotheses, ended, continuations, limits[sentence], options)
+            for sentence, hypotheses, ended, continuations in zip(searched, live, finished, candidates, strict=True)
+        )
+        yield states
+        kept = [row for row, state in enumerate(states) if state.stop is None]
+        sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
+        searched = [searched[row] for row in kept]
+        live, parents, finished = [states[row].live for row in kept], [states[row].parents for row in kept], [states[row].finished for row in kept]
+
+
+def _filled(row: Sequence[_T], width: int, filler: _T) -> list[_T]:
+    return [*row, *[filler] * (width - len(row))]
+
+
+def _most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) -> tuple[Tensor, Tensor]:
+    """[B, W, V] logits -> ids and log-probabilities of the best tokens of each hypothesis, best first: [B, W, count] each."""
+    normaliser = logits.logsumexp(-1, keepdim=True)
+    for token_id in (options.bos_id, *options.never):
+        logits[..., token_id] = -torch.inf
+    top = logits.topk(min(count, logits.size(-1)))
+    return top.indices, top.values - normaliser
+
+
+def _candidates(logits: Tensor, log_probs: Tensor, options: SearchOptions) -> list[list[tuple[int, int, float, float]]]:
+    """For each sentence the best continuations of all its hypotheses, best first, as (parent, token id, its log-prob, log-prob of all)."""
+    tokens, token_log_probs = _most_probable_tokens(logits, 2 * options.beam_size, options)  # [B, W, C]
+    totals = (log_probs[:, :, None] + token_log_probs).flatten(1)
+    top = totals.topk(min(2 * options.beam_size, totals.size(1)))
+    parents: list[list[int]] = (top.indices // tokens.size(2)).tolist()
+    token_ids: list[list[int]] = tokens.flatten(1).gather(1, top.indices).tolist()
+    own: list[list[float]] = token_log_probs.flatten(1).gather(1, top.indices).tolist()
+    all_: list[list[float]] = top.values.tolist()
+    return [
+        [continuation for continuation in zip(*columns, strict=True) if continuation[3] > -torch.inf]
+        for columns in zip(parents, token_ids, own, all_, strict=True)
+    ]
+
+
+def _advance(
+    sentence: int,
+    live: tuple[Hypothesis, ...],
+    finished: tuple[Hypothesis, ...],
+    continuations: list[tuple[int, int, float, float]],
+    limit: int,
+    options: SearchOptions,
+) -> BeamState:
+    """One position of one sentence: which candidates live on, and whether that is the end."""
+    candidates: list[Candidate] = []
+    survivors: list[Hypothesis] = []
+    parents: list[int] = []
+    ended = list(finished)
+    for rank, (parent, token_id, token_log_prob, log_prob) in enumerate(continuations):
+        fate: Fate = "pruned"
+        if token_id == options.eos_id and rank < options.beam_size:
+            fate = "finished"
+            ended.append(_continued(live[parent], token_id, token_log_prob, options))
+        elif token_id != options.eos_id and len(survivors) < options.beam_size:
+            fate = "live"
+            survivors.append(_continued(live[parent], token_id, token_log_prob, options))
+            parents.append(parent)
+        candidates.append(Candidate(parent, token_id, token_log_prob, log_prob, fate))
+    ended.sort(key=lambda hypothesis: -hypothesis.score)  # stable: of equal scores the earlier one stays ahead
+    position = len(live[0].token_ids) + 1
+    return BeamState(
+        sentence=sentence,
+        position=position,
+        candidates=tuple(candidates),
+        live=tuple(survivors),
+        parents=tuple(parents),
+        finished=tuple(ended),
+        stop=_stop(position, survivors, ended, limit, options),
+    )
+
+
+def _continued(hypothesis: Hypothesis, token_id: int, token_log_prob: float, options: SearchOptions) -> Hypothesis:
+    log_prob = hypothesis.log_prob + token_log_prob
+    return Hypothesis(
+        token_ids=(*hypothesis.token_ids, token_id),
+        token_log_probs=(*hypothesis.token_log_probs, token_log_prob),
+        log_prob=log_prob,
+        score=options.score(log_prob, len(hypothesis.token_ids) + 1),
+        finished=token_id == options.eos_id,
+    )
+
+
+def _stop(position: int, live: Sequence[Hypothesis], finished: Sequence[Hypothesis], limit: int, options: SearchOptions) -> Stop | None:
+    """Why a search stops after this position, if it does; see `beam_steps`."""
+    if position >= limit:
+        return "limit"
+    if len(finished) >= options.beam_size:
+        return "beam_finished"
+    if not live:
+        return "cannot_win"
+    if len(finished) >= options.num_hypotheses:
+        best_still_possible = options.score(max(hypothesis.log_prob for hypothesis in live), limit)
+        if best_still_possible <= finished[options.num_hypotheses - 1].score:
+            return "cannot_win"
+    return None
