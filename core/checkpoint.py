@@ -4,12 +4,14 @@ Layout: the parameters by their names in `Transformer`, tied weights once; the t
 `tokenizer.model`; in the metadata `format_version`, `config` and `training`, the latter two in JSON. There is no pickle.
 """
 
+import contextlib
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -24,11 +26,16 @@ FORMAT_VERSION = 1
 TOKENIZER_KEY = "tokenizer.model"
 MAX_HEADER_BYTES = 4 * 2**20  # what describes the tensors; ours is some 30 KB
 MAX_TOKENIZER_BYTES = 64 * 2**20
+MAX_LAYERS = 256  # on either side; even without their weights, layers take time to set up
+MAX_MESSAGE = 500  # characters; a file that is meant to harm may have names of any length
 FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
 
 class CheckpointError(ValueError):
     """A file that is not a usable checkpoint; the message says what is wrong with it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 4]} ...")
 
 
 @dataclass(frozen=True)
@@ -49,42 +56,66 @@ def save_checkpoint(
 ) -> None:
     """Write everything to one file. A crash at any moment leaves either the old file or the new one, whole.
 
+    Args:
+        path: any file there is replaced.
+        model: on any device, in any mode.
+        tokenizer: the one that the model was trained with.
+        training: how the weights came to be, in what JSON can hold.
+        dtype: what the parameters are stored as: float32, float16 or bfloat16.
+
     Raises:
-        ValueError: the tokenizer's vocabulary is not the model's.
+        ValueError: the tokenizer's vocabulary is not the model's, or a parameter is not finite, or too large for `dtype`.
         OSError: the file cannot be written; the old one, if any, is still there.
     """
     if tokenizer.vocab_size != model.config.vocab_size:
         raise ValueError(f"the tokenizer has {tokenizer.vocab_size} tokens but the model's vocab_size is {model.config.vocab_size}")
+    if dtype not in FLOATS.values():
+        raise ValueError(f"parameters are stored as one of {', '.join(map(str, FLOATS.values()))}, not as {dtype}")
     tensors = {name: parameter.detach().to("cpu", dtype).contiguous() for name, parameter in model.named_parameters()}
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} is not finite in {dtype}, so nothing was saved: a file with NaN or infinite weights could not be loaded")
     tensors[TOKENIZER_KEY] = torch.frombuffer(bytearray(tokenizer.to_bytes()), dtype=torch.uint8)
     metadata = {
         "format_version": str(FORMAT_VERSION),
         "config": json.dumps(asdict(model.config)),
-        "training": json.dumps(training or {}, ensure_ascii=False),
+        "training": json.dumps(training or {}),
     }
-    path = Path(path)
-    write_whole(path, lambda temporary: save_file(tensors, temporary, metadata))
+
+    def write(temporary: Path) -> None:
+        try:
+            save_file(tensors, temporary, metadata)
+        except SafetensorError as error:
+            raise OSError(f"{path} cannot be written: {error}") from error
+
+    write_whole(Path(path), write)
 
 
-def write_whole(path: Path, write: "Any") -> None:
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, flush it to the disk, and only then give it its name."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
+        temporary.touch(exist_ok=False)
+        mode = temporary.stat().st_mode
         write(temporary)
+        temporary.chmod(mode)  # `write` may have put a file that only its owner may read in the place of this one
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # not every file system can flush a folder; the file is whole either way
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
     """Read a checkpoint that anybody may have made: nothing in it is run, and no memory is taken before it is checked.
+
+    The model does not depend on the file afterwards: it may be replaced or deleted.
 
     Raises:
         CheckpointError: the file is not a checkpoint of this format, or a part of it is missing, of a wrong shape or not finite.
@@ -98,7 +129,8 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             shapes = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
             _check_tensors(path, config, shapes)
             tokenizer = _read_tokenizer(path, config, file.get_tensor(TOKENIZER_KEY))
-            tensors = {name: file.get_tensor(name).float() for name in shapes if name != TOKENIZER_KEY}
+            # A copy: what `get_tensor` returns is the file itself in memory, and would change with it.
+            tensors = {name: file.get_tensor(name).to(torch.float32, copy=True) for name in shapes if name != TOKENIZER_KEY}
     except SafetensorError as error:
         raise CheckpointError(f"{path.name} is damaged or not a safetensors file: {error}") from error
     for name, tensor in tensors.items():
@@ -108,16 +140,19 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
 
 
 def _check_header(path: Path) -> None:
+    """What can be told from the first bytes, before anybody believes the length that they declare."""
+    if path.exists() and not path.is_file():
+        raise CheckpointError(f"{path.name} is not a file: give the .safetensors file itself")
     size = path.stat().st_size
     with open(path, "rb") as file:
         start = file.read(9)
-    if start[:2] == b"PK" or start[:1] == b"\x80":
-        raise CheckpointError(
-            f"{path.name} is a PyTorch pickle, which can run code when it is read: Headlight opens only .safetensors. "
-            "Convert it where you trust it."
-        )
     length = int.from_bytes(start[:8], "little")
-    if len(start) < 9 or start[8:9] != b"{":
+    if start[8:] != b"{":
+        if start[:2] == b"PK" or start[:1] == b"\x80":
+            raise CheckpointError(
+                f"{path.name} is a PyTorch pickle, which can run code when it is read: Headlight opens only .safetensors. "
+                "Convert it where you trust it."
+            )
         raise CheckpointError(f"{path.name} ({size} bytes) is not a safetensors file: expected a JSON header after its first 8 bytes")
     if length > MAX_HEADER_BYTES:
         raise CheckpointError(f"{path.name} declares a header of {length} bytes; at most {MAX_HEADER_BYTES} are read")
@@ -131,48 +166,62 @@ def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerCon
         raise CheckpointError(f"{path.name} is a safetensors file but not a Headlight checkpoint: its metadata has no format_version")
     if version != str(FORMAT_VERSION):
         raise CheckpointError(f"{path.name} has format_version {version!r}; this Headlight reads {FORMAT_VERSION}: a newer one may read it")
+    if "config" not in metadata:
+        raise CheckpointError(f"{path.name}: its metadata has no config")
+    values = _json_object(path, "config", metadata["config"])
+    unknown = sorted(values.keys() - {field.name for field in fields(TransformerConfig)})
+    if unknown:
+        raise CheckpointError(f"{path.name}: its config names {_some(unknown)}, which this Headlight does not know: a newer one may read it")
     try:
-        config = TransformerConfig(**json.loads(metadata["config"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{path.name}: the configuration in its metadata cannot be used: {error}") from error
+        config = TransformerConfig(**values)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path.name}: its config cannot be used: {error}") from error
+    if max(config.num_encoder_layers, config.num_decoder_layers) > MAX_LAYERS:
+        layers = f"{config.num_encoder_layers} + {config.num_decoder_layers}"
+        raise CheckpointError(f"{path.name}: its config says {layers} layers; at most {MAX_LAYERS} on either side are read")
+    return config, _json_object(path, "training", metadata.get("training", "{}"))
+
+
+def _json_object(path: Path, key: str, text: str) -> dict[str, Any]:
     try:
-        training = json.loads(metadata.get("training", "{}"))
-    except ValueError as error:
-        raise CheckpointError(f"{path.name}: the training facts in its metadata are not JSON: {error}") from error
-    if not isinstance(training, dict):
-        raise CheckpointError(f"{path.name}: the training facts in its metadata are a {type(training).__name__}, expected an object")
-    return config, training
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path.name}: {key} in its metadata is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{path.name}: {key} in its metadata is a {type(value).__name__}, expected a JSON object")
+    return cast("dict[str, Any]", value)
 
 
 def _check_tensors(path: Path, config: TransformerConfig, found: dict[str, Any]) -> None:
     """Names, shapes and types against the configuration, before any tensor is read."""
-    if config.num_encoder_layers + config.num_decoder_layers > len(found):
-        layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers"
-        raise CheckpointError(f"{path.name}: the configuration says {layers}, but the file holds only {len(found)} tensors")
-    with torch.device("meta"):
-        expected = {name: list(parameter.shape) for name, parameter in Transformer(config).named_parameters()}
+    try:
+        with torch.device("meta"):
+            expected = {name: list(parameter.shape) for name, parameter in Transformer(config).named_parameters()}
+    except (RuntimeError, TypeError, OverflowError) as error:
+        raise CheckpointError(f"{path.name}: no model is as large as its config says: {error}") from error
     missing = sorted((expected.keys() | {TOKENIZER_KEY}) - found.keys())
     surplus = sorted(found.keys() - expected.keys() - {TOKENIZER_KEY})
     if missing:
-        raise CheckpointError(f"{path.name} lacks {len(missing)} tensors that its configuration calls for: {_some(missing)}")
+        raise CheckpointError(f"{path.name} lacks {len(missing)} tensors that its config calls for: {_some(missing)}")
     if surplus:
-        raise CheckpointError(f"{path.name} holds {len(surplus)} tensors that its configuration has no place for: {_some(surplus)}")
+        raise CheckpointError(f"{path.name} holds {len(surplus)} tensors that its config has no place for: {_some(surplus)}")
     for name, shape in expected.items():
         if found[name].get_shape() != shape:
-            raise CheckpointError(f"{path.name}: {name} has shape {found[name].get_shape()}, expected {shape} from the configuration")
+            raise CheckpointError(f"{path.name}: {name} has shape {found[name].get_shape()}, expected {shape} from the config")
         if found[name].get_dtype() not in FLOATS:
             raise CheckpointError(f"{path.name}: {name} has type {found[name].get_dtype()}, expected one of {', '.join(FLOATS)}")
+    dtype, shape = found[TOKENIZER_KEY].get_dtype(), found[TOKENIZER_KEY].get_shape()
+    if dtype != "U8" or len(shape) != 1 or shape[0] > MAX_TOKENIZER_BYTES:
+        raise CheckpointError(
+            f"{path.name}: {TOKENIZER_KEY} has type {dtype} and shape {shape}, expected one row of at most {MAX_TOKENIZER_BYTES} U8"
+        )
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return ", ".join(f"{name!r:.60}" for name in names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 def _read_tokenizer(path: Path, config: TransformerConfig, data: Tensor) -> SentencePieceTokenizer:
-    if data.dtype != torch.uint8 or data.dim() != 1 or len(data) > MAX_TOKENIZER_BYTES:
-        raise CheckpointError(
-            f"{path.name}: {TOKENIZER_KEY} is {data.dtype} {list(data.shape)}, expected at most {MAX_TOKENIZER_BYTES} bytes in one row of uint8"
-        )
     try:
         tokenizer = SentencePieceTokenizer(data.numpy().tobytes())
     except ValueError as error:

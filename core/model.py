@@ -246,7 +246,7 @@ def scaled_dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, 
     """
     # The fused kernel's backward is the slower one on CPUs in bfloat16, so training there takes the explicit path.
     trains_on_cpu = queries.device.type == "cpu" and torch.is_grad_enabled() and queries.requires_grad
-    if not weights._forward_hooks and not trains_on_cpu:
+    if not weights._forward_hooks and not trains_on_cpu:  # pyright: ignore[reportPrivateUsage]
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
     scores = (queries / math.sqrt(queries.size(-1))) @ keys.transpose(-2, -1)  # [B, H, Q, K]
     return weights(scores.masked_fill(~mask, -math.inf)) @ values
@@ -354,7 +354,7 @@ class Dropout(nn.Module):
         if x.device.type != "cpu":
             return F.dropout(x, self.p)
         draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
-        kept = draws[: x.numel()].view(x.shape) >= round(self.p * 2**16) - 2**15
+        kept = draws[: x.numel()].view(x.shape) >= min(round(self.p * 2**16), 2**16 - 1) - 2**15
         return x * kept * (1 / (1 - self.p))
 
     def extra_repr(self) -> str:

@@ -29,7 +29,11 @@ class Tokenizer(Protocol):
 
 
 class SentencePieceTokenizer:
-    """One joint SentencePiece model. With byte fallback no text is unknown, and text comes back as it went in.
+    """One joint SentencePiece model.
+
+    What `train` makes knows every text, as bytes where it must, and gives it back as it was, character for character:
+    white space, control characters and all. The one exception is U+2581, which comes back as a space, since that is
+    how SentencePiece writes spaces.
 
     Raises:
         ValueError: the bytes are not a SentencePiece model.
@@ -38,8 +42,11 @@ class SentencePieceTokenizer:
     def __init__(self, model: bytes) -> None:
         self._model = model
         try:
+            if not model:
+                raise RuntimeError("nothing is in it")
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        except RuntimeError as error:
+            self._processor.id_to_piece(list(range(self._processor.vocab_size())))  # now rather than later, should one not be UTF-8
+        except (RuntimeError, UnicodeDecodeError) as error:
             raise ValueError(f"not a SentencePiece model ({len(model)} bytes): {error}") from error
         self.vocab_size: int = self._processor.vocab_size()
         self.pad_id: int = self._processor.pad_id()
@@ -82,7 +89,12 @@ class SentencePieceTokenizer:
         return cls(model.getvalue())
 
     def encode(self, text: str) -> list[int]:
-        return self._processor.encode(text)
+        """Raises: ValueError, for a text that holds half a surrogate pair, which is no character."""
+        try:
+            return self._processor.encode(text)
+        except RuntimeError:
+            text.encode()  # this names the character and its place
+            raise
 
     def encode_batch(self, texts: Sequence[str], num_threads: int = -1) -> list[list[int]]:
         """As `encode`, for many texts on all cores."""
