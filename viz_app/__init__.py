@@ -1,0 +1,1 @@
+"""The app: type a sentence, read its translation, look at any head."""
