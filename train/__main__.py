@@ -18,7 +18,8 @@ from train.evaluate import Score, TestSet, evaluate
 from train.loop import fit, keep_freed_memory
 from train.prepare import prepare
 from train.recipe import Recipe, recipe_for
-from train.run import RunFolder
+from train.run import RunError, RunFolder
+from train.stop import StoppedError
 
 Commands = Any  # what argparse's add_subparsers returns has no public name
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -36,7 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         options.run(options)
-    except (ValueError, FloatingPointError, OSError) as error:  # DataError and CheckpointError are ValueErrors
+    except StoppedError as stopped:
+        print(f"{parser.prog} {options.command}: {stopped}", file=sys.stderr)
+        return 128 + stopped.signal_number
+    except (ValueError, FloatingPointError, OSError, RunError) as error:  # DataError and CheckpointError are ValueErrors
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,7 +11,7 @@ from core.checkpoint import load_checkpoint, save_checkpoint
 from train.run import portable
 
 
-def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str, object]:
+def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str, Any]:
     """Write the mean of the parameters of `paths` to `output`, with the training facts of the last of them.
 
     Args:
@@ -42,7 +43,7 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
         parameter.copy_(sums[name] / len(paths))
         if half:
             _check_half(name, parameter)
-    facts = {
+    facts: dict[str, Any] = {
         **{name: fact for name, fact in last.training.items() if name != "scores"},  # those were another model's
         "averaged": [{"file": path.name, "steps": step} for path, step in zip(paths, steps, strict=True)],
         "stored_as": "float16" if half else "float32",

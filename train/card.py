@@ -74,10 +74,9 @@ def draw_curves(log: Path, output: Path) -> None:
         raise ValueError(f"{log} has no numbers yet: let the run go on to its first log line")
     figure = Figure(figsize=(7, 3.5), layout="constrained")
     axes = figure.subplots()
-    for kind, style in (("train", {"color": "#9db8d6", "linewidth": 0.8}), ("valid", {"color": "#1f4e8c", "linewidth": 1.8})):
-        points = [(line["step"], line["nll"]) for line in lines if line["kind"] == kind]
-        if points:
-            axes.plot(*zip(*points, strict=True), label={"train": "training", "valid": "validation"}[kind], **style)
+    for kind, label, color, width in (("train", "training", "#9db8d6", 0.8), ("valid", "validation", "#1f4e8c", 1.8)):
+        points = [line for line in lines if line["kind"] == kind]
+        axes.plot([line["step"] for line in points], [line["nll"] for line in points], label=label, color=color, linewidth=width)
     axes.set_xlabel("step")
     axes.set_ylabel("negative log-likelihood per token, nats")
     axes.grid(alpha=0.3)
@@ -116,6 +115,7 @@ def _data(manifest: dict[str, Any]) -> str:
 def _training(facts: dict[str, Any]) -> str:
     rows = [(name, f"`{facts[name]}`" if name in ("command", "commit") else facts[name]) for name in
             ("preset", "command", "commit", "seed", "hardware", "torch", "steps", "hours", "date") if name in facts]  # fmt: skip
+    rows += [("resumed", f"at step {part['step']} with commit `{part['commit']}`") for part in facts.get("resumed", [])]
     rows += [(name, value) for name, value in facts.get("recipe", {}).items() if name not in ("steps", "seed")]
     if len(facts.get("averaged", [])) > 1:
         rows.append(("mean of", ", ".join(f"step {part['steps']}" for part in facts["averaged"])))

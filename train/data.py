@@ -1,9 +1,11 @@
 """Token shards on disk, and batches of about equal length from them (5.1)."""
 
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,7 +13,7 @@ from torch import Tensor
 
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
-Ids = Sequence[int] | np.ndarray
+MANIFEST = "manifest.json"
 SIDES = ("source", "target")
 POOL = 200_000  # pairs sorted by length together: enough that a batch's lengths hardly differ
 
@@ -30,26 +32,37 @@ class Batch:
     num_tokens: int  # target tokens without padding
 
     def to(self, device: torch.device) -> "Batch":
-        moved = [tensor.to(device, non_blocking=True) for tensor in (self.source, self.target_in, self.target_out)]
-        return Batch(*moved, self.num_tokens)
+        """The batch on a device, copied while the processor goes on where its memory is pinned."""
+        source, target_in, target_out = (ids.to(device, non_blocking=True) for ids in (self.source, self.target_in, self.target_out))
+        return Batch(source, target_in, target_out, self.num_tokens)
+
+    def pin(self) -> "Batch":
+        """The batch in memory that a GPU can fetch by itself."""
+        return Batch(self.source.pin_memory(), self.target_in.pin_memory(), self.target_out.pin_memory(), self.num_tokens)
 
 
 class TokenShards:
     """The token ids of a parallel text, memory-mapped: `{source,target}.{tokens,offsets}.npy` in one folder.
 
     Raises:
-        DataError: a file is missing, or the two sides do not have the same number of sentences.
+        DataError: a file is missing or cut short, or the two sides do not have the same number of sentences.
     """
 
     def __init__(self, folder: str | Path) -> None:
-        folder = Path(folder)
+        self.folder = folder = Path(folder)
         missing = [f"{side}.{part}.npy" for side in SIDES for part in ("tokens", "offsets") if not (folder / f"{side}.{part}.npy").is_file()]
         if missing:
             raise DataError(f"{folder} has no {', '.join(missing)}: make token shards with `python -m train prepare`")
-        self.tokens = [np.load(folder / f"{side}.tokens.npy", mmap_mode="r") for side in SIDES]
-        self.offsets = [np.load(folder / f"{side}.offsets.npy", mmap_mode="r") for side in SIDES]
+        try:
+            self.tokens = [np.load(folder / f"{side}.tokens.npy", mmap_mode="r") for side in SIDES]
+            self.offsets = [np.load(folder / f"{side}.offsets.npy", mmap_mode="r") for side in SIDES]
+        except (ValueError, EOFError) as error:
+            raise DataError(f"{folder} has a damaged file: {error}; prepare it again") from error
         if len(self.offsets[0]) != len(self.offsets[1]):
             raise DataError(f"{folder} has {len(self.offsets[0]) - 1} source but {len(self.offsets[1]) - 1} target sentences: prepare it again")
+        for side, tokens, offsets in zip(SIDES, self.tokens, self.offsets, strict=True):
+            if not len(offsets) or offsets[-1] != len(tokens):
+                raise DataError(f"{folder}/{side}.tokens.npy has {len(tokens)} tokens, not those that its offsets count: prepare it again")
 
     def __len__(self) -> int:
         return len(self.offsets[0]) - 1
@@ -58,31 +71,48 @@ class TokenShards:
         """[pairs, 2] tokens of source and target, each with its one special token."""
         return np.stack([np.diff(offsets) for offsets in self.offsets], axis=1) + 1
 
-    def pair(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+    def largest_id(self) -> int:
+        """The largest token id of both sides."""
+        return max(int(tokens.max(initial=0)) for tokens in self.tokens)
+
+    def pair(self, index: int) -> tuple[list[int], list[int]]:
         """The ids of one pair, without special tokens."""
-        source, target = (tokens[offsets[index] : offsets[index + 1]] for tokens, offsets in zip(self.tokens, self.offsets, strict=True))
+        source, target = (tokens[offsets[index] : offsets[index + 1]].tolist() for tokens, offsets in zip(self.tokens, self.offsets, strict=True))
         return source, target
 
     def batch(self, indices: np.ndarray) -> Batch:
-        return make_batch([self.pair(int(index)) for index in indices])
+        """The pairs of these indices, padded."""
+        flat: list[np.ndarray] = []
+        lengths: list[np.ndarray] = []
+        for tokens, offsets in zip(self.tokens, self.offsets, strict=True):
+            starts, count = offsets[indices], offsets[indices + 1] - offsets[indices]
+            ends = np.cumsum(count)
+            flat.append(tokens[np.arange(ends[-1]) + np.repeat(starts - (ends - count), count)])
+            lengths.append(count)
+        return _pad(flat, lengths)
 
 
-def make_batch(pairs: Sequence[tuple[Ids, Ids]]) -> Batch:
+def make_batch(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Batch:
     """Pad some pairs of ids, which carry no special tokens yet."""
-    eos, bos = [EOS_ID], [BOS_ID]
-    return Batch(
-        source=_pad([np.concatenate((source, eos)) for source, _ in pairs]),
-        target_in=_pad([np.concatenate((bos, target)) for _, target in pairs]),
-        target_out=_pad([np.concatenate((target, eos)) for _, target in pairs]),
-        num_tokens=sum(len(target) + 1 for _, target in pairs),
-    )
+    sides = list(zip(*pairs, strict=True))
+    flat = [np.fromiter((token_id for ids in side for token_id in ids), dtype=np.int64) for side in sides]
+    return _pad(flat, [np.array([len(ids) for ids in side]) for side in sides])
 
 
-def _pad(rows: list[np.ndarray]) -> Tensor:
-    padded = np.full((len(rows), max(map(len, rows))), PAD_ID, dtype=np.int64)
-    for row, ids in zip(padded, rows, strict=True):
-        row[: len(ids)] = ids
-    return torch.from_numpy(padded)
+def _pad(flat: list[np.ndarray], lengths: list[np.ndarray]) -> Batch:
+    """Lay the ids of both sides, one sentence after the other, into rows with their special tokens."""
+    rows: list[np.ndarray] = []
+    for ids, count in zip(flat, lengths, strict=True):
+        padded = np.full((len(count), count.max() + 1), PAD_ID, dtype=np.int64)
+        padded[np.arange(padded.shape[1]) < count[:, None]] = ids
+        rows.append(padded)
+    source, target = rows
+    target_in = np.roll(target, 1, axis=1)  # the last column is all padding still
+    target_in[:, 0] = BOS_ID
+    for padded, count in zip(rows, lengths, strict=True):
+        padded[np.arange(len(count)), count] = EOS_ID
+    ids = (torch.from_numpy(array) for array in (source, target_in, target))
+    return Batch(*ids, num_tokens=int(lengths[1].sum()) + len(lengths[1]))
 
 
 def write_shards(folder: Path, pairs: list[tuple[list[int], list[int]]], vocab_size: int) -> None:
@@ -94,12 +124,22 @@ def write_shards(folder: Path, pairs: list[tuple[list[int], list[int]]], vocab_s
         np.save(folder / f"{side}.tokens.npy", np.concatenate([np.asarray(row, dtype=dtype) for row in ids]))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Position:
     """Where in the data a run is: resumed from here, the batches go on as if they had never stopped."""
 
     epoch: int = 0
     batch: int = 0
+
+
+@dataclass(frozen=True)
+class Group:
+    """The batches of one optimizer step."""
+
+    batches: list[Batch]  # those of this process
+    num_tokens: int  # target tokens of all processes' batches
+    start: Position
+    end: Position
 
 
 class Batches:
@@ -108,9 +148,8 @@ class Batches:
     The order is a function of (seed, epoch) alone. Sentences longer than `max_length` tokens are left out.
     """
 
-    def __init__(self, shards: TokenShards, batch_tokens: int, seed: int, max_length: int = 256, position: Position | None = None) -> None:
+    def __init__(self, shards: TokenShards, batch_tokens: int, seed: int, max_length: int = 256) -> None:
         self.shards, self.batch_tokens, self.seed = shards, batch_tokens, seed
-        self.position = position or Position()
         self.lengths = shards.lengths()
         self.usable = np.flatnonzero(self.lengths.max(axis=1) <= min(max_length, batch_tokens))
         if not len(self.usable):
@@ -120,7 +159,7 @@ class Batches:
         """The indices of every batch of an epoch, in order."""
         random = np.random.default_rng((self.seed, epoch))
         order = random.permutation(self.usable)
-        batches = []
+        batches: list[np.ndarray] = []
         for start in range(0, len(order), POOL):
             pool = order[start : start + POOL]
             # Stable sort after the shuffle: pairs of equal lengths meet other pairs each epoch.
@@ -128,14 +167,30 @@ class Batches:
             batches += cut(pool, self.lengths[pool].max(axis=1), self.batch_tokens)
         return [batches[index] for index in random.permutation(len(batches))]
 
-    def __iter__(self) -> Iterator[Batch]:
+    def groups(self, position: Position, accumulate: int = 1, rank: int = 0, num_ranks: int = 1) -> Iterator[Group]:
+        """What the steps from `position` on train on: `accumulate` batches for each of `num_ranks` processes."""
+        stream = self._from(position)
         while True:
-            plan = self.epoch(self.position.epoch)
-            while self.position.batch < len(plan):
-                indices = plan[self.position.batch]
-                self.position.batch += 1
-                yield self.shards.batch(indices)
-            self.position = Position(epoch=self.position.epoch + 1)
+            parts = [next(stream) for _ in range(accumulate * num_ranks)]
+            yield Group(
+                batches=[self.shards.batch(indices) for indices, _ in parts[rank::num_ranks]],
+                num_tokens=sum(int(self.lengths[indices, 1].sum()) for indices, _ in parts),
+                start=position,
+                end=parts[-1][1],
+            )
+            position = parts[-1][1]
+
+    def _from(self, position: Position) -> Iterator[tuple[np.ndarray, Position]]:
+        """Every batch's indices, and the position behind it."""
+        first = position.batch
+        for epoch in itertools.count(position.epoch):
+            for number, indices in enumerate(self.epoch(epoch)[first:], first + 1):
+                yield indices, Position(epoch, number)
+            first = 0
+
+    def indices(self, position: Position, count: int) -> np.ndarray:
+        """The pairs of the `count` batches from a position on."""
+        return np.concatenate([indices for indices, _ in itertools.islice(self._from(position), count)])
 
     def padding(self, epoch: int = 0) -> float:
         """The share of an epoch's ids that are padding."""
@@ -154,8 +209,9 @@ def cut(order: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> list[np.nd
         order: [N] indices of pairs.
         lengths: [N] the longer side of each, in that order.
     """
-    batches, start, longest = [], 0, 0
-    for end, length in enumerate(lengths):
+    batches: list[np.ndarray] = []
+    start = longest = 0
+    for end, length in enumerate(lengths.tolist()):
         longest = max(longest, length)
         if (end - start + 1) * longest > batch_tokens and end > start:
             batches.append(order[start:end])
@@ -163,6 +219,15 @@ def cut(order: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> list[np.nd
     return [*batches, order[start:]]
 
 
-def read_manifest(folder: str | Path) -> dict[str, object]:
-    """What `prepare` wrote down of a folder."""
-    return json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What `prepare` wrote down of a folder, last of all.
+
+    Raises:
+        DataError: there is none, so `prepare` did not finish there.
+    """
+    try:
+        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(f"{folder} has no {MANIFEST}: `python -m train prepare` was not run there, or did not finish; run it (again)") from error
+    except ValueError as error:
+        raise DataError(f"{folder}/{MANIFEST} is damaged ({error}): prepare it again") from error

@@ -80,6 +80,6 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, grad_smoothed: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: FunctionCtx, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
         grad_states, grad_weight = ctx.saved_tensors  # type: ignore[attr-defined]
-        return grad_states * grad_smoothed, grad_weight * grad_smoothed, None, None
+        return grad_states * grad_outputs[0], grad_weight * grad_outputs[0], None, None

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from core.tokenizer import SentencePieceTokenizer
 from train.data import DataError, write_shards
@@ -22,7 +23,7 @@ def prepare(
     labels: Path | None = None,
     repeat: dict[str, int] | None = None,
     tokenizer: Path | None = None,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Write tokenizer.model, train/, valid/, the validation text and manifest.json into `folder`.
 
     Args:

@@ -6,7 +6,11 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One optimizer step sees `accumulate` batches of at most `batch_tokens` source and target tokens each."""
+    """One optimizer step sees, in each process, `accumulate` batches of at most `batch_tokens` source and target tokens.
+
+    Raises:
+        ValueError: a value is out of range.
+    """
 
     steps: int = 100_000
     batch_tokens: int = 25_000
@@ -14,16 +18,22 @@ class Recipe:
     warmup: int = 4_000  # steps over which the learning rate rises
     rate_scale: float = 1.0  # times the rate of section 5.3
     label_smoothing: float = 0.1
+    clip_norm: float = 0.0  # longest gradient; 0: however long
     max_length: int = 256  # tokens; longer sentences are left out
     precision: Literal["bfloat16", "float32"] = "bfloat16"
     seed: int = 1
     snapshot_every: int = 1_000  # steps between snapshots, each with a validation
+    snapshot_minutes: float = 0.0  # minutes between further snapshots; 0: none
     keep_snapshots: int = 10
+    patience: int = 0  # validations without a new best after which to stop; 0: never
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch_tokens", "accumulate", "warmup", "max_length", "snapshot_every", "keep_snapshots"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} ({getattr(self, name)}) must be at least 1")
+        for name in ("clip_norm", "snapshot_minutes", "patience"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} ({getattr(self, name)}) must not be negative; 0 turns it off")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(f"label_smoothing ({self.label_smoothing}) must be from 0 up to, but not including, 1")
         if self.rate_scale <= 0:
@@ -31,6 +41,9 @@ class Recipe:
         if self.precision not in ("bfloat16", "float32"):
             raise ValueError(f"precision ({self.precision!r}) must be 'bfloat16' or 'float32'")
 
+
+# A run that is longer, or saves otherwise, is still the same run: these may change when it is resumed.
+FREE = ("steps", "snapshot_every", "snapshot_minutes", "keep_snapshots", "patience")
 
 _PAPER = Recipe()
 
