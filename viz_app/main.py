@@ -1,10 +1,10 @@
-"""The shell around every page: what it is called, the checkpoint and the pages in the sidebar, the sentence on top."""
+"""The shell around every page: the pages and the checkpoint in the sidebar, the sentence on top."""
 
 from pathlib import Path
 
 import streamlit as st
 
-from viz_app import state, widgets
+from viz_app import sidebar, state, widgets
 
 HERE = Path(__file__).parent
 
@@ -18,10 +18,10 @@ page = st.navigation(
 )
 st.html(HERE / "style.css")
 
-# What needs no model is painted first; the model takes seconds to load when the app has just started.
-box = widgets.sentence_box()
-model = widgets.checkpoint_box()
+# What needs no model is painted first: just after the app has started, the model takes seconds to load.
+search, menu, below = widgets.sentence_box()
+model = sidebar.checkpoint_box()
 if model is None:
     st.stop()
-st.session_state[state.READING] = widgets.read(model, box)
+st.session_state[state.READING] = widgets.read(model, search, menu, below)
 page.run()

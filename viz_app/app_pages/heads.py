@@ -1,2 +1,3 @@
 import streamlit as st
-st.write('heads')
+
+st.write("heads")

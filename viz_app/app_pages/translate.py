@@ -3,12 +3,13 @@
 import streamlit as st
 
 from viz_app import state, widgets
+from viz_app.text import plain
 
 st.container(horizontal=True)
 with st.container(horizontal=True, key="examples"):
     for example in widgets.EXAMPLES:
-        st.button(example, type="tertiary", on_click=widgets.new_sentence, args=(example,), key=f"example: {example}")
+        st.button(example, type="tertiary", on_click=state.new_sentence, args=(example,), key=f"example: {example}")
 
 reading = state.reading()
 if reading is not None:
-    st.markdown("### " + widgets.plain(reading.hypothesis.text))
+    st.markdown("### " + plain(reading.hypothesis.text))

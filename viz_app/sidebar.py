@@ -1,0 +1,89 @@
+"""The sidebar's checkpoint: which model is at work, and the way to another one."""
+
+import html
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz_app import models, state
+from viz_app.text import plain
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+# Where the session keeps an uploaded model, why a file was refused, the file last looked at, and how many uploaders it has had.
+UPLOADED, REFUSED, SEEN, UPLOADERS = "uploaded", "refused", "seen_upload", "uploaders"
+MODEL_KEYS = ("heads",)  # selections that make sense for one model only
+
+
+def checkpoint_box() -> models.Model | None:
+    """Show the current model and take uploads; None, with a message on the page, when there is no model at all."""
+    with st.sidebar:
+        st.subheader("Checkpoint", anchor=False)
+        facts, problem = st.container(), st.container()
+        file = st.file_uploader(
+            "Another checkpoint",
+            type="safetensors",
+            key=f"upload-{st.session_state.setdefault(UPLOADERS, 0)}",
+            help="A .safetensors file that Headlight wrote: parameters, tokenizer and configuration in one. It stays on this machine.",
+        )
+    if file is not None and st.session_state.get(SEEN) != file.file_id:
+        st.session_state[SEEN], st.session_state[REFUSED] = file.file_id, None
+        with problem, st.spinner(f"Reading {plain(file.name)}"):
+            try:
+                st.session_state[UPLOADED] = models.uploaded_model(file.name, file)
+                _new_model()
+            except models.ModelError as error:
+                st.session_state[REFUSED] = str(error)
+    model = _current_model(facts)
+    if file is not None and st.session_state.get(REFUSED):
+        problem.error(plain(st.session_state[REFUSED]) + (f" {plain(model.name)} stays." if model else ""))
+    return model
+
+
+def _current_model(facts: "DeltaGenerator") -> models.Model | None:
+    uploaded: models.Model | None = st.session_state.get(UPLOADED)
+    try:
+        with facts, st.spinner("Loading the model"):
+            model = uploaded or models.shipped_model()
+    except models.ModelError as error:
+        st.error(
+            f"{plain(str(error))} Upload a .safetensors checkpoint in the sidebar, or train one: `python -m train --help` says how. "
+            f"The environment variable `{models.CHECKPOINT_VARIABLE}` can name another file to start with."
+        )
+        return None
+    with facts:
+        st.html(facts_html(model))
+        if uploaded:
+            st.button("Back to the shipped checkpoint", on_click=_back, width="stretch")
+    return model
+
+
+def _back() -> None:
+    st.session_state[UPLOADERS] += 1  # an uploader is emptied by making a new one
+    for key in (UPLOADED, REFUSED, SEEN):
+        st.session_state[key] = None
+    _new_model()
+
+
+def _new_model() -> None:
+    state.new_sentence()
+    for key in MODEL_KEYS:
+        st.session_state.pop(key, None)
+
+
+def facts_html(model: models.Model) -> str:
+    """A model's name and shape. The file may be anybody's, so all that comes from it is escaped."""
+    config = model.translator.model.config
+    parameters = sum(parameter.numel() for parameter in model.translator.model.parameters())
+    training: dict[str, Any] = model.translator.training
+    facts = [
+        f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, {config.num_heads} heads",
+        f"d_model {config.d_model}, d_ff {config.d_ff}",
+        f"{parameters / 1e6:.1f} M parameters",
+        f"{config.vocab_size:,} tokens",
+    ]
+    if isinstance(steps := training.get("steps"), int):
+        facts.append(f"trained for {steps:,} steps")
+    lines = "".join(f"<li>{html.escape(fact)}</li>" for fact in facts)
+    return f'<div class="facts"><b title="SHA-256 {model.digest[:16]}">{html.escape(model.name)}</b><ul>{lines}</ul></div>'

@@ -1,0 +1,13 @@
+"""Text from elsewhere, made safe for where it is shown."""
+
+import re
+
+
+def plain(text: str) -> str:
+    """Text as it is, where Markdown is read."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:])", r"\\\1", text)
+
+
+def sentence_case(message: str) -> str:
+    """An error's message as a sentence, where Markdown is read."""
+    return plain(message[:1].upper() + message[1:] + ("" if message.endswith(".") else "."))
