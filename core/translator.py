@@ -236,6 +236,10 @@ class Translator:
             maps=_attention_maps(captured, config.num_encoder_layers, config.num_decoder_layers, source_tokens, fed_tokens, predicted_tokens),
         )
 
+    def fits(self, text: str) -> bool:
+        """Whether a text is short enough to be translated as one sentence."""
+        return len(self._encode(text)) <= self._fit(MAX_SOURCE_TOKENS)
+
     def token_ids(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
         """The ids of S source tokens, of the T that go into the decoder, and of the T that it is to put out."""
         source_ids = self._source_ids(source)
@@ -247,12 +251,15 @@ class Translator:
     def _source_ids(self, source: str) -> list[int]:
         """Raises: ValueError, if there is nothing to translate or too much."""
         _require_text(source)
-        # Whatever white space there is, the model has seen only single spaces.
-        token_ids = [*self.tokenizer.encode(" ".join(source.split())), self.model.config.eos_id]
+        token_ids = self._encode(source)
         limit = self._fit(MAX_SOURCE_TOKENS)
         if len(token_ids) > limit:
             raise ValueError(f"the text has {len(token_ids)} tokens, at most {limit} can be translated at once: shorten or split it")
         return token_ids
+
+    def _encode(self, source: str) -> list[int]:
+        """Whatever white space there is, the model has seen only single spaces."""
+        return [*self.tokenizer.encode(" ".join(source.split())), self.model.config.eos_id]
 
     def _numbered_source_ids(self, number: int, source: str) -> list[int]:
         try:
