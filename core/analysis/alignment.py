@@ -10,6 +10,7 @@ from torch import Tensor
 
 from core.analysis.heads import Head
 from core.analysis.pharaoh import GoldLinks, GoldPair, Link
+from core.analysis.words import is_special, word_groups
 from core.capture import AttentionMap
 from core.tokenizer import SPACE_MARK
 from core.translator import Translator
@@ -18,17 +19,17 @@ from core.translator import Translator
 # fed it and knows which it is (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation").
 Rows = Literal["predicted", "fed"]
 ROWS: tuple[Rows, ...] = ("predicted", "fed")
-SPECIAL_TOKENS = frozenset({"<s>", "</s>", "<pad>"})
 
+Split = Callable[[Sequence[str]], Sequence[int | None]]  # to which word each token belongs; None for `<s>` and the like
 CrossMaps = Callable[[Translator, str, str], Sequence[AttentionMap]]  # a method's cross-attention for a source and a target
 
 
-def word_numbers(tokens: Sequence[str]) -> list[int | None]:
-    """To which word, of those that spaces separate, each token belongs; None for `<s>` and the like."""
+def words_by_spaces(tokens: Sequence[str]) -> list[int | None]:
+    """Words as gold alignments count them: what spaces separate."""
     numbers: list[int | None] = []
     count = 0
     for token in tokens:
-        if token in SPECIAL_TOKENS:
+        if is_special(token):
             numbers.append(None)
             continue
         if token.startswith(SPACE_MARK) or count == 0:
@@ -37,7 +38,16 @@ def word_numbers(tokens: Sequence[str]) -> list[int | None]:
     return numbers
 
 
-def word_attention(cross: AttentionMap, rows: Rows = "predicted") -> Tensor:
+def words_as_shown(tokens: Sequence[str]) -> list[int | None]:
+    """Words as `words.word_groups` shows them: punctuation at a word's edge apart, and scripts without spaces by piece."""
+    numbers: list[int | None] = [None] * len(tokens)
+    words = (group for group in word_groups(tokens) if not is_special(tokens[group.start]))
+    for number, group in enumerate(words):
+        numbers[group.start : group.stop] = [number] * len(group)
+    return numbers
+
+
+def word_attention(cross: AttentionMap, rows: Rows = "predicted", split: Split = words_by_spaces) -> Tensor:
     """Attention between words: summed over the pieces of a source word, averaged over those of a target word.
 
     Special tokens are left out, so rows need not sum to 1.
@@ -45,6 +55,7 @@ def word_attention(cross: AttentionMap, rows: Rows = "predicted") -> Tensor:
     Args:
         cross: cross-attention, or any other method's map of that kind.
         rows: whether a target word's rows are those that predict its pieces or those that were fed them.
+        split: what counts as a word.
 
     Returns:
         [H, target words, source words]
@@ -54,8 +65,8 @@ def word_attention(cross: AttentionMap, rows: Rows = "predicted") -> Tensor:
     """
     if cross.kind != "cross" or cross.predicted_tokens is None:
         raise ValueError(f"words are aligned by cross-attention, not by {cross.kind}")
-    source = _membership(word_numbers(cross.key_tokens))  # [S, source words]
-    target = _membership(word_numbers(cross.predicted_tokens if rows == "predicted" else cross.query_tokens))  # [T, target words]
+    source = _membership(split(cross.key_tokens))  # [S, source words]
+    target = _membership(split(cross.predicted_tokens if rows == "predicted" else cross.query_tokens))  # [T, target words]
     return (target / target.sum(0)).T @ cross.weights @ source
 
 
@@ -139,9 +150,14 @@ class Aligner:
 
 
 class AlignerRanking:
-    """Every head, the mean of each layer and the mean of all, in both row conventions, scored on sentences as they come."""
+    """Every head, the mean of each layer and the mean of all, in both row conventions, scored on sentences as they come.
 
-    def __init__(self) -> None:
+    Args:
+        split: what counts as a word in the links it is given.
+    """
+
+    def __init__(self, split: Split = words_by_spaces) -> None:
+        self._split = split
         self._scores: defaultdict[tuple[int | None, int | None, Rows], AlignmentScore] = defaultdict(AlignmentScore)
 
     def add(self, cross: Sequence[AttentionMap], gold: GoldLinks) -> None:
@@ -157,7 +173,7 @@ class AlignerRanking:
         for rows in ROWS:
             means: list[Tensor] = []
             for layer in cross:
-                weights = word_attention(layer, rows)  # [H, target words, source words]
+                weights = word_attention(layer, rows, self._split)  # [H, target words, source words]
                 _check_range(gold, weights)
                 means.append(weights.mean(0))
                 for head, matrix in enumerate(weights):

@@ -11,7 +11,8 @@ from core.analysis.alignment import (
     rank_aligners,
     score_links,
     word_attention,
-    word_numbers,
+    words_as_shown,
+    words_by_spaces,
 )
 from core.analysis.heads import Head
 from core.analysis.methods import METHODS
@@ -31,9 +32,17 @@ HEAD = [[0.6, 0.1, 0.1, 0.2], [0.2, 0.3, 0.4, 0.1], [0.4, 0.0, 0.2, 0.4], [0.0, 
 
 
 def test_words_are_what_spaces_separate():
-    assert word_numbers(("<s>", "▁a", "b", "▁", "<0xE2>", "<0x82>", "▁c", "</s>")) == [None, 0, 0, 1, 1, 1, 2, None]
-    assert word_numbers(("no", "▁mark")) == [0, 1]
-    assert word_numbers(("</s>",)) == [None]
+    assert words_by_spaces(("<s>", "▁a", "b", "▁", "<0xE2>", "<0x82>", "▁c", "</s>")) == [None, 0, 0, 1, 1, 1, 2, None]
+    assert words_by_spaces(("no", "▁mark")) == [0, 1]
+    assert words_by_spaces(("</s>",)) == [None]
+
+
+def test_words_as_they_are_shown():
+    tokens = ("<s>", "▁a", "b", ",", "▁c", ".", "</s>")
+    assert words_as_shown(tokens) == [None, 0, 0, 1, 2, 3, None]
+    assert words_by_spaces(tokens) == [None, 0, 0, 0, 1, 1, None]
+    layer = AttentionMap("cross", 0, torch.eye(6, 7)[None], tokens[:-1], tokens, tokens[1:])
+    assert word_attention(layer, split=words_as_shown).shape == (1, 4, 4)
 
 
 def test_pieces_to_words_by_hand():

@@ -1,0 +1,249 @@
+"""Score-cards: what a head does, in numbers, on one sentence or on many, and the same in words.
+
+A query that can see one key only, as the first row of masked self-attention, has no choice: it counts nowhere here.
+Averages are over tokens, so long sentences count for more.
+"""
+
+import math
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from core.analysis.heads import Head, Maps
+from core.capture import AttentionMap, Kind
+from core.tokenizer import SPACE_MARK, Tokenizer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BOS, EOS = "<s>", "</s>"
+POSITIONAL = 0.9  # the share of tokens at one offset that makes a head positional (Voita et al. 2019)
+MOSTLY = 0.5  # what a head does with more than half of its weight, or for more than half of the tokens, is named after it
+EVENLY = 0.9  # of the greatest possible entropy: then a head looks almost everywhere alike
+
+Frequencies = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Label:
+    """A short name for what a head does, and a sentence that says how it was found."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ScoreCard:
+    """One head in numbers. Shares and scores go from 0 to 1; NaN is what could not be measured.
+
+    Attributes:
+        num_tokens: queries the numbers are means over.
+        entropy: -sum_j a ln a over ln(number of visible keys): 0 looks at one token, 1 at all alike (Ghader & Monz 2017;
+            Clark et al. 2019).
+        confidence: mean of max_j a, `</s>` left out (Voita et al. 2019).
+        offset: key position minus query position of the greatest weight, most often; in cross-attention the query's is
+            that of the predicted token.
+        offset_share: of the tokens, those whose greatest weight is at that offset.
+        sink_end, sink_start, sink_punctuation: weight on `</s>`, on `<s>` or the first token, and on other punctuation.
+        previous, same_position, following: weight at offset -1, 0, +1, the pattern score sum(a P) / sum(a).
+        same_token: weight on tokens equal to the query's, itself excepted; in cross-attention to the predicted one.
+        rare_token: how often the greatest weight is on the rarest visible token (Voita et al. 2019).
+        alignment_error_rate: as a word aligner, from `alignment.head_error_rates`.
+    """
+
+    head: Head
+    num_tokens: int
+    entropy: float
+    confidence: float
+    offset: int
+    offset_share: float
+    sink_end: float
+    sink_start: float
+    sink_punctuation: float
+    previous: float
+    same_position: float
+    following: float
+    same_token: float
+    rare_token: float = math.nan
+    alignment_error_rate: float = math.nan
+
+    @property
+    def sink_share(self) -> float:
+        """Weight on tokens that say little: `</s>`, `<s>`, the first token, punctuation."""
+        return self.sink_end + self.sink_start + self.sink_punctuation
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """What can be said of the head in words, the most telling first; often nothing."""
+        return tuple(_labels(self))
+
+
+def score_cards(
+    sentences: Iterable[Maps], frequencies: Frequencies | None = None, alignment_error_rates: Mapping[Head, float] | None = None
+) -> list[ScoreCard]:
+    """Score every head.
+
+    Args:
+        sentences: the maps of one sentence or more, such as `[explanation.maps]`; all of one model.
+        frequencies: how common each piece is, see `piece_counts`; a piece that is not in it is the rarest. None: rare
+            tokens are not scored.
+        alignment_error_rates: if known, see `alignment.head_error_rates`.
+
+    Returns:
+        A card a head, kind by kind and layer by layer.
+    """
+    tallies: dict[tuple[Kind, int], _Tally] = {}
+    for maps in sentences:
+        for layers in maps.values():
+            for layer in layers:
+                tallies.setdefault((layer.kind, layer.layer), _Tally(layer)).add(layer, frequencies)
+    known = alignment_error_rates or {}
+    return [tally.card(head, known) for tally in tallies.values() for head in range(tally.num_heads)]
+
+
+def piece_counts(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[str]:
+    """How often each piece occurs in texts, for `score_cards`."""
+    return Counter(tokenizer.piece(token_id) for text in texts for token_id in tokenizer.encode(text))
+
+
+def to_frame(cards: Iterable[ScoreCard]) -> "pd.DataFrame":
+    """A table with a row a head: kind, layer and head (from 0), every number of the card, `sink_share`, and the labels' names."""
+    import pandas as pd
+
+    rows = [{**card.head._asdict(), **asdict(card), "head": card.head.head, "sink_share": card.sink_share, "labels": _names(card)} for card in cards]
+    return pd.DataFrame(rows)
+
+
+def _names(card: ScoreCard) -> str:
+    return ", ".join(label.name for label in card.labels)
+
+
+class _Tally:
+    """Sums over the tokens of all sentences for the heads of one layer."""
+
+    def __init__(self, like: AttentionMap) -> None:
+        self.kind: Kind = like.kind
+        self.layer, self.num_heads = like.layer, like.num_heads
+        self.num_tokens = 0
+        self._sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(like.num_heads))
+        self._counts: Counter[str] = Counter()
+        self._offsets: list[Counter[int]] = [Counter() for _ in range(like.num_heads)]
+
+    def add(self, layer: AttentionMap, frequencies: Frequencies | None) -> None:
+        seen = _Choices(layer)
+        self.num_tokens += len(seen.rows)
+        for name, values in seen.measures(frequencies).items():
+            self._sums[name] += values.sum(-1)
+            self._counts[name] += values.size(-1)
+        for counter, offsets in zip(self._offsets, seen.favourite - seen.rows, strict=True):
+            counter.update(int(offset) for offset in offsets.numpy())
+
+    def card(self, head: int, alignment_error_rates: Mapping[Head, float]) -> ScoreCard:
+        means = {name: float(total[head]) / self._counts[name] if self._counts[name] else math.nan for name, total in self._sums.items()}
+        offsets, name = self._offsets[head], Head(self.kind, self.layer, head)
+        offset = max(offsets, key=lambda offset: (offsets[offset], -abs(offset)), default=0)
+        return ScoreCard(
+            head=name,
+            num_tokens=self.num_tokens,
+            offset=offset,
+            offset_share=offsets[offset] / self.num_tokens if self.num_tokens else math.nan,
+            alignment_error_rate=alignment_error_rates.get(name, math.nan),
+            **means,
+        )
+
+
+class _Choices:
+    """The rows of one map in which there is something to choose from.
+
+    Attributes:
+        rows: [R] positions of the queries.
+        weights: [H, R, K]
+        favourite: [H, R] the key with the greatest weight.
+    """
+
+    def __init__(self, layer: AttentionMap) -> None:
+        queries, keys = layer.weights.shape[1:]
+        visible = torch.arange(1, queries + 1) if layer.kind == "decoder_self" else torch.full((queries,), keys)
+        self.layer = layer
+        self.rows = (visible > 1).nonzero().squeeze(1)
+        self.visible = visible[self.rows]
+        self.weights = layer.weights[:, self.rows]
+        self.favourite = self.weights.argmax(-1) if len(self.rows) else torch.zeros(layer.num_heads, 0, dtype=torch.long)
+
+    def measures(self, frequencies: Frequencies | None) -> dict[str, Tensor]:
+        """Each measure's value for every row that has one: [H, rows]."""
+        keys = self.layer.key_tokens
+        end = torch.tensor([token == EOS for token in keys])
+        start = torch.tensor([token == BOS or position == 0 for position, token in enumerate(keys)]) & ~end
+        punctuation = torch.tensor([is_punctuation(token) for token in keys]) & ~start & ~end
+        offset = torch.arange(len(keys)) - self.rows[:, None]  # [R, K]
+        found = {
+            "entropy": -torch.xlogy(self.weights, self.weights).sum(-1) / self.visible.log(),
+            "confidence": self._confidence(end),
+            "sink_end": self.weights[..., end].sum(-1),
+            "sink_start": self.weights[..., start].sum(-1),
+            "sink_punctuation": self.weights[..., punctuation].sum(-1),
+            "previous": (self.weights * (offset == -1)).sum(-1),
+            "same_position": (self.weights * (offset == 0)).sum(-1),
+            "following": (self.weights * (offset == 1)).sum(-1),
+            "same_token": (self.weights * self._same_token(offset)).sum(-1),
+        }
+        return found if frequencies is None else {**found, "rare_token": (self.favourite == self._rarest(frequencies)).float()}
+
+    def _confidence(self, end: Tensor) -> Tensor:
+        real = [index for index, row in enumerate(self.rows) if self.layer.query_tokens[int(row)] != EOS]
+        return self.weights[:, real][..., ~end].amax(-1) if bool((~end).any()) else self.weights[:, :0, 0]
+
+    def _same_token(self, offset: Tensor) -> Tensor:
+        """[R, K]"""
+        cross = self.layer.kind == "cross"
+        asked = (self.layer.predicted_tokens if cross else None) or self.layer.query_tokens
+        ids = {token: number for number, token in enumerate({*asked, *self.layer.key_tokens})}
+        queries, keys = (torch.tensor([ids[token] for token in tokens]) for tokens in (asked, self.layer.key_tokens))
+        same = queries[self.rows][:, None] == keys
+        return same if cross else same & (offset != 0)
+
+    def _rarest(self, frequencies: Frequencies) -> Tensor:
+        """[R] of the keys visible to each row the rarest, special tokens left out; the first of equals."""
+        counts = torch.tensor([math.inf if token in (BOS, EOS) else float(frequencies.get(token, 0)) for token in self.layer.key_tokens])
+        hidden = torch.arange(len(counts)) >= self.visible[:, None]
+        return counts.expand(hidden.shape).masked_fill(hidden, math.inf).min(-1).indices
+
+
+def is_punctuation(token: str) -> bool:
+    """Whether a piece is punctuation or symbols and nothing else."""
+    text = token.replace(SPACE_MARK, "")
+    return bool(text) and all(unicodedata.category(character)[0] in "PS" for character in text)
+
+
+def _labels(card: ScoreCard) -> Iterable[Label]:
+    if card.offset_share >= POSITIONAL:
+        place = _place(card)
+        yield Label(f"positional: {place}", f"looks most at {place} for {card.offset_share:.0%} of tokens")
+    if card.alignment_error_rate < MOSTLY:
+        yield Label("aligner", f"links words as people do: its alignment error rate is {card.alignment_error_rate:.2f}")
+    if card.rare_token > MOSTLY:
+        yield Label("rare token", f"looks most at the rarest token it can see for {card.rare_token:.0%} of tokens")
+    if card.same_token > MOSTLY:
+        yield Label("same token", f"gives {card.same_token:.0%} of its weight to tokens that read the same")
+    if card.sink_share > MOSTLY:
+        parts = (("</s>", card.sink_end), ("the first token", card.sink_start), ("punctuation", card.sink_punctuation))
+        named = " and ".join(f"{share:.0%} on {name}" for name, share in parts if share >= 0.05)
+        yield Label("sink", f"rests {card.sink_share:.0%} of its weight where little is said: {named}")
+    if card.confidence > MOSTLY:
+        yield Label("confident", f"gives one token {card.confidence:.0%} of its weight on average")
+    if card.entropy > EVENLY:
+        yield Label("broad", f"looks almost everywhere alike: {card.entropy:.0%} of the greatest possible entropy")
+
+
+def _place(card: ScoreCard) -> str:
+    if card.head.kind == "cross":
+        distance = "" if card.offset == 0 else f" {card.offset:+d}"
+        return f"the source token at the same position{distance}"
+    near = {-1: "the previous token", 0: "the token itself", 1: "the next token"}
+    return near.get(card.offset, f"the token {abs(card.offset)} {'before' if card.offset < 0 else 'after'}")
