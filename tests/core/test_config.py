@@ -1,0 +1,139 @@
+"""A configuration that exists is one that a model can be built from."""
+
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import pytest
+import torch
+
+from core.config import PRESETS, TransformerConfig
+from core.model import Transformer
+
+# Table 3 and table 2's model: every row that prints a number of parameters, in millions.
+TABLE_3 = {
+    "base": 65,
+    "B-dk16": 58,
+    "B-dk32": 60,
+    "C-N2": 36,
+    "C-N4": 50,
+    "C-N8": 80,
+    "C-d256": 28,
+    "C-d1024": 168,
+    "C-ff1024": 53,
+    "C-ff4096": 90,
+}
+
+
+def num_parameters(config: TransformerConfig) -> int:
+    with torch.device("meta"):
+        return sum(parameter.numel() for parameter in Transformer(config).parameters())
+
+
+def config(**changes: Any) -> TransformerConfig:
+    return TransformerConfig(**{"vocab_size": 100, "d_model": 32, "num_heads": 4, **changes})
+
+
+@pytest.mark.parametrize(("preset", "expected"), [("base", 63_082_496), ("big", 214_245_376)])
+def test_parameters_of_the_papers_models(preset: str, expected: int) -> None:
+    assert num_parameters(PRESETS[preset]) == expected
+
+
+def test_parameters_of_base_add_up() -> None:
+    d, ff, vocab = 512, 2048, 37_000
+    attention = 4 * (d * d + d)
+    feed_forward = d * ff + ff + ff * d + d
+    norm = 2 * d
+    encoder = 6 * (attention + feed_forward + 2 * norm)
+    decoder = 6 * (2 * attention + feed_forward + 3 * norm)
+    assert num_parameters(PRESETS["base"]) == vocab * d + encoder + decoder
+
+
+@pytest.mark.parametrize(("preset", "millions"), TABLE_3.items())
+def test_parameters_of_table_3(preset: str, millions: int) -> None:
+    """One vocabulary of 40,800 pieces meets every count that the table prints."""
+    assert num_parameters(replace(PRESETS[preset], vocab_size=40_800)) / 1e6 == pytest.approx(millions, abs=0.6)
+
+
+def test_rows_of_table_3_differ_from_base_as_the_table_says() -> None:
+    def differences(preset: str) -> dict[str, Any]:
+        base = vars(PRESETS["base"])
+        return {name: value for name, value in vars(PRESETS[preset]).items() if value != base[name]}
+
+    assert differences("A-h1") == {"num_heads": 1, "d_k": 512, "d_v": 512}
+    assert differences("A-h4") == {"num_heads": 4, "d_k": 128, "d_v": 128}
+    assert differences("A-h16") == {"num_heads": 16, "d_k": 32, "d_v": 32}
+    assert differences("A-h32") == {"num_heads": 32, "d_k": 16, "d_v": 16}
+    assert differences("B-dk16") == {"d_k": 16}
+    assert differences("B-dk32") == {"d_k": 32}
+    assert differences("C-N8") == {"num_encoder_layers": 8, "num_decoder_layers": 8}
+    assert differences("C-d256") == {"d_model": 256, "d_k": 32, "d_v": 32}
+    assert differences("C-d1024") == {"d_model": 1024, "d_k": 128, "d_v": 128}
+    assert differences("D-dropout0.0") == {"dropout": 0.0}
+    assert differences("D-dropout0.2") == {"dropout": 0.2}
+    assert differences("D-label-smoothing0.0") == differences("D-label-smoothing0.2") == {}
+    assert differences("E-learned") == {"positions": "learned"}
+    assert differences("big") == {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3}
+
+
+def test_head_widths_default_to_an_equal_share() -> None:
+    assert (config().key_width, config().value_width) == (8, 8)
+    assert (config(d_k=5).key_width, config(d_k=5).value_width) == (5, 8)
+    assert (config(d_v=3).key_width, config(d_v=3).value_width) == (8, 3)
+    assert config(d_model=30, d_k=5, d_v=3).key_width == 5  # 30 need not be divisible by 4 then
+
+
+def test_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        config().d_model = 64  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "name", ["vocab_size", "d_model", "d_ff", "num_heads", "d_k", "d_v", "num_encoder_layers", "num_decoder_layers", "max_positions"]
+)
+@pytest.mark.parametrize("value", [0, -1, 8.0, "8", True])
+def test_sizes_are_positive_integers(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be a positive integer$"):
+        config(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "d_model"])
+def test_sizes_are_not_none(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} \(None\) must be a positive integer$"):
+        config(**{name: None})
+
+
+@pytest.mark.parametrize("widths", [{}, {"d_k": 8}, {"d_v": 8}])
+def test_heads_share_the_width_equally(widths: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"^d_model \(32\) must be divisible by num_heads \(5\), or give both d_k and d_v$"):
+        config(num_heads=5, **widths)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1, 1.0, float("nan"), float("inf"), "0.1", None, True])
+def test_dropout_is_a_probability_below_one(value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^dropout \({value!r}\) must be a number from 0 up to, but not including, 1$"):
+        config(dropout=value)
+
+
+@pytest.mark.parametrize("value", ["rotary", None, ["learned"]])
+def test_positions_are_of_a_known_kind(value: object) -> None:
+    with pytest.raises(ValueError, match=r"^positions \(.*\) must be 'sinusoidal' or 'learned'$"):
+        config(positions=value)
+
+
+def test_sinusoids_come_in_pairs() -> None:
+    with pytest.raises(ValueError, match=r"^d_model \(33\) must be even: sinusoidal positions come in pairs of sine and cosine$"):
+        config(d_model=33, num_heads=3)
+    assert config(d_model=33, num_heads=3, positions="learned").d_model == 33
+
+
+@pytest.mark.parametrize("name", ["pad_id", "bos_id", "eos_id"])
+@pytest.mark.parametrize("value", [-1, 100, 5.0, None, True])
+def test_special_tokens_are_in_the_vocabulary(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be an integer from 0 to vocab_size - 1 \(99\)$"):
+        config(**{name: value})
+
+
+@pytest.mark.parametrize("ids", [{"pad_id": 1}, {"bos_id": 2}, {"eos_id": 0}])
+def test_special_tokens_differ(ids: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"^pad_id \(\d\), bos_id \(\d\) and eos_id \(\d\) must differ$"):
+        config(**ids)
