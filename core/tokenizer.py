@@ -90,15 +90,11 @@ class SentencePieceTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Raises: ValueError, for a text that holds half a surrogate pair, which is no character."""
-        try:
-            return self._processor.encode(text)
-        except RuntimeError:
-            text.encode()  # this names the character and its place
-            raise
+        return self._processor.encode(_whole(text))
 
     def encode_batch(self, texts: Sequence[str], num_threads: int = -1) -> list[list[int]]:
         """As `encode`, for many texts on all cores."""
-        return self._processor.encode(list(texts), num_threads=num_threads)
+        return self._processor.encode([_whole(text) for text in texts], num_threads=num_threads)
 
     def decode(self, token_ids: Sequence[int]) -> str:
         return self._processor.decode(list(token_ids))
@@ -109,3 +105,9 @@ class SentencePieceTokenizer:
 
     def to_bytes(self) -> bytes:
         return self._model
+
+
+def _whole(text: str) -> str:
+    """The text, if UTF-8 can hold it. Raises: UnicodeEncodeError, a ValueError, that names the character and its place."""
+    text.encode()
+    return text
