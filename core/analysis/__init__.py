@@ -1,0 +1,1 @@
+"""What can be computed from an `Explanation`, and from the positions that go in."""

@@ -1,0 +1,1 @@
+"""Drawings and the tables behind them: attention in, figure out, no Streamlit."""

@@ -1,0 +1,71 @@
+"""What all Plotly drawings share: an empty page, safe text, and the settings of the chart."""
+
+import html
+from typing import Any
+
+import plotly.graph_objects as go
+
+from viz_app.figures.theme import Theme
+
+CHART_CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False, "showTips": False}
+
+
+def escaped(text: str) -> str:
+    """Text that Plotly shows as it is: it reads `<b>`, `<br>` and entities in labels and hovers as markup."""
+    return html.escape(text, quote=False)
+
+
+def empty_figure(theme: Theme, height: int, margin: tuple[int, int, int, int] = (8, 8, 8, 8)) -> go.Figure:
+    """A figure with the page's type and colours, nothing to drag, and no template that would weigh more than the data.
+
+    Args:
+        height: in pixels; the width is that of the place the figure is put in.
+        margin: left, top, right, bottom, in pixels.
+    """
+    left, top, right, bottom = margin
+    return go.Figure(
+        layout={
+            "template": None,
+            "height": height,
+            "margin": {"l": left, "t": top, "r": right, "b": bottom, "pad": 0},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "font": {"family": theme.interface_font, "size": 13, "color": theme.text},
+            "hoverlabel": {
+                "bgcolor": theme.background,
+                "bordercolor": theme.hairline,
+                "font": {"family": theme.monospace_font, "size": 13, "color": theme.text},
+                "align": "left",
+                "namelength": 0,
+            },
+            "dragmode": False,
+            "showlegend": False,
+        }
+    )
+
+
+def bare_axis(**settings: Any) -> dict[str, Any]:
+    """An axis without line, grid or ticks, which nobody can drag."""
+    return {"showgrid": False, "zeroline": False, "showline": False, "ticks": "", "fixedrange": True, **settings}
+
+
+def color_bar(theme: Theme, title: str) -> dict[str, Any]:
+    """A small scale under a drawing, at its left."""
+    font = {"size": 11, "color": theme.faint}
+    return {
+        "title": {"text": title, "side": "right", "font": font},
+        "tickfont": {**font, "family": theme.monospace_font},
+        "orientation": "h",
+        "thickness": 8,
+        "len": 180,
+        "lenmode": "pixels",
+        "x": 0,
+        "xanchor": "left",
+        "xpad": 0,
+        "y": 0,
+        "yanchor": "top",
+        "ypad": 10,
+        "nticks": 3,
+        "outlinewidth": 0,
+        "ticks": "",
+    }
