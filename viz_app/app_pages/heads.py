@@ -1,3 +1,117 @@
+"""Heads: all of them at a glance, and those that are chosen large."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
 import streamlit as st
 
-st.write("heads")
+from core.analysis.scorecards import score_cards
+from core.analysis.words import merge_words, without_special_tokens
+from core.capture import KINDS, AttentionMap, Kind
+from viz_app import choice, state
+from viz_app.figures.base import CHART_CONFIG
+from viz_app.figures.grid import head_grid
+from viz_app.figures.head_map import head_map
+from viz_app.figures.theme import head_name, theme_named
+
+View = Literal["Lines", "Map", "Table"]
+
+HOW_TO_READ = """
+Every small picture is one **head**: a row for each token that looks, a column for each token it may look at. The darker a cell
+(on a dark page: the lighter), the more of its **weight** the row's token gives to the column's. The weights of a row sum to 1.
+
+`L5 H3` is head 3 of layer 5, counted from 1; exports count from 0. A decoder row has two names: the token that was
+**fed** in, and the token that it went on to **predict**.
+
+A large weight says that information *may* have flowed from there, not that it decided the outcome: attention is not an
+explanation by itself.
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the toolbar says."""
+
+    kind: Kind
+    view: View
+    words: bool
+    hide_special: bool
+    compare: bool
+
+
+@st.fragment
+def overview_and_detail() -> None:
+    """The page below the sentence; a click in here runs nothing else again."""
+    reading = state.reading()
+    if reading is None:
+        st.info("The heads appear here as soon as there is a sentence to look at.")
+        return
+    options = toolbar()
+    layers = reading.explanation.maps[options.kind]
+    maps = [prepared(attention, options) for attention in layers]
+    chosen_key = f"heads_{options.kind}"
+    if chosen_key not in st.session_state and chosen_key not in st.query_params:
+        st.session_state[chosen_key] = [head_name(*choice.telling_head(options.kind, layers))]
+    overview, detail = st.container(key="overview-and-detail").columns([5, 6], gap="medium")
+    with detail:
+        chosen = st.multiselect("Heads", choice.names(maps), key=chosen_key, bind="query-params", label_visibility="collapsed", select_all=False)
+    heads = [choice.parsed(name) for name in chosen]
+    with overview:
+        grid(maps, heads, options, chosen_key)
+    with detail:
+        large(maps, heads, options)
+
+
+def toolbar() -> Options:
+    """The choices above the pictures."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        kind = st.segmented_control(
+            "Attention",
+            KINDS,
+            default="cross",
+            required=True,
+            format_func=choice.KIND_NAMES.__getitem__,
+            key="kind",
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+        views: tuple[View, ...] = ("Lines", "Map", "Table")
+        view = st.segmented_control("View", views, default="Lines", required=True, key="view", bind="query-params", label_visibility="collapsed")
+        words = st.toggle("Whole words", True, key="words", bind="query-params", help="Sub-words of a word are merged: summed where they are looked at, averaged where they look.")
+        hide = st.toggle("Hide special tokens", True, key="hide_special", bind="query-params", help="Leaves out <s> and </s>. What a row lacks of 1 is what it gave to them.")
+        compare = st.toggle("Compare", False, key="compare", bind="query-params", help="A click adds a head to those shown, or takes it away.")
+    return Options(kind, view, words, hide, compare)
+
+
+def prepared(attention: AttentionMap, options: Options) -> AttentionMap:
+    """The map with the tokens that are to be seen."""
+    attention = merge_words(attention) if options.words else attention
+    return without_special_tokens(attention) if options.hide_special else attention
+
+
+def grid(maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options, chosen_key: str) -> None:
+    """All heads, to click on."""
+    st.markdown(f"**{choice.KIND_NAMES[options.kind]} attention**: {choice.KIND_TEXTS[options.kind]}", help=HOW_TO_READ)
+    theme = theme_named(st.context.theme.type)
+    key = f"grid_{options.kind}"
+
+    def click() -> None:
+        points: list[dict[str, Any]] = st.session_state[key].selection.points
+        if points:
+            layer, head = points[0]["customdata"]
+            st.session_state[chosen_key] = choice.toggled(st.session_state[chosen_key], head_name(layer, head), options.compare)
+
+    figure = head_grid(maps, theme, selected=heads, row_height=58)
+    st.plotly_chart(figure, theme=None, key=key, on_select=click, selection_mode="points", config=CHART_CONFIG, alt="All heads of all layers")
+
+
+def large(maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options) -> None:
+    """The chosen heads, with names and numbers."""
+    theme = theme_named(st.context.theme.type)
+    by_layer = {attention.layer: attention for attention in maps}
+    for layer, head in heads:
+        st.plotly_chart(head_map(by_layer[layer], head, theme), theme=None, config=CHART_CONFIG, key=f"map_{options.kind}_{layer}_{head}")
+
+
+overview_and_detail()
