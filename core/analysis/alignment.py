@@ -134,7 +134,7 @@ class Aligner:
 
     Attributes:
         layer: from 0; None for the mean over all layers.
-        head: from 0; None for the mean over the heads of the layer.
+        head: from 0; None for the mean over the heads of the layer, and for a layer of one map.
         rows: which decoder rows were taken for a target word.
     """
 
@@ -176,7 +176,7 @@ class AlignerRanking:
                 weights = word_attention(layer, rows, self._split)  # [H, target words, source words]
                 _check_range(gold, weights)
                 means.append(weights.mean(0))
-                for head, matrix in enumerate(weights):
+                for head, matrix in enumerate(weights if len(weights) > 1 else ()):
                     self._scores[layer.layer, head, rows] += score_links(argmax_links(matrix), gold)
                 self._scores[layer.layer, None, rows] += score_links(argmax_links(means[-1]), gold)
             self._scores[None, None, rows] += score_links(argmax_links(torch.stack(means).mean(0)), gold)
@@ -212,10 +212,12 @@ def rank_aligners(translator: Translator, pairs: Iterable[GoldPair], cross_maps:
 
 def head_error_rates(aligners: Iterable[Aligner]) -> Mapping[Head, float]:
     """The alignment error rate of each single head, in the row convention that suits it better."""
+    found = [aligner for aligner in aligners if aligner.layer is not None]
+    many = {aligner.layer for aligner in found if aligner.head is not None}
     best: dict[Head, float] = {}
-    for aligner in aligners:
-        if aligner.layer is not None and aligner.head is not None:
-            head = Head("cross", aligner.layer, aligner.head)
+    for aligner in found:
+        if aligner.layer is not None and (aligner.head is not None or aligner.layer not in many):
+            head = Head("cross", aligner.layer, aligner.head or 0)
             best[head] = min(aligner.score.error_rate, best.get(head, 1.0))
     return best
 

@@ -2,12 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TextIO
+
+from tqdm import tqdm
 
 from core.analysis.alignment import Aligner, rank_aligners
 from core.analysis.methods import METHODS
-from core.analysis.pharaoh import GoldPair, read_gold_pairs
+from core.analysis.pharaoh import read_gold_pairs
 from core.capture import AttentionMap
 from core.translator import Translator
 
@@ -36,7 +38,7 @@ def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
     def cross_maps(translator: Translator, source: str, target: str) -> Sequence[AttentionMap]:
         return method(translator, source, target)["cross"]
 
-    aligners = rank_aligners(translator, _with_progress(pairs), cross_maps)
+    aligners = rank_aligners(translator, tqdm(pairs, unit=" pairs", file=sys.stderr), cross_maps)
     print(format_ranking(aligners[: arguments.top], len(pairs)), file=output or sys.stdout)
 
 
@@ -48,10 +50,3 @@ def format_ranking(aligners: Sequence[Aligner], num_pairs: int) -> str:
         for aligner in aligners
     ]
     return "\n".join([head, *lines])
-
-
-def _with_progress(pairs: Sequence[GoldPair]) -> Iterator[GoldPair]:
-    for number, pair in enumerate(pairs, start=1):
-        yield pair
-        end = "\n" if number == len(pairs) else ""
-        print(f"\raligned {number} of {len(pairs)}", end=end, file=sys.stderr, flush=True)

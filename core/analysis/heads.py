@@ -102,7 +102,7 @@ def _scaling(factors: dict[int, Tensor], num_heads: int) -> Callable[[nn.Module,
     scale = torch.stack([factors.get(head, one).expand_as(one) for head in range(num_heads)], dim=1)[:, :, None, None]  # [B or 1, H, 1, 1]
 
     def hook(_module: nn.Module, _scores: tuple[Tensor, ...], weights: Tensor) -> Tensor:
-        return weights * scale
+        return weights * scale.to(weights.dtype)
 
     return hook
 

@@ -57,6 +57,18 @@ def test_captured_rows_sum_to_the_gate_and_no_hook_stays(translator: Translator)
     assert not any(module._forward_hooks for module in translator.model.modules())
 
 
+@pytest.mark.parametrize("gates", [{HEAD: 0.0}, {Head("decoder_self", 0, 2): 0.0}, {Head("encoder_self", 1, 0): 2.0}])
+def test_a_cached_search_is_gated_too(translator: Translator, gates: dict[Head, float]):
+    """What the gated search found has the log-probabilities of a gated replay, and not those of the whole model."""
+    with gated(translator, gates):
+        hypothesis = translator.translate(SOURCE, beam_size=2).hypotheses[0]
+        replayed = translator.explain(SOURCE, hypothesis.token_ids).log_probs
+    tokens = len(hypothesis.token_log_probs)
+    assert hypothesis.token_log_probs == pytest.approx(replayed[:tokens], abs=1e-4)
+    whole = translator.explain(SOURCE, hypothesis.token_ids).log_probs[:tokens]
+    assert max(abs(new - old) for new, old in zip(hypothesis.token_log_probs, whole, strict=True)) > 0.01
+
+
 def test_other_threads_wait_and_see_the_whole_model(translator: Translator):
     before, found = translator.explain(SOURCE, TARGET).log_probs, []
     other = Thread(target=lambda: found.append(translator.explain(SOURCE, TARGET).log_probs))
