@@ -38,7 +38,7 @@ def check_explanation(translator: Translator, explanation: Explanation, hypothes
     """Check an explanation against the model that it is said to be of.
 
     Args:
-        translator: the model, which is run three times.
+        translator: the model, which is run twice.
         explanation: of `hypothesis` if there is one, otherwise of its own `target` text.
         hypothesis: what the search found and the explanation replays; without it, that is not checked.
 
