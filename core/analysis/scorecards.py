@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BOS, EOS = "<s>", "</s>"
 POSITIONAL = 0.9  # the share of tokens at one offset that makes a head positional (Voita et al. 2019)
 MOSTLY = 0.5  # what a head does with more than half of its weight, or for more than half of the tokens, is named after it
-EVENLY = 0.9  # of the greatest possible entropy: then a head looks almost everywhere alike
+NEARLY = 0.9  # of all weight on one token, or of the greatest possible entropy: half of it is no news
 
 Frequencies = Mapping[str, float]
 
@@ -235,9 +235,9 @@ def _labels(card: ScoreCard) -> Iterable[Label]:
         parts = (("</s>", card.sink_end), ("the first token", card.sink_start), ("punctuation", card.sink_punctuation))
         named = " and ".join(f"{share:.0%} on {name}" for name, share in parts if share >= 0.05)
         yield Label("sink", f"rests {card.sink_share:.0%} of its weight where little is said: {named}")
-    if card.confidence > MOSTLY:
+    if card.confidence > NEARLY:
         yield Label("confident", f"gives one token {card.confidence:.0%} of its weight on average")
-    if card.entropy > EVENLY:
+    if card.entropy > NEARLY:
         yield Label("broad", f"looks almost everywhere alike: {card.entropy:.0%} of the greatest possible entropy")
 
 
