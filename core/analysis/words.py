@@ -67,6 +67,17 @@ def word_groups(tokens: Sequence[str]) -> list[range]:
     return groups
 
 
+def character_groups(tokens: Sequence[str]) -> Iterator[range]:
+    """Positions of single tokens, but those of the bytes of one UTF-8 character together."""
+    start = 0
+    for position, token in enumerate(tokens):
+        following = BYTE.fullmatch(tokens[position + 1]) if position + 1 < len(tokens) else None
+        continues = following is not None and 0x80 <= int(following[1], 16) < 0xC0  # a continuation byte is 10xxxxxx
+        if not (continues and BYTE.fullmatch(token)):
+            yield range(start, position + 1)
+            start = position + 1
+
+
 def word(tokens: Sequence[str]) -> str:
     """One word's label: its tokens joined, without the space mark, bytes decoded as UTF-8. A special token stays itself."""
     if len(tokens) == 1 and (is_special(tokens[0]) or isinstance(tokens[0], Word)):
@@ -136,7 +147,7 @@ def _relabel(attention: AttentionMap, weights: Tensor, rows: Sequence[range], ke
 def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
     """Runs of tokens with no space between them, each as characters or pieces: (positions, text)."""
     chunk: list[tuple[range, str]] = []
-    for group in _characters(tokens):
+    for group in character_groups(tokens):
         token = tokens[group.start]
         alone = isinstance(token, Word) or is_special(token) or token == UNKNOWN
         if chunk and (alone or token.startswith(SPACE_MARK)):
@@ -148,17 +159,6 @@ def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
             chunk = []
     if chunk:
         yield chunk
-
-
-def _characters(tokens: Sequence[str]) -> Iterator[range]:
-    """Single tokens, but the bytes of one UTF-8 character together."""
-    start = 0
-    for position, token in enumerate(tokens):
-        following = BYTE.fullmatch(tokens[position + 1]) if position + 1 < len(tokens) else None
-        continues = following is not None and 0x80 <= int(following[1], 16) < 0xC0  # a continuation byte is 10xxxxxx
-        if not (continues and BYTE.fullmatch(token)):
-            yield range(start, position + 1)
-            start = position + 1
 
 
 def _split_punctuation(chunk: Sequence[tuple[range, str]]) -> Iterator[range]:

@@ -94,13 +94,15 @@ def _hover_axis(names: Sequence[str], span: list[float]) -> dict[str, Any]:
 
 def _written_axis(tokens: Sequence[str], theme: Theme, marked: int | None, pixels: int, **settings: Any) -> dict[str, Any]:
     step = -(-LABEL_PITCH * len(tokens) // pixels)
-    shown = [position for position in range(len(tokens)) if position % step == 0 or position == marked]
+    shown = [position for position in range(len(tokens)) if position % step == 0 and (marked is None or abs(position - marked) >= step)]
+    shown += [marked] if marked is not None else []
     labels = [_label(tokens[position], theme, MAX_CHARACTERS) for position in shown]
     return bare_axis(
         tickmode="array",
         tickvals=shown,
         ticktext=[f"<b>{label}</b>" if position == marked else label for position, label in zip(shown, labels, strict=True)],
         tickfont={"family": theme.monospace_font, "size": min(12, max(9, step * pixels // len(tokens) - 2)), "color": theme.text},
+        ticklabelstandoff=4,
         **settings,
     )
 

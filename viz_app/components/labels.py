@@ -1,0 +1,30 @@
+"""Tokens as spans of text, each with the class that says how it looks. The browser sets them as text, never as HTML."""
+
+from collections.abc import Sequence
+
+from core.analysis.words import JOINT, continues_word, is_special, readable, word
+
+FED_ARROW = "\u25b8"
+Span = tuple[str, str]  # text, class: "" plain, "faint" a mark, "special" a special token, "fed" what went in
+
+
+def label_spans(token: str, style: str = "") -> list[Span]:
+    """One token: a faint joint mark before what continues a word, special tokens in their own style."""
+    if is_special(token):
+        return [(token, "special")]
+    text = readable(token)
+    if continues_word(token):
+        return [(JOINT, "faint"), (text.removeprefix(JOINT), style)]
+    return [(text, style)]
+
+
+def unit_spans(tokens: Sequence[str]) -> list[Span]:
+    """The tokens of one character (see `character_groups`): a token like any other, or several bytes as what they spell."""
+    return label_spans(tokens[0]) if len(tokens) == 1 else [(str(word(tokens)), "")]
+
+
+def row_spans(fed: str, predicted: str | None) -> list[Span]:
+    """A row of a map: its query, in the decoder what was fed and what is predicted."""
+    if predicted is None:
+        return label_spans(fed)
+    return [*label_spans(fed, "fed"), (f" {FED_ARROW} ", "faint"), *label_spans(predicted)]

@@ -1,0 +1,187 @@
+// Heads as lines between two columns of words. Everything that comes from a sentence is set as text, never as HTML.
+
+const PITCH = 24; // pixels from word to word
+const WIDTH = 100; // of the drawing, in its own units; the browser stretches it
+const BINS = 20; // lines of one head and about one weight are one path: 120 words stay quick
+const SPREAD = 3; // pixels between the lines of different heads that join the same two words
+const MAX_VALUES = 4; // numbers shown at one word
+const DASHES = { solid: "none", dash: "6 4", dot: "2 3" };
+const SVG = "http://www.w3.org/2000/svg";
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  const scrolled = root.querySelector(".box")?.scrollTop ?? 0;
+  const focused = parentElement.activeElement?.dataset;
+  const drawing = build(root, data, (axis, index) => setTriggerValue("word", { axis, index }));
+  drawing.box.scrollTop = scrolled;
+  if (focused?.axis) drawing.words[focused.axis][focused.index]?.focus({ preventScroll: true });
+}
+
+function build(root, data, send) {
+  const size = { query: data.queries.words.length, key: data.keys.words.length };
+  const rows = Math.max(size.query, size.key);
+  const drawing = { data, size, height: rows * PITCH, pinned: data.selected, words: {}, lines: { query: [], key: [] } };
+  data.heads.forEach((head, place) => {
+    for (let i = 0; i < head.lines.length; i += 3) {
+      const line = { head, place, query: head.lines[i], key: head.lines[i + 1], weight: head.lines[i + 2] };
+      (drawing.lines.query[line.query] ??= []).push(line);
+      (drawing.lines.key[line.key] ??= []).push(line);
+    }
+  });
+
+  const titles = element("div", "columns titles");
+  titles.append(element("div", "column queries", data.queries.title), element("div", "middle"), element("div", "column", data.keys.title));
+  const box = (drawing.box = element("div", "box"));
+  box.style.maxHeight = `${data.height}px`;
+  const columns = element("div", "columns");
+  const middle = (drawing.middle = element("div", "middle"));
+  const picture = vector("svg", { viewBox: `0 0 ${WIDTH} ${drawing.height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  drawing.all = vector("g", {});
+  drawing.few = vector("g", {});
+  picture.append(drawing.all, drawing.few);
+  middle.append(picture);
+  middle.style.height = `${drawing.height}px`;
+  columns.append(column(drawing, "query", data.queries, send), middle, column(drawing, "key", data.keys, send));
+  box.append(columns);
+  root.replaceChildren(legend(data.heads), titles, box);
+  // Both rows of columns have the same widths, so that each title stands over its words.
+  titles.style.gridTemplateColumns = getComputedStyle(columns).gridTemplateColumns;
+
+  drawAll(drawing);
+  show(drawing, drawing.pinned);
+  return drawing;
+}
+
+function legend(heads) {
+  const row = element("div", "heads");
+  for (const head of heads) {
+    const entry = element("span", "head");
+    const sample = vector("svg", { viewBox: "0 0 22 4", "aria-hidden": "true" });
+    sample.append(vector("path", { d: "M0 2H22", stroke: head.color, "stroke-width": 3, "stroke-dasharray": DASHES[head.dash] }));
+    entry.append(sample, element("span", "", head.name));
+    row.append(entry);
+  }
+  return row;
+}
+
+function column(drawing, axis, { title, words }, send) {
+  const list = element("div", axis === "query" ? "column queries" : "column");
+  list.setAttribute("role", "group");
+  list.setAttribute("aria-label", title);
+  drawing.words[axis] = words.map((spans, index) => {
+    const word = element("button", "word");
+    word.type = "button";
+    word.tabIndex = index ? -1 : 0; // Tab reaches a column, arrow keys its words
+    Object.assign(word.dataset, { axis, index });
+    word.title = spans.map(([text]) => text).join("");
+    for (const [text, style] of spans) {
+      const span = element("span", style, text);
+      span.dir = "auto";
+      word.append(span);
+    }
+    word.onmouseenter = word.onfocus = () => show(drawing, [axis, index]);
+    word.onmouseleave = word.onblur = () => show(drawing, drawing.pinned);
+    word.onclick = () => {
+      const same = drawing.pinned?.[0] === axis && drawing.pinned[1] === index;
+      drawing.pinned = same ? null : [axis, index];
+      show(drawing, drawing.pinned);
+      send(axis, index);
+    };
+    word.onkeydown = (event) => move(drawing, axis, index, event);
+    return word;
+  });
+  list.append(...drawing.words[axis]);
+  return list;
+}
+
+function move(drawing, axis, index, event) {
+  const other = axis === "query" ? "key" : "query";
+  const last = drawing.size[axis] - 1;
+  const goal = {
+    ArrowDown: [axis, Math.min(index + 1, last)],
+    ArrowUp: [axis, Math.max(index - 1, 0)],
+    Home: [axis, 0],
+    End: [axis, last],
+    ArrowLeft: ["query", Math.min(index, drawing.size.query - 1)],
+    ArrowRight: ["key", Math.min(index, drawing.size.key - 1)],
+  }[event.key];
+  if (!goal) return;
+  event.preventDefault();
+  for (const word of drawing.words[goal[0]]) word.tabIndex = -1;
+  const word = drawing.words[goal[0]][goal[1]];
+  word.tabIndex = 0;
+  word.focus();
+}
+
+function drawAll({ data, all }) {
+  for (const [place, head] of data.heads.entries()) {
+    const paths = Array.from({ length: BINS + 1 }, () => []);
+    for (let i = 0; i < head.lines.length; i += 3) {
+      const [query, key, weight] = head.lines.slice(i, i + 3);
+      paths[Math.round(weight * BINS)].push(curve(query, key, place, data.heads.length));
+    }
+    paths.forEach((parts, bin) => parts.length && all.append(stroke(head, parts.join(""), Math.max(bin / BINS, 0.04))));
+  }
+}
+
+// Show all lines, or those of one word with their numbers.
+function show(drawing, word) {
+  const { data, words, lines, middle, all, few } = drawing;
+  middle.querySelectorAll(".values").forEach((values) => values.remove());
+  few.replaceChildren();
+  all.style.display = word ? "none" : "";
+  for (const list of [words.query, words.key]) for (const entry of list) entry.classList.remove("on", "off");
+  if (!word) return;
+  const [axis, index] = word;
+  const other = axis === "query" ? "key" : "query";
+  const found = (lines[axis][index] ?? []).toSorted((a, b) => b.weight - a.weight);
+  const ends = Map.groupBy(found, (line) => line[other]);
+  words[axis][index]?.classList.add("on");
+  words[other].forEach((entry, place) => entry.classList.toggle("off", !ends.has(place)));
+  for (const line of found) {
+    few.append(stroke(line.head, curve(line.query, line.key, line.place, data.heads.length), Math.max(line.weight, 0.25)));
+  }
+  for (const [place, met] of ends) middle.append(numbers(met, place, other, data.heads.length));
+}
+
+function numbers(met, place, side, count) {
+  const values = element("div", "values");
+  values.style.top = `${place * PITCH}px`;
+  values.style[side === "key" ? "right" : "left"] = "0";
+  for (const { head, weight } of met.slice(0, MAX_VALUES)) {
+    const value = element("span", "value");
+    if (count > 1) {
+      const name = element("b", "", `H${head.number}`);
+      name.style.borderColor = head.color;
+      value.append(name);
+    }
+    value.append(weight.toFixed(3));
+    values.append(value);
+  }
+  if (met.length > MAX_VALUES) values.append(element("span", "value", `+${met.length - MAX_VALUES}`));
+  return values;
+}
+
+function curve(query, key, place, count) {
+  const shift = (place - (count - 1) / 2) * Math.min(SPREAD, (PITCH - 8) / count);
+  const from = (query + 0.5) * PITCH + shift;
+  const to = (key + 0.5) * PITCH + shift;
+  return `M0 ${from}C${WIDTH * 0.4} ${from} ${WIDTH * 0.6} ${to} ${WIDTH} ${to}`;
+}
+
+function stroke(head, d, opacity) {
+  return vector("path", { d, stroke: head.color, "stroke-opacity": opacity, "stroke-width": 1.2 + 1.6 * opacity, "stroke-dasharray": DASHES[head.dash] });
+}
+
+function element(tag, style, text) {
+  const node = document.createElement(tag);
+  node.className = style;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function vector(tag, attributes) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}

@@ -1,0 +1,133 @@
+"""Heads as lines between two columns of words, as in the paper's appendix, but live: hover a word and read its numbers."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from streamlit.components.v2 import component
+from torch import Tensor
+
+from core.capture import AttentionMap, Kind
+from viz_app.components.labels import FED_ARROW, label_spans, row_spans
+from viz_app.figures.theme import Theme, head_name
+
+Axis = Literal["query", "key"]
+
+MIN_WEIGHT = 0.02  # a fainter line is not seen, and there are many of them
+DECIMALS = 3
+_TITLES: dict[Kind, tuple[str, str]] = {
+    "encoder_self": ("source", "looks at source"),
+    "decoder_self": (f"fed {FED_ARROW} predicts", "looks at what was fed"),
+    "cross": (f"fed {FED_ARROW} predicts", "looks at source"),
+}
+
+_here = Path(__file__)
+_component = component(
+    "headlight_lines",
+    html='<div class="root"></div>',
+    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
+    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
+)
+
+
+def lines_payload(
+    attention: AttentionMap,
+    heads: Sequence[int],
+    theme: Theme,
+    *,
+    min_weight: float = MIN_WEIGHT,
+    top_mass: float | None = None,
+    selected: tuple[Axis, int] | None = None,
+    height: int = 560,
+) -> dict[str, Any]:
+    """What the browser needs to draw some heads of one layer as lines.
+
+    Args:
+        heads: counted from 0.
+        min_weight: lines below are left out.
+        top_mass: of each query keep only the largest weights that together reach this share of its sum, such as 0.9.
+        selected: the word whose lines alone are shown while the pointer is elsewhere.
+        height: in pixels; more words scroll.
+
+    Returns:
+        `queries` and `keys`: a title and, for each word, its spans; `heads`: name, colour, dashes and the lines as
+        a flat list query, key, weight, query, key, weight ...
+
+    Raises:
+        ValueError: the layer has no such head; `min_weight` or `top_mass` is not between 0 and 1.
+    """
+    for head in heads:
+        if not 0 <= head < attention.num_heads:
+            raise ValueError(f"layer {attention.layer + 1} has {attention.num_heads} heads, there is no head {head + 1}")
+    for name, value in (("min_weight", min_weight), ("top_mass", top_mass)):
+        if value is not None and not 0 <= value <= 1:
+            raise ValueError(f"{name} ({value}) must be between 0 and 1")
+    query_title, key_title = _TITLES[attention.kind]
+    predicted = attention.predicted_tokens or (None,) * len(attention.query_tokens)
+    rows = [row_spans(fed, token) for fed, token in zip(attention.query_tokens, predicted, strict=True)]
+    return {
+        "queries": {"title": query_title, "words": rows},
+        "keys": {"title": key_title, "words": [label_spans(token) for token in attention.key_tokens]},
+        "heads": [
+            {
+                "name": head_name(attention.layer, head),
+                "number": head + 1,
+                "color": theme.head_mark(head).color,
+                "dash": theme.head_mark(head).dash,
+                "lines": _lines(attention.weights[head], min_weight, top_mass),
+            }
+            for head in heads
+        ],
+        "selected": list(selected) if selected else None,
+        "height": height,
+    }
+
+
+def attention_lines(
+    attention: AttentionMap,
+    heads: Sequence[int],
+    theme: Theme,
+    *,
+    key: str = "attention_lines",
+    on_click: Callable[[], None] | None = None,
+    **options: Any,
+) -> tuple[Axis, int] | None:
+    """Draw the lines on the page, and tell which word was clicked.
+
+    Args:
+        key: of the component, as for any widget.
+        on_click: called before the page runs again.
+        options: those of `lines_payload`.
+
+    Returns:
+        The axis and the position of the word that was clicked just now, else None. Keep it and hand it back as
+        `selected`: the component remembers nothing.
+    """
+    payload = lines_payload(attention, heads, theme, **options)
+    result = _component(data=payload, key=key, on_word_change=on_click or _nothing)
+    return clicked_word(result.get("word"), len(attention.query_tokens), len(attention.key_tokens))
+
+
+def clicked_word(value: object, queries: int, keys: int) -> tuple[Axis, int] | None:
+    """What the browser sent as an axis and a position of the drawing, or None if it is neither."""
+    match value:
+        case {"axis": "query" | "key" as axis, "index": int(index)} if 0 <= index < (queries if axis == "query" else keys):
+            return axis, index
+        case _:
+            return None
+
+
+def _lines(weights: Tensor, min_weight: float, top_mass: float | None) -> list[float]:
+    """[Q, K] as query, key, weight triples: the lines worth drawing."""
+    keep = weights >= max(min_weight, 10**-DECIMALS)
+    if top_mass is not None:
+        ordered, order = weights.sort(dim=1, descending=True)
+        before = ordered.cumsum(1) - ordered  # the mass of all larger weights
+        keep &= torch.zeros_like(keep).scatter(1, order, before < top_mass * weights.sum(1, keepdim=True))
+    triples = ((query, key, round(weights[query, key].item(), DECIMALS)) for query, key in keep.nonzero().tolist())
+    return [value for triple in triples for value in triple]
+
+
+def _nothing() -> None:
+    """A component sends only what somebody listens to."""

@@ -1,0 +1,73 @@
+// A sentence and its translation as words to click. Everything that comes from them is set as text, never as HTML.
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  const focused = parentElement.activeElement?.dataset;
+  const place = focused && { ...focused };
+  const send = (side, start) => setTriggerValue("word", { side, start });
+  root.replaceChildren(sentence("source", data.source, data.selected, send), sentence("target", data.target, data.selected, send));
+  if (place?.side) root.querySelector(`[data-side="${place.side}"][data-start="${place.start}"]`)?.focus({ preventScroll: true });
+}
+
+function sentence(side, words, selected, send) {
+  const list = element("div", "side");
+  list.setAttribute("role", "group");
+  list.setAttribute("aria-label", side === "source" ? "Source" : "Translation");
+  if (side === "target") {
+    const arrow = element("span", "arrow", "\u2192");
+    arrow.setAttribute("aria-hidden", "true");
+    list.append(arrow);
+  }
+  const buttons = words.map(({ start, stop, glued, pieces }, index) => {
+    const chosen = selected?.side === side && start <= selected.start && selected.start < stop;
+    const word = element("button", `word${glued ? " glued" : ""}${chosen ? " on" : ""}`);
+    word.type = "button";
+    word.tabIndex = index ? -1 : 0; // Tab reaches a sentence, arrow keys its words
+    Object.assign(word.dataset, { side, start });
+    word.setAttribute("aria-pressed", chosen);
+    word.append(...pieces.map(piece));
+    word.title = pieces.filter((each) => each.probability !== null).map(described).join("\n");
+    word.onclick = () => send(side, start);
+    word.onkeydown = (event) => move(buttons, index, event);
+    return word;
+  });
+  list.append(...buttons);
+  return list;
+}
+
+function piece({ spans, probability }) {
+  const box = element("span", "piece");
+  const text = element("span", "spans");
+  text.dir = "auto";
+  text.append(...spans.map(([part, style]) => element("span", style, part)));
+  box.append(text);
+  if (probability !== null) {
+    const track = element("span", "track");
+    const bar = element("div", "bar");
+    bar.style.width = `${100 * probability}%`;
+    track.append(bar);
+    box.append(track);
+  }
+  return box;
+}
+
+function described({ spans, probability }) {
+  return `${spans.map(([part]) => part).join("")}  probability ${probability.toFixed(3)}`;
+}
+
+function move(words, index, event) {
+  const goal = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: words.length - 1 }[event.key];
+  const word = words[goal];
+  if (!word) return;
+  event.preventDefault();
+  for (const each of words) each.tabIndex = -1;
+  word.tabIndex = 0;
+  word.focus();
+}
+
+function element(tag, style, text) {
+  const node = document.createElement(tag);
+  node.className = style;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
