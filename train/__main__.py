@@ -84,7 +84,7 @@ def _add_fit(commands: Commands) -> None:
     parser.add_argument("--run", type=Path, required=True, metavar="FOLDER", dest="folder", help="the run's folder: log, snapshots, state")
     parser.add_argument("--device", type=torch.device, default=DEVICE, help="default: %(default)s")
     for field in fields(Recipe):
-        kind = str if field.name == "precision" else type(field.default)
+        kind: type = type(field.default)
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help=f"default: the preset's, else {field.default}")
     parser.set_defaults(run=_fit)
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
 from safetensors import safe_open
 from safetensors.torch import save_file
 
@@ -69,6 +68,8 @@ def draw_curves(log: Path, output: Path) -> None:
     Raises:
         ValueError: there is nothing in the log yet.
     """
+    from matplotlib.figure import Figure  # takes half a second, which the other commands need not wait
+
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     if not any(line["kind"] in ("train", "valid") for line in lines):
         raise ValueError(f"{log} has no numbers yet: let the run go on to its first log line")

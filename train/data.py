@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -15,7 +15,8 @@ from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
 MANIFEST = "manifest.json"
 SIDES = ("source", "target")
-POOL = 200_000  # pairs sorted by length together: enough that a batch's lengths hardly differ
+Bucketing = Literal["longest", "target"]
+POOLS: dict[Bucketing, int] = {"longest": 2_000_000, "target": 200_000}  # pairs sorted by length together
 
 
 class DataError(ValueError):
@@ -146,10 +147,15 @@ class Batches:
     """Endless epochs of batches of at most `batch_tokens` source and `batch_tokens` target tokens, padding included.
 
     The order is a function of (seed, epoch) alone. Sentences longer than `max_length` tokens are left out.
+
+    Args:
+        bucketing: what pairs are sorted by before they are cut into batches. `longest`: the longer side, then how much
+            longer it is, which wastes least on padding; `target`: the target, then the source.
     """
 
-    def __init__(self, shards: TokenShards, batch_tokens: int, seed: int, max_length: int = 256) -> None:
+    def __init__(self, shards: TokenShards, batch_tokens: int, seed: int, max_length: int = 256, bucketing: Bucketing = "longest") -> None:
         self.shards, self.batch_tokens, self.seed = shards, batch_tokens, seed
+        self.bucketing: Bucketing = bucketing
         self.lengths = shards.lengths()
         self.usable = np.flatnonzero(self.lengths.max(axis=1) <= min(max_length, batch_tokens))
         if not len(self.usable):
@@ -160,12 +166,20 @@ class Batches:
         random = np.random.default_rng((self.seed, epoch))
         order = random.permutation(self.usable)
         batches: list[np.ndarray] = []
-        for start in range(0, len(order), POOL):
-            pool = order[start : start + POOL]
-            # Stable sort after the shuffle: pairs of equal lengths meet other pairs each epoch.
-            pool = pool[np.lexsort((self.lengths[pool, 0], self.lengths[pool, 1]))]
+        pool_size = POOLS[self.bucketing]
+        for start in range(0, len(order), pool_size):
+            pool = order[start : start + pool_size]
+            pool = pool[self._sort(*self.lengths[pool].T)]
             batches += cut(pool, self.lengths[pool].max(axis=1), self.batch_tokens)
         return [batches[index] for index in random.permutation(len(batches))]
+
+    def _sort(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """The order of pairs by their lengths; stable, so that after a shuffle pairs of equal lengths meet other pairs."""
+        if self.bucketing == "target":
+            return np.lexsort((source, target))
+        longest = np.maximum(source, target)
+        # To and fro, so that the difference does not jump where the longer side grows by one.
+        return np.lexsort(((source - target) * (1 - 2 * (longest % 2)), longest))
 
     def groups(self, position: Position, accumulate: int = 1, rank: int = 0, num_ranks: int = 1) -> Iterator[Group]:
         """What the steps from `position` on train on: `accumulate` batches for each of `num_ranks` processes."""

@@ -50,7 +50,7 @@ def fit(preset: str, config: TransformerConfig, recipe: Recipe, data: Path, fold
     with ExitStack() as stack:
         world = stack.enter_context(distributed.join(device))
         run, corpus = RunFolder(folder), Corpus.open(data, config)
-        batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length)
+        batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length, recipe.bucketing)
         facts = stack.enter_context(_begun(run, world, preset, config, recipe, data, corpus))
         training = Training(config, recipe, world)
         training.restore(run.load_state())

@@ -80,6 +80,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  # the decorator hides that it is compatible
+        ctx: FunctionCtx, *grad_outputs: Tensor
+    ) -> tuple[Tensor, Tensor, None, None]:
         grad_states, grad_weight = ctx.saved_tensors  # type: ignore[attr-defined]
         return grad_states * grad_outputs[0], grad_weight * grad_outputs[0], None, None

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from train.data import POOLS, Bucketing
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -19,6 +21,7 @@ class Recipe:
     rate_scale: float = 1.0  # times the rate of section 5.3
     label_smoothing: float = 0.1
     clip_norm: float = 0.0  # longest gradient; 0: however long
+    bucketing: Bucketing = "longest"  # see `train.data.Batches`
     max_length: int = 256  # tokens; longer sentences are left out
     precision: Literal["bfloat16", "float32"] = "bfloat16"
     seed: int = 1
@@ -40,6 +43,8 @@ class Recipe:
             raise ValueError(f"rate_scale ({self.rate_scale}) must be positive")
         if self.precision not in ("bfloat16", "float32"):
             raise ValueError(f"precision ({self.precision!r}) must be 'bfloat16' or 'float32'")
+        if self.bucketing not in POOLS:
+            raise ValueError(f"bucketing ({self.bucketing!r}) must be one of {', '.join(POOLS)}")
 
 
 # A run that is longer, or saves otherwise, is still the same run: these may change when it is resumed.
@@ -53,7 +58,7 @@ RECIPES: dict[str, Recipe] = {
     "D-label-smoothing0.0": replace(_PAPER, label_smoothing=0.0),
     "D-label-smoothing0.2": replace(_PAPER, label_smoothing=0.2),
     # Peak rate 7e-4: 6 + 6 post-norm layers on batches this small do not leave the unigram loss above 1e-3.
-    "en-de": Recipe(steps=30_000, batch_tokens=4_096, warmup=1_200, rate_scale=0.388, max_length=128, snapshot_every=500),
+    "en-de": Recipe(steps=30_000, batch_tokens=4_096, warmup=1_200, rate_scale=0.388, max_length=128, snapshot_every=500, bucketing="target"),
     "tiny": Recipe(steps=200, batch_tokens=256, warmup=50, max_length=32, snapshot_every=50, keep_snapshots=2),
 }
 

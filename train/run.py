@@ -156,9 +156,10 @@ class RunFolder:
 
 
 def _differing(begun: dict[str, Any], preset: str, config: TransformerConfig, recipe: Recipe, manifest: dict[str, Any]) -> list[str]:
-    """What of a begun run is not as asked. A field that came after the run was begun had its default then."""
+    """What of a begun run is not as asked. A field that came after the run was begun had its default then, or this."""
+    then: dict[str, Any] = {"bucketing": "target"}
     differing = ["preset"] if begun["preset"] != preset else []
-    for asked, before in ((config, TransformerConfig(**begun["config"])), (recipe, Recipe(**begun["recipe"]))):
+    for asked, before in ((config, TransformerConfig(**begun["config"])), (recipe, Recipe(**{**then, **begun["recipe"]}))):
         old = asdict(before)
         differing += [f"{name} ({old[name]}, not {value})" for name, value in asdict(asked).items() if old[name] != value and name not in FREE]
     return differing + (["data"] if begun["manifest"] != manifest else [])

@@ -1,0 +1,43 @@
+"""The whole pipeline, proven on a task that can be learned in seconds: text in, `prepare`, `fit`, a translator out."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from core.config import PRESETS
+from core.translator import Translator
+from train.loop import fit
+from train.prepare import prepare
+from train.recipe import recipe_for
+
+WORDS = ["ab", "cd", "ef", "gh", "ij", "kl", "mn", "op"]
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_learns_to_reverse(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    sources = [" ".join(draw.choices(WORDS, k=draw.randint(1, 6))) for _ in range(3000)]
+    targets = [" ".join(reversed(source.split())) for source in sources]
+    files = [
+        write(tmp_path / name, lines)
+        for name, lines in (("train.a", sources[100:]), ("train.b", targets[100:]), ("valid.a", sources[:100]), ("valid.b", targets[:100]))
+    ]
+    prepare(tmp_path / "data", *([file] for file in files), vocab_size=290)
+    config = replace(PRESETS["tiny"], vocab_size=290, num_encoder_layers=1, num_decoder_layers=1, dropout=0.0)
+    recipe = replace(recipe_for("tiny"), steps=500, batch_tokens=1000, warmup=100, snapshot_every=500, rate_scale=0.5)
+    torch.set_num_threads(1)
+    fit("tiny", config, recipe, tmp_path / "data", tmp_path / "run", torch.device("cpu"))
+
+    translator = Translator.from_checkpoint(tmp_path / "run" / "snapshots" / "step-00000500.safetensors")
+    unseen = [(source, target) for source, target in zip(sources[:100], targets[:100], strict=True) if source not in sources[100:]]
+    assert len(unseen) > 40
+    translations = translator.translate_batch([source for source, _ in unseen], beam_size=1)
+    right = sum(translation.text == target for translation, (_, target) in zip(translations, unseen, strict=True))
+    print(right, len(unseen))
+    assert right > 0.9 * len(unseen)

@@ -1,0 +1,234 @@
+import json
+import re
+import resource
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import train.loop
+import train.saving
+from core.checkpoint import load_checkpoint
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from tests.train.conftest import Fit
+from train.data import DataError
+from train.loop import keep_freed_memory
+from train.run import RunError, RunFolder
+
+
+def log_of(folder: Path, kind: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [line for line in lines if line["kind"] == kind]
+
+
+def parameters(model: Transformer) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+def test_a_run_leaves_snapshots_the_best_and_a_log(tmp_path: Path, run_fit: Fit, prepared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train.loop, "LOG_EVERY", 2)
+    model = run_fit(tmp_path / "run", steps=9, keep_snapshots=2)
+    run = RunFolder(tmp_path / "run")
+    assert [path.name for path in run.snapshots()] == ["step-00000006.safetensors", "step-00000009.safetensors"]
+    last = load_checkpoint(run.snapshots()[-1])
+    assert torch.equal(parameters(last.model), parameters(model))
+    assert (last.training["preset"], last.training["steps"], last.training["seed"], last.training["data"]) == ("tiny", 9, 1, "data")
+    assert last.training["manifest"] == json.loads((prepared / "manifest.json").read_text(encoding="utf-8"))
+    assert [line["step"] for line in log_of(run.path, "train")] == [2, 4, 6, 8]
+    valid = log_of(run.path, "valid")
+    assert [line["step"] for line in valid] == [3, 6, 9]
+    assert load_checkpoint(run.best).training["steps"] == min(valid, key=lambda line: line["nll"])["step"]
+    assert list(run.tensorboard.iterdir())
+
+
+def test_samples_are_translations_of_validation_sentences(tmp_path: Path, run_fit: Fit, parallel_text: list[tuple[str, str]]) -> None:
+    run_fit(tmp_path / "run")
+    samples = log_of(tmp_path / "run", "sample")
+    assert {line["step"] for line in samples} == {3, 6}
+    assert {(line["source"], line["reference"]) for line in samples} <= set(parallel_text[16:])
+    assert all(isinstance(line["translation"], str) for line in samples)
+
+
+def test_looking_does_not_change_what_is_learned(tmp_path: Path, run_fit: Fit) -> None:
+    """Validations, samples and snapshots take no random numbers."""
+    often, seldom = run_fit(tmp_path / "often", snapshot_every=1), run_fit(tmp_path / "seldom", snapshot_every=6)
+    assert torch.equal(parameters(often), parameters(seldom))
+
+
+def test_seeds_differ_and_repeat(tmp_path: Path, run_fit: Fit) -> None:
+    one, again, other = (parameters(run_fit(tmp_path / name, seed=seed)) for name, seed in (("a", 3), ("b", 3), ("c", 4)))
+    assert torch.equal(one, again)
+    assert not torch.equal(one, other)
+
+
+def test_accumulated_batches_count_as_one(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train.loop, "LOG_EVERY", 1)
+    run_fit(tmp_path / "run", steps=2, accumulate=3)
+    state = torch.load(tmp_path / "run" / "state.pt", weights_only=True)
+    assert state["position"]["batch"] == 2 * 3
+
+
+def test_clipping_is_felt_and_off_by_default(tmp_path: Path, run_fit: Fit) -> None:
+    free, loose, tight = (parameters(run_fit(tmp_path / str(norm), clip_norm=norm)) for norm in (0.0, 1e9, 1e-3))
+    assert torch.equal(free, loose)
+    assert not torch.equal(free, tight)
+
+
+def test_a_longer_run_goes_on_and_a_finished_one_does_nothing(tmp_path: Path, run_fit: Fit) -> None:
+    run_fit(tmp_path / "run", steps=3)
+    whole = run_fit(tmp_path / "whole", steps=6)
+    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(whole))
+    before = (tmp_path / "run" / "log.jsonl").read_bytes()
+    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(whole))
+    assert (tmp_path / "run" / "log.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(("change", "named"), [({"seed": 2}, r"seed \(1, not 2\)"), ({"warmup": 7}, r"warmup \(50, not 7\)")])
+def test_another_run_in_the_same_folder_is_refused(tmp_path: Path, run_fit: Fit, change: dict[str, Any], named: str) -> None:
+    run_fit(tmp_path / "run", steps=1)
+    with pytest.raises(ValueError, match=f"holds a run with another {named}: resume it as it was begun, or give another folder"):
+        run_fit(tmp_path / "run", **change)
+
+
+def test_other_data_under_the_same_name_is_refused(tmp_path: Path, run_fit: Fit, prepared: Path) -> None:
+    run_fit(tmp_path / "run", steps=1)
+    shutil.copytree(prepared, tmp_path / "data")
+    manifest = json.loads((tmp_path / "data" / "manifest.json").read_text(encoding="utf-8"))
+    (tmp_path / "data" / "manifest.json").write_text(json.dumps({**manifest, "pairs_read": 7}), encoding="utf-8")
+    with pytest.raises(ValueError, match="holds a run with another data"):
+        run_fit(tmp_path / "run", data=tmp_path / "data")
+
+
+def test_a_run_from_before_bucketing_was_a_choice_goes_on(tmp_path: Path, run_fit: Fit) -> None:
+    run_fit(tmp_path / "run", steps=3, bucketing="target")
+    recipe = tmp_path / "run" / "recipe.json"
+    begun = json.loads(recipe.read_text(encoding="utf-8"))
+    for field in ("bucketing", "clip_norm", "snapshot_minutes", "patience"):
+        del begun["recipe"][field]
+    recipe.write_text(json.dumps(begun), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"bucketing \(target, not longest\)"):
+        run_fit(tmp_path / "run")
+    assert run_fit(tmp_path / "run", bucketing="target")
+
+
+def test_two_processes_do_not_train_in_one_folder(tmp_path: Path, run_fit: Fit) -> None:
+    with RunFolder(tmp_path / "run").locked(), pytest.raises(RunError, match="another process is training in"):
+        run_fit(tmp_path / "run")
+    run_fit(tmp_path / "run", steps=1)
+
+
+def test_patience_stops_after_validations_that_are_no_better(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    losses = iter([5.0, 4.0, 4.5, 4.0, 3.0])
+    monkeypatch.setattr(train.saving, "validate", lambda *_: {"nll": next(losses), "perplexity": 1.0})
+    run_fit(tmp_path / "run", steps=20, snapshot_every=1, patience=2)
+    run = RunFolder(tmp_path / "run")
+    assert [line["nll"] for line in log_of(run.path, "valid")] == [5.0, 4.0, 4.5, 4.0]
+    assert load_checkpoint(run.best).training["steps"] == 2
+    run_fit(tmp_path / "run", steps=20, snapshot_every=1, patience=2)  # and does not go on when it is run again
+    assert next(losses) == 3.0
+
+
+def test_snapshots_on_time_need_no_validation(tmp_path: Path, run_fit: Fit) -> None:
+    run_fit(tmp_path / "run", steps=4, snapshot_every=4, snapshot_minutes=1e-9)
+    assert len(RunFolder(tmp_path / "run").snapshots()) == 2  # as many as are kept
+    assert [line["step"] for line in log_of(tmp_path / "run", "valid")] == [4]
+    assert [path.name for path in RunFolder(tmp_path / "run").snapshots()] == ["step-00000003.safetensors", "step-00000004.safetensors"]
+
+
+def test_a_loss_that_is_not_finite_stops_and_shows_its_batch(
+    tmp_path: Path, run_fit: Fit, parallel_text: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_fit(tmp_path / "run", steps=3)
+    rate = train.loop.learning_rate
+    monkeypatch.setattr(train.loop, "learning_rate", lambda step, *rest: float("inf") if step == 4 else rate(step, *rest))
+    with pytest.raises(FloatingPointError, match=r"the loss of step 5 is nan; its sentence pairs are in .*not-finite-step-00000005.jsonl"):
+        run_fit(tmp_path / "run", steps=9)
+    lines = (tmp_path / "run" / "not-finite-step-00000005.jsonl").read_text(encoding="utf-8").splitlines()
+    assert lines
+    assert {(pair["source"], pair["target"]) for pair in map(json.loads, lines)} <= set(parallel_text)
+    assert [path.name for path in RunFolder(tmp_path / "run").snapshots()] == ["step-00000003.safetensors"]
+    monkeypatch.setattr(train.loop, "learning_rate", rate)
+    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(run_fit(tmp_path / "whole", steps=6)))
+
+
+@contextmanager
+def no_file_over(size: int) -> Generator[None]:
+    """Make every write past `size` bytes of a file fail, as a full disk does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize(("size", "what"), [(100_000, "the snapshot of step 6"), (400_000, "the state of step 6")])
+def test_a_full_disk_loses_nothing(tmp_path: Path, run_fit: Fit, size: int, what: str) -> None:
+    run_fit(tmp_path / "run", steps=3)
+    kept = [(path, path.read_bytes()) for path in [tmp_path / "run" / "state.pt", *RunFolder(tmp_path / "run").snapshots()]]
+    with no_file_over(size), pytest.raises(RunError, match=f"{what} could not be written to .*; what was saved before is whole. Make room"):
+        run_fit(tmp_path / "run", steps=6)
+    assert all(path.read_bytes() == content for path, content in kept)
+    assert not list((tmp_path / "run").rglob("*.part"))
+    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(run_fit(tmp_path / "whole", steps=6)))
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_at_once(tmp_path: Path, run_fit: Fit) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match=r"the run's folder .* cannot be written: .*; give another with --run"):
+        run_fit(tmp_path / "file" / "run")
+
+
+def damaged(prepared: Path, folder: Path) -> Path:
+    shutil.copytree(prepared, folder)
+    return folder
+
+
+def test_data_is_checked_before_anything_is_written(tmp_path: Path, run_fit: Fit, prepared: Path) -> None:
+    unfinished = damaged(prepared, tmp_path / "unfinished")
+    (unfinished / "manifest.json").unlink()
+    with pytest.raises(DataError, match="did not finish"):
+        run_fit(tmp_path / "run", data=unfinished)
+
+    other = damaged(prepared, tmp_path / "other")
+    text = ["Some other text with its own vocabulary, which is smaller.", "And a second line."]
+    (other / "tokenizer.model").write_bytes(SentencePieceTokenizer.train(text, 290).to_bytes())
+    with pytest.raises(DataError, match=r"vocabularies differ: the manifest of .* has 400, the tokenizer of .* has 290, the model of .* has 400"):
+        run_fit(tmp_path / "run", data=other)
+
+    no_valid = damaged(prepared, tmp_path / "no-valid")
+    shutil.rmtree(no_valid / "valid")
+    with pytest.raises(DataError, match=r"valid has no source\.tokens\.npy"):
+        run_fit(tmp_path / "run", data=no_valid)
+
+    foreign = damaged(prepared, tmp_path / "foreign")
+    ids = np.load(foreign / "train" / "source.tokens.npy")
+    ids[3] = 400
+    np.save(foreign / "train" / "source.tokens.npy", ids)
+    with pytest.raises(DataError, match="train has token 400, but the vocabulary only 400"):
+        run_fit(tmp_path / "run", data=foreign)
+    with pytest.raises(DataError, match="no sentence pair of the 48 fits"):
+        run_fit(tmp_path / "run", max_length=2)
+    assert not (tmp_path / "run").exists()
+
+
+def test_progress_reads_well_in_a_file(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(train.loop, "LOG_EVERY", 2)
+    run_fit(tmp_path / "run")
+    lines = capsys.readouterr().err.splitlines()
+    assert not any("\r" in line for line in lines)
+    assert "% of them padding" in lines[0]
+    assert re.fullmatch(r"steps 0 to 6, \d+\.\d epochs in all, on 1 x cpu, bfloat16", lines[1])
+    assert any(line.startswith("train 2/6: nll ") and "tokens_per_second" in line and line.endswith(" left") for line in lines)
+    assert any(line.startswith("valid 3/6: nll ") and "perplexity" in line for line in lines)
+
+
+def test_keeping_freed_memory_is_harmless() -> None:
+    keep_freed_memory()
+    assert torch.zeros(1000).sum() == 0

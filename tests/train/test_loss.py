@@ -1,0 +1,89 @@
+import math
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+import train.loss
+from core.model import Transformer
+from train.data import make_batch
+from train.loss import TranslationLoss, smoothed_cross_entropy
+
+
+def example(rows: int = 37, width: int = 16, vocab_size: int = 50) -> tuple[Tensor, Tensor, Tensor]:
+    torch.manual_seed(1)
+    states, weight = torch.randn(rows, width, requires_grad=True), torch.randn(vocab_size, width, requires_grad=True)
+    return states, weight, torch.randint(vocab_size, (rows,))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
+def test_equals_pytorchs_cross_entropy_and_its_gradients(smoothing: float) -> None:
+    states, weight, labels = example()
+    loss = smoothed_cross_entropy(states, weight, labels, smoothing)
+    expected = F.cross_entropy(states @ weight.T, labels, label_smoothing=smoothing, reduction="sum")
+    torch.testing.assert_close(loss.smoothed, expected)
+    gradients = torch.autograd.grad(3 * loss.smoothed, (states, weight))
+    for gradient, right in zip(gradients, torch.autograd.grad(3 * expected, (states, weight)), strict=True):
+        torch.testing.assert_close(gradient, right, rtol=1e-5, atol=1e-5)
+
+
+def test_nll_is_the_plain_likelihood_whatever_the_smoothing() -> None:
+    states, weight, labels = example()
+    expected = F.cross_entropy(states @ weight.T, labels, reduction="sum")
+    for smoothing in (0.0, 0.3):
+        loss = smoothed_cross_entropy(states, weight, labels, smoothing)
+        torch.testing.assert_close(loss.nll, expected)
+        assert not loss.nll.requires_grad
+
+
+def test_chunking_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    states, weight, labels = example()
+    results: list[list[Tensor]] = []
+    for chunk_logits in (1, 50 * 7, 2**22):
+        monkeypatch.setattr(train.loss, "CHUNK_LOGITS", chunk_logits)
+        loss = smoothed_cross_entropy(states, weight, labels, 0.1)
+        results.append([loss.smoothed, loss.nll, *torch.autograd.grad(loss.smoothed, (states, weight))])
+    for other in results[1:]:
+        for one, two in zip(results[0], other, strict=True):
+            torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-5)
+
+
+def test_under_autocast_the_products_alone_are_rounded() -> None:
+    states, weight, labels = example(rows=400)
+    exact = smoothed_cross_entropy(states, weight, labels, 0.1)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = smoothed_cross_entropy(states, weight, labels, 0.1)
+    assert rounded.smoothed.dtype == torch.float32
+    assert not torch.equal(exact.smoothed, rounded.smoothed)
+    torch.testing.assert_close(rounded.smoothed, exact.smoothed, rtol=2e-3, atol=0)
+    for gradient, right in zip(*(torch.autograd.grad(loss.smoothed, (states, weight)) for loss in (rounded, exact)), strict=True):
+        assert gradient.dtype == torch.float32
+        torch.testing.assert_close(gradient, right, rtol=0.05, atol=0.05)
+
+
+def test_a_uniform_model_has_the_loss_of_the_vocabulary() -> None:
+    loss = smoothed_cross_entropy(torch.zeros(5, 4), torch.randn(30, 4), torch.arange(5), 0.1)
+    assert float(loss.smoothed) == pytest.approx(5 * math.log(30), rel=1e-6)
+
+
+def test_padding_adds_nothing(tiny_model: Transformer) -> None:
+    loss_of = TranslationLoss(tiny_model, 0.1)
+    pairs = [([5, 6, 7], [8, 9]), ([10] * 9, [11] * 14)]
+    alone = sum(float(loss_of(make_batch([pair])).smoothed) for pair in pairs)
+    assert float(loss_of(make_batch(pairs)).smoothed) == pytest.approx(alone, rel=1e-5)
+    assert make_batch(pairs).num_tokens == 2 + 14 + 2
+
+
+def test_two_half_batches_give_the_gradients_of_the_whole(tiny_model: Transformer) -> None:
+    model = Transformer(tiny_model.config).eval()
+    loss_of = TranslationLoss(model, 0.1)
+    pairs = [([5 + n] * (n + 1), [20 + n] * (2 * n + 1)) for n in range(6)]
+    batch = make_batch(pairs)
+    (loss_of(batch).smoothed / batch.num_tokens).backward()
+    whole = [parameter.grad for parameter in model.parameters()]
+    model.zero_grad()
+    for half in (pairs[:3], pairs[3:]):
+        (loss_of(make_batch(half)).smoothed / batch.num_tokens).backward()
+    for parameter, gradient in zip(model.parameters(), whole, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-6)
