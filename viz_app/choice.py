@@ -3,8 +3,12 @@
 import re
 from collections.abc import Sequence
 
+from core import Explanation
 from core.analysis.scorecards import ScoreCard, score_cards
+from core.analysis.words import axis_groups, word_groups
 from core.capture import AttentionMap, Kind
+from viz_app.components.lines import Axis
+from viz_app.components.sentence_bar import WordSelection
 from viz_app.figures.theme import head_name
 
 LayerHead = tuple[int, int]  # counted from 0
@@ -46,3 +50,43 @@ def toggled(chosen: Sequence[str], name: str, compare: bool) -> list[str]:
     if name in chosen:
         return [other for other in chosen if other != name] or [name]
     return [*chosen, name]
+
+
+def place(word: WordSelection | None, explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> tuple[int | None, int | None]:
+    """Where a selected word stands in a map: its row and its column, each None if it has none there.
+
+    Args:
+        words, hide_special: what was done to the map, as for `axis_groups`.
+    """
+    if word is None:
+        return None, None
+    side, tokens = word
+    rows, keys = _groups(explanation, kind, words, hide_special)
+    asks = (side == "source") == (kind == "encoder_self")
+    looked_at = (side == "target") == (kind == "decoder_self")
+    shift = 1 if kind == "decoder_self" else 0  # what position p put out was fed at p + 1
+    return (
+        next((row for row, group in enumerate(rows) if asks and _meet(group, tokens)), None),
+        next((key for key, group in enumerate(keys) if looked_at and _meet(group, range(tokens.start + shift, tokens.stop + shift))), None),
+    )
+
+
+def word_at(axis: Axis, index: int, explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> WordSelection | None:
+    """The word that a row or a column of a map belongs to, the other way round; None for `<s>`, which is in neither sentence."""
+    rows, keys = _groups(explanation, kind, words, hide_special)
+    position = (rows if axis == "query" else keys)[index].start
+    source = kind == "encoder_self" or (kind == "cross" and axis == "key")
+    if kind == "decoder_self" and axis == "key":
+        position -= 1
+    tokens = explanation.source_tokens if source else explanation.predicted_tokens
+    return next((("source" if source else "target", group) for group in word_groups(tokens) if position in group), None)
+
+
+def _groups(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> tuple[list[range], list[range]]:
+    rows = explanation.source_tokens if kind == "encoder_self" else explanation.predicted_tokens
+    keys = explanation.fed_tokens if kind == "decoder_self" else explanation.source_tokens
+    return axis_groups(rows, words, hide_special), axis_groups(keys, words, hide_special)
+
+
+def _meet(first: range, second: range) -> bool:
+    return first.start < second.stop and second.start < first.stop

@@ -21,7 +21,9 @@ st.html(HERE / "style.css")
 # What needs no model is painted first: just after the app has started, the model takes seconds to load.
 search, menu, below = widgets.sentence_box()
 model = sidebar.checkpoint_box()
-if model is None:
-    st.stop()
-st.session_state[state.READING] = widgets.read(model, search, menu, below)
-page.run()
+if model is not None:
+    reading = st.session_state[state.READING] = widgets.read(model, search, menu, below)
+    if reading is not None:
+        with below:
+            widgets.show_words(reading)
+    page.run()

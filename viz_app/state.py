@@ -12,6 +12,7 @@ from viz_app.models import Model
 
 if TYPE_CHECKING:
     from core import Explanation, ScoredText, Translation
+    from viz_app.components.sentence_bar import WordSelection
 
 V = TypeVar("V")
 
@@ -68,8 +69,10 @@ class Search:
 
     def run(self, model: Model, progress: Callable[[int, int], None]) -> "Translation":
         """Raises: ValueError, when the text cannot be translated; the message says why."""
-        settings = {"beam_size": self.beam_size, "length_penalty": self.length_penalty, "num_hypotheses": self.num_hypotheses}
-        return translations().get((model.digest, self), lambda: model.translator.translate(self.text, **settings, progress=progress))
+        translate = model.translator.translate
+        return translations().get(
+            (model.digest, self), lambda: translate(self.text, self.beam_size, self.length_penalty, self.num_hypotheses, progress)
+        )
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,12 @@ class Reading:
     def explanation(self) -> "Explanation":
         """Of the hypothesis; computed when first asked for."""
         source, target = self.translation.source, self.hypothesis.token_ids
-        return explanations().get((self.model.digest, source, target), lambda: self.model.translator.explain(source, target))
+        return explanations().get(self.identity, lambda: self.model.translator.explain(source, target))
+
+    @property
+    def identity(self) -> Hashable:
+        """Equal for readings of the same tokens by the same model."""
+        return self.model.digest, self.translation.source, self.hypothesis.token_ids
 
 
 def reading() -> Reading | None:
@@ -96,9 +104,19 @@ def reading() -> Reading | None:
     return st.session_state.get(READING)
 
 
+def selected_word(about: Reading) -> "WordSelection | None":
+    """The word that is selected everywhere, if it is one of this reading."""
+    identity, word = st.session_state.get(WORD, (None, None))
+    return word if identity == about.identity else None
+
+
+def select_word(about: Reading, word: "WordSelection") -> None:
+    """Select a word everywhere; the one that is selected already is let go."""
+    st.session_state[WORD] = (about.identity, None if selected_word(about) == word else word)
+
+
 def new_sentence(text: str | None = None) -> None:
-    """Start afresh: nothing of the last sentence stays selected. With `text`, as if it had been typed."""
+    """Begin with the best hypothesis again. With `text`, as if it had been typed."""
     if text is not None:
         st.session_state["text"] = text
     st.session_state["hypothesis"] = 0
-    st.session_state[WORD] = None

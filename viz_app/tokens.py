@@ -24,7 +24,7 @@ def _token(token: str, log_prob: float, first: bool) -> str:
     name = html.escape(readable(token).removeprefix("\u00b7"))
     title = html.escape(f"{readable(token)}: log-probability {log_prob:.3f}, probability {probability:.3f}")
     if is_special(token):
-        return f' <span class="token special" title="{title}">{html.escape(token.strip("<>"))}</span>'
+        return f' <span class="token special" title="{title}">{html.escape(token)}</span>'
     space = " " if token.startswith(SPACE_MARK) and not first else ""
     return f'{space}<span class="token" title="{title}" style="--tint: {MOST_TINT * (1 - probability):.0f}%">{name}</span>'
 
@@ -49,7 +49,7 @@ def token_table(explanation: Explanation) -> pd.DataFrame:
 def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
     """The n-best list, best first, the chosen one marked."""
     rows = "".join(
-        f'<tr{" class=chosen" if index == chosen else ""}><td>{index + 1}</td><td>{html.escape(hypothesis.text) or "<i>empty</i>"}</td>'
+        f"<tr{' class=chosen' if index == chosen else ''}><td>{index + 1}</td><td>{html.escape(hypothesis.text) or '<i>empty</i>'}</td>"
         f"<td>{hypothesis.score:.2f}</td><td>{hypothesis.log_prob:.2f}</td><td>{len(hypothesis.tokens)}</td></tr>"
         for index, hypothesis in enumerate(hypotheses)
     )

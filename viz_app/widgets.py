@@ -96,3 +96,13 @@ def read(model: Model, search: state.Search, menu: "DeltaGenerator", below: "Del
         help="The best translations that the search found, best first. Everything on the pages is about the one chosen here.",
     )
     return state.Reading(model, translation, index or 0)
+
+
+def show_words(reading: state.Reading) -> None:
+    """The sentence and its translation as words to click on."""
+    from viz_app.components.sentence_bar import sentence_bar
+
+    clicked = sentence_bar(reading.explanation, selected=state.selected_word(reading))
+    if clicked is not None:
+        state.select_word(reading, clicked)
+        st.rerun()

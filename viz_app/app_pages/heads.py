@@ -10,10 +10,12 @@ from core.analysis.scorecards import score_cards
 from core.analysis.words import merge_words, without_special_tokens
 from core.capture import KINDS, AttentionMap, Kind
 from viz_app import choice, state
+from viz_app.components.lines import attention_lines
 from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.grid import head_grid
 from viz_app.figures.head_map import head_map
 from viz_app.figures.theme import head_name, theme_named
+from viz_app.text import plain
 
 View = Literal["Lines", "Map", "Table"]
 
@@ -26,6 +28,12 @@ Every small picture is one **head**: a row for each token that looks, a column f
 
 A large weight says that information *may* have flowed from there, not that it decided the outcome: attention is not an
 explanation by itself.
+"""
+
+ABOUT_CARDS = """
+On this sentence, all its tokens, special ones included. **Entropy**: 0 looks at one token, 1 at all alike. **Confidence**: the mean of
+each row's largest weight, `</s>` left out. **Offset**: where the largest weight is, most often: -1 is the token before. **Sink**: the share
+of weight on `<s>`, `</s>`, the first token and punctuation. One sentence is little to judge a head by.
 """
 
 
@@ -60,13 +68,14 @@ def overview_and_detail() -> None:
     with overview:
         grid(maps, heads, options, chosen_key)
     with detail:
-        large(maps, heads, options)
+        large(reading, maps, heads, options)
+        cards(reading, heads, options.kind)
 
 
 def toolbar() -> Options:
     """The choices above the pictures."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        kind = st.segmented_control(
+        kind: Kind = st.segmented_control(
             "Attention",
             KINDS,
             default="cross",
@@ -77,9 +86,21 @@ def toolbar() -> Options:
             label_visibility="collapsed",
         )
         views: tuple[View, ...] = ("Lines", "Map", "Table")
-        view = st.segmented_control("View", views, default="Lines", required=True, key="view", bind="query-params", label_visibility="collapsed")
-        words = st.toggle("Whole words", True, key="words", bind="query-params", help="Sub-words of a word are merged: summed where they are looked at, averaged where they look.")
-        hide = st.toggle("Hide special tokens", True, key="hide_special", bind="query-params", help="Leaves out <s> and </s>. What a row lacks of 1 is what it gave to them.")
+        view: View = st.segmented_control("View", views, default="Lines", required=True, key="view", bind="query-params", label_visibility="collapsed")
+        words = st.toggle(
+            "Whole words",
+            True,
+            key="words",
+            bind="query-params",
+            help="Sub-words of a word are merged: summed where they are looked at, averaged where they look.",
+        )
+        hide = st.toggle(
+            "Hide special tokens",
+            True,
+            key="hide_special",
+            bind="query-params",
+            help="Leaves out <s> and </s>. What a row lacks of 1 is what it gave to them.",
+        )
         compare = st.toggle("Compare", False, key="compare", bind="query-params", help="A click adds a head to those shown, or takes it away.")
     return Options(kind, view, words, hide, compare)
 
@@ -100,18 +121,43 @@ def grid(maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], option
         points: list[dict[str, Any]] = st.session_state[key].selection.points
         if points:
             layer, head = points[0]["customdata"]
-            st.session_state[chosen_key] = choice.toggled(st.session_state[chosen_key], head_name(layer, head), options.compare)
+            st.session_state[chosen_key] = choice.toggled(st.session_state[chosen_key], head_name(layer, head), st.session_state["compare"])
 
     figure = head_grid(maps, theme, selected=heads, row_height=58)
     st.plotly_chart(figure, theme=None, key=key, on_select=click, selection_mode="points", config=CHART_CONFIG, alt="All heads of all layers")
 
 
-def large(maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options) -> None:
+def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options) -> None:
     """The chosen heads, with names and numbers."""
     theme = theme_named(st.context.theme.type)
     by_layer = {attention.layer: attention for attention in maps}
-    for layer, head in heads:
-        st.plotly_chart(head_map(by_layer[layer], head, theme), theme=None, config=CHART_CONFIG, key=f"map_{options.kind}_{layer}_{head}")
+    how = (reading.explanation, options.kind, options.words, options.hide_special)
+    query, key = choice.place(state.selected_word(reading), *how)
+    if options.view == "Lines":
+        selected = ("query", query) if query is not None else ("key", key) if key is not None else None
+        for layer in dict.fromkeys(layer for layer, _ in heads):
+            chosen = [head for other, head in heads if other == layer]
+            clicked = attention_lines(by_layer[layer], chosen, theme, selected=selected, key=f"lines_{options.kind}_{layer}")
+            word = clicked and choice.word_at(*clicked, *how)
+            if word:
+                state.select_word(reading, word)
+                st.rerun()
+    if options.view == "Map":
+        for layer, head in heads:
+            figure = head_map(by_layer[layer], head, theme, query=query, key=key)
+            st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"map_{options.kind}_{layer}_{head}")
+
+
+def cards(reading: state.Reading, heads: Sequence[choice.LayerHead], kind: Kind) -> None:
+    """What the chosen heads do, in numbers and in words."""
+    layers = reading.explanation.maps[kind]
+    chosen = [card for card in score_cards([{kind: layers}]) if (card.head.layer, card.head.head) in heads]
+    for card in sorted(chosen, key=lambda card: heads.index((card.head.layer, card.head.head))):
+        numbers = f"entropy {card.entropy:.2f}, confidence {card.confidence:.2f}, most often at offset {card.offset:+d}, sink {card.sink_share:.2f}"
+        st.caption(
+            f"**{head_name(card.head.layer, card.head.head)}**: {numbers}. " + " ".join(plain(f"It {label.text}.") for label in card.labels),
+            help=ABOUT_CARDS,
+        )
 
 
 overview_and_detail()
