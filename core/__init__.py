@@ -4,7 +4,8 @@ from core.capture import AttentionMap, capture_attention
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
 from core.config import PRESETS, TransformerConfig
 from core.model import Transformer
-from core.translator import Explanation, ScoredText, TextTranslation, Translation, Translator
+from core.results import Explanation, ScoredText, TextTranslation, Translation
+from core.translator import Translator
 
 __all__ = [
     "PRESETS",

@@ -1,4 +1,4 @@
-"""`python -m core {translate, inspect}`: use a checkpoint, or see what it is."""
+"""`python -m core {translate, inspect, align}`: use a checkpoint, or see what it is."""
 
 import argparse
 import io
@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
+from core.analysis import alignment_cli
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.sentences import split_sentences
 from core.translator import Translator
@@ -159,6 +160,7 @@ Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argpar
 COMMANDS: dict[str, Command] = {
     "translate": ("standard input to standard output, a line in, a line out", _translate_arguments, _translate),
     "inspect": ("what is in a checkpoint", _inspect_arguments, _inspect),
+    "align": ("rank every cross-attention head as a word aligner", alignment_cli.add_arguments, alignment_cli.run),
 }
 
 if __name__ == "__main__":

@@ -8,9 +8,22 @@ stay where they are, and a mask by ancestry says which of them a hypothesis desc
 import torch
 from torch import Tensor
 
-from core.model import KeysValues, MultiHeadAttention
+from core.decoding import NextLogits
+from core.model import KeysValues, MultiHeadAttention, Transformer
 
 FIRST_KEYS = 128  # room for this many keys is made at first, and doubled whenever it runs out
+
+
+def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:
+    """What a search over translations of `source_ids` [B, S] asks for logits. For one search only: it remembers."""
+    cache = DecoderCache(model.encode(source_ids), model.source_mask(source_ids), model.config.num_decoder_layers)
+
+    def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
+        if sentences is not None:
+            cache.keep(sentences)
+        return model.step(token_ids, cache, cache.extend(parents))
+
+    return next_logits
 
 
 class DecoderCache:

@@ -31,7 +31,7 @@ class NextLogits(Protocol):
             sentences: [B] rows of the batch of the call before, if some of its sentences are no longer searched.
 
         Returns:
-            [B, W, V] logits, which the search may overwrite.
+            [B, W, V] logits.
         """
         ...
 
@@ -222,11 +222,11 @@ def _filled(row: Sequence[_T], width: int, filler: _T) -> list[_T]:
 
 def _most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) -> tuple[Tensor, Tensor]:
     """[B, W, V] logits -> ids and log-probabilities of the best tokens of each hypothesis, best first: [B, W, count] each."""
-    normaliser = logits.logsumexp(-1, keepdim=True)
+    log_probs = logits.log_softmax(-1)
     for token_id in (options.bos_id, *options.never):
-        logits[..., token_id] = -torch.inf
-    top = logits.topk(min(count, logits.size(-1)))
-    return top.indices, top.values - normaliser
+        log_probs[..., token_id] = -torch.inf
+    top = log_probs.topk(min(count, logits.size(-1)))
+    return top.indices, top.values
 
 
 def _candidates(logits: Tensor, log_probs: Tensor, options: SearchOptions) -> list[list[tuple[int, int, float, float]]]:

@@ -3,7 +3,7 @@
 import re
 
 ENDS = (".", "!", "?", "…")
-CLOSERS = "\"')]}»”’“‘"  # noqa: RUF001 - may stand between a sentence's end and the white space: German closes with the English opening quotes
+CLOSERS = "\"')]}»”’“‘"  # may stand between a sentence's end and the white space; German closes with the English opening quotes
 
 
 def split_sentences(text: str) -> list[tuple[str, str]]:

@@ -3,18 +3,19 @@
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from core.cache import DecoderCache
+from core.cache import cached_decoder
 from core.capture import AttentionMap, Kind, attention_path, capture_attention
 from core.checkpoint import load_checkpoint
 from core.decoding import BeamState, Hypothesis, NextLogits, SearchOptions, beam_search, beam_steps, best_hypotheses
 from core.model import Transformer
+from core.packing import PackedTransformer, packable
+from core.results import Explanation, ScoredText, TextTranslation, Translation
 from core.sentences import split_sentences
 from core.tokenizer import Tokenizer
 
@@ -23,90 +24,6 @@ MAX_EXTRA_TOKENS = 50  # that a translation may have more than its source (6.1)
 BATCH_TOKENS = 1024  # source tokens, padding included, that are translated side by side
 
 Progress = Callable[[int, int], None]  # how much is done, of how much
-
-
-@dataclass(frozen=True)
-class ScoredText:
-    """One hypothesis of a search, as text.
-
-    Attributes:
-        text: the translation.
-        token_ids: its tokens, `</s>` included unless the search ran into its limit.
-        tokens: the same as pieces.
-        token_log_probs: log-probability of each token given those before it, in nats.
-        score: log-probability over the length penalty; what hypotheses are ranked by.
-        finished: whether it ended with `</s>`, and not at the search's limit.
-    """
-
-    text: str
-    token_ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    token_log_probs: tuple[float, ...]
-    score: float
-    finished: bool = True
-
-    @property
-    def log_prob(self) -> float:
-        """Of the whole hypothesis, in nats."""
-        return sum(self.token_log_probs)
-
-
-@dataclass(frozen=True)
-class Translation:
-    """What a search found: the hypotheses, best first."""
-
-    source: str
-    source_tokens: tuple[str, ...]  # with `</s>`
-    hypotheses: tuple[ScoredText, ...]
-
-    @property
-    def text(self) -> str:
-        return self.hypotheses[0].text
-
-    @property
-    def log_prob(self) -> float:
-        return self.hypotheses[0].log_prob
-
-
-@dataclass(frozen=True)
-class TextTranslation:
-    """A text translated sentence by sentence.
-
-    Attributes:
-        sentences: what was found for each.
-        separators: the white space before the first, between them, and after the last.
-    """
-
-    sentences: tuple[Translation, ...]
-    separators: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        sentences = (sentence.text + separator for sentence, separator in zip(self.sentences, self.separators[1:], strict=True))
-        return self.separators[0] + "".join(sentences)
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """One teacher-forced pass over a source and a target, seen from inside.
-
-    Attributes:
-        source_tokens: S tokens, `</s>` last.
-        fed_tokens: T tokens that went into the decoder, `<s>` first.
-        predicted_tokens: T tokens that the same positions were to put out, `</s>` last.
-        log_probs: [T] log-probability of each predicted token, in nats.
-        alternatives: for each of the T positions the most probable tokens with their log-probabilities, best first.
-        maps: the attention of each kind, one `AttentionMap` a layer.
-    """
-
-    source: str
-    target: str
-    source_tokens: tuple[str, ...]
-    fed_tokens: tuple[str, ...]
-    predicted_tokens: tuple[str, ...]
-    log_probs: tuple[float, ...]
-    alternatives: tuple[tuple[tuple[str, float], ...], ...]
-    maps: dict[Kind, tuple[AttentionMap, ...]]
 
 
 class Translator:
@@ -121,6 +38,7 @@ class Translator:
         self.tokenizer = tokenizer
         self.training = training or {}
         self._lock = threading.RLock()
+        self._packed: PackedTransformer | None = None
 
     @classmethod
     def from_checkpoint(cls, path: str | Path, device: str | torch.device = "cpu") -> "Translator":
@@ -293,17 +211,20 @@ class Translator:
         padded = [[*source_ids, *[self.model.config.pad_id] * (longest - len(source_ids))] for source_ids in sources]
         source_ids = torch.tensor(padded, device=self.model.device)
         with self._lock:
-            memory = self.model.encode(source_ids)
-        cache = DecoderCache(memory, self.model.source_mask(source_ids), self.model.config.num_decoder_layers)
+            decoder = cached_decoder(self._fastest_model(), source_ids)
 
         def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
-            if sentences is not None:
-                cache.keep(sentences)
-            mask = cache.extend(parents)
             with self._lock:
-                return self.model.step(token_ids, cache, mask)
+                return decoder(token_ids, parents, sentences)
 
         return next_logits
+
+    def _fastest_model(self) -> Transformer:
+        if not packable(self.model):
+            return self.model
+        if self._packed is None or not self._packed.packs(self.model):
+            self._packed = PackedTransformer(self.model)
+        return self._packed
 
     def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
         return Translation(source, self._pieces(source_ids), tuple(self._scored_text(hypothesis) for hypothesis in hypotheses))
