@@ -17,6 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from core.config import TransformerConfig
 from core.model import SinusoidalPositions, Transformer
@@ -126,17 +127,21 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     try:
         with safe_open(path, framework="pt") as file:
             config, training = _read_metadata(path, file.metadata() or {})
-            shapes = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-            _check_tensors(path, config, shapes)
+            model = _outline(path, config)
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            _check_tensors(path, model, slices)
             tokenizer = _read_tokenizer(path, config, file.get_tensor(TOKENIZER_KEY))
             # A copy: what `get_tensor` returns is the file itself in memory, and would change with it.
-            tensors = {name: file.get_tensor(name).to(torch.float32, copy=True) for name in shapes if name != TOKENIZER_KEY}
+            tensors = {name: file.get_tensor(name).to(torch.float32, copy=True) for name in slices if name != TOKENIZER_KEY}
     except SafetensorError as error:
         raise CheckpointError(f"{path.name} is damaged or not a safetensors file: {error}") from error
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
             raise CheckpointError(f"{path.name}: {name} holds {int((~tensor.isfinite()).sum())} values that are not finite (NaN or infinite)")
-    return Checkpoint(_build(config, tensors), tokenizer, training)
+    model.load_state_dict(tensors, assign=True)
+    if config.positions == "sinusoidal":
+        model.embedding.positions = SinusoidalPositions(config)  # derived, so not in the file
+    return Checkpoint(model.eval().requires_grad_(False), tokenizer, training)
 
 
 def _check_header(path: Path) -> None:
@@ -192,13 +197,28 @@ def _json_object(path: Path, key: str, text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _check_tensors(path: Path, config: TransformerConfig, found: dict[str, Any]) -> None:
-    """Names, shapes and types against the configuration, before any tensor is read."""
+class _NothingDrawn(TorchFunctionMode):
+    """Leaves out the random initialisation, for which PyTorch would first import a second's worth of modules on `meta`."""
+
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if func.__name__ in ("uniform_", "normal_", "kaiming_uniform_"):  # of Tensor and of torch.nn.init
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
+def _outline(path: Path, config: TransformerConfig) -> Transformer:
+    """A model whose parameters have shapes but take no memory."""
     try:
-        with torch.device("meta"):
-            expected = {name: list(parameter.shape) for name, parameter in Transformer(config).named_parameters()}
+        with torch.device("meta"), _NothingDrawn():
+            return Transformer(config)
     except (RuntimeError, TypeError, OverflowError) as error:
         raise CheckpointError(f"{path.name}: no model is as large as its config says: {error}") from error
+
+
+def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> None:
+    """Names, shapes and types against the configuration, before any tensor is read."""
+    expected = {name: list(parameter.shape) for name, parameter in model.named_parameters()}
     missing = sorted((expected.keys() | {TOKENIZER_KEY}) - found.keys())
     surplus = sorted(found.keys() - expected.keys() - {TOKENIZER_KEY})
     if missing:
@@ -230,12 +250,3 @@ def _read_tokenizer(path: Path, config: TransformerConfig, data: Tensor) -> Sent
         if getattr(tokenizer, name) != getattr(config, name):
             raise CheckpointError(f"{path.name}: its tokenizer has {name} {getattr(tokenizer, name)}, its model {getattr(config, name)}")
     return tokenizer
-
-
-def _build(config: TransformerConfig, tensors: dict[str, Tensor]) -> Transformer:
-    with torch.device("meta"):
-        model = Transformer(config)
-    model.load_state_dict(tensors, assign=True)
-    if config.positions == "sinusoidal":
-        model.embedding.positions = SinusoidalPositions(config)  # derived, so not in the file
-    return model.eval().requires_grad_(False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.cache import DecoderCache, LayerCache
 
 KeysValues = tuple[Tensor, Tensor]
-FIRST_POSITIONS = 512  # sinusoidal positions worked out beforehand; more are when they are needed
+FIRST_POSITIONS = 512  # sinusoidal positions worked out at first; more are when they are needed
 
 
 class Transformer(nn.Module):
@@ -295,12 +295,12 @@ class SinusoidalPositions(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.d_model = config.d_model
-        self.register_buffer("table", sinusoidal_encoding(FIRST_POSITIONS, config.d_model), persistent=False)
+        self.register_buffer("table", torch.empty(0, config.d_model), persistent=False)
 
     def forward(self, start: int, stop: int) -> Tensor:
         """The encodings of positions start .. stop - 1: [stop - start, D]."""
         if stop > self.table.size(0):
-            self.table = sinusoidal_encoding(2 * stop, self.d_model).to(self.table)
+            self.table = sinusoidal_encoding(max(2 * stop, FIRST_POSITIONS), self.d_model).to(self.table)
         return self.table[start:stop]
 
 
