@@ -4,17 +4,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 from streamlit.components.v2 import component
 from torch import Tensor
 
 from core.capture import AttentionMap, Kind
 from viz_app.components.labels import FED_ARROW, label_spans, row_spans
+from viz_app.figures.lines import MIN_WEIGHT, drawn
 from viz_app.figures.theme import Theme, head_name
 
 Axis = Literal["query", "key"]
 
-MIN_WEIGHT = 0.02  # a fainter line is not seen, and there are many of them
 DECIMALS = 3
 _TITLES: dict[Kind, tuple[str, str]] = {
     "encoder_self": ("source", "looks at source"),
@@ -45,8 +44,7 @@ def lines_payload(
 
     Args:
         heads: counted from 0.
-        min_weight: lines below are left out.
-        top_mass: of each query keep only the largest weights that together reach this share of its sum, such as 0.9.
+        min_weight, top_mass: which lines are left out, see `drawn`.
         selected: the word whose lines alone are shown while the pointer is elsewhere.
         height: in pixels; more words scroll.
 
@@ -60,9 +58,6 @@ def lines_payload(
     for head in heads:
         if not 0 <= head < attention.num_heads:
             raise ValueError(f"layer {attention.layer + 1} has {attention.num_heads} heads, there is no head {head + 1}")
-    for name, value in (("min_weight", min_weight), ("top_mass", top_mass)):
-        if value is not None and not 0 <= value <= 1:
-            raise ValueError(f"{name} ({value}) must be between 0 and 1")
     query_title, key_title = _TITLES[attention.kind]
     predicted = attention.predicted_tokens or (None,) * len(attention.query_tokens)
     rows = [row_spans(fed, token) for fed, token in zip(attention.query_tokens, predicted, strict=True)]
@@ -75,7 +70,7 @@ def lines_payload(
                 "number": head + 1,
                 "color": theme.head_mark(head).color,
                 "dash": theme.head_mark(head).dash,
-                "lines": _lines(attention.weights[head], min_weight, top_mass),
+                "lines": _triples(attention.weights[head], drawn(attention.weights[head], min_weight, top_mass)),
             }
             for head in heads
         ],
@@ -118,13 +113,8 @@ def clicked_word(value: object, queries: int, keys: int) -> tuple[Axis, int] | N
             return None
 
 
-def _lines(weights: Tensor, min_weight: float, top_mass: float | None) -> list[float]:
-    """[Q, K] as query, key, weight triples: the lines worth drawing."""
-    keep = weights >= max(min_weight, 10**-DECIMALS)
-    if top_mass is not None:
-        ordered, order = weights.sort(dim=1, descending=True)
-        before = ordered.cumsum(1) - ordered  # the mass of all larger weights
-        keep &= torch.zeros_like(keep).scatter(1, order, before < top_mass * weights.sum(1, keepdim=True))
+def _triples(weights: Tensor, keep: Tensor) -> list[float]:
+    """What is kept of [Q, K] as query, key, weight, query, key, weight ..."""
     triples = ((query, key, round(weights[query, key].item(), DECIMALS)) for query, key in keep.nonzero().tolist())
     return [value for triple in triples for value in triple]
 

@@ -1,0 +1,168 @@
+"""Pictures for a paper: a head as SVG, PDF or PNG, drawn by matplotlib without a browser, and its numbers as CSV."""
+
+import io
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from core.analysis.words import is_special, readable
+from core.capture import AttentionMap
+from viz_app.figures.lines import MIN_WEIGHT, drawn
+from viz_app.figures.tables import lines_table
+from viz_app.figures.theme import LIGHT, Theme, head_name
+
+if TYPE_CHECKING:  # matplotlib takes a third of a second to import: only who exports waits for it
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Format = Literal["svg", "pdf", "png"]
+FORMATS: tuple[Format, ...] = ("svg", "pdf", "png")
+DPI = 200
+LABEL_POINTS = 8
+PITCH = 0.19  # inches from word to word
+CHARACTER = 0.075  # inches a character of a label takes, at most
+# Tried in this order for letters that DejaVu Sans, which matplotlib brings along, does not have.
+OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Emoji")
+ARROW = "\u25b8"
+
+
+def export_map(attention: AttentionMap, head: int, file_format: Format, theme: Theme = LIGHT) -> bytes:
+    """One head as a heatmap, as `head_map` draws it.
+
+    Raises:
+        ValueError: the layer has no such head; the format is not one of `FORMATS`.
+    """
+    _check(attention, [head], file_format)
+    queries, keys, predicted = attention.query_tokens, attention.key_tokens, attention.predicted_tokens
+    width = max(1.2, PITCH * len(keys)) + _inches(queries) + (_inches(predicted) if predicted else 0) + 0.3
+    figure, axes = _page(width, max(0.6, PITCH * len(queries)) + _inches(keys) + 0.6, theme)
+    from matplotlib.colors import LinearSegmentedColormap
+
+    scale = LinearSegmentedColormap.from_list("weights", theme.sequential)
+    image = axes.imshow(attention.weights[head].numpy(), cmap=scale, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    axes.xaxis.tick_top()
+    _label(axes.set_xticks(range(len(keys))), keys, theme, rotation=90)
+    _label(axes.set_yticks(range(len(queries))), queries, theme)
+    if predicted:
+        right = axes.secondary_yaxis("right")
+        right.tick_params(length=0)
+        right.spines["right"].set_visible(False)
+        _label(right.set_yticks(range(len(predicted))), predicted, theme)
+        axes.set_ylabel("fed", color=theme.faint, fontsize=LABEL_POINTS)
+        right.set_ylabel("predicts", color=theme.faint, fontsize=LABEL_POINTS)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_color(theme.hairline)
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.4, aspect=25, pad=0.03, ticks=[0, 0.5, 1], anchor=(0.0, 1.0))
+    bar.outline.set_visible(False)  # type: ignore[operator]  (a spine, though declared otherwise)
+    bar.ax.tick_params(length=0, labelsize=7, labelcolor=theme.faint)
+    bar.ax.set_xlabel(f"{head_name(attention.layer, head)} weight", fontsize=7, color=theme.faint)
+    return _saved(figure, file_format)
+
+
+def export_lines(
+    attention: AttentionMap,
+    heads: Sequence[int],
+    file_format: Format,
+    theme: Theme = LIGHT,
+    *,
+    min_weight: float = MIN_WEIGHT,
+    top_mass: float | None = None,
+) -> bytes:
+    """Heads of one layer as lines between two columns of words, as in the paper's appendix.
+
+    Args:
+        heads: counted from 0.
+        min_weight, top_mass: which lines are left out, see `drawn`.
+
+    Raises:
+        ValueError: the layer has no such head; the format is not one of `FORMATS`.
+    """
+    _check(attention, heads, file_format)
+    queries, keys = _rows(attention), [_text(token) for token in attention.key_tokens]
+    left, right = (max(map(len, labels)) * CHARACTER + 0.1 for labels in (queries, keys))
+    rows = max(len(queries), len(keys))
+    figure, axes = _page(left + right + 2.4, PITCH * rows + 0.5, theme)
+    axes.set_axis_off()
+    axes.set_xlim(-left / 2.4, 1 + right / 2.4)
+    axes.set_ylim(rows - 0.5, -1.5)
+    from matplotlib.collections import LineCollection
+
+    for place, head in enumerate(heads):
+        mark, weights = theme.head_mark(head), attention.weights[head]
+        shift = (place - (len(heads) - 1) / 2) * 0.6 / max(len(heads), 4)
+        pairs = drawn(weights, min_weight, top_mass).nonzero().tolist()
+        ends = [[(0, query + shift), (1, key + shift)] for query, key in pairs]
+        alphas = [weights[query, key].item() for query, key in pairs]
+        dashes = {"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}[mark.dash]
+        axes.add_collection(LineCollection(ends, colors=mark.color, alpha=np.clip(alphas, 0.0, 1.0), linewidths=1.4, linestyles=dashes))
+        name = head_name(attention.layer, head)
+        axes.text((place + 0.5) / len(heads), -1.1, name, ha="center", va="center", color=mark.color, fontsize=LABEL_POINTS, weight="bold")
+    for labels, x, side in ((queries, -0.03, "right"), (keys, 1.03, "left")):
+        for row, label in enumerate(labels):
+            axes.text(x, row, label, ha=side, va="center", color=theme.text, fontsize=LABEL_POINTS, parse_math=False)
+    return _saved(figure, file_format)
+
+
+def export_csv(attention: AttentionMap, heads: Sequence[int]) -> bytes:
+    """Every weight of some heads, a row each, UTF-8. Layers, heads and positions are counted from 0."""
+    return lines_table(attention, heads).to_csv(index=False).encode()
+
+
+def _check(attention: AttentionMap, heads: Sequence[int], file_format: str) -> None:
+    if file_format not in FORMATS:
+        raise ValueError(f"unknown format {file_format!r}, expected one of {', '.join(FORMATS)}")
+    for head in heads:
+        if not 0 <= head < attention.num_heads:
+            raise ValueError(f"layer {attention.layer + 1} has {attention.num_heads} heads, there is no head {head + 1}")
+
+
+@cache
+def _fonts() -> list[str]:
+    from matplotlib.font_manager import get_font_names
+
+    return ["DejaVu Sans", *(name for name in OTHER_FONTS if name in get_font_names())]
+
+
+def _page(width: float, height: float, theme: Theme) -> tuple["Figure", "Axes"]:
+    import matplotlib
+    from matplotlib.figure import Figure  # not pyplot, which keeps every figure of every thread
+
+    # Text stays text: it can be searched and edited. The same picture is the same bytes.
+    matplotlib.rcParams.update({"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "headlight", "font.family": _fonts()})
+    figure = Figure(figsize=(width, height), dpi=DPI, facecolor=theme.background, layout="constrained")
+    axes = figure.add_subplot(facecolor=theme.background)
+    return figure, axes
+
+
+def _label(ticks: Sequence[Any], tokens: Sequence[str], theme: Theme, rotation: int = 0) -> None:
+    for tick, token in zip(ticks, tokens, strict=True):
+        for text in (tick.label1, tick.label2):
+            text.set_parse_math(False)
+            text.set(color=theme.faint if is_special(token) else theme.text, fontsize=LABEL_POINTS, rotation=rotation)
+    axis = ticks[0].axes.xaxis if rotation else ticks[0].axes.yaxis
+    axis.set_ticklabels([_text(token) for token in tokens])
+
+
+def _rows(attention: AttentionMap) -> list[str]:
+    if attention.predicted_tokens is None:
+        return [_text(token) for token in attention.query_tokens]
+    return [f"{_text(fed)} {ARROW} {_text(token)}" for fed, token in zip(attention.query_tokens, attention.predicted_tokens, strict=True)]
+
+
+def _text(token: str, most: int = 24) -> str:
+    text = readable(token)
+    return text if len(text) <= most else text[: most - 1] + "\u2026"
+
+
+def _inches(tokens: Sequence[str]) -> float:
+    return max(len(_text(token)) for token in tokens) * CHARACTER + 0.2
+
+
+def _saved(figure: "Figure", file_format: Format) -> bytes:
+    file = io.BytesIO()
+    no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[file_format]
+    figure.savefig(file, format=file_format, metadata=no_date)
+    return file.getvalue()

@@ -1,0 +1,96 @@
+"""The table behind every picture. Positions, layers and heads are counted from 0."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from core.analysis.positions import Measure, position_similarity, wavelengths
+from core.analysis.words import readable
+from core.capture import AttentionMap
+from core.model import sinusoidal_encoding
+from core.translator import Explanation
+
+
+def head_table(attention: AttentionMap, head: int) -> pd.DataFrame:
+    """Every weight of one head, a row each: query_position, query, (in the decoder) predicted, key_position, key, weight.
+
+    In the decoder `query` is the token that was fed in.
+    """
+    queries, keys = len(attention.query_tokens), len(attention.key_tokens)
+    rows, columns = np.divmod(np.arange(queries * keys), keys)
+    table = pd.DataFrame({"query_position": rows, "query": np.array(_labels(attention.query_tokens), dtype=object)[rows]})
+    if attention.predicted_tokens is not None:
+        table["predicted"] = np.array(_labels(attention.predicted_tokens), dtype=object)[rows]
+    table["key_position"] = columns
+    table["key"] = np.array(_labels(attention.key_tokens), dtype=object)[columns]
+    table["weight"] = attention.weights[head].flatten().numpy()
+    return table
+
+
+def lines_table(attention: AttentionMap, heads: Sequence[int]) -> pd.DataFrame:
+    """`head_table` of several heads, one below the other, with kind, layer and head in front."""
+    tables: list[pd.DataFrame] = []
+    for head in heads:
+        table = head_table(attention, head)
+        for place, (name, value) in enumerate((("kind", attention.kind), ("layer", attention.layer), ("head", head))):
+            table.insert(place, name, value)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def grid_table(maps: Sequence[AttentionMap]) -> pd.DataFrame:
+    """A row a head: how large its largest weight is, on average over the queries, and which key gets most in all."""
+    rows = [
+        {
+            "layer": attention.layer,
+            "head": head,
+            "mean_largest_weight": weights.amax(1).mean().item(),
+            "most_attended_key": readable(attention.key_tokens[int(weights.sum(0).argmax())]),
+        }
+        for attention in maps
+        for head, weights in enumerate(attention.weights)
+    ]
+    return pd.DataFrame(rows)
+
+
+def encoding_table(num_positions: int, d_model: int) -> pd.DataFrame:
+    """A row a position, a column a dimension."""
+    table = pd.DataFrame(sinusoidal_encoding(num_positions, d_model).numpy(), columns=[str(dimension) for dimension in range(d_model)])
+    return table.rename_axis("position").reset_index()
+
+
+def sinusoids_table(dimensions: Sequence[int], num_positions: int, d_model: int) -> pd.DataFrame:
+    """A row for each position of each chosen dimension, with the period of its wave in positions."""
+    encoding, periods = sinusoidal_encoding(num_positions, d_model), wavelengths(d_model)
+    rows = [
+        (dimension, periods[dimension // 2].item(), position, encoding[position, dimension].item())
+        for dimension in dimensions
+        for position in range(num_positions)
+    ]
+    return pd.DataFrame(rows, columns=["dimension", "period", "position", "value"])
+
+
+def similarity_table(num_positions: int, d_model: int, measure: Measure = "dot") -> pd.DataFrame:
+    """A row a position, a column a position."""
+    similarity = position_similarity(sinusoidal_encoding(num_positions, d_model), measure)
+    table = pd.DataFrame(similarity.numpy(), columns=[str(position) for position in range(num_positions)])
+    return table.rename_axis("position").reset_index()
+
+
+def probabilities_table(explanation: Explanation) -> pd.DataFrame:
+    """A row a token put out: position, token, probability, log_prob (nats), and the most probable tokens in its place."""
+    log_probs = np.array(explanation.log_probs)
+    return pd.DataFrame(
+        {
+            "position": range(len(explanation.predicted_tokens)),
+            "token": _labels(explanation.predicted_tokens),
+            "probability": np.exp(log_probs),
+            "log_prob": log_probs,
+            "most_probable": [", ".join(readable(token) for token, _ in alternatives) for alternatives in explanation.alternatives],
+        }
+    )
+
+
+def _labels(tokens: Sequence[str]) -> list[str]:
+    return [readable(token) for token in tokens]
