@@ -1,8 +1,9 @@
 """What the decoder need not compute twice: the keys and values of the memory, and of everything decoded so far.
 
 The hypotheses of a sentence are the query axis of attention, not rows of the batch. So keys and values are neither
-reordered when hypotheses change places nor copied when one has several children: those of every hypothesis ever tried
-stay where they are, and a mask by ancestry says which of them a hypothesis descends from.
+reordered when hypotheses change places nor copied when one has several children: those of every hypothesis stay where
+they are, and a mask by ancestry says which of them a hypothesis descends from. What nobody descends from any more is
+dropped when the room for keys runs out.
 """
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from core.decoding import NextLogits
 from core.model import KeysValues, MultiHeadAttention, Transformer
 
-FIRST_KEYS = 128  # room for this many keys is made at first, and doubled whenever it runs out
+FIRST_KEYS = 128  # room for this many keys is made at first
 
 
 def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:
@@ -45,6 +46,7 @@ class DecoderCache:
         self.length = 0
         self.ancestry = torch.ones(memory.size(0), 1, 0, dtype=torch.bool, device=memory.device)
         self.layers = [LayerCache() for _ in range(num_layers)]
+        self._room = FIRST_KEYS
 
     def extend(self, parents: Tensor) -> Tensor:
         """Make room for W hypotheses that continue those of the position before.
@@ -56,6 +58,9 @@ class DecoderCache:
             [B, 1, W, K] which keys each of them may attend to: its ancestors' and, among the last W, its own.
         """
         width = parents.size(1)
+        if self.ancestry.size(2) + width > self._room:
+            self._forget_the_childless()
+            self._room = max(self._room, 2 * (self.ancestry.size(2) + width))
         inherited = self.ancestry.gather(1, parents[:, :, None].expand(-1, -1, self.ancestry.size(2)))
         own = torch.eye(width, dtype=torch.bool, device=parents.device).expand(parents.size(0), width, width)
         self.ancestry = torch.cat((inherited, own), dim=2)
@@ -66,6 +71,15 @@ class DecoderCache:
         self.memory, self.memory_mask, self.ancestry = self.memory[sentences], self.memory_mask[sentences], self.ancestry[sentences]
         for layer in self.layers:
             layer.keep(sentences)
+
+    def _forget_the_childless(self) -> None:
+        """Drop keys that belong to none of the last hypotheses of their sentence."""
+        used = self.ancestry.any(1)  # [B, K]
+        most = int(used.sum(1).max())
+        kept = used.byte().argsort(dim=1, descending=True, stable=True)[:, :most]  # where a sentence uses fewer, some it does not use
+        self.ancestry = self.ancestry.gather(2, kept[:, None].expand(-1, self.ancestry.size(1), -1))
+        for layer in self.layers:
+            layer.keep_keys(kept)
 
 
 class LayerCache:
@@ -78,16 +92,15 @@ class LayerCache:
 
     def self_attention(self, attention: MultiHeadAttention, states: Tensor) -> KeysValues:
         """Add this position's keys and values to those before: [B, W, D] -> [B, H, K, E] each."""
+        new_keys, new_values = attention.keys_values(states)
         start, self._num_keys = self._num_keys, self._num_keys + states.size(1)
-        news = attention.keys_values(states)
         if self._own is None:
-            self._own = _with_room(news[0][:, :, :0], FIRST_KEYS), _with_room(news[1][:, :, :0], FIRST_KEYS)
+            self._own = _with_room(new_keys[:, :, :0], FIRST_KEYS), _with_room(new_values[:, :, :0], FIRST_KEYS)
         if self._num_keys > self._own[0].size(2):
-            room = 2 * self._num_keys
-            self._own = _with_room(self._own[0], room), _with_room(self._own[1], room)
-        for buffer, new in zip(self._own, news, strict=True):
-            buffer[:, :, start : self._num_keys] = new
-        return self._own[0][:, :, : self._num_keys], self._own[1][:, :, : self._num_keys]
+            self._own = _with_room(self._own[0], 2 * self._num_keys), _with_room(self._own[1], 2 * self._num_keys)
+        keys, values = (buffer[:, :, : self._num_keys] for buffer in self._own)
+        keys[:, :, start:], values[:, :, start:] = new_keys, new_values
+        return keys, values
 
     def cross_attention(self, attention: MultiHeadAttention, memory: Tensor) -> KeysValues:
         """The memory's keys and values, computed at the first position: [B, S, D] -> [B, H, S, E] each."""
@@ -96,10 +109,20 @@ class LayerCache:
         return self._of_memory
 
     def keep(self, sentences: Tensor) -> None:
+        """Drop all other rows of the batch."""
+        self._own, self._of_memory = _rows(self._own, sentences), _rows(self._of_memory, sentences)
+
+    def keep_keys(self, kept: Tensor) -> None:
+        """Move those of the positions before that are still needed to the front: [B, fewer than K] indices."""
         if self._own is not None:
-            self._own = self._own[0][sentences], self._own[1][sentences]
-        if self._of_memory is not None:
-            self._of_memory = self._of_memory[0][sentences], self._of_memory[1][sentences]
+            for buffer in self._own:
+                index = kept[:, None, :, None].expand(-1, buffer.size(1), -1, buffer.size(3))
+                buffer[:, :, : kept.size(1)] = buffer.gather(2, index)
+            self._num_keys = kept.size(1)
+
+
+def _rows(pair: KeysValues | None, sentences: Tensor) -> KeysValues | None:
+    return pair and (pair[0][sentences], pair[1][sentences])
 
 
 def _with_room(filled: Tensor, num_keys: int) -> Tensor:

@@ -1,0 +1,90 @@
+"""What a cached decoder computes is what the whole model computes, whichever hypotheses live on."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from core import cache
+from core.cache import DecoderCache, cached_decoder
+from core.config import PRESETS
+from core.decoding import SearchOptions, beam_search
+from core.model import Transformer
+
+SOURCE = torch.tensor([[5, 9, 23, 2, 0, 0], [7, 7, 31, 40, 11, 2], [50, 2, 0, 0, 0, 0]])
+
+
+@pytest.fixture(params=["sinusoidal", "learned", "widths"])
+def model(request: pytest.FixtureRequest) -> Transformer:
+    variant = {"widths": {"d_k": 5, "d_v": 12}}.get(request.param, {"positions": request.param})
+    torch.manual_seed(2)
+    return Transformer(replace(PRESETS["tiny"], **variant)).eval().requires_grad_(False)
+
+
+def uncached_decoder(model: Transformer, source_ids: Tensor):
+    """The same answers by running the whole model on every hypothesis from its start."""
+    prefixes = torch.zeros(source_ids.size(0), 1, 0, dtype=torch.long)
+
+    def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
+        nonlocal prefixes, source_ids
+        if sentences is not None:
+            prefixes, source_ids = prefixes[sentences], source_ids[sentences]
+        inherited = prefixes.gather(1, parents[:, :, None].expand(-1, -1, prefixes.size(2)))
+        prefixes = torch.cat((inherited, token_ids[:, :, None]), dim=2)  # [B, W, T]
+        return torch.stack([model(source_ids, prefixes[:, hypothesis])[:, -1] for hypothesis in range(prefixes.size(1))], dim=1)
+
+    return next_logits
+
+
+@pytest.mark.parametrize("first_keys", [1, 7, 128])
+def test_cached_is_uncached_whoever_lives_on(model: Transformer, first_keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "FIRST_KEYS", first_keys)  # so that room runs out, and keys are dropped, at different moments
+    generator = torch.Generator().manual_seed(3)
+    cached, uncached = cached_decoder(model, SOURCE), uncached_decoder(model, SOURCE)
+    rows, width = SOURCE.size(0), 1
+    for position in range(14):
+        new_width = (1, 4, 4, 2, 5)[position % 5] if position else 1
+        sentences = torch.tensor([0, 2]) if position == 6 else torch.tensor([1]) if position == 10 else None
+        rows = rows if sentences is None else len(sentences)
+        token_ids = torch.randint(3, 64, (rows, new_width), generator=generator)
+        parents = torch.randint(0, width, (rows, new_width), generator=generator)
+        torch.testing.assert_close(cached(token_ids, parents, sentences), uncached(token_ids, parents, sentences), atol=1e-5, rtol=1e-5)
+        width = new_width
+
+
+def test_beam_search_finds_the_same_with_and_without_cache(model: Transformer) -> None:
+    options = SearchOptions(bos_id=1, eos_id=2, never=(0,), beam_size=4, num_hypotheses=4)
+    limits = [12, 20, 16]
+    cached = beam_search(cached_decoder(model, SOURCE), limits, options)
+    uncached = beam_search(uncached_decoder(model, SOURCE), limits, options)
+    for one, other in zip(cached, uncached, strict=True):
+        assert [hypothesis.token_ids for hypothesis in one] == [hypothesis.token_ids for hypothesis in other]
+        for a, b in zip(one, other, strict=True):
+            assert a.token_log_probs == pytest.approx(b.token_log_probs, abs=1e-5)
+
+
+def test_keys_that_nobody_descends_from_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "FIRST_KEYS", 16)
+    torch.manual_seed(2)
+    model = Transformer(PRESETS["tiny"]).eval().requires_grad_(False)
+    decoder_cache = DecoderCache(model.encode(SOURCE), model.source_mask(SOURCE), 2)
+    width, positions = 4, 40
+    for position in range(positions):
+        parents = torch.zeros(3, 1 if position == 0 else width, dtype=torch.long)  # all continue the first
+        model.step(torch.full_like(parents, 5), decoder_cache, decoder_cache.extend(parents))
+    assert decoder_cache.length == positions
+    assert decoder_cache.ancestry.size(2) < positions * width / 2
+    assert decoder_cache.ancestry.sum(-1).eq(positions).all()  # each has one key a position
+
+
+def test_the_memory_is_projected_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(2)
+    model = Transformer(PRESETS["tiny"]).eval().requires_grad_(False)
+    calls: list[int] = []
+    for layer in model.decoder.layers:
+        layer.cross_attention.k_proj.register_forward_hook(lambda _module, arguments, _output: calls.append(arguments[0].size(1)))
+    decoder = cached_decoder(model, SOURCE)
+    for _ in range(5):
+        decoder(torch.full((3, 1), 5), torch.zeros(3, 1, dtype=torch.long), None)
+    assert calls == [SOURCE.size(1)] * 2
