@@ -8,7 +8,7 @@ from viz_app import sidebar, state, widgets
 
 HERE = Path(__file__).parent
 
-st.set_page_config(page_title="Headlight", page_icon=str(HERE / "icon.svg"), layout="wide")
+st.set_page_config(page_title="Headlight", page_icon=str(HERE / "icon.svg"), layout="wide", initial_sidebar_state=256)
 page = st.navigation(
     [
         st.Page("app_pages/translate.py", title="Translate", default=True),
@@ -22,6 +22,7 @@ st.html(HERE / "style.css")
 search, menu, below = widgets.sentence_box()
 model = sidebar.checkpoint_box()
 if model is not None:
+    st.session_state[state.MODEL] = model
     reading = st.session_state[state.READING] = widgets.read(model, search, menu, below)
     if reading is not None:
         with below:

@@ -55,7 +55,7 @@ def _current_model(facts: "DeltaGenerator") -> models.Model | None:
     with facts:
         st.html(facts_html(model))
         if uploaded:
-            st.button("Back to the shipped checkpoint", on_click=_back, width="stretch")
+            st.button("Back to the shipped checkpoint", on_click=_back, width="stretch", key="back")
     return model
 
 

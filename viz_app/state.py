@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 # Where a session keeps things that are no widget's value.
+MODEL = "model"  # the current one
 READING = "reading"  # what the pages are about
 WORD = "word"  # the selected word, everywhere
 
@@ -97,6 +98,11 @@ class Reading:
     def identity(self) -> Hashable:
         """Equal for readings of the same tokens by the same model."""
         return self.model.digest, self.translation.source, self.hypothesis.token_ids
+
+
+def model() -> Model:
+    """The current one; there is no page without."""
+    return st.session_state[MODEL]
 
 
 def reading() -> Reading | None:

@@ -7,26 +7,27 @@ from collections.abc import Sequence
 import pandas as pd
 
 from core import Explanation, ScoredText
-from core.analysis.words import is_special, readable
+from core.analysis.words import JOINT, character_groups, is_special, readable, word
 from core.tokenizer import SPACE_MARK
 
 MOST_TINT = 60  # per cent of colour behind a token that had no chance
 
 
 def token_text(tokens: Sequence[str], log_probs: Sequence[float]) -> str:
-    """The text as its tokens: the less likely one was, the stronger its background; numbers on hover."""
-    spans = [_token(token, log_prob, first=index == 0) for index, (token, log_prob) in enumerate(zip(tokens, log_probs, strict=True))]
+    """The text as its tokens: the less likely one was, the stronger its background; numbers on hover. Bytes of one character are one."""
+    spans = [_token(tokens[group.start : group.stop], sum(log_probs[group.start : group.stop]), group.start) for group in character_groups(tokens)]
     return f'<p class="token-text">{"".join(spans)}</p>'
 
 
-def _token(token: str, log_prob: float, first: bool) -> str:
+def _token(tokens: Sequence[str], log_prob: float, position: int) -> str:
     probability = math.exp(log_prob)
-    name = html.escape(readable(token).removeprefix("\u00b7"))
-    title = html.escape(f"{readable(token)}: log-probability {log_prob:.3f}, probability {probability:.3f}")
-    if is_special(token):
-        return f' <span class="token special" title="{title}">{html.escape(token)}</span>'
-    space = " " if token.startswith(SPACE_MARK) and not first else ""
-    return f'{space}<span class="token" title="{title}" style="--tint: {MOST_TINT * (1 - probability):.0f}%">{name}</span>'
+    name = readable(tokens[0]) if len(tokens) == 1 else word(tokens)
+    title = html.escape(f"{name}: log-probability {log_prob:.3f}, probability {probability:.3f}")
+    if is_special(tokens[0]):
+        return f' <span class="token special" title="{title}">{html.escape(name)}</span>'
+    space = " " if tokens[0].startswith(SPACE_MARK) and position > 0 else ""
+    tint = f"--tint: {MOST_TINT * (1 - probability):.0f}%"
+    return f'{space}<span class="token" title="{title}" style="{tint}">{html.escape(name.removeprefix(JOINT))}</span>'
 
 
 def token_table(explanation: Explanation) -> pd.DataFrame:
@@ -46,10 +47,15 @@ def token_table(explanation: Explanation) -> pd.DataFrame:
     )
 
 
+def _clamped(text: str) -> str:
+    safe = html.escape(text)
+    return f'<div class="text" title="{safe}">{safe}</div>' if text else "<i>empty</i>"
+
+
 def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
     """The n-best list, best first, the chosen one marked."""
     rows = "".join(
-        f"<tr{' class=chosen' if index == chosen else ''}><td>{index + 1}</td><td>{html.escape(hypothesis.text) or '<i>empty</i>'}</td>"
+        f"<tr{' class=chosen' if index == chosen else ''}><td>{index + 1}</td><td>{_clamped(hypothesis.text)}</td>"
         f"<td>{hypothesis.score:.2f}</td><td>{hypothesis.log_prob:.2f}</td><td>{len(hypothesis.tokens)}</td></tr>"
         for index, hypothesis in enumerate(hypotheses)
     )

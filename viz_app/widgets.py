@@ -7,7 +7,7 @@ import streamlit as st
 
 from viz_app import state
 from viz_app.models import Model
-from viz_app.text import sentence_case
+from viz_app.text import sentence_case, shortened
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -73,6 +73,9 @@ def _search_settings() -> tuple[int, float, int]:
 def read(model: Model, search: state.Search, menu: "DeltaGenerator", below: "DeltaGenerator") -> state.Reading | None:
     """Translate; offer the hypotheses. None, with the reason `below` the box, when there is no translation."""
     waiting = below.empty()
+    if not search.text.strip():
+        waiting.info("There is nothing to translate yet: type a sentence above, or pick an example on the page Translate.")
+        return None
     started = time.monotonic()
 
     def progress(done: int, most: int) -> None:
@@ -91,7 +94,7 @@ def read(model: Model, search: state.Search, menu: "DeltaGenerator", below: "Del
     index = menu.selectbox(
         "Hypothesis",
         range(len(hypotheses)),
-        format_func=lambda index: f"{index + 1}: {hypotheses[index].text}",
+        format_func=lambda index: f"{index + 1}: {shortened(hypotheses[index].text)}",
         key="hypothesis",
         help="The best translations that the search found, best first. Everything on the pages is about the one chosen here.",
     )

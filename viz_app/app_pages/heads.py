@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import streamlit as st
@@ -12,9 +13,11 @@ from core.capture import KINDS, AttentionMap, Kind
 from viz_app import choice, state
 from viz_app.components.lines import attention_lines
 from viz_app.figures.base import CHART_CONFIG
+from viz_app.figures.export import FORMATS, Format, export_csv, export_lines, export_map
 from viz_app.figures.grid import head_grid
 from viz_app.figures.head_map import head_map
-from viz_app.figures.theme import head_name, theme_named
+from viz_app.figures.tables import lines_table
+from viz_app.figures.theme import Theme, head_name, theme_named
 from viz_app.text import plain
 
 View = Literal["Lines", "Map", "Table"]
@@ -86,7 +89,9 @@ def toolbar() -> Options:
             label_visibility="collapsed",
         )
         views: tuple[View, ...] = ("Lines", "Map", "Table")
-        view: View = st.segmented_control("View", views, default="Lines", required=True, key="view", bind="query-params", label_visibility="collapsed")
+        view: View = st.segmented_control(
+            "View", views, default="Lines", required=True, key="view", bind="query-params", label_visibility="collapsed"
+        )
         words = st.toggle(
             "Whole words",
             True,
@@ -105,6 +110,11 @@ def toolbar() -> Options:
     return Options(kind, view, words, hide, compare)
 
 
+def page_theme() -> Theme:
+    """That of the page."""
+    return theme_named(st.context.theme.type)
+
+
 def prepared(attention: AttentionMap, options: Options) -> AttentionMap:
     """The map with the tokens that are to be seen."""
     attention = merge_words(attention) if options.words else attention
@@ -114,7 +124,6 @@ def prepared(attention: AttentionMap, options: Options) -> AttentionMap:
 def grid(maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options, chosen_key: str) -> None:
     """All heads, to click on."""
     st.markdown(f"**{choice.KIND_NAMES[options.kind]} attention**: {choice.KIND_TEXTS[options.kind]}", help=HOW_TO_READ)
-    theme = theme_named(st.context.theme.type)
     key = f"grid_{options.kind}"
 
     def click() -> None:
@@ -123,29 +132,85 @@ def grid(maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], option
             layer, head = points[0]["customdata"]
             st.session_state[chosen_key] = choice.toggled(st.session_state[chosen_key], head_name(layer, head), st.session_state["compare"])
 
-    figure = head_grid(maps, theme, selected=heads, row_height=58)
+    figure = head_grid(maps, page_theme(), selected=heads, row_height=58)
     st.plotly_chart(figure, theme=None, key=key, on_select=click, selection_mode="points", config=CHART_CONFIG, alt="All heads of all layers")
 
 
 def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options) -> None:
-    """The chosen heads, with names and numbers."""
-    theme = theme_named(st.context.theme.type)
+    """The chosen heads, with names and numbers: lines of all heads of one layer together, maps one by one."""
+    if not heads:
+        st.caption("Click a head in the grid, or choose one by name above.")
     by_layer = {attention.layer: attention for attention in maps}
+    if options.view == "Map":
+        groups = [(layer, [head]) for layer, head in heads]
+    else:
+        groups = [(layer, [head for other, head in heads if other == layer]) for layer in dict.fromkeys(layer for layer, _ in heads)]
+    for layer, chosen in groups:
+        attention = by_layer[layer]
+        if options.view == "Lines":
+            lines(reading, attention, chosen, options)
+        elif options.view == "Map":
+            one_map(reading, attention, chosen[0], options)
+        else:
+            numbers(attention, chosen)
+        export_row(attention, chosen, options.view)
+
+
+def lines(reading: state.Reading, attention: AttentionMap, heads: Sequence[int], options: Options) -> None:
+    """Heads of one layer as lines; a click on a word selects it everywhere."""
     how = (reading.explanation, options.kind, options.words, options.hide_special)
     query, key = choice.place(state.selected_word(reading), *how)
-    if options.view == "Lines":
-        selected = ("query", query) if query is not None else ("key", key) if key is not None else None
-        for layer in dict.fromkeys(layer for layer, _ in heads):
-            chosen = [head for other, head in heads if other == layer]
-            clicked = attention_lines(by_layer[layer], chosen, theme, selected=selected, key=f"lines_{options.kind}_{layer}")
-            word = clicked and choice.word_at(*clicked, *how)
-            if word:
-                state.select_word(reading, word)
-                st.rerun()
-    if options.view == "Map":
-        for layer, head in heads:
-            figure = head_map(by_layer[layer], head, theme, query=query, key=key)
-            st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"map_{options.kind}_{layer}_{head}")
+    selected = ("query", query) if query is not None else ("key", key) if key is not None else None
+    clicked = attention_lines(attention, heads, page_theme(), selected=selected, key=f"lines_{options.kind}_{attention.layer}")
+    word = clicked and choice.word_at(*clicked, *how)
+    if word:
+        state.select_word(reading, word)
+        st.rerun()
+
+
+def one_map(reading: state.Reading, attention: AttentionMap, head: int, options: Options) -> None:
+    """One head as a heatmap, the selected word framed."""
+    query, key = choice.place(state.selected_word(reading), reading.explanation, options.kind, options.words, options.hide_special)
+    figure = head_map(attention, head, page_theme(), query=query, key=key)
+    name = head_name(attention.layer, head)
+    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"map_{options.kind}_{name}", alt=f"Attention weights of head {name}")
+
+
+def numbers(attention: AttentionMap, heads: Sequence[int]) -> None:
+    """The weights of heads of one layer as a table."""
+    table = lines_table(attention, heads)
+    table["head"] = [head_name(attention.layer, head) for head in table["head"]]
+    decoder = attention.predicted_tokens is not None
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=420,
+        column_order=["head", "query", "predicted", "key", "weight"],
+        column_config={
+            "head": st.column_config.TextColumn("Head", width=70),
+            "query": st.column_config.TextColumn("Fed" if decoder else "Token"),
+            "predicted": st.column_config.TextColumn("Predicts"),
+            "key": st.column_config.TextColumn("Looks at"),
+            "weight": st.column_config.ProgressColumn("Weight", format="%.3f", min_value=0, max_value=1),
+        },
+    )
+
+
+def export_row(attention: AttentionMap, heads: Sequence[int], view: View) -> None:
+    """The picture as files, each drawn when it is asked for."""
+
+    def drawn(file_format: Format) -> bytes:
+        if view == "Map":
+            return export_map(attention, heads[0], file_format, page_theme())
+        return export_lines(attention, heads, file_format, page_theme())
+
+    name = f"{attention.kind}-layer{attention.layer}-head{'-'.join(str(head) for head in heads)}"
+    with st.container(horizontal=True, gap="small", key=f"export_{view}_{name}", vertical_alignment="center"):
+        st.caption("Export", width="content")
+        for file_format in FORMATS if view != "Table" else ():
+            file = f"{name}.{file_format}"
+            st.download_button(file_format.upper(), partial(drawn, file_format), file, on_click="ignore", type="tertiary", key=file)
+        st.download_button("CSV", partial(export_csv, attention, heads), f"{name}.csv", on_click="ignore", type="tertiary", key=f"{name}.csv")
 
 
 def cards(reading: state.Reading, heads: Sequence[choice.LayerHead], kind: Kind) -> None:

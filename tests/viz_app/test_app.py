@@ -1,0 +1,204 @@
+"""The pages without a browser: what they show, what they remember, and what they say when something is wrong."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import streamlit as st
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.checkpoint import save_checkpoint
+from core.config import PRESETS
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from viz_app import widgets
+
+MAIN = str(Path(__file__).parents[2] / "viz_app" / "main.py")
+PAGES = ("app_pages/translate.py", "app_pages/heads.py", "app_pages/positions.py")
+
+
+@pytest.fixture
+def app(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
+    """The app on a tiny checkpoint; greedy, since a model that has learned nothing never ends a sentence."""
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
+    test = AppTest.from_file(MAIN, default_timeout=60)
+    test.query_params["beam_size"] = "2"
+    yield test
+    st.cache_resource.clear()
+
+
+@pytest.fixture(scope="session")
+def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
+    """A model of another shape: one layer, two heads."""
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1)
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        path = tmp_path_factory.mktemp("other") / "other.safetensors"
+        save_checkpoint(path, Transformer(shape), tokenizer)
+    return path
+
+
+def healthy(app: AppTest) -> AppTest:
+    assert not app.exception, app.exception[0].message
+    return app
+
+
+def shown(app: AppTest) -> str:
+    """All HTML on the page."""
+    return " ".join(element.proto.body for element in app.html)
+
+
+def upload(app: AppTest, name: str, content: bytes) -> AppTest:
+    app.file_uploader[0].set_value((name, content, "application/octet-stream"))
+    return healthy(app.run())
+
+
+def test_first_screen_shows_a_translation_and_a_head(app: AppTest) -> None:
+    healthy(app.run())
+    assert app.text_input(key="text").value == widgets.EXAMPLES[0]
+    assert len(app.selectbox(key="hypothesis").options) == 2
+    assert 'class="hypotheses"' in shown(app)
+    assert any("One telling head" in text.value for text in app.markdown)
+    assert len(app.dataframe[0].value.columns) == 4
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", "\U0001f600 \U0001f469\u200d\U0001f467", "<b>*_`$x$ :red[a] </script>", "\u0645\u0631\u062d\u0628\u0627", "a\u0000b\n\tc"]
+)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_takes_every_text(app: AppTest, page: str, text: str) -> None:
+    app.run()
+    app.switch_page(page)
+    app.text_input(key="text").set_value(text)
+    healthy(app.run())
+    assert app.text_input(key="text").value == text
+    assert not app.error
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_text_that_is_too_long_is_refused_below_the_box_and_kept(app: AppTest, page: str) -> None:
+    long = "very " * 600
+    app.run()
+    app.switch_page(page)
+    app.text_input(key="text").set_value(long)
+    healthy(app.run())
+    assert "at most 512 can be translated at once" in app.error[0].value
+    assert app.text_input(key="text").value == long
+
+
+def test_the_address_holds_the_sentence_and_the_settings(app: AppTest) -> None:
+    app.query_params["text"] = "Where is the nearest station?"
+    app.query_params["beam_size"] = "3"
+    healthy(app.run())
+    assert app.text_input(key="text").value == "Where is the nearest station?"
+    assert len(app.selectbox(key="hypothesis").options) == 3
+    app.slider(key="beam_size").set_value(1)
+    healthy(app.run())
+    assert len(app.selectbox(key="hypothesis").options) == 1
+
+
+def test_an_example_is_translated_by_a_click(app: AppTest) -> None:
+    app.run()
+    app.button(key=f"example: {widgets.EXAMPLES[1]}").click()
+    healthy(app.run())
+    assert app.text_input(key="text").value == widgets.EXAMPLES[1]
+    assert app.session_state["reading"].translation.source == widgets.EXAMPLES[1]
+
+
+def test_the_chosen_hypothesis_is_what_all_pages_are_about(app: AppTest) -> None:
+    app.run()
+    app.selectbox(key="hypothesis").select_index(1)
+    healthy(app.run())
+    reading = app.session_state["reading"]
+    assert reading.hypothesis == reading.translation.hypotheses[1]
+    app.switch_page("app_pages/heads.py")
+    healthy(app.run())
+    assert app.session_state["reading"].index == 1
+    app.text_input(key="text").set_value("A new sentence.")
+    healthy(app.run())
+    assert app.session_state["reading"].index == 0
+
+
+def test_heads_are_chosen_by_name_and_stay_chosen_across_pages(app: AppTest) -> None:
+    app.run()
+    app.switch_page("app_pages/heads.py")
+    healthy(app.run())
+    names = app.multiselect(key="heads_cross")
+    assert len(names.options) == 8
+    assert len(names.value) == 1
+    names.set_value(["L1 H2", "L2 H4"])
+    healthy(app.run())
+    app.switch_page("app_pages/positions.py").run()
+    app.switch_page("app_pages/heads.py").run()
+    assert healthy(app).multiselect(key="heads_cross").value == ["L1 H2", "L2 H4"]
+
+
+@pytest.mark.parametrize("kind", ["Encoder", "Decoder", "Cross"])
+@pytest.mark.parametrize("view", ["Lines", "Map", "Table"])
+def test_every_kind_of_attention_in_every_view(app: AppTest, kind: str, view: str) -> None:
+    app.query_params["kind"], app.query_params["view"] = kind, view
+    app.run()
+    app.switch_page("app_pages/heads.py")
+    healthy(app.run())
+    app.toggle(key="words").set_value(False)
+    app.toggle(key="hide_special").set_value(False)
+    healthy(app.run())
+    labels = {button.label for button in app.get("download_button")}
+    assert labels == ({"CSV"} if view == "Table" else {"SVG", "PDF", "PNG", "CSV"})
+
+
+@pytest.mark.parametrize("view", ["Encoding", "Sinusoids", "Similarity"])
+def test_every_picture_of_positions(app: AppTest, view: str) -> None:
+    app.query_params["positions_view"] = view
+    app.run()
+    app.switch_page("app_pages/positions.py")
+    healthy(app.run())
+    assert len(app.get("plotly_chart")) == 1
+
+
+def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_sent_back(app: AppTest, other_checkpoint: Path) -> None:
+    app.run()
+    app.switch_page("app_pages/heads.py").run()
+    assert "2 + 2 layers, 4 heads" in shown(app)
+    upload(app, "other.safetensors", other_checkpoint.read_bytes())
+    assert "other.safetensors" in shown(app)
+    assert "1 + 1 layers, 2 heads" in shown(app)
+    assert len(app.multiselect(key="heads_cross").options) == 2
+    app.button(key="back").click()
+    healthy(app.run())
+    assert "2 + 2 layers, 4 heads" in shown(app)
+    assert app.file_uploader[0].value is None
+
+
+def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(app: AppTest, other_checkpoint: Path) -> None:
+    app.run()
+    upload(app, "other.safetensors", other_checkpoint.read_bytes())
+    upload(app, "bad*name*.safetensors", b"no checkpoint at all")
+    assert "not a safetensors file" in app.sidebar.error[0].value
+    assert "stays" in app.sidebar.error[0].value
+    assert "1 + 1 layers, 2 heads" in shown(app)
+    upload(app, "bad.safetensors", other_checkpoint.read_bytes()[:-100])
+    assert "bad" in app.sidebar.error[0].value
+    assert "1 + 1 layers, 2 heads" in shown(app)
+
+
+def test_without_any_checkpoint_the_page_says_what_to_do(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, other_checkpoint: Path
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tmp_path / "none.safetensors"))
+    healthy(app.run())
+    assert "There is no checkpoint" in app.error[0].value
+    assert "Upload" in app.error[0].value
+    upload(app, "other.safetensors", other_checkpoint.read_bytes())
+    assert not app.error
+    assert "1 + 1 layers, 2 heads" in shown(app)
+
+
+def test_a_broken_checkpoint_to_start_with_is_named(app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.safetensors"
+    broken.write_bytes(b"PK\x03\x04 a pickle in a zip")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(broken))
+    healthy(app.run())
+    assert "PyTorch pickle" in app.error[0].value
