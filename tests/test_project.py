@@ -1,0 +1,95 @@
+"""What the README and the set-up say about the project is so."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    return [block for found, block in fenced if found == language]
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_every_dependency_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    pins = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not line.startswith("#"))
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    assert {normal(re.split(r"[\[<>=!~ ;]", requirement)[0]) for requirement in wanted} <= {normal(name) for name in pins}
+    assert all(re.fullmatch(r"\d[\w.]*", version) for version in pins.values()), "only releases that anybody can get"
+
+
+def test_two_commands_set_everything_up() -> None:
+    set_up = [block for block in blocks("sh") if "venv .venv" in block]
+    assert len(set_up) == 2
+    assert all(block.count("\n") == 1 and "pip install -c constraints.txt -e" in block for block in set_up)
+    assert "streamlit run viz_app/main.py" in set_up[0]
+    assert set_up[1].endswith("pytest\n")
+
+
+def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
+    """`.ci/run`, with every program but bash and grep replaced by an echo, says what it would run."""
+    (tmp_path / "programs").mkdir()
+    for name in ("python3", "pip", "apt-get", "ruff", "pyright"):
+        program = tmp_path / "programs" / name
+        program.write_text(f'#!/bin/sh\necho "{name} $@" >> "{tmp_path}/calls"\n')
+        program.chmod(0o755)
+    copy = tmp_path / "clone"
+    (copy / ".ci").mkdir(parents=True)
+    (copy / ".venv" / "bin").mkdir(parents=True)
+    for name in ("pip", "pytest"):
+        program = copy / ".venv" / "bin" / name
+        program.write_text(f'#!/bin/sh\necho ".venv/bin/{name} $@" >> "{tmp_path}/calls"\n')
+        program.chmod(0o755)
+    shutil.copy(ROOT / ".ci" / "run", copy / ".ci" / "run")
+    shutil.copy(ROOT / "README.md", copy)
+    subprocess.run([copy / ".ci" / "run"], check=True, env={"PATH": f"{tmp_path}/programs:/usr/bin:/bin"}, capture_output=True)
+    calls = [call.rstrip() for call in (tmp_path / "calls").read_text().splitlines() if not call.startswith("apt-get")]
+    assert calls == [
+        "python3 -m venv .venv",
+        ".venv/bin/pip install -c constraints.txt -e .[test]",
+        ".venv/bin/pytest",
+        "ruff check",
+        "ruff format --check",
+        "pyright",
+    ]
+
+
+def test_the_file_map_names_what_is_there() -> None:
+    (file_map,) = (block for block in blocks("") if block.startswith("core/"))
+    folder = ROOT
+    for line in file_map.splitlines():
+        path = line.split()[0]
+        if not line.startswith(" "):
+            folder = ROOT / path
+            assert folder.exists(), path
+        else:
+            assert (folder / path).exists(), line
+            for other in re.findall(r"\b\w+\.py\b", line):
+                assert (folder / other).exists(), line
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On a small model, since what they show does not depend on its size."""
+    example = blocks("python")[number]
+    replaced = example.replace("checkpoints/en-de.safetensors", str(tiny_checkpoint)).replace('["cross"][4]', '["cross"][1]')
+    replaced = replaced.replace('PRESETS["base"]', 'PRESETS["tiny"]').replace("37_000", "60").replace("decoder.layers.5", "decoder.layers.1")
+    assert replaced != example
+    exec(compile(replaced, "README.md", "exec"), {})
+    assert capsys.readouterr().out
+
+
+def test_nothing_names_a_package_registry() -> None:
+    for name in ("README.md", "constraints.txt", "pyproject.toml", ".ci/run"):
+        assert not re.search(r"pypi\.|index-url|find-links|registry\.npmjs|file://", (ROOT / name).read_text("utf-8")), name
