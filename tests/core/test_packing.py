@@ -1,0 +1,58 @@
+"""A packed model computes what the model computes."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from core.capture import capture_attention
+from core.config import PRESETS
+from core.model import Transformer
+from core.packing import PackedTransformer, packable
+
+SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])
+TARGET = torch.tensor([[1, 6, 30, 12], [1, 8, 0, 0]])
+
+
+@pytest.fixture
+def model() -> Transformer:
+    torch.manual_seed(4)
+    return Transformer(PRESETS["tiny"]).eval().requires_grad_(False)
+
+
+def test_the_same_numbers(model: Transformer) -> None:
+    assert packable(model)
+    packed = PackedTransformer(model)
+    assert any("PackedLinear" in type(module).__name__ for module in packed.decoder.modules())
+    torch.testing.assert_close(packed(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-5, rtol=1e-5)
+
+
+def test_the_model_itself_stays_as_it_was(model: Transformer) -> None:
+    before, names = model(SOURCE, TARGET), list(model.state_dict())
+    PackedTransformer(model)
+    assert torch.equal(model(SOURCE, TARGET), before)
+    assert list(model.state_dict()) == names
+
+
+def test_hooks_on_the_attention_weights_act_on_both(model: Transformer) -> None:
+    packed = PackedTransformer(model)
+    plain = packed(SOURCE, TARGET)
+    with capture_attention(model, replace=lambda path, weights: weights * 0 if "cross" in path else None) as maps:
+        without = packed(SOURCE, TARGET)
+        torch.testing.assert_close(without, model(SOURCE, TARGET), atol=1e-5, rtol=1e-5)
+    assert maps["decoder.layers.1.cross_attention"].abs().sum() == 0
+    assert not torch.allclose(without, plain)
+
+
+def test_it_tells_when_the_model_has_changed(model: Transformer) -> None:
+    packed = PackedTransformer(model)
+    assert packed.packs(model)
+    model.encoder.layers[0].feed_forward.inner.bias.add_(1)
+    assert not packed.packs(model)
+    assert not PackedTransformer(model).packs(Transformer(PRESETS["tiny"]))
+
+
+def test_only_float32_on_a_cpu(model: Transformer) -> None:
+    assert not packable(model.double())
+    with torch.device("meta"):
+        assert not packable(Transformer(replace(PRESETS["tiny"], num_heads=2)))

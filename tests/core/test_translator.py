@@ -1,0 +1,269 @@
+"""The facade: text in, text out, what was found is what is explained, and threads may share it."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+import torch
+
+from core.capture import capture_attention
+from core.checkpoint import save_checkpoint
+from core.config import PRESETS
+from core.decoding import best_hypotheses
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import MAX_EXTRA_TOKENS, MAX_SOURCE_TOKENS, Translator
+
+SENTENCE = "A dog runs through the green grass."
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
+    return Translator(tiny_model, tokenizer)
+
+
+def test_hypotheses_come_best_first_with_all_that_was_found(translator: Translator, tokenizer: SentencePieceTokenizer) -> None:
+    translation = translator.translate(SENTENCE, beam_size=3)
+    assert translation.source == SENTENCE
+    assert translation.source_tokens[-1] == "</s>"
+    assert len(translation.hypotheses) == 3
+    assert [h.score for h in translation.hypotheses] == sorted((h.score for h in translation.hypotheses), reverse=True)
+    assert (translation.text, translation.log_prob) == (translation.hypotheses[0].text, translation.hypotheses[0].log_prob)
+    for hypothesis in translation.hypotheses:
+        assert hypothesis.tokens == tuple(map(tokenizer.piece, hypothesis.token_ids))
+        assert hypothesis.finished == (hypothesis.tokens[-1] == "</s>")
+        assert hypothesis.text == tokenizer.decode([token_id for token_id in hypothesis.token_ids if token_id != 2])
+        assert len(hypothesis.token_log_probs) == len(hypothesis.token_ids) <= len(translation.source_tokens) + MAX_EXTRA_TOKENS
+        assert hypothesis.log_prob == pytest.approx(hypothesis.score * ((5 + len(hypothesis.token_ids)) / 6) ** 0.6)
+
+
+def test_the_best_does_not_depend_on_how_many_are_returned(translator: Translator) -> None:
+    best = translator.translate(SENTENCE, num_hypotheses=1).hypotheses
+    assert best == translator.translate(SENTENCE, num_hypotheses=4).hypotheses[:1]
+
+
+def test_replaying_a_hypothesis_gives_the_log_probs_that_the_search_saw(translator: Translator) -> None:
+    for hypothesis in translator.translate(SENTENCE, beam_size=2).hypotheses:
+        log_probs = translator.explain(SENTENCE, hypothesis.token_ids).log_probs
+        assert log_probs[: len(hypothesis.token_ids)] == pytest.approx(hypothesis.token_log_probs, abs=1e-4)
+
+
+def test_replaying_a_hypothesis_gives_the_attention_that_the_search_saw(translator: Translator) -> None:
+    """The search's own rows, a position at a time, against those of the one replayed pass."""
+    seen: list[dict[str, torch.Tensor]] = []
+    with translator.inspect() as model, capture_attention(model) as maps:
+        for state in translator.search(SENTENCE, beam_size=1):
+            seen.append(dict(maps))
+            best = state.live + state.finished
+    explanation = translator.explain(SENTENCE, best[0].token_ids)
+    assert len(seen) >= 5
+    for layer in range(2):
+        for position, step in enumerate(seen):
+            own = explanation.maps["decoder_self"][layer].weights[:, position, : position + 1]
+            cross = explanation.maps["cross"][layer].weights[:, position]
+            torch.testing.assert_close(step[f"decoder.layers.{layer}.self_attention"][0, :, 0], own, atol=1e-5, rtol=0)
+            torch.testing.assert_close(step[f"decoder.layers.{layer}.cross_attention"][0, :, 0], cross, atol=1e-5, rtol=0)
+
+
+def test_search_makes_the_states_that_translate_reads(translator: Translator) -> None:
+    *_, last = translator.search(SENTENCE, beam_size=3, length_penalty=1.0)
+    options = translator._options(3, 1.0, 3)
+    found = translator.translate(SENTENCE, beam_size=3, length_penalty=1.0).hypotheses
+    assert [h.token_ids for h in best_hypotheses(last, options)] == [h.token_ids for h in found]
+
+
+def test_a_batch_gives_each_sentence_what_it_gets_alone(translator: Translator, parallel_text: list[tuple[str, str]]) -> None:
+    sources = [source for source, _ in parallel_text[:6]] + ["No."]
+    together = translator.translate_batch(sources, beam_size=3, num_hypotheses=3)
+    assert [translation.source for translation in together] == sources
+    for source, translation in zip(sources, together, strict=True):
+        alone = translator.translate(source, beam_size=3)
+        assert [h.token_ids for h in alone.hypotheses] == [h.token_ids for h in translation.hypotheses]
+        assert [h.score for h in alone.hypotheses] == pytest.approx([h.score for h in translation.hypotheses], abs=1e-4)
+
+
+def test_batches_are_limited_by_tokens(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.translator.BATCH_TOKENS", 60)
+    sizes: list[tuple[int, int]] = []
+    encode = translator.model.embedding.register_forward_hook(
+        lambda _module, arguments, _output: sizes.append(tuple(arguments[0].shape)) if len(arguments) == 1 else None
+    )
+    translator.translate_batch([SENTENCE[:length] for length in (3, 35, 9, 6, 21, 12)], beam_size=1)
+    encode.remove()
+    assert len(sizes) > 1
+    assert all(rows * length <= 60 or rows == 1 for rows, length in sizes)
+    assert [length for _, length in sizes] == sorted((length for _, length in sizes), reverse=True)
+    assert sum(rows for rows, _ in sizes) == 6
+
+
+def test_no_texts_no_translations(translator: Translator) -> None:
+    assert translator.translate_batch([]) == []
+
+
+def test_progress_is_told(translator: Translator) -> None:
+    calls: list[tuple[int, int]] = []
+    translation = translator.translate(SENTENCE, beam_size=1, progress=lambda done, of: calls.append((done, of)))
+    limit = len(translation.source_tokens) + MAX_EXTRA_TOKENS
+    assert calls == [(position, limit) for position in range(1, len(translation.hypotheses[0].token_ids) + 1)]
+    calls.clear()
+    translator.translate_batch([SENTENCE, "No."], beam_size=1, progress=lambda done, of: calls.append((done, of)))
+    assert calls[-1] == (2, 2)
+
+
+def test_a_text_is_translated_sentence_by_sentence(translator: Translator) -> None:
+    translation = translator.translate_text("  It rains. We stay.\n\nWhere is the sea? ", beam_size=1)
+    assert [sentence.source for sentence in translation.sentences] == ["It rains.", "We stay.", "Where is the sea?"]
+    assert translation.separators == ("  ", " ", "\n\n", " ")
+    parts = [translator.translate(source, beam_size=1).text for source in ("It rains.", "We stay.", "Where is the sea?")]
+    assert translation.text == f"  {parts[0]} {parts[1]}\n\n{parts[2]} "
+
+
+def test_white_space_makes_no_difference(translator: Translator) -> None:
+    plain = translator.translate(SENTENCE, beam_size=1)
+    odd = translator.translate(f"\n {SENTENCE.replace(' ', chr(9) + ' ')}\r\n", beam_size=1)
+    assert odd.hypotheses == plain.hypotheses
+    assert odd.source_tokens == translator.explain(odd.source, odd.text).source_tokens == plain.source_tokens
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "🐕 läuft 👩‍👩‍👧‍👦",
+        "הכלב רץ דרך העשב",
+        "كلب يجري",
+        "犬が草の中を走る。",
+        "\x00\x01\x1b[31m\x7f",
+        "\u200b",
+        "a\u0301\u0323",
+        "x" * 300,
+        "�",
+        "<s> </s> <pad>",
+    ],
+)
+def test_any_text_gets_a_result(translator: Translator, text: str) -> None:
+    assert len(translator.translate(text, beam_size=2).hypotheses) == 2
+    assert len(translator.translate_text(text, beam_size=1).sentences) >= 1
+
+
+def test_a_long_text_gets_a_result(translator: Translator) -> None:
+    text = "\n".join(" ".join(["a", "b"] * 20) + ". C" for _ in range(50))  # 2,050 words
+    assert not translator.fits(text)
+    translation = translator.translate_text(text, beam_size=1)
+    assert len(translation.sentences) == 100
+    assert translation.text.count("\n") >= 49
+
+
+METHODS: list[Callable[[Translator, str], object]] = [
+    lambda translator, text: translator.translate(text),
+    lambda translator, text: translator.search(text),
+    lambda translator, text: translator.translate_batch([SENTENCE, text]),
+    lambda translator, text: translator.translate_text(text),
+    lambda translator, text: translator.explain(text, ""),
+]
+
+
+@pytest.mark.parametrize("call", METHODS)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "there is nothing to translate: the text is empty or only white space"),
+        (" \n\t\u00a0", "there is nothing to translate"),
+        ("x" * 600, rf"the text has \d+ tokens, at most {MAX_SOURCE_TOKENS} can be translated at once: shorten or split it"),
+        ("half \ud83d", r"the text holds half a character \('\\ud83d' at 5\), which cannot be encoded: remove it"),
+    ],
+)
+def test_what_cannot_be_translated_is_refused_with_the_reason(
+    translator: Translator, call: Callable[[Translator, str], object], text: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(translator, text)
+
+
+def test_a_batch_names_the_sentence_that_it_refuses(translator: Translator) -> None:
+    with pytest.raises(ValueError, match="sentence 2: there is nothing to translate"):
+        translator.translate_batch([SENTENCE, " ", SENTENCE])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"beam_size": 0}, r"beam_size \(0\) must be an integer from 1 to 64"),
+        ({"beam_size": 1000}, r"beam_size \(1000\) must be an integer from 1 to 64"),
+        ({"length_penalty": 9}, r"length_penalty \(9\) must be a number from 0 to 5"),
+        ({"num_hypotheses": 5}, r"num_hypotheses \(5\) must be an integer from 1 to beam_size \(4\)"),
+    ],
+)
+def test_search_settings_out_of_range_are_refused(translator: Translator, values: dict[str, float], message: str) -> None:
+    for method in (translator.translate, translator.search):
+        with pytest.raises(ValueError, match=message):
+            method(SENTENCE, **values)
+    with pytest.raises(ValueError, match=message):
+        translator.translate_batch([SENTENCE], **values)
+
+
+def test_learned_positions_bound_source_and_translation(tokenizer: SentencePieceTokenizer) -> None:
+    torch.manual_seed(0)
+    config = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, positions="learned", max_positions=20)
+    translator = Translator(Transformer(config).requires_grad_(False), tokenizer)
+    assert len(translator.translate("Where?", beam_size=1).hypotheses[0].token_ids) <= 20
+    with pytest.raises(ValueError, match="at most 20 can be translated at once"):
+        translator.translate("x" * 40)
+
+
+def test_a_model_that_changes_is_searched_as_it_is_now(tokenizer: SentencePieceTokenizer) -> None:
+    torch.manual_seed(0)
+    model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size)).requires_grad_(False)
+    translator = Translator(model, tokenizer)
+    before = translator.translate(SENTENCE, beam_size=2).hypotheses[0]
+    for parameter in model.decoder.parameters():
+        parameter.mul_(-0.7)
+    after = translator.translate(SENTENCE, beam_size=2).hypotheses[0]
+    assert after.token_ids != before.token_ids
+    assert translator.explain(SENTENCE, after.token_ids).log_probs[: len(after.token_ids)] == pytest.approx(after.token_log_probs, abs=1e-4)
+
+
+def test_from_checkpoint(tiny_checkpoint, translator: Translator) -> None:
+    loaded = Translator.from_checkpoint(tiny_checkpoint)
+    assert loaded.training["preset"] == "tiny"
+    assert loaded.translate(SENTENCE, beam_size=1).hypotheses == translator.translate(SENTENCE, beam_size=1).hypotheses
+
+
+def test_threads_get_what_each_gets_alone(translator: Translator, parallel_text: list[tuple[str, str]]) -> None:
+    pairs = parallel_text[:3]
+    serial = [(translator.translate(source, beam_size=2), translator.explain(source, target)) for source, target in pairs]
+    start = threading.Barrier(4)
+
+    def work(thread: int) -> list[tuple[object, object]]:
+        start.wait()
+        order = pairs if thread % 2 else pairs[::-1]
+        found = {
+            source: (translator.explain(source, target), translator.translate(source, beam_size=2))[::-1]
+            if thread < 2
+            else (translator.translate(source, beam_size=2), translator.explain(source, target))
+            for source, target in order
+        }
+        return [found[source] for source, _ in pairs]
+
+    with ThreadPoolExecutor(4) as pool:
+        for result in pool.map(work, range(4)):
+            for (translation, explanation), (expected_translation, expected_explanation) in zip(result, serial, strict=True):
+                assert [h.token_ids for h in translation.hypotheses] == [h.token_ids for h in expected_translation.hypotheses]
+                assert explanation.log_probs == pytest.approx(expected_explanation.log_probs, abs=1e-5)
+                for kind, layers in expected_explanation.maps.items():
+                    for layer, expected in zip(explanation.maps[kind], layers, strict=True):
+                        torch.testing.assert_close(layer.weights, expected.weights, atol=1e-5, rtol=0)
+
+
+def test_a_search_left_half_way_does_not_hold_the_model(translator: Translator) -> None:
+    states = translator.search(SENTENCE)
+    next(states)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(translator.translate, "No.", 1).result(timeout=30).text is not None
+    assert next(states).position == 2
+
+
+def test_a_half_precision_file_translates(tmp_path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
+    save_checkpoint(tmp_path / "half.safetensors", tiny_model, tokenizer, dtype=torch.float16)
+    assert Translator.from_checkpoint(tmp_path / "half.safetensors").translate(SENTENCE, beam_size=1).hypotheses
