@@ -11,10 +11,13 @@ const SVG = "http://www.w3.org/2000/svg";
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const scrolled = root.querySelector(".box")?.scrollTop ?? 0;
-  const focused = parentElement.activeElement?.dataset;
-  const drawing = build(root, data, (axis, index) => setTriggerValue("word", { axis, index }));
+  const { axis, index } = parentElement.activeElement?.dataset ?? {};
+  const drawing = build(root, data, (word) => setTriggerValue("word", word));
   drawing.box.scrollTop = scrolled;
-  if (focused?.axis) drawing.words[focused.axis][focused.index]?.focus({ preventScroll: true });
+  if (axis) {
+    drawing.words[axis][index]?.focus({ preventScroll: true });
+    if (drawing.pinned) show(drawing, drawing.pinned);
+  }
 }
 
 function build(root, data, send) {
@@ -85,7 +88,7 @@ function column(drawing, axis, { title, words }, send) {
       const same = drawing.pinned?.[0] === axis && drawing.pinned[1] === index;
       drawing.pinned = same ? null : [axis, index];
       show(drawing, drawing.pinned);
-      send(axis, index);
+      send({ axis, index });
     };
     word.onkeydown = (event) => move(drawing, axis, index, event);
     return word;

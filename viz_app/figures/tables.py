@@ -9,7 +9,6 @@ from core.analysis.positions import Measure, position_similarity, wavelengths
 from core.analysis.words import readable
 from core.capture import AttentionMap
 from core.model import sinusoidal_encoding
-from core.translator import Explanation
 
 
 def head_table(attention: AttentionMap, head: int) -> pd.DataFrame:
@@ -76,20 +75,6 @@ def similarity_table(num_positions: int, d_model: int, measure: Measure = "dot")
     similarity = position_similarity(sinusoidal_encoding(num_positions, d_model), measure)
     table = pd.DataFrame(similarity.numpy(), columns=[str(position) for position in range(num_positions)])
     return table.rename_axis("position").reset_index()
-
-
-def probabilities_table(explanation: Explanation) -> pd.DataFrame:
-    """A row a token put out: position, token, probability, log_prob (nats), and the most probable tokens in its place."""
-    log_probs = np.array(explanation.log_probs)
-    return pd.DataFrame(
-        {
-            "position": range(len(explanation.predicted_tokens)),
-            "token": _labels(explanation.predicted_tokens),
-            "probability": np.exp(log_probs),
-            "log_prob": log_probs,
-            "most_probable": [", ".join(readable(token) for token, _ in alternatives) for alternatives in explanation.alternatives],
-        }
-    )
 
 
 def _labels(tokens: Sequence[str]) -> list[str]:

@@ -1,0 +1,19 @@
+from viz_app.components.labels import label_spans, row_spans, unit_spans
+
+
+def test_a_piece_that_continues_a_word_has_a_faint_mark() -> None:
+    assert label_spans("ing") == [("\u00b7", "faint"), ("ing", "")]
+    assert label_spans("\u2581read") == [("read", "")]
+
+
+def test_special_tokens_have_their_own_style() -> None:
+    assert label_spans("</s>") == [("</s>", "special")]
+
+
+def test_a_decoder_row_says_what_was_fed_and_what_is_predicted() -> None:
+    assert row_spans("<s>", "\u2581Hund") == [("<s>", "special"), (" \u25b8 ", "faint"), ("Hund", "")]
+    assert row_spans("\u2581dog", None) == [("dog", "")]
+
+
+def test_bytes_read_as_the_character_they_spell() -> None:
+    assert unit_spans(["<0xC3>", "<0xA4>"]) == [("\u00e4", "")]

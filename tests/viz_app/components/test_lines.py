@@ -1,0 +1,73 @@
+import json
+from typing import Any
+
+import pytest
+import torch
+
+from viz_app.components.lines import clicked_word, lines_payload
+from viz_app.figures.theme import DARK, LIGHT
+
+
+def test_the_lines_are_the_weights_to_three_decimals(make_map: Any) -> None:
+    attention = make_map(9, 7)
+    for number, head in enumerate(lines_payload(attention, [0, 2], LIGHT, min_weight=0)["heads"]):
+        drawn = torch.zeros(9, 7)
+        for place in range(0, len(head["lines"]), 3):
+            query, key, weight = head["lines"][place : place + 3]
+            drawn[query, key] = weight
+        torch.testing.assert_close(drawn, attention.weights[2 * number], rtol=0, atol=0.00051)
+
+
+def test_faint_lines_stay_at_home(make_map: Any) -> None:
+    attention = make_map(9, 7)
+    weights = lines_payload(attention, [1], LIGHT, min_weight=0.2)["heads"][0]["lines"][2::3]
+    assert len(weights) == (attention.weights[1] >= 0.2).sum()
+    assert len(lines_payload(attention, [1], LIGHT, min_weight=0, top_mass=0.5)["heads"][0]["lines"]) < 3 * 9 * 7
+
+
+def test_heads_have_their_name_their_number_and_their_mark(make_map: Any) -> None:
+    heads = lines_payload(make_map(num_heads=12, layer=4), [2, 10], DARK)["heads"]
+    assert [(head["name"], head["number"]) for head in heads] == [("L5 H3", 3), ("L5 H11", 11)]
+    assert heads[0]["color"] == heads[1]["color"] == DARK.head_colors[2]
+    assert [head["dash"] for head in heads] == ["solid", "dash"]
+
+
+def test_every_query_and_every_key_is_a_word_of_its_own(make_map: Any) -> None:
+    payload = lines_payload(make_map(6, 4), [0], LIGHT, selected=("key", 2))
+    assert len(payload["queries"]["words"]) == 6
+    assert len(payload["keys"]["words"]) == 4
+    assert payload["selected"] == ["key", 2]
+
+
+@pytest.mark.parametrize("token", ["\u2581<b>x</b>", "\u2581</script><script>alert(1)</script>"])
+def test_tokens_travel_as_they_are_and_survive_json(make_map: Any, token: str) -> None:
+    payload = json.loads(json.dumps(lines_payload(make_map(token=token), [0], LIGHT)))
+    assert payload["keys"]["words"][0] == [[token.removeprefix("\u2581"), ""]]
+
+
+@pytest.mark.parametrize(("length", "budget"), [(1, 2_000), (60, 100_000), (120, 250_000)])
+def test_eight_heads_are_little_to_send(make_map: Any, length: int, budget: int) -> None:
+    attention = make_map(length, length, num_heads=8)
+    assert len(json.dumps(lines_payload(attention, range(8), LIGHT))) < budget
+
+
+def test_a_head_that_is_not_there_is_refused(make_map: Any) -> None:
+    with pytest.raises(ValueError, match="layer 1 has 3 heads, there is no head 4"):
+        lines_payload(make_map(), [3], LIGHT)
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        ({"axis": "query", "index": 4}, ("query", 4)),
+        ({"axis": "key", "index": 0}, ("key", 0)),
+        ({"axis": "key", "index": 4}, None),
+        ({"axis": "query", "index": -1}, None),
+        ({"axis": "query", "index": "4"}, None),
+        ({"axis": "row", "index": 0}, None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_what_the_browser_sends_is_a_word_of_the_drawing_or_nothing(sent: object, found: object) -> None:
+    assert clicked_word(sent, queries=5, keys=4) == found

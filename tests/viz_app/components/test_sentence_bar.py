@@ -1,0 +1,63 @@
+import math
+
+import pytest
+
+from core.translator import Explanation
+from viz_app.components.sentence_bar import clicked_word, sentence_payload
+
+
+@pytest.fixture
+def explanation() -> Explanation:
+    target = ("\u2581Ein", "\u2581H", "und", ".", "\u2581", "<0xC3>", "<0xA4>", "</s>")
+    return Explanation(
+        source="A dog.",
+        target="Ein Hund. \u00e4",
+        source_tokens=("\u2581A", "\u2581dog", ".", "</s>"),
+        fed_tokens=("<s>", *target[:-1]),
+        predicted_tokens=target,
+        log_probs=tuple(-0.1 * step for step in range(8)),
+        alternatives=((),) * 8,
+        maps={},
+    )
+
+
+def test_words_hold_their_pieces_and_stand_where_the_text_has_them(explanation: Explanation) -> None:
+    payload = sentence_payload(explanation)
+    assert [["".join(part for part, _ in piece["spans"]) for piece in word["pieces"]] for word in payload["target"]] == [
+        ["Ein"],
+        ["H", "\u00b7und"],
+        ["."],
+        ["\u2423", "\u00e4"],
+        ["</s>"],
+    ]
+    assert [word["glued"] for word in payload["target"]] == [False, False, True, False, False]
+    assert [(word["start"], word["stop"]) for word in payload["source"]] == [(0, 1), (1, 2), (2, 3), (3, 4)]
+
+
+def test_each_piece_of_the_translation_has_its_probability(explanation: Explanation) -> None:
+    payload = sentence_payload(explanation)
+    shown = [piece["probability"] for word in payload["target"] for piece in word["pieces"]]
+    log_probs = [0.0, -0.1, -0.2, -0.3, -0.4, -0.5 - 0.6, -0.7]  # two bytes are one character
+    assert shown == pytest.approx([math.exp(value) for value in log_probs], abs=1e-4)
+    assert all(piece["probability"] is None for word in payload["source"] for piece in word["pieces"])
+
+
+def test_a_selected_word_is_named_by_any_of_its_tokens(explanation: Explanation) -> None:
+    assert sentence_payload(explanation, ("target", range(2, 3)))["selected"] == {"side": "target", "start": 2}
+    assert sentence_payload(explanation)["selected"] is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        ({"side": "target", "start": 1}, ("target", range(1, 3))),
+        ({"side": "source", "start": 3}, ("source", range(3, 4))),
+        ({"side": "target", "start": 2}, None),
+        ({"side": "target", "start": 99}, None),
+        ({"side": "margin", "start": 0}, None),
+        ("target", None),
+        (None, None),
+    ],
+)
+def test_what_the_browser_sends_is_a_word_of_the_sentence_or_nothing(explanation: Explanation, sent: object, found: object) -> None:
+    assert clicked_word(sent, explanation) == found

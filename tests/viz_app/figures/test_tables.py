@@ -1,0 +1,40 @@
+from typing import Any
+
+import numpy as np
+
+from core.model import sinusoidal_encoding
+from viz_app.figures.tables import encoding_table, grid_table, head_table, lines_table, similarity_table, sinusoids_table
+
+
+def test_the_table_of_a_head_holds_each_weight_by_its_places(make_map: Any) -> None:
+    attention = make_map(5, 4)
+    table = head_table(attention, 2)
+    pivoted = table.pivot_table(index="query_position", columns="key_position", values="weight").to_numpy()
+    np.testing.assert_array_equal(pivoted, attention.weights[2].numpy())
+    assert list(table.columns) == ["query_position", "query", "predicted", "key_position", "key", "weight"]
+    assert table.iloc[0][["query", "predicted", "key"]].tolist() == ["<s>", "the", "the"]
+    assert table.iloc[-1][["query", "predicted", "key"]].tolist() == ["the", "</s>", "</s>"]
+
+
+def test_an_encoder_row_predicts_nothing(make_map: Any) -> None:
+    assert "predicted" not in head_table(make_map(kind="encoder_self"), 0)
+
+
+def test_the_table_of_several_heads_names_them(make_map: Any) -> None:
+    table = lines_table(make_map(layer=4), [0, 2])
+    assert table.groupby(["kind", "layer", "head"]).size().to_dict() == {("cross", 4, 0): 20, ("cross", 4, 2): 20}
+
+
+def test_the_table_of_the_grid_has_a_row_a_head(make_map: Any) -> None:
+    maps = [make_map(num_heads=heads, layer=layer) for layer, heads in enumerate((2, 3))]
+    table = grid_table(maps)
+    assert table[["layer", "head"]].to_numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]]
+    np.testing.assert_allclose(table["mean_largest_weight"][1], maps[0].weights[1].max(-1).values.mean(), rtol=1e-6)
+
+
+def test_tables_of_positions() -> None:
+    encoding = sinusoidal_encoding(6, 8).numpy()
+    np.testing.assert_array_equal(encoding_table(6, 8).drop(columns="position").to_numpy(), encoding)
+    curves = sinusoids_table([0, 5], 6, 8)
+    np.testing.assert_array_equal(curves["value"].to_numpy(dtype=np.float32), np.concatenate([encoding[:, 0], encoding[:, 5]]))
+    np.testing.assert_allclose(similarity_table(6, 8).drop(columns="position").to_numpy(), encoding @ encoding.T, rtol=1e-5)
