@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 # Where the session keeps an uploaded model, why a file was refused, the file last looked at, and how many uploaders it has had.
 UPLOADED, REFUSED, SEEN, UPLOADERS = "uploaded", "refused", "seen_upload", "uploaders"
-MODEL_KEYS = ("heads",)  # selections that make sense for one model only
 
 
 def checkpoint_box() -> models.Model | None:
@@ -32,7 +31,7 @@ def checkpoint_box() -> models.Model | None:
         with problem, st.spinner(f"Reading {plain(file.name)}"):
             try:
                 st.session_state[UPLOADED] = models.uploaded_model(file.name, file)
-                _new_model()
+                state.new_sentence()
             except models.ModelError as error:
                 st.session_state[REFUSED] = str(error)
     model = _current_model(facts)
@@ -63,13 +62,7 @@ def _back() -> None:
     st.session_state[UPLOADERS] += 1  # an uploader is emptied by making a new one
     for key in (UPLOADED, REFUSED, SEEN):
         st.session_state[key] = None
-    _new_model()
-
-
-def _new_model() -> None:
     state.new_sentence()
-    for key in MODEL_KEYS:
-        st.session_state.pop(key, None)
 
 
 def facts_html(model: models.Model) -> str:

@@ -87,8 +87,13 @@ def _wait_for(address: str, server: "subprocess.Popen[bytes]", log: Path) -> Non
 
 @pytest.fixture
 def requests(page: Page) -> list[str]:
-    """The hosts of every request the page makes."""
+    """The hosts that the page asks, one for each request; what a page carries in itself (data:, blob:) is no request."""
     hosts: list[str] = []
-    page.on("request", lambda request: hosts.append(urlsplit(request.url).netloc))
-    page.on("websocket", lambda socket: hosts.append(urlsplit(socket.url).netloc))
+
+    def note(url: str) -> None:
+        if not url.startswith(("data:", "blob:")):
+            hosts.append(urlsplit(url).netloc)
+
+    page.on("request", lambda request: note(request.url))
+    page.on("websocket", lambda connection: note(connection.url))
     return hosts

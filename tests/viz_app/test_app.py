@@ -166,10 +166,12 @@ def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_sent_back(
     assert "other.safetensors" in shown(app)
     assert "1 + 1 layers, 2 heads" in shown(app)
     assert len(app.multiselect(key="heads_cross").options) == 2
+    assert len(app.multiselect(key="heads_cross").value) == 1
     app.button(key="back").click()
     healthy(app.run())
     assert "2 + 2 layers, 4 heads" in shown(app)
     assert app.file_uploader[0].value is None
+    assert len(app.multiselect(key="heads_cross").value) == 1
 
 
 def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(app: AppTest, other_checkpoint: Path) -> None:

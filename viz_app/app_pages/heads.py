@@ -59,11 +59,8 @@ def overview_and_detail() -> None:
         st.info("The heads appear here as soon as there is a sentence to look at.")
         return
     options = toolbar()
-    layers = reading.explanation.maps[options.kind]
-    maps = [prepared(attention, options) for attention in layers]
-    chosen_key = f"heads_{options.kind}"
-    if chosen_key not in st.session_state and chosen_key not in st.query_params:
-        st.session_state[chosen_key] = [head_name(*choice.telling_head(options.kind, layers))]
+    maps = [prepared(attention, options) for attention in reading.explanation.maps[options.kind]]
+    chosen_key = choose_first(reading, options.kind)
     overview, detail = st.container(key="overview-and-detail").columns([5, 6], gap="medium")
     with detail:
         chosen = st.multiselect("Heads", choice.names(maps), key=chosen_key, bind="query-params", label_visibility="collapsed", select_all=False)
@@ -73,6 +70,21 @@ def overview_and_detail() -> None:
     with detail:
         large(reading, maps, heads, options)
         cards(reading, heads, options.kind)
+
+
+def choose_first(reading: state.Reading, kind: Kind) -> str:
+    """Choose a telling head where none has been chosen, or those chosen were another model's.
+
+    Returns:
+        Where the session keeps the names of the chosen heads.
+    """
+    key = f"heads_{kind}"
+    made_for: dict[Kind, str] = st.session_state.setdefault("heads_made_for", {})
+    given = key in st.session_state or key in st.query_params
+    if made_for.get(kind, reading.model.digest) != reading.model.digest or (kind not in made_for and not given):
+        st.session_state[key] = [head_name(*choice.telling_head(kind, reading.explanation.maps[kind]))]
+    made_for[kind] = reading.model.digest
+    return key
 
 
 def toolbar() -> Options:

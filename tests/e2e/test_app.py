@@ -1,0 +1,179 @@
+"""What a reader does, in a real browser: type, translate, click a head, bring a checkpoint."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from playwright.sync_api import FilePayload, Locator, Page, expect
+
+from core.checkpoint import save_checkpoint
+from core.config import PRESETS
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+
+LAYERS, HEADS = 2, 4  # of the tiny model
+
+
+def open_page(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.get_by_label("Sentence", exact=True)).to_be_visible()
+    expect(page.locator(".stSelectbox")).to_be_visible()  # there are hypotheses: a sentence has been translated
+
+
+def translate(page: Page, text: str) -> None:
+    box = page.get_by_label("Sentence", exact=True)
+    box.fill(text)
+    box.press("Enter")
+    expect(words(page, text.split()[0])).to_be_visible()
+
+
+def words(page: Page, text: str) -> Locator:
+    """A word of the sentence bar."""
+    return page.locator(".stMain").get_by_role("button", name=text, exact=True).first
+
+
+def go_to(page: Page, name: str) -> None:
+    page.get_by_role("link", name=name).click()
+
+
+def grid(page: Page) -> Locator:
+    return page.locator(".st-key-overview-and-detail .js-plotly-plot").first
+
+
+def click_head(page: Page, layer: int, head: int) -> None:
+    """Counted from 1. The pointer rests until the picture has seen it, as a hand's does."""
+    area = grid(page).locator(".nsewdrag").first
+    expect(area).to_be_visible()
+    box = area.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] + 20, box["y"])
+    place = {"x": box["width"] * (head - 0.4) / HEADS, "y": box["height"] * (layer - 0.4) / LAYERS}
+    area.hover(position=place)  # type: ignore[arg-type]
+    expect(grid(page).locator(".hoverlayer")).to_contain_text(f"L{layer} H{head}")
+    page.mouse.down()
+    page.mouse.up()
+
+
+def chosen(page: Page) -> Locator:
+    return page.locator(".stMultiSelect [role=group] > [data-tag]")
+
+
+def upload(page: Page, name: str, content: bytes) -> None:
+    file: FilePayload = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+    page.locator("[data-testid=stFileUploader] input[type=file]").set_input_files(file)
+
+
+@pytest.fixture(scope="session")
+def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> bytes:
+    """A model of another shape."""
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1)
+    path = tmp_path_factory.mktemp("other") / "other.safetensors"
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        save_checkpoint(path, Transformer(shape), tokenizer)
+    return path.read_bytes()
+
+
+def test_first_screen_shows_a_translation_and_asks_nothing_of_the_outside(page: Page, app: str, requests: list[str]) -> None:
+    open_page(page, app)
+    expect(page.locator(".hypotheses tbody tr")).to_have_count(4)
+    expect(page.get_by_text("One telling head")).to_be_visible()
+    expect(page.get_by_label("looks at source").get_by_role("button").first).to_be_visible()
+    for name in ("Heads", "Positions"):
+        go_to(page, name)
+        expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    assert set(requests) == {app.removeprefix("http://")}
+
+
+def test_type_and_translate(page: Page, app: str) -> None:
+    open_page(page, app)
+    translate(page, "Nobody knows <b>why</b> *it* rains.")
+    expect(page).to_have_url(re.compile(r"text=Nobody"))
+    expect(words(page, "Nobody")).to_be_visible()
+    translate(page, "Yesterday it rained.")
+    page.reload()
+    expect(page.get_by_label("Sentence", exact=True)).to_have_value("Yesterday it rained.")
+    expect(words(page, "Yesterday")).to_be_visible()
+
+
+def test_an_empty_box_says_so_and_too_much_text_is_kept(page: Page, app: str) -> None:
+    open_page(page, app)
+    box = page.get_by_label("Sentence", exact=True)
+    box.fill("")
+    box.press("Enter")
+    expect(page.get_by_text("There is nothing to translate yet")).to_be_visible()
+    long = "very " * 700
+    box.fill(long)
+    box.press("Enter")
+    expect(page.get_by_text("at most 512 can be translated at once")).to_be_visible()
+    expect(box).to_have_value(long)
+
+
+def test_click_a_head_then_compare_it_with_another(page: Page, app: str) -> None:
+    open_page(page, f"{app}/heads?heads_cross=L1+H1")
+    expect(chosen(page)).to_have_text(["L1 H1"])
+    page.mouse.wheel(0, 120)
+    before = page.locator(".stMain").evaluate("main => main.scrollTop")
+    click_head(page, 2, 3)
+    expect(chosen(page)).to_have_text(["L2 H3"])
+    expect(page).to_have_url(re.compile(r"heads_cross=L2(\+|%20)H3"))
+    page.get_by_text("Compare", exact=True).click()
+    expect(page).to_have_url(re.compile("compare=true"))
+    click_head(page, 1, 4)
+    expect(chosen(page)).to_have_text(["L2 H3", "L1 H4"])
+    expect(page.locator(".stMain")).to_have_js_property("scrollTop", before)
+
+
+def test_a_head_as_map_and_as_files(page: Page, app: str) -> None:
+    open_page(page, f"{app}/heads?heads_cross=L1+H2&view=Map")
+    expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_have_count(1)
+    for name, start in (("SVG", b"<?xml"), ("PDF", b"%PDF"), ("PNG", b"\x89PNG"), ("CSV", b"kind,")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name, exact=True).click()
+        assert Path(download.value.path()).read_bytes().startswith(start)
+        assert download.value.suggested_filename == f"cross-layer0-head1.{name.lower()}"
+
+
+def test_a_word_selected_anywhere_is_selected_everywhere(page: Page, app: str) -> None:
+    open_page(page, f"{app}/heads?kind=Encoder")
+    word = words(page, "dog")
+    word.click()
+    expect(word).to_have_class(re.compile(r"\bon\b"))
+    expect(page.get_by_label("source", exact=True).get_by_role("button", name="dog")).to_have_class(re.compile(r"\bon\b"))
+    go_to(page, "Translate")
+    expect(words(page, "dog")).to_have_class(re.compile(r"\bon\b"))
+
+
+def test_upload_a_checkpoint_then_a_bad_one_then_go_back(page: Page, app: str, other_checkpoint: bytes) -> None:
+    open_page(page, f"{app}/heads")
+    sidebar = page.get_by_test_id("stSidebar")
+    expect(sidebar).to_contain_text("2 + 2 layers, 4 heads")
+    upload(page, "other.safetensors", other_checkpoint)
+    expect(sidebar).to_contain_text("1 + 1 layers, 2 heads")
+    upload(page, "bad.safetensors", b"this is no checkpoint")
+    expect(sidebar).to_contain_text("bad.safetensors (21 bytes) is not a safetensors file")
+    expect(sidebar).to_contain_text("other.safetensors stays")
+    expect(sidebar).to_contain_text("1 + 1 layers, 2 heads")
+    page.get_by_role("button", name="Back to the shipped checkpoint").click()
+    expect(sidebar).to_contain_text("2 + 2 layers, 4 heads")
+    expect(sidebar).not_to_contain_text("bad.safetensors")
+    expect(chosen(page)).to_have_count(1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_narrow_the_grid_stands_above_the_detail(page: Page, app: str, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": 800, "height": 900})
+    open_page(page, f"{app}/heads?view=Map&heads_cross=L1+H1")
+    maps = page.locator(".js-plotly-plot")
+    expect(maps).to_have_count(2)
+    overview, detail = maps.first.bounding_box(), maps.last.bounding_box()
+    assert overview is not None
+    assert detail is not None
+    assert overview["y"] + overview["height"] <= detail["y"]
+    assert detail["x"] + detail["width"] <= 800
+    background = page.locator(".stApp").evaluate("app => getComputedStyle(app).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light")

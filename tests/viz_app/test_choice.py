@@ -1,0 +1,91 @@
+"""Which heads and words are looked at, and where they stand in a map."""
+
+import pytest
+
+from core import Explanation, Translator
+from core.analysis.words import merge_words, without_special_tokens, word_groups
+from core.capture import KINDS, AttentionMap, Kind
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from viz_app import choice
+
+
+@pytest.fixture(scope="module")
+def explanation(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Explanation:
+    return Translator(tiny_model, tokenizer).explain("The dog is reading yesterday.", "Der Hund liest gestern ein Buch.")
+
+
+def prepared(attention: AttentionMap, words: bool, hide_special: bool) -> AttentionMap:
+    attention = merge_words(attention) if words else attention
+    return without_special_tokens(attention) if hide_special else attention
+
+
+def test_names_of_heads_are_read_back(explanation: Explanation) -> None:
+    names = choice.names(explanation.maps["cross"])
+    assert names[0] == "L1 H1"
+    assert names[-1] == "L2 H4"
+    assert choice.parsed("L2 H4") == (1, 3)
+    assert len(set(names)) == len(names) == 8
+
+
+def test_what_is_no_name_of_a_head_is_refused() -> None:
+    with pytest.raises(ValueError, match="'5/3' is not the name of a head, expected one such as 'L5 H3'"):
+        choice.parsed("5/3")
+
+
+def test_a_click_shows_one_head_and_adds_or_removes_it_when_comparing() -> None:
+    assert choice.toggled(["L1 H1"], "L2 H2", compare=False) == ["L2 H2"]
+    assert choice.toggled(["L1 H1"], "L2 H2", compare=True) == ["L1 H1", "L2 H2"]
+    assert choice.toggled(["L1 H1", "L2 H2"], "L1 H1", compare=True) == ["L2 H2"]
+    assert choice.toggled(["L1 H1"], "L1 H1", compare=True) == ["L1 H1"]
+    assert choice.toggled([], "L1 H1", compare=True) == ["L1 H1"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_telling_head_is_one_of_the_kind(explanation: Explanation, kind: Kind) -> None:
+    layer, head = choice.telling_head(kind, explanation.maps[kind])
+    assert 0 <= layer < 2
+    assert 0 <= head < 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("hide_special", [False, True])
+def test_a_selected_word_stands_where_the_map_names_it(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> None:
+    shown = prepared(explanation.maps[kind][0], words, hide_special)
+    sides = {"source": explanation.source_tokens, "target": explanation.predicted_tokens}
+    rows = shown.predicted_tokens or shown.query_tokens
+    for side, tokens in sides.items():
+        for group in word_groups(tokens):
+            query, key = choice.place((side, group), explanation, kind, words, hide_special)  # type: ignore[arg-type]
+            text = "".join(tokens[group.start : group.stop]).removeprefix("\u2581")
+            for place, labels in ((query, rows), (key, shown.key_tokens)):
+                if place is not None:
+                    assert text.startswith(str(labels[place]).removeprefix("\u2581"))
+            asks = side == ("source" if kind == "encoder_self" else "target")
+            special = hide_special and tokens[group.start] == "</s>"
+            assert (query is not None) == (asks and not special)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("hide_special", [False, True])
+def test_a_word_found_from_a_row_or_column_stands_there(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> None:
+    how = (explanation, kind, words, hide_special)
+    shown = prepared(explanation.maps[kind][0], words, hide_special)
+    for index in range(len(shown.query_tokens)):
+        word = choice.word_at("query", index, *how)
+        place = choice.place(word, *how)[0]
+        assert place is not None
+        assert choice.word_at("query", place, *how) == word
+    for index, token in enumerate(shown.key_tokens):
+        word = choice.word_at("key", index, *how)
+        assert (word is None) == (token == "<s>")
+        if word is not None and kind != "encoder_self":
+            place = choice.place(word, *how)[1]
+            assert place is not None
+            assert choice.word_at("key", place, *how) == word
+
+
+def test_no_word_stands_nowhere(explanation: Explanation) -> None:
+    assert choice.place(None, explanation, "cross", True, True) == (None, None)

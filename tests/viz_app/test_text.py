@@ -1,0 +1,29 @@
+"""Text from elsewhere, where Markdown is read."""
+
+import re
+
+import pytest
+
+from viz_app.text import plain, sentence_case, shortened
+
+
+@pytest.mark.parametrize(
+    "text", ["*a* _b_ `c`", "[x](y) <b>", "# no heading", "1. no list", "~~a~~ | b", "a\\*b", ":red[a]", "$x$", "k\u00e4me, sah!"]
+)
+def test_plain_text_has_no_mark_left_that_is_not_escaped(text: str) -> None:
+    escaped = plain(text)
+    assert re.sub(r"\\(.)", r"\1", escaped) == text
+    assert not re.search(r"[*_`\[\]()<>#~|$:]", re.sub(r"\\.", "", escaped))
+
+
+def test_streamlit_directives_are_taken_apart() -> None:
+    assert plain(":red[a] $x$") == r"\:red\[a\] \$x\$"
+
+
+def test_messages_begin_large_and_end_with_a_full_stop() -> None:
+    assert sentence_case("the text is empty") == r"The text is empty\."
+
+
+def test_short_text_stays_and_long_text_ends_in_a_mark() -> None:
+    assert shortened("abc", 3) == "abc"
+    assert shortened("ab cde", 4) == "ab\u2026"
