@@ -1,7 +1,6 @@
 """`python -m core {translate, inspect, align}`: use a checkpoint, or see what it is."""
 
 import argparse
-import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import torch
 from torch import nn
 from tqdm import tqdm
 
@@ -51,26 +49,23 @@ def _translate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
     parser.add_argument("--beam-size", type=int, default=4, metavar="N", help="hypotheses kept alive; 1 is greedy search (default: %(default)s)")
     parser.add_argument("--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)")
-    parser.add_argument("--device", type=torch.device, default=torch.device("cpu"), help="default: %(default)s")
 
 
 def _translate(options: argparse.Namespace) -> None:
     """Each line is translated as one sentence, unless it has too many tokens for that: then sentence by sentence."""
-    translator = Translator.from_checkpoint(options.checkpoint, options.device)
-    lines = _read_lines(sys.stdin.buffer)
-    parts = [_sentences(translator, line) for line in lines]
-    output = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
+    translator = Translator.from_checkpoint(options.checkpoint)
+    lines = [_sentences(translator, number, line) for number, line in enumerate(_read_lines(sys.stdin.buffer), start=1)]
     with tqdm(total=len(lines), unit=" lines", file=sys.stderr) as bar:
         for start in range(0, len(lines), CHUNK_LINES):
-            chunk = parts[start : start + CHUNK_LINES]
+            chunk = lines[start : start + CHUNK_LINES]
             sentences = [sentence for line in chunk for sentence in line]
             translations = iter(translator.translate_batch(sentences, options.beam_size, options.length_penalty))
             for line in chunk:
-                # A line stays a line, whatever the model puts out.
-                output.write(" ".join(" ".join(next(translations).text for _ in line).splitlines()) + "\n")
-            output.flush()
+                translation = " ".join(next(translations).text for _ in line)
+                one_line = " ".join(translation.splitlines())  # whatever the model put out
+                sys.stdout.buffer.write(one_line.encode() + b"\n")
+            sys.stdout.buffer.flush()
             bar.update(len(chunk))
-    output.detach()
 
 
 def _read_lines(stream: BinaryIO) -> list[str]:
@@ -84,10 +79,17 @@ def _read_lines(stream: BinaryIO) -> list[str]:
     return lines
 
 
-def _sentences(translator: Translator, line: str) -> list[str]:
+def _sentences(translator: Translator, number: int, line: str) -> list[str]:
+    """Raises: ValueError, if one of them is still too long."""
     if not line or translator.fits(line):
         return [line] if line else []
-    return [sentence for sentence, _ in split_sentences(line) if sentence]
+    sentences = [sentence for sentence, _ in split_sentences(line)]
+    for sentence in sentences:
+        try:
+            translator.token_ids(sentence, "")
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from error
+    return sentences
 
 
 # --- inspect --------------------------------------------------------------------------------------------------------

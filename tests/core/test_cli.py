@@ -1,0 +1,138 @@
+"""`python -m core`: a line in, a line out; what is in a file; errors as one line and an exit code."""
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from core import __main__ as cli
+from core.checkpoint import save_checkpoint
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
+
+LINES = ["A dog runs.", "", "Where is the sea?", "   ", "No."]
+
+
+@pytest.fixture
+def feed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    return lambda data: monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+
+
+def test_a_line_in_a_line_out_in_order(
+    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "CHUNK_LINES", 2)
+    feed("\n".join(LINES).encode())  # the last line has no end
+    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "2", "--length-penalty", "1"]) == 0
+    out, progress = capsys.readouterr()
+    translator = Translator.from_checkpoint(tiny_checkpoint)
+    expected = [" ".join(translator.translate(line, 2, 1.0).text.splitlines()) if line.strip() else "" for line in LINES]
+    assert out.split("\n") == [*expected, ""]
+    assert "5/5" in progress
+
+
+def test_a_line_too_long_for_one_sentence_is_split(feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path) -> None:
+    feed(("It rains. " * 100 + "\n").encode())
+    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "1"]) == 0
+    sentence = " ".join(Translator.from_checkpoint(tiny_checkpoint).translate("It rains.", 1).text.splitlines())
+    assert capsys.readouterr().out == " ".join([sentence] * 100) + "\n"
+
+
+def test_no_lines_in_no_lines_out(feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path) -> None:
+    feed(b"")
+    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "arguments", "message"),
+    [
+        (b"fine\nb\xffd\n", [], "translate: line 2 of the input is not UTF-8: invalid start byte at byte 1"),
+        (b"fine\n", ["--beam-size", "0"], r"translate: beam_size (0) must be an integer from 1 to 64"),
+        (b"fine\n", ["--length-penalty", "nan"], r"translate: length_penalty (nan) must be a number from 0 to 5"),
+        (b"fine\n" + b"x" * 600, [], "translate: line 2: the text has 60"),
+    ],
+)
+def test_errors_are_one_line(
+    feed: Callable[[bytes], None],
+    capsys: pytest.CaptureFixture[str],
+    tiny_checkpoint: Path,
+    data: bytes,
+    arguments: list[str],
+    message: str,
+) -> None:
+    feed(data)
+    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), *arguments]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["translate", "--checkpoint"]])
+def test_files_that_are_no_checkpoint(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "text.safetensors").write_text("no checkpoint at all, only text")
+    assert cli.main([*command, str(tmp_path / "text.safetensors")]) == 1
+    assert "text.safetensors" in capsys.readouterr().err
+    assert cli.main([*command, str(tmp_path / "missing.safetensors")]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["translate"], ["inspect"], ["nonsense"]])
+def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(arguments)
+    assert leaving.value.code == 2
+    assert "usage: python -m core" in capsys.readouterr().err
+
+
+def test_inspect_shows_what_is_in_the_file(
+    tmp_path: Path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = {
+        "preset": "tiny",
+        "data": {"files": ["a.en", "a.de"], "pairs": 20},
+        "note": "\x1b[2Jcleared",
+        "scores": [{"test_set": "dev", "bleu": 1.25}, {"test_set": "test", "bleu": 2.5}],
+    }
+    save_checkpoint(tmp_path / "tiny.safetensors", tiny_model, tokenizer, facts)
+    assert cli.main(["inspect", str(tmp_path / "tiny.safetensors")]) == 0
+    out = capsys.readouterr().out
+    lines = [line.split() for line in out.splitlines()]
+    total = sum(parameter.numel() for parameter in tiny_model.parameters())
+    for expected in (
+        ["vocab_size", "400"],
+        ["total", f"{total:,}"],
+        ["embedding", f"{400 * 32:,}"],
+        ["pieces", "400"],
+        ["preset", "tiny"],
+        ["files", "a.en,", "a.de"],
+        ["pairs", "20"],
+        ["test_set", "test"],
+        ["bleu", "2.5"],
+    ):
+        assert expected in lines
+    assert "\x1b" not in out
+    assert "?[2Jcleared" in out
+
+
+def test_a_file_without_training_facts(tmp_path: Path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, capsys) -> None:
+    save_checkpoint(tmp_path / "bare.safetensors", tiny_model, tokenizer)
+    assert cli.main(["inspect", str(tmp_path / "bare.safetensors")]) == 0
+    assert "none in the file" in capsys.readouterr().out
+
+
+def test_as_a_program(tiny_checkpoint: Path) -> None:
+    command = [sys.executable, "-m", "core", "translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "1"]
+    done = subprocess.run(command, input=b"No.\n\n", capture_output=True, check=True, timeout=120)
+    assert done.stdout.count(b"\n") == 2
+    assert done.stdout.endswith(b"\n\n")
+    assert b"2/2" in done.stderr
+    gone = subprocess.run([*command[:-1], "99"], input=b"No.\n", capture_output=True, check=False, timeout=120)
+    assert gone.returncode == 1
+    assert b"Traceback" not in gone.stderr
