@@ -14,6 +14,7 @@ from core.tokenizer import SPACE_MARK
 SPECIAL_TOKENS = frozenset({"<s>", "</s>", "<pad>"})
 UNKNOWN = "<unk>"
 JOINT = "\u00b7"  # stands before a piece that continues a word
+NOTHING = "\u2423"  # stands for a token without a visible character, such as a lone space
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 ZERO_WIDTH_JOINER = "\u200d"
 _OVERRIDES: dict[int, int | None] = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
@@ -196,4 +197,4 @@ def _text(tokens: Sequence[str]) -> str:
 def _visible(text: str) -> str:
     """Control characters as their pictures, no overriding of the direction, and something to see where there would be nothing."""
     text = text.translate(_PICTURES)
-    return text if text.strip() else "\u2423"
+    return text if text.strip() else NOTHING

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.analysis.words import JOINT, continues_word, is_special, readable, word
+from core.analysis.words import BYTE, JOINT, NOTHING, continues_word, is_special, readable, word
 
 FED_ARROW = "\u25b8"
 Span = tuple[str, str]  # text, class: "" plain, "faint" a mark, "special" a special token, "fed" what went in
@@ -15,12 +15,12 @@ def label_spans(token: str, style: str = "") -> list[Span]:
     text = readable(token)
     if continues_word(token):
         return [(JOINT, "faint"), (text.removeprefix(JOINT), style)]
-    return [(text, style)]
+    return [(text, "faint" if text == NOTHING else style)]
 
 
 def unit_spans(tokens: Sequence[str]) -> list[Span]:
-    """The tokens of one character (see `character_groups`): a token like any other, or several bytes as what they spell."""
-    return label_spans(tokens[0]) if len(tokens) == 1 else [(str(word(tokens)), "")]
+    """The tokens of one character (see `character_groups`): a token like any other, or bytes as what they spell."""
+    return [(str(word(tokens)), "")] if BYTE.fullmatch(tokens[0]) else label_spans(tokens[0])
 
 
 def row_spans(fed: str, predicted: str | None) -> list[Span]:

@@ -32,8 +32,6 @@ function build(root, data, send) {
     }
   });
 
-  const titles = element("div", "columns titles");
-  titles.append(element("div", "column queries", data.queries.title), element("div", "middle"), element("div", "column", data.keys.title));
   const box = (drawing.box = element("div", "box"));
   box.style.maxHeight = `${data.height}px`;
   const columns = element("div", "columns");
@@ -46,9 +44,7 @@ function build(root, data, send) {
   middle.style.height = `${drawing.height}px`;
   columns.append(column(drawing, "query", data.queries, send), middle, column(drawing, "key", data.keys, send));
   box.append(columns);
-  root.replaceChildren(legend(data.heads), titles, box);
-  // Both rows of columns have the same widths, so that each title stands over its words.
-  titles.style.gridTemplateColumns = getComputedStyle(columns).gridTemplateColumns;
+  root.replaceChildren(legend(data.heads), box);
 
   drawAll(drawing);
   show(drawing, drawing.pinned);
@@ -93,7 +89,7 @@ function column(drawing, axis, { title, words }, send) {
     word.onkeydown = (event) => move(drawing, axis, index, event);
     return word;
   });
-  list.append(...drawing.words[axis]);
+  list.append(element("div", "title", title), ...drawing.words[axis]);
   return list;
 }
 

@@ -1,11 +1,17 @@
 // A sentence and its translation as words to click. Everything that comes from them is set as text, never as HTML.
 
+const RIGHT_TO_LEFT = /^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/u; // the first letter is Hebrew, Arabic or a relative
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const focused = parentElement.activeElement?.dataset;
   const place = focused && { ...focused };
   const send = (side, start) => setTriggerValue("word", { side, start });
-  root.replaceChildren(sentence("source", data.source, data.selected, send), sentence("target", data.target, data.selected, send));
+  const arrow = element("span", "arrow", "\u2192");
+  arrow.setAttribute("aria-hidden", "true");
+  const target = element("div", "target");
+  target.append(arrow, sentence("target", data.target, data.selected, send));
+  root.replaceChildren(sentence("source", data.source, data.selected, send), target);
   if (place?.side) root.querySelector(`[data-side="${place.side}"][data-start="${place.start}"]`)?.focus({ preventScroll: true });
 }
 
@@ -13,11 +19,7 @@ function sentence(side, words, selected, send) {
   const list = element("div", "side");
   list.setAttribute("role", "group");
   list.setAttribute("aria-label", side === "source" ? "Source" : "Translation");
-  if (side === "target") {
-    const arrow = element("span", "arrow", "\u2192");
-    arrow.setAttribute("aria-hidden", "true");
-    list.append(arrow);
-  }
+  list.dir = direction(words.flatMap(({ pieces }) => pieces));
   const buttons = words.map(({ start, stop, glued, pieces }, index) => {
     const chosen = selected?.side === side && start <= selected.start && selected.start < stop;
     const word = element("button", `word${glued ? " glued" : ""}${chosen ? " on" : ""}`);
@@ -25,6 +27,7 @@ function sentence(side, words, selected, send) {
     word.tabIndex = index ? -1 : 0; // Tab reaches a sentence, arrow keys its words
     Object.assign(word.dataset, { side, start });
     word.setAttribute("aria-pressed", chosen);
+    word.dir = direction(pieces);
     word.append(...pieces.map(piece));
     word.title = pieces.filter((each) => each.probability !== null).map(described).join("\n");
     word.onclick = () => send(side, start);
@@ -38,7 +41,6 @@ function sentence(side, words, selected, send) {
 function piece({ spans, probability }) {
   const box = element("span", "piece");
   const text = element("span", "spans");
-  text.dir = "auto";
   text.append(...spans.map(([part, style]) => element("span", style, part)));
   box.append(text);
   if (probability !== null) {
@@ -52,7 +54,15 @@ function piece({ spans, probability }) {
 }
 
 function described({ spans, probability }) {
-  return `${spans.map(([part]) => part).join("")}  probability ${probability.toFixed(3)}`;
+  return `${textOf(spans)}  probability ${probability.toFixed(3)}`;
+}
+
+function direction(pieces) {
+  return RIGHT_TO_LEFT.test(pieces.map(({ spans }) => textOf(spans)).join("")) ? "rtl" : "ltr";
+}
+
+function textOf(spans) {
+  return spans.map(([part]) => part).join("");
 }
 
 function move(words, index, event) {

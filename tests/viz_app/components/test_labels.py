@@ -17,3 +17,9 @@ def test_a_decoder_row_says_what_was_fed_and_what_is_predicted() -> None:
 
 def test_bytes_read_as_the_character_they_spell() -> None:
     assert unit_spans(["<0xC3>", "<0xA4>"]) == [("\u00e4", "")]
+    assert unit_spans(["<0x3C>"]) == [("<", "")]
+    assert unit_spans(["ing"]) == label_spans("ing")
+
+
+def test_a_lone_space_is_faint() -> None:
+    assert label_spans("\u2581") == [("\u2423", "faint")]
