@@ -15,11 +15,13 @@ from train.average import average
 from train.card import record_scores, write_card
 from train.data import DataError, read_manifest
 from train.evaluate import Score, TestSet, evaluate
+from train.filters import Filters
 from train.loop import fit, keep_freed_memory
 from train.prepare import prepare
 from train.recipe import Recipe, recipe_for
 from train.run import RunError, RunFolder
 from train.stop import StoppedError
+from train.text import ParallelText
 
 Commands = Any  # what argparse's add_subparsers returns has no public name
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -47,14 +49,24 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _add_prepare(commands: Commands) -> None:
-    parser = commands.add_parser("prepare", help="parallel text to a tokenizer and token shards")
+    parser = commands.add_parser("prepare", help="parallel text to a tokenizer and token shards; run it again to go on where it stopped")
     parser.add_argument("folder", type=Path, help="where they go")
-    for name in ("source", "target", "valid-source", "valid-target"):
-        parser.add_argument(f"--{name}", nargs="+", required=True, metavar="FILE", help="plain, .gz or .xz; one sentence a line")
+    for part, what in (("", "to train on"), ("valid-", "to validate on")):
+        one_side = "one sentence a line; plain, .gz, .xz, .bz2 or .zst"
+        for side in ("source", "target"):
+            parser.add_argument(f"--{part}{side}", type=Path, nargs="+", default=[], metavar="FILE", help=f"{side} text {what}: {one_side}")
+        parser.add_argument(
+            f"--{part}pairs", type=Path, nargs="+", default=[], metavar="FILE", help=f"both sides {what}: .tsv, Moses .zip or .parquet"
+        )
+    parser.add_argument("--languages", nargs=2, metavar=("SOURCE", "TARGET"), help="what the files of --pairs call the two sides, such as en de")
     parser.add_argument("--vocab-size", type=int, default=37_000, help="pieces of the joint vocabulary (default: %(default)s)")
     parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a SentencePiece model to use instead of learning one")
     parser.add_argument("--labels", type=Path, metavar="FILE", help="one label a training pair, such as its origin")
     parser.add_argument("--repeat", nargs="*", default=[], metavar="LABEL=TIMES", help="how often an epoch shows the pairs of a label")
+    parser.add_argument("--max-words", type=int, metavar="N", help="leave out pairs with a side of more words")
+    parser.add_argument("--max-ratio", type=float, metavar="R", help="leave out pairs with a side of more than R times the other's characters")
+    parser.add_argument("--no-identical", action="store_true", help="leave out pairs whose sides are the same")
+    parser.add_argument("--no-duplicates", action="store_true", help="leave out pairs that came before")
     parser.set_defaults(run=_prepare)
 
 
@@ -63,16 +75,16 @@ def _prepare(options: argparse.Namespace) -> None:
         repeat = {label: int(times) for label, times in (item.split("=") for item in options.repeat)}
     except ValueError as error:
         raise DataError(f"--repeat wants LABEL=TIMES with a whole number, found {' '.join(options.repeat)}") from error
+    languages = tuple(options.languages) if options.languages else None
     manifest = prepare(
         options.folder,
-        options.source,
-        options.target,
-        options.valid_source,
-        options.valid_target,
+        ParallelText(options.source, options.target, options.pairs, languages),
+        ParallelText(options.valid_source, options.valid_target, options.valid_pairs, languages),
         options.vocab_size,
-        options.labels,
-        repeat,
-        options.tokenizer,
+        tokenizer=options.tokenizer,
+        labels=options.labels,
+        repeat=repeat,
+        filters=Filters(max_words=options.max_words, max_ratio=options.max_ratio, identical=options.no_identical, duplicates=options.no_duplicates),
     )
     print(json.dumps(manifest, indent=2, ensure_ascii=False))
 

@@ -116,15 +116,6 @@ def _pad(flat: list[np.ndarray], lengths: list[np.ndarray]) -> Batch:
     return Batch(*ids, num_tokens=int(lengths[1].sum()) + len(lengths[1]))
 
 
-def write_shards(folder: Path, pairs: list[tuple[list[int], list[int]]], vocab_size: int) -> None:
-    """Write `TokenShards` of these ids."""
-    folder.mkdir(parents=True, exist_ok=True)
-    dtype = np.uint16 if vocab_size <= 2**16 else np.uint32
-    for side, ids in zip(SIDES, zip(*pairs, strict=True), strict=True):
-        np.save(folder / f"{side}.offsets.npy", np.concatenate(([0], np.cumsum([len(row) for row in ids]))).astype(np.int64))
-        np.save(folder / f"{side}.tokens.npy", np.concatenate([np.asarray(row, dtype=dtype) for row in ids]))
-
-
 @dataclass(frozen=True)
 class Position:
     """Where in the data a run is: resumed from here, the batches go on as if they had never stopped."""

@@ -32,7 +32,7 @@ class TestSet:
     @classmethod
     def read(cls, source: Path, target: Path, name: str | None = None) -> "TestSet":
         """Raises: DataError, if the files cannot be read, are not parallel or hold an empty line."""
-        pairs = read_parallel([source], [target])
+        pairs = list(read_parallel([source], [target]))
         empty = [number for number, pair in enumerate(pairs, 1) if not (pair[0].strip() and pair[1].strip())]
         if empty:
             raise DataError(f"{source} and {target} have an empty side in line {empty[0]}: a test set has a translation for every sentence")

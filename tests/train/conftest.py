@@ -13,6 +13,7 @@ from core.model import Transformer
 from train.loop import fit
 from train.prepare import prepare
 from train.recipe import Recipe, recipe_for
+from train.text import ParallelText
 
 Fit = Callable[..., Transformer]
 
@@ -25,7 +26,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
         for side, sentences in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
             (folder / f"{name}.{side}").write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
     data = folder / "data"
-    prepare(data, [folder / "train.source"], [folder / "train.target"], [folder / "valid.source"], [folder / "valid.target"], 400)
+    train, valid = (ParallelText([folder / f"{name}.source"], [folder / f"{name}.target"]) for name in ("train", "valid"))
+    prepare(data, train, valid, vocab_size=400)
     return data
 
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
-from train.data import Batch, Batches, DataError, Position, TokenShards, cut, make_batch, read_manifest, write_shards
+from train.data import Batch, Batches, DataError, Position, TokenShards, cut, make_batch, read_manifest
+from train.shards import write_shards
 
 Pairs = list[tuple[list[int], list[int]]]
 

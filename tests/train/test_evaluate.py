@@ -82,7 +82,7 @@ def test_a_test_set_without_a_translation_for_every_sentence_is_refused(tmp_path
     source = write(tmp_path / "dev.en", ["one", "two", "three"])
     with pytest.raises(DataError, match="empty side in line 2"):
         TestSet.read(source, write(tmp_path / "dev.de", ["eins", " ", "drei"]))
-    with pytest.raises(DataError, match=r"3 lines but .* has 2"):
+    with pytest.raises(DataError, match="not parallel: 3 lines but 2"):
         TestSet.read(source, write(tmp_path / "dev.de", ["eins", "zwei"]))
 
 
