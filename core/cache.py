@@ -12,7 +12,7 @@ from torch import Tensor
 from core.decoding import NextLogits
 from core.model import KeysValues, MultiHeadAttention, Transformer
 
-FIRST_KEYS = 128  # room for this many keys is made at first
+FIRST_KEYS = 64  # room for this many keys is made at first
 
 
 def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:

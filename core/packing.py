@@ -36,6 +36,9 @@ class PackedTransformer(Transformer):
         shared = [model.embedding, *model.parameters(), *(module for module in model.modules() if isinstance(module, AttentionWeights))]
         layers = copy.deepcopy(nn.ModuleList((model.encoder, model.decoder)), {id(part): part for part in shared})
         for module in list(layers.modules()):
+            if not isinstance(module, AttentionWeights):  # hooks of the moment are not for a copy that stays
+                module._forward_hooks.clear()
+                module._forward_pre_hooks.clear()
             for name, child in module.named_children():
                 if isinstance(child, nn.Linear):
                     setattr(module, name, PackedLinear(child.weight, child.bias))

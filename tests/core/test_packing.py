@@ -44,6 +44,17 @@ def test_hooks_on_the_attention_weights_act_on_both(model: Transformer) -> None:
     assert not torch.allclose(without, plain)
 
 
+def test_other_hooks_stay_with_the_model(model: Transformer) -> None:
+    layer = model.decoder.layers[0].self_attention
+    calls: list[str] = []
+    layer.register_forward_hook(lambda *_: calls.append("after"))
+    layer.register_forward_pre_hook(lambda *_: calls.append("before"))
+    PackedTransformer(model)(SOURCE, TARGET)
+    assert calls == []
+    model(SOURCE, TARGET)
+    assert calls == ["before", "after"]
+
+
 def test_it_tells_when_the_model_has_changed(model: Transformer) -> None:
     packed = PackedTransformer(model)
     assert packed.packs(model)
