@@ -16,9 +16,14 @@ from viz_app.launch import CHROMIUM_FLAGS, find_chromium, running_app
 
 SUBJECTS = ("man", "woman", "boy", "girl", "dog", "child", "people", "teacher")  # one token each, so that the page has a word of that name
 SENTENCE = "The old {} from the house near the river told us that there had never been much snow in winter"  # 20 words
-GRID = ".st-key-overview-and-detail .imagelayer image"
 HEAD_MAP = ".heatmaplayer image"
-CHANGED = "([selector, old]) => { const now = document.querySelector(selector)?.getAttribute('href'); return now && now !== old; }"
+# Streamlit's components live in shadow roots, which a selector does not enter by itself.
+ADDRESS = """selector => {
+  const all = [document, ...[...document.querySelectorAll("*")].flatMap((node) => node.shadowRoot ?? [])];
+  const image = all.map((root) => root.querySelector(selector)).find(Boolean);
+  return image?.getAttribute("href") ?? image?.src;
+}"""
+CHANGED = f"([selector, old]) => {{ const now = ({ADDRESS})(selector); return now && now !== old; }}"
 
 
 def main() -> None:
@@ -65,29 +70,17 @@ def enter(page: Page, subject: str) -> float:
     """Seconds from Enter until the new sentence's words and grid are on the screen."""
     box = page.locator(".stTextInput input")
     box.fill(SENTENCE.format(subject))
-    return waited(page, GRID, lambda: box.press("Enter"), page.get_by_role("button", name=subject, exact=True).first.wait_for)
+    return waited(page, "img.picture", lambda: box.press("Enter"), page.get_by_role("button", name=subject, exact=True).first.wait_for)
 
 
 def click(page: Page, layer: int, head: int) -> float:
     """Seconds from a click on a head, counted from 0, until its map is drawn."""
-    plot = page.locator(".st-key-overview-and-detail .js-plotly-plot").first
-    area = plot.locator(".nsewdrag").first.bounding_box()
-    assert area is not None
-    page.mouse.move(area["x"] - 30, area["y"])
-    page.mouse.move(area["x"] + area["width"] * (head + 0.6) / 8, area["y"] + area["height"] * (layer + 0.6) / 6)
-    plot.locator(".hoverlayer .hovertext").first.wait_for()
-    page.wait_for_timeout(400)  # two clicks in a row are a double click
-
-    def press() -> None:
-        page.mouse.down()
-        page.mouse.up()
-
-    return waited(page, HEAD_MAP, press)
+    return waited(page, HEAD_MAP, page.get_by_role("button", name=f"L{layer + 1} H{head + 1}", exact=True).click)
 
 
 def waited(page: Page, selector: str, act: Callable[[], None], then: Callable[[], None] = lambda: None) -> float:
     """Seconds from an act until a picture has changed and what else there is to wait for has come."""
-    old = page.locator(selector).first.get_attribute("href")
+    old = page.evaluate(ADDRESS, selector)
     started = time.perf_counter()
     act()
     page.wait_for_function(CHANGED, arg=[selector, old])

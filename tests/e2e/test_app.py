@@ -13,8 +13,6 @@ from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 
-LAYERS, HEADS = 2, 4  # of the tiny model
-
 
 def open_page(page: Page, address: str) -> None:
     page.goto(address)
@@ -38,22 +36,9 @@ def go_to(page: Page, name: str) -> None:
     page.get_by_role("link", name=name).click()
 
 
-def grid(page: Page) -> Locator:
-    return page.locator(".st-key-overview-and-detail .js-plotly-plot").first
-
-
-def click_head(page: Page, layer: int, head: int) -> None:
-    """Counted from 1. The pointer rests until the picture has seen it, as a hand's does."""
-    area = grid(page).locator(".nsewdrag").first
-    expect(area).to_be_visible()
-    box = area.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] + 20, box["y"])
-    place = {"x": box["width"] * (head - 0.4) / HEADS, "y": box["height"] * (layer - 0.4) / LAYERS}
-    area.hover(position=place)  # type: ignore[arg-type]
-    expect(grid(page).locator(".hoverlayer")).to_contain_text(f"L{layer} H{head}")
-    page.mouse.down()
-    page.mouse.up()
+def head(page: Page, name: str) -> Locator:
+    """A head in the grid."""
+    return page.get_by_role("group", name="Heads", exact=True).get_by_role("button", name=name, exact=True)
 
 
 def chosen(page: Page) -> Locator:
@@ -80,10 +65,11 @@ def test_first_screen_shows_a_translation_and_asks_nothing_of_the_outside(page: 
     open_page(page, app)
     expect(page.locator(".hypotheses tbody tr")).to_have_count(4)
     expect(page.get_by_text("One telling head")).to_be_visible()
-    expect(page.get_by_label("looks at source").get_by_role("button").first).to_be_visible()
-    for name in ("Heads", "Positions"):
-        go_to(page, name)
-        expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.get_by_label("looks at source", exact=True).get_by_role("button").first).to_be_visible()
+    go_to(page, "Heads")
+    expect(head(page, "L2 H4")).to_be_visible()
+    go_to(page, "Positions")
+    expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
     assert set(requests) == {app.removeprefix("http://")}
 
@@ -113,18 +99,34 @@ def test_an_empty_box_says_so_and_too_much_text_is_kept(page: Page, app: str) ->
 
 
 def test_click_a_head_then_compare_it_with_another(page: Page, app: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 400})
     open_page(page, f"{app}/heads?heads_cross=L1+H1")
     expect(chosen(page)).to_have_text(["L1 H1"])
-    page.mouse.wheel(0, 120)
-    before = page.locator(".stMain").evaluate("main => main.scrollTop")
-    click_head(page, 2, 3)
+    head(page, "L2 H3").scroll_into_view_if_needed()
+    place = head(page, "L2 H3").bounding_box()
+    head(page, "L2 H3").click()
     expect(chosen(page)).to_have_text(["L2 H3"])
+    expect(page.locator(".head")).to_have_text(["L2 H3"])
     expect(page).to_have_url(re.compile(r"heads_cross=L2(\+|%20)H3"))
+    assert head(page, "L2 H3").bounding_box() == place  # nothing has scrolled
     page.get_by_text("Compare", exact=True).click()
     expect(page).to_have_url(re.compile("compare=true"))
-    click_head(page, 1, 4)
-    expect(chosen(page)).to_have_text(["L2 H3", "L1 H4"])
-    expect(page.locator(".stMain")).to_have_js_property("scrollTop", before)
+    head(page, "L2 H4").click()
+    expect(chosen(page)).to_have_text(["L2 H3", "L2 H4"])
+    expect(page.locator(".head")).to_have_text(["L2 H3", "L2 H4"])
+    head(page, "L2 H3").click()
+    expect(chosen(page)).to_have_text(["L2 H4"])
+
+
+def test_heads_are_chosen_with_the_keyboard(page: Page, app: str) -> None:
+    open_page(page, f"{app}/heads?heads_cross=L1+H1")
+    head(page, "L1 H1").focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowDown"):
+        page.keyboard.press(key)
+    expect(head(page, "L2 H2")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(chosen(page)).to_have_text(["L2 H2"])
+    expect(head(page, "L2 H2")).to_be_focused()
 
 
 def test_a_head_as_map_and_as_files(page: Page, app: str) -> None:
@@ -168,9 +170,8 @@ def test_narrow_the_grid_stands_above_the_detail(page: Page, app: str, scheme: s
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.set_viewport_size({"width": 800, "height": 900})
     open_page(page, f"{app}/heads?view=Map&heads_cross=L1+H1")
-    maps = page.locator(".js-plotly-plot")
-    expect(maps).to_have_count(2)
-    overview, detail = maps.first.bounding_box(), maps.last.bounding_box()
+    expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_be_visible()
+    detail, overview = (place.bounding_box() for place in (page.locator(".js-plotly-plot"), page.get_by_role("group", name="Heads", exact=True)))
     assert overview is not None
     assert detail is not None
     assert overview["y"] + overview["height"] <= detail["y"]

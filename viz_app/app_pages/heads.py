@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
@@ -11,10 +11,10 @@ from core.analysis.scorecards import score_cards
 from core.analysis.words import merge_words, without_special_tokens
 from core.capture import KINDS, AttentionMap, Kind
 from viz_app import choice, state
+from viz_app.components.head_grid import head_grid
 from viz_app.components.lines import attention_lines
 from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.export import FORMATS, Format, export_csv, export_lines, export_map
-from viz_app.figures.grid import head_grid
 from viz_app.figures.head_map import head_map
 from viz_app.figures.tables import lines_table
 from viz_app.figures.theme import Theme, head_name, theme_named
@@ -136,16 +136,11 @@ def prepared(attention: AttentionMap, options: Options) -> AttentionMap:
 def grid(maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options, chosen_key: str) -> None:
     """All heads, to click on."""
     st.markdown(f"**{choice.KIND_NAMES[options.kind]} attention**: {choice.KIND_TEXTS[options.kind]}", help=HOW_TO_READ)
-    key = f"grid_{options.kind}"
 
-    def click() -> None:
-        points: list[dict[str, Any]] = st.session_state[key].selection.points
-        if points:
-            layer, head = points[0]["customdata"]
-            st.session_state[chosen_key] = choice.toggled(st.session_state[chosen_key], head_name(layer, head), st.session_state["compare"])
+    def click(head: choice.LayerHead) -> None:
+        st.session_state[chosen_key] = choice.toggled(st.session_state[chosen_key], head_name(*head), st.session_state["compare"])
 
-    figure = head_grid(maps, page_theme(), selected=heads, row_height=58)
-    st.plotly_chart(figure, theme=None, key=key, on_select=click, selection_mode="points", config=CHART_CONFIG, alt="All heads of all layers")
+    head_grid(maps, page_theme(), click, selected=heads, key=f"grid_{options.kind}")
 
 
 def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options) -> None:
@@ -157,10 +152,10 @@ def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[
         groups = [(layer, [head]) for layer, head in heads]
     else:
         groups = [(layer, [head for other, head in heads if other == layer]) for layer in dict.fromkeys(layer for layer, _ in heads)]
-    for layer, chosen in groups:
+    for place, (layer, chosen) in enumerate(groups):
         attention = by_layer[layer]
         if options.view == "Lines":
-            lines(reading, attention, chosen, options)
+            lines(reading, attention, chosen, options, place)
         elif options.view == "Map":
             one_map(reading, attention, chosen[0], options)
         else:
@@ -168,12 +163,12 @@ def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[
         export_row(attention, chosen, options.view)
 
 
-def lines(reading: state.Reading, attention: AttentionMap, heads: Sequence[int], options: Options) -> None:
-    """Heads of one layer as lines; a click on a word selects it everywhere."""
+def lines(reading: state.Reading, attention: AttentionMap, heads: Sequence[int], options: Options, place: int) -> None:
+    """Heads of one layer as lines, the drawing at this place of the page; a click on a word selects it everywhere."""
     how = (reading.explanation, options.kind, options.words, options.hide_special)
     query, key = choice.place(state.selected_word(reading), *how)
     selected = ("query", query) if query is not None else ("key", key) if key is not None else None
-    clicked = attention_lines(attention, heads, page_theme(), selected=selected, key=f"lines_{options.kind}_{attention.layer}")
+    clicked = attention_lines(attention, heads, page_theme(), selected=selected, key=f"lines_{place}")
     word = clicked and choice.word_at(*clicked, *how)
     if word:
         state.select_word(reading, word)

@@ -75,7 +75,7 @@ def telling_head(reading: state.Reading) -> None:
 examples()
 reading = state.reading()
 if reading is not None:
-    with st.container(key="overview-and-detail"):
+    with st.container(key="translation-and-head"):
         left, right = st.columns([5, 6], gap="large")
     with left:
         translation(reading)

@@ -1,0 +1,33 @@
+from typing import Any
+
+import pytest
+
+from viz_app.components.head_grid import clicked_head, grid_payload
+from viz_app.figures.theme import DARK, LIGHT
+
+
+def test_every_head_of_every_layer_has_its_cell(make_map: Any) -> None:
+    payload = grid_payload([make_map(num_heads=heads, layer=layer) for layer, heads in enumerate((2, 8, 1))], LIGHT)
+    assert payload["columns"] == 8
+    assert [row["name"] for row in payload["rows"]] == ["L1", "L2", "L3"]
+    assert [[cell["name"] for cell in row["cells"]] for row in payload["rows"]][::2] == [["L1 H1", "L1 H2"], ["L3 H1"]]
+    assert payload["rows"][1]["cells"][7] == {"name": "L2 H8", "layer": 1, "head": 7, "mark": None}
+
+
+def test_selected_heads_bear_their_mark_and_what_is_not_there_does_not(make_map: Any) -> None:
+    payload = grid_payload([make_map(num_heads=9, layer=layer) for layer in (3, 5)], DARK, selected=[(5, 8), (0, 0), (3, 9)])
+    marked = [cell for row in payload["rows"] for cell in row["cells"] if cell["mark"]]
+    assert [cell["name"] for cell in marked] == ["L6 H9"]
+    assert marked[0]["mark"]["color"] == DARK.head_colors[0]
+    assert marked[0]["mark"]["dash"] == "dashed"  # the ninth head has the first one's colour
+
+
+@pytest.mark.parametrize(
+    "value", [None, "x", {}, {"layer": 0}, {"layer": 9, "head": 0}, {"layer": 3, "head": -1}, {"layer": 3, "head": 3}, {"layer": "3", "head": 0}]
+)
+def test_what_is_no_head_is_no_click(make_map: Any, value: object) -> None:
+    assert clicked_head(value, [make_map(num_heads=3, layer=3)]) is None
+
+
+def test_a_click_is_a_head_counted_from_0(make_map: Any) -> None:
+    assert clicked_head({"layer": 3, "head": 2}, [make_map(num_heads=3, layer=3)]) == (3, 2)

@@ -1,0 +1,73 @@
+// All heads as one picture with a button over each cell.
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  const focused = parentElement.activeElement?.dataset;
+  const place = focused && { ...focused };
+  const send = (cell) => setTriggerValue("head", { layer: cell.layer, head: cell.head });
+  const grid = element("div", "grid");
+  grid.setAttribute("role", "group");
+  grid.setAttribute("aria-label", "Heads");
+  grid.style.setProperty("--columns", data.columns);
+  grid.style.setProperty("--row", `${data.rowHeight}px`);
+  grid.style.setProperty("--inset", `${100 * data.inset}%`);
+  grid.append(element("span", "name"));
+  for (let head = 0; head < data.columns; head++) grid.append(element("span", "name", `H${head + 1}`));
+  const buttons = data.rows.map(({ cells }, row) => cells.map((cell, column) => button(cell, row, column, send)));
+  data.rows.forEach(({ name }, row) => {
+    grid.append(element("span", "name layer", name), ...buttons[row]);
+    for (let gap = buttons[row].length; gap < data.columns; gap++) grid.append(element("span", ""));
+  });
+  const picture = element("img", "picture");
+  picture.src = data.picture;
+  picture.alt = "";
+  picture.style.gridArea = `2 / 2 / ${data.rows.length + 2} / ${data.columns + 2}`;
+  grid.append(picture);
+  grid.onkeydown = (event) => move(buttons, event);
+  root.replaceChildren(grid);
+  buttons.flat()[0].tabIndex = 0; // Tab reaches the grid, arrow keys its cells
+  if (place?.row) buttons[place.row]?.[place.column]?.focus({ preventScroll: true });
+}
+
+function button(cell, row, column, send) {
+  const node = element("button", cell.mark ? "cell on" : "cell");
+  node.type = "button";
+  node.title = cell.name;
+  node.tabIndex = -1;
+  Object.assign(node.dataset, { row, column });
+  node.setAttribute("aria-label", cell.name);
+  node.setAttribute("aria-pressed", Boolean(cell.mark));
+  node.style.gridArea = `${row + 2} / ${column + 2}`;
+  const frame = element("span", "frame");
+  if (cell.mark) {
+    Object.assign(frame.style, { borderColor: cell.mark.color, borderStyle: cell.mark.dash });
+    const badge = element("b", "badge", String(cell.head + 1));
+    Object.assign(badge.style, { background: cell.mark.color, color: cell.mark.text });
+    frame.append(badge);
+  }
+  node.append(frame);
+  node.onclick = () => {
+    node.classList.add("pressed");
+    send(cell);
+  };
+  return node;
+}
+
+function move(buttons, event) {
+  const { row, column } = event.target.dataset;
+  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+  const goal = step && buttons[Number(row) + step[0]]?.[Number(column) + step[1]];
+  if (!step) return;
+  event.preventDefault();
+  if (!goal) return;
+  event.target.tabIndex = -1;
+  goal.tabIndex = 0;
+  goal.focus();
+}
+
+function element(tag, style, text) {
+  const node = document.createElement(tag);
+  node.className = style;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
