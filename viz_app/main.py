@@ -9,13 +9,12 @@ from viz_app import sidebar, state, widgets
 HERE = Path(__file__).parent
 
 st.set_page_config(page_title="Headlight", page_icon=str(HERE / "icon.svg"), layout="wide", initial_sidebar_state=256)
-page = st.navigation(
-    [
-        st.Page("app_pages/translate.py", title="Translate", default=True),
-        st.Page("app_pages/heads.py", title="Heads"),
-        st.Page("app_pages/positions.py", title="Positions"),
-    ]
-)
+translate = st.Page("app_pages/translate.py", title="Translate", default=True)
+heads = st.Page("app_pages/heads.py", title="Heads")
+beam = st.Page("app_pages/beam.py", title="Beam")
+alignment = st.Page("app_pages/alignment.py", title="Alignment")
+positions = st.Page("app_pages/positions.py", title="Positions")
+page = st.navigation([translate, heads, beam, alignment, positions])
 st.html(HERE / "style.css")
 
 # What needs no model is painted first: just after the app has started, the model takes seconds to load.
@@ -24,7 +23,9 @@ model = sidebar.checkpoint_box()
 if model is not None:
     st.session_state[state.MODEL] = model
     reading = st.session_state[state.READING] = widgets.read(model, search, menu, below)
-    if reading is not None:
-        with below:
+    with below:
+        if reading is not None:
             widgets.show_words(reading)
+        if reading is None or page == translate:
+            widgets.examples()
     page.run()

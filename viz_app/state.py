@@ -12,6 +12,7 @@ from viz_app.models import Model
 
 if TYPE_CHECKING:
     from core import Explanation, ScoredText, Translation
+    from core.analysis.beam_tree import BeamTree
     from viz_app.components.sentence_bar import WordSelection
 
 V = TypeVar("V")
@@ -20,6 +21,8 @@ V = TypeVar("V")
 MODEL = "model"  # the current one
 READING = "reading"  # what the pages are about
 WORD = "word"  # the selected word, everywhere
+FORCED = "forced"  # a target that is looked at though it is none of the hypotheses found
+FORCED_INDEX = -1  # what the choice of hypothesis calls it
 
 
 class Memory(Generic[V]):
@@ -59,6 +62,12 @@ def explanations() -> "Memory[Explanation]":
     return Memory(12)
 
 
+@st.cache_resource(show_spinner=False)
+def beam_trees() -> "Memory[BeamTree]":
+    """The trees of the last searches."""
+    return Memory(12)
+
+
 @dataclass(frozen=True)
 class Search:
     """What was asked for."""
@@ -81,11 +90,15 @@ class Reading:
     """One sentence, its translations by one model, and the hypothesis that is looked at."""
 
     model: Model
+    search: Search
     translation: "Translation"
-    index: int  # of the hypothesis, 0 the best
+    index: int  # of the hypothesis, 0 the best; `FORCED_INDEX` for the forced one
+    forced: "ScoredText | None" = None  # a target that the search did not choose, such as the beginning of one
 
     @property
     def hypothesis(self) -> "ScoredText":
+        if self.index == FORCED_INDEX and self.forced is not None:
+            return self.forced
         return self.translation.hypotheses[self.index]
 
     @property
@@ -119,6 +132,24 @@ def selected_word(about: Reading) -> "WordSelection | None":
 def select_word(about: Reading, word: "WordSelection") -> None:
     """Select a word everywhere; the one that is selected already is let go."""
     st.session_state[WORD] = (about.identity, None if selected_word(about) == word else word)
+
+
+def forced(model: Model, translation: "Translation") -> "ScoredText | None":
+    """The target that was chosen by `look_at` for this sentence and this model, if it is none of the hypotheses found."""
+    identity, target = st.session_state.get(FORCED, (None, None))
+    if target is None or identity != (model.digest, translation.source):
+        return None
+    return None if any(target.token_ids == found.token_ids for found in translation.hypotheses) else target
+
+
+def look_at(about: Reading, target: "ScoredText") -> None:
+    """Make any target, finished or not, the one that all pages explain. To be called before the page runs."""
+    found = [hypothesis.token_ids for hypothesis in about.translation.hypotheses]
+    if target.token_ids in found:
+        st.session_state["hypothesis"] = found.index(target.token_ids)
+    else:
+        st.session_state[FORCED] = ((about.model.digest, about.translation.source), target)
+        st.session_state["hypothesis"] = FORCED_INDEX
 
 
 def new_sentence(text: str | None = None) -> None:

@@ -10,7 +10,11 @@ from viz_app.models import Model
 from viz_app.text import sentence_case, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streamlit.delta_generator import DeltaGenerator
+
+    from core import ScoredText
 
 EXAMPLES = (
     "A brown dog runs across the grass.",
@@ -33,7 +37,7 @@ def sentence_box() -> tuple[state.Search, "DeltaGenerator", "DeltaGenerator"]:
             "Sentence", EXAMPLES[0], key="text", placeholder="Type a sentence and press Enter", bind="query-params", on_change=state.new_sentence
         )
         menu = columns[1].container()
-        with columns[2].popover("Search", width="stretch"):
+        with columns[2].popover("Settings", width="stretch"):
             beam_size, length_penalty, num_hypotheses = _search_settings()
     return state.Search(text or "", beam_size, length_penalty, num_hypotheses), menu, st.container()
 
@@ -74,7 +78,7 @@ def read(model: Model, search: state.Search, menu: "DeltaGenerator", below: "Del
     """Translate; offer the hypotheses. None, with the reason `below` the box, when there is no translation."""
     waiting = below.empty()
     if not search.text.strip():
-        waiting.info("There is nothing to translate yet: type a sentence above, or pick an example on the page Translate.")
+        waiting.info("There is nothing to translate yet: type a sentence above, or pick an example.")
         return None
     started = time.monotonic()
 
@@ -89,16 +93,30 @@ def read(model: Model, search: state.Search, menu: "DeltaGenerator", below: "Del
         return None
     waiting.empty()
     hypotheses = translation.hypotheses
-    if st.session_state.get("hypothesis", 0) >= len(hypotheses):
+    forced = state.forced(model, translation)
+    choices = [*range(len(hypotheses)), *([state.FORCED_INDEX] if forced else [])]
+    if st.session_state.get("hypothesis", 0) not in choices:
         st.session_state["hypothesis"] = 0
     index = menu.selectbox(
         "Hypothesis",
-        range(len(hypotheses)),
-        format_func=lambda index: f"{index + 1}: {shortened(hypotheses[index].text)}",
+        choices,
+        format_func=lambda index: f"Forced: {shortened(forced.text)}" if index == state.FORCED_INDEX and forced else _numbered(hypotheses, index),
         key="hypothesis",
         help="The best translations that the search found, best first. Everything on the pages is about the one chosen here.",
     )
-    return state.Reading(model, translation, index or 0)
+    return state.Reading(model, search, translation, index or 0, forced)
+
+
+def _numbered(hypotheses: "Sequence[ScoredText]", index: int) -> str:
+    return f"{index + 1}: {shortened(hypotheses[index].text)}"
+
+
+def examples() -> None:
+    """Sentences to start from."""
+    with st.container(horizontal=True, key="examples", vertical_alignment="center"):
+        st.caption("Try", width="content")
+        for example in EXAMPLES:
+            st.button(example, type="tertiary", on_click=state.new_sentence, args=(example,), key=f"example: {example}")
 
 
 def show_words(reading: state.Reading) -> None:

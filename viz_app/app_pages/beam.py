@@ -1,0 +1,102 @@
+"""Beam: the search as a tree, and the way into anything that it looked at."""
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.beam_tree import BeamTree, beam_tree
+from viz_app import state
+from viz_app.components import beam_tree as drawing
+
+HOW_TO_READ = """
+A row is a **position** of the translation; in it stand the best candidates of that step, twice as many as the beam is wide, the most
+probable at the left. A line leads from each to what it continues; the thicker, the more probable the token. The number is the
+**score**: the log-probability of everything up to there over the length penalty. The coloured way is the hypothesis that won.
+
+The candidates of a step are ranked by log-probability: all are equally long. The score matters between those that have finished.
+A low rank does not mean that a translation is wrong, only that the model found others more probable.
+"""
+
+
+def grown(reading: state.Reading) -> BeamTree:
+    """The tree of the search behind the reading."""
+    search = reading.search
+
+    def grow() -> BeamTree:
+        return beam_tree(reading.model.translator, search.text, search.beam_size, search.length_penalty, search.num_hypotheses)
+
+    with st.spinner("Searching once more, to keep every candidate"):
+        return state.beam_trees().get((reading.model.digest, search), grow)
+
+
+def table(tree: BeamTree) -> pd.DataFrame:
+    """A row a candidate."""
+    nodes = [node for step in tree.steps for node in step]
+    return pd.DataFrame(
+        {
+            "position": [node.position for node in nodes],
+            "rank": [node.rank + 1 for node in nodes],
+            "text": [node.text for node in nodes],
+            "token": [node.token for node in nodes],
+            "token_log_prob": [node.token_log_prob for node in nodes],
+            "log_prob": [node.log_prob for node in nodes],
+            "score": [node.score for node in nodes],
+            "fate": [node.fate for node in nodes],
+            "reason": [drawing.node_reason(node, tree) for node in nodes],
+        }
+    )
+
+
+def picture(reading: state.Reading, tree: BeamTree) -> None:
+    """The tree; a click on a candidate makes it what all pages are about."""
+    drawing.beam_tree(tree, lambda node: state.look_at(reading, tree.hypothesis(node)), selected=reading.hypothesis.token_ids)
+
+
+def numbers(candidates: pd.DataFrame) -> None:
+    """The table behind the picture."""
+    st.dataframe(
+        candidates,
+        hide_index=True,
+        height=560,
+        column_config={
+            "position": st.column_config.NumberColumn("Position", width=70),
+            "rank": st.column_config.NumberColumn("Rank", width=60),
+            "text": st.column_config.TextColumn("Hypothesis so far"),
+            "token": st.column_config.TextColumn("Token", width="small"),
+            "token_log_prob": st.column_config.NumberColumn("Token log-prob", format="%.3f", width="small"),
+            "log_prob": st.column_config.NumberColumn("Log-prob", format="%.3f", width="small"),
+            "score": st.column_config.NumberColumn("Score", format="%.3f", width="small"),
+            "fate": st.column_config.TextColumn("Fate", width="small"),
+            "reason": st.column_config.TextColumn("Why"),
+        },
+    )
+
+
+def page(reading: state.Reading) -> None:
+    """Everything below the sentence."""
+    tree = grown(reading)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        view: str = st.segmented_control(
+            "View", ("Tree", "Table"), default="Tree", required=True, key="beam_view", bind="query-params", label_visibility="collapsed"
+        )
+        st.markdown(
+            f"**The search**, beam size {tree.options.beam_size}, length penalty {tree.options.length_penalty:g}: "
+            f"{sum(map(len, tree.steps))} candidates looked at, {len(tree.finished_scores)} finished",
+            help=HOW_TO_READ,
+            width="content",
+        )
+        st.page_link("app_pages/heads.py", label="Attention of the chosen one", icon=":material/arrow_forward:", width="content")
+    candidates = table(tree)
+    if view == "Tree":
+        picture(reading, tree)
+    else:
+        numbers(candidates)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Export", width="content")
+        st.download_button("CSV", lambda: candidates.to_csv(index=False).encode(), "beam.csv", "text/csv", on_click="ignore", type="tertiary")
+
+
+reading = state.reading()
+if reading is None:
+    st.info("The search appears here as soon as there is a sentence to translate.")
+else:
+    page(reading)

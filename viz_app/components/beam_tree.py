@@ -1,0 +1,113 @@
+"""A beam search as a tree to step through: a row a position, the candidates of each from the best to the worst."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.components.v2 import component
+
+from core.analysis.beam_tree import BeamNode, BeamTree
+from viz_app.components.labels import label_spans
+
+_here = Path(__file__)
+_component = component(
+    "headlight_beam_tree",
+    html='<div class="root"></div>',
+    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
+    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
+)
+
+
+def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dict[str, Any]:
+    """What the browser needs to draw the tree.
+
+    Args:
+        selected: token ids of the hypothesis to mark, if it is in the tree.
+
+    Returns:
+        `steps`: for each position its nodes: spans, the parent's rank, probability of the token, score, fate,
+        `until` when it is alive, whether it is on the way to the best hypothesis, and an index into `reasons`;
+        `stop`: why the search ended; `selected`: position and rank.
+    """
+    reasons: dict[str, int] = {}
+    best = {tree.best[:length] for length in range(1, len(tree.best) + 1)}
+    return {
+        "steps": [
+            [
+                {
+                    "spans": label_spans(node.token),
+                    "parent": node.parent,
+                    "tokenLogProb": round(node.token_log_prob, 3),
+                    "score": round(node.score, 2),
+                    "fate": node.fate,
+                    "until": node.alive_until,
+                    "best": node.token_ids in best,
+                    "reason": reasons.setdefault(node_reason(node, tree), len(reasons)),
+                }
+                for node in nodes
+            ]
+            for nodes in tree.steps
+        ],
+        "reasons": list(reasons),
+        "stop": stop_reason(tree),
+        "columns": max(map(len, tree.steps)),
+        "selected": next(([node.position, node.rank] for nodes in tree.steps for node in nodes if node.token_ids == selected), None),
+    }
+
+
+def beam_tree(tree: BeamTree, on_click: Callable[[BeamNode], None], *, selected: tuple[int, ...] | None = None, key: str = "beam_tree") -> None:
+    """Draw the tree on the page.
+
+    Args:
+        on_click: told which node was clicked, before the page runs again.
+        selected: as for `tree_payload`.
+        key: of the component, as for any widget.
+    """
+
+    def clicked() -> None:
+        node = clicked_node(st.session_state[key].get("node"), tree)
+        if node is not None:
+            on_click(node)
+
+    _component(data=tree_payload(tree, selected), key=key, on_node_change=clicked)
+
+
+def clicked_node(value: object, tree: BeamTree) -> BeamNode | None:
+    """What the browser sent as a node, or None if there is no such node."""
+    match value:
+        case {"position": int(position), "rank": int(rank)} if 0 < position <= len(tree.steps) and 0 <= rank < len(tree.steps[position - 1]):
+            return tree.steps[position - 1][rank]
+        case _:
+            return None
+
+
+def node_reason(node: BeamNode, tree: BeamTree) -> str:
+    """What became of a node in the whole search, and why: one sentence."""
+    beam = tree.options.beam_size
+    if node.fate == "finished":
+        place = 1 + sum(score > node.score for score in tree.finished_scores)
+        return f"Finished: number {place} of {len(tree.finished_scores)} by score."
+    if node.fate == "pruned" and node.token_ids[-1] == tree.options.eos_id:
+        return f"Pruned: it would end here, but only an end among the first {beam} candidates counts."
+    if node.fate == "pruned":
+        return f"Pruned: {beam} candidates that do not end rank above it." if beam > 1 else "Pruned: another candidate ranks above it."
+    if node.position == len(tree.steps):
+        return "Still live when the search stopped."
+    if node.alive_until == len(tree.steps):
+        return "Went on: something that continues it has finished, or was live to the end."
+    return f"Went on until position {node.alive_until}; at {node.alive_until + 1} no continuation ranked within the beam."
+
+
+def stop_reason(tree: BeamTree) -> str:
+    """Why the search ended: one sentence."""
+    options, finished = tree.options, len(tree.finished_scores)
+    if tree.stop == "limit":
+        return f"Stopped: {len(tree.steps)} tokens are the limit, the source's length and 50 more."
+    if tree.stop == "beam_finished":
+        return f"Stopped: as many hypotheses have finished ({finished}) as the beam is wide."
+    if finished < options.num_hypotheses:
+        return "Stopped: no hypothesis is live any more."
+    asked = tree.finished_scores[options.num_hypotheses - 1]
+    wanted = "the best finished one" if options.num_hypotheses == 1 else f"number {options.num_hypotheses} of the finished"
+    return f"Stopped: no live hypothesis can still score above {asked:.2f}, that of {wanted}, for a log-probability only falls."
