@@ -10,6 +10,7 @@ from core import Explanation, ScoredText
 from core.analysis.words import JOINT, character_groups, is_special, readable, word
 from core.tokenizer import SPACE_MARK
 
+NEGLIGIBLE = math.log(0.005)  # reads as 0.00
 MOST_TINT = 60  # per cent of colour behind a token that had no chance
 
 
@@ -33,7 +34,7 @@ def _token(tokens: Sequence[str], log_prob: float, position: int) -> str:
 def token_table(explanation: Explanation) -> pd.DataFrame:
     """What the model put out at each position, how likely it was, and what it would rather or else have put out."""
     runners_up = [
-        ", ".join(f"{readable(token)} {math.exp(log_prob):.2f}" for token, log_prob in alternatives if token != predicted)
+        ", ".join(f"{readable(token)} {math.exp(log_prob):.2f}" for token, log_prob in alternatives if token != predicted and log_prob > NEGLIGIBLE)
         for predicted, alternatives in zip(explanation.predicted_tokens, explanation.alternatives, strict=True)
     ]
     return pd.DataFrame(

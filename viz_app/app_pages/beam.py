@@ -79,12 +79,11 @@ def page(reading: state.Reading) -> None:
             "View", ("Tree", "Table"), default="Tree", required=True, key="beam_view", bind="query-params", label_visibility="collapsed"
         )
         st.markdown(
-            f"**The search**, beam size {tree.options.beam_size}, length penalty {tree.options.length_penalty:g}: "
-            f"{sum(map(len, tree.steps))} candidates looked at, {len(tree.finished_scores)} finished",
+            f"**Beam search**: {sum(map(len, tree.steps))} candidates, {len(tree.finished)} finished",
             help=HOW_TO_READ,
             width="content",
         )
-        st.page_link("app_pages/heads.py", label="Attention of the chosen one", icon=":material/arrow_forward:", width="content")
+        st.page_link("app_pages/heads.py", label="See its attention", icon=":material/arrow_forward:", width="content")
     candidates = table(tree)
     if view == "Tree":
         picture(reading, tree)

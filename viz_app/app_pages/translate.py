@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.analysis.words import merge_words, without_special_tokens
-from viz_app import choice, state, tokens, widgets
+from viz_app import choice, state, tokens
 from viz_app.components.lines import attention_lines
 from viz_app.figures.theme import head_name, theme_named
 
@@ -16,14 +16,6 @@ ABOUT_SCORES = """
 The **log-prob** of a hypothesis is the sum over its tokens. Long sentences collect more of it, so hypotheses are ranked by their
 **score**: the log-probability divided by ((5 + length) / 6) to the power of the length penalty (Wu et al. 2016). The best is the one nearest 0.
 """
-
-
-def examples() -> None:
-    """Sentences to start from."""
-    with st.container(horizontal=True, key="examples", vertical_alignment="center"):
-        st.caption("Try", width="content")
-        for example in widgets.EXAMPLES:
-            st.button(example, type="tertiary", on_click=state.new_sentence, args=(example,), key=f"example: {example}")
 
 
 def translation(reading: state.Reading) -> None:
@@ -72,7 +64,6 @@ def telling_head(reading: state.Reading) -> None:
         st.rerun()
 
 
-examples()
 reading = state.reading()
 if reading is not None:
     with st.container(key="translation-and-head"):

@@ -40,7 +40,7 @@ def grid_payload(maps: Sequence[AttentionMap], theme: Theme, selected: Collectio
     return {
         "picture": grid_picture(maps, theme),
         "columns": max(attention.num_heads for attention in maps),
-        "inset": INSET,
+        "inset": INSET / (1 + 2 * INSET),  # of the whole cell; the picture measures it by the map
         "rowHeight": row_height,
         "rows": [
             {

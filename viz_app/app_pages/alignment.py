@@ -1,0 +1,236 @@
+"""Alignment: which word is a translation of which, by any head or method, and how far that is from what people say."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.analysis.alignment import ROWS, Aligner, Rows
+from core.analysis.alignment_cli import format_ranking
+from core.analysis.pharaoh import GoldLinks, GoldPair, parse_links
+from core.analysis.rollout import source_share
+from core.analysis.word_alignment import Place, WordAlignment, align_words, place_name, places, rank_places, word_shares
+from core.capture import AttentionMap
+from viz_app import choice, gold, state
+from viz_app.components.ribbon import ribbon
+from viz_app.figures.aligner_tables import ROW_NAMES, aligner_table, coverage_table, target_table
+from viz_app.methods import METHOD_HELP, METHOD_NAMES, Method, method_maps
+from viz_app.text import plain, sentence_case
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+HOW_TO_READ = """
+A ribbon is as thick as the weight that a target word gives to a source word: summed over the pieces of the source word, averaged over
+those of the target word. The strongest ribbon of each target word is its **link**. What a word's ribbons lack of 1 went to special tokens,
+or, with rollout and ALTI, came from the prefix.
+
+**Gold links** are yours: click a source word, then a target word; the same again takes a link away. With the keyboard: Tab, arrow keys,
+Enter. The bar under a target word is the share of its prediction that comes from the **source**; the rest comes from the **prefix**, what was
+written before it (ALTI, rolled out). A high share is no proof of a faithful translation.
+"""
+ABOUT_ROWS = """
+A decoder row was fed one word and predicts the next. What a word is aligned to can be read off the row **that predicts it**, or off the row
+**that was fed it**, one later, which knows which word it is (Chen et al. 2020).
+"""
+ABOUT_AER = """
+**AER**, the alignment error rate (Och & Ney 2003): 0 if all sure links were found and nothing else, 1 if none was. **Precision**: how many of
+the links found are gold. **Recall**: how many of the sure gold links were found. Every target word gets one link, so a gold that leaves words
+out cannot be met exactly. One sentence says little about a head; rank a text below.
+"""
+ABOUT_FILE = """
+Three UTF-8 files, or lines of `source ||| target ||| links`, that go line by line together: words separated by spaces, links counted from 0
+in the Pharaoh format, `0-0` a sure link, `1?2` a possible one, the source's word first. `python -m core align` prints the same numbers.
+"""
+FILES = ("Source", "Target", "Links")
+FILE_RANKING = "file_ranking"  # where the session keeps the last one: its title, how many pairs, and the aligners
+
+
+@st.fragment
+def sentence() -> None:
+    """The sentence that is read; a click in here runs nothing else again."""
+    reading = state.reading()
+    if reading is None:
+        st.info("The alignment appears here as soon as there is a sentence to look at.")
+        return
+    method, place, rows, cross = toolbar(reading)
+    alignment = align_words(cross, place, rows)
+    gold.recall_links(reading.identity)
+    left, right = st.container(key="overview-and-detail").columns([6, 5], gap="large")
+    with left:
+        st.markdown(f"**{METHOD_NAMES[method]}**, {place_name(place)}: which source word each target word looks at", help=HOW_TO_READ)
+        below = st.container()
+        links = links_box(reading, alignment)
+        with below:
+            picture(reading, alignment, links or GoldLinks(frozenset(), frozenset()))
+    with right:
+        if links is not None:
+            ranking(cross, links)
+        numbers(reading, alignment)
+
+
+def toolbar(reading: state.Reading) -> tuple[Method, Place, Rows, Sequence[AttentionMap]]:
+    """What to align by: a method, one of its heads or means, and which decoder rows."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        method: Method = st.selectbox(
+            "Method", METHOD_NAMES, format_func=METHOD_NAMES.__getitem__, key="method", bind="query-params", help=METHOD_HELP, width=230
+        )
+        cross = method_maps(reading, method)["cross"]
+        by_name = {place_name(place): place for place in places(cross)}
+        if st.session_state.get("aligner", st.query_params.get("aligner")) not in by_name:
+            st.session_state["aligner"] = place_name(choice.telling_head("cross", cross)) if cross[0].num_heads > 1 else "mean"
+        name = st.selectbox("Head", by_name, key="aligner", bind="query-params", width=130)
+        rows: Rows = st.segmented_control(
+            "Rows",
+            ROWS,
+            default="predicted",
+            required=True,
+            format_func=ROW_NAMES.__getitem__,
+            key="rows",
+            bind="query-params",
+            help=ABOUT_ROWS,
+        )
+    return method, by_name[name], rows, cross
+
+
+def picture(reading: state.Reading, alignment: WordAlignment, links: GoldLinks) -> None:
+    """The ribbons, and what speaks against them."""
+    ribbon(alignment, links, lambda link: gold.toggle_link(links, link), shares=shares(reading))
+    for concern in alignment.concerns():
+        st.warning(plain(concern), icon=":material/visibility_off:")
+
+
+def shares(reading: state.Reading) -> tuple[float, ...]:
+    """How much of each target word comes from the source; nothing where the model cannot be taken apart."""
+    try:
+        rolled = method_maps(reading, "rolled_contributions")
+    except RuntimeError as error:
+        st.caption(sentence_case(str(error)))
+        return ()
+    return word_shares(source_share(rolled), reading.explanation.predicted_tokens)
+
+
+def links_box(reading: state.Reading, alignment: WordAlignment) -> GoldLinks | None:
+    """The gold links as text; None when they cannot be read, with the reason."""
+    line = st.text_input(
+        "Gold links",
+        key=gold.LINKS,
+        bind="query-params",
+        placeholder="Click a source word, then a target word, or type 0-0 1-2",
+        help="In the Pharaoh format, as in the picture counted from 0, the source's word first: `0-0` is a sure link, `1?2` a possible one.",
+    )
+    gold.keep_links(reading.identity, line)
+    with st.container(horizontal=True, gap="small"):
+        st.button("Start from the links of this head", on_click=gold.set_links, args=(alignment.links,), type="tertiary", key="seed")
+        st.button("Clear", on_click=gold.set_links, args=(frozenset(),), type="tertiary", disabled=not line, key="clear")
+    try:
+        return parse_links(line, len(alignment.source), len(alignment.target))
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return None
+
+
+def ranking(cross: Sequence[AttentionMap], links: GoldLinks) -> None:
+    """Every aligner on this sentence, best first; a click on a row looks at it."""
+    st.markdown("**Heads as aligners of this sentence**, best first", help=ABOUT_AER)
+    if not links.possible:
+        st.caption("Link a few words on the left, and every head is ranked by how near it comes to your links.")
+        return
+    aligners = rank_places(cross, links)
+    show_aligners(aligners, "sentence")
+
+
+def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
+    """A table of aligners whose rows can be chosen."""
+
+    def chosen() -> None:
+        rows: list[int] = st.session_state[f"aligners_{key}"]["selection"]["rows"]
+        if rows and rows[0] < len(aligners):
+            aligner = aligners[rows[0]]
+            st.session_state["aligner"], st.session_state["rows"] = str(aligner), aligner.rows
+
+    st.dataframe(
+        aligner_table(aligners),
+        hide_index=True,
+        height=330,
+        on_select=chosen,
+        selection_mode="single-row",
+        key=f"aligners_{key}",
+        column_config={
+            "head": st.column_config.TextColumn("Head", width=90),
+            "rows": st.column_config.TextColumn("Rows", width=90),
+            "AER": st.column_config.ProgressColumn("AER", format="%.3f", min_value=0, max_value=1),
+            "precision": st.column_config.NumberColumn("Precision", format="%.3f", width=80),
+            "recall": st.column_config.NumberColumn("Recall", format="%.3f", width=80),
+        },
+    )
+
+
+def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
+    """The tables behind the picture."""
+    view = st.segmented_control("Numbers", ("Target words", "Source words"), default="Target words", required=True, key="numbers_of")
+    if view == "Target words":
+        table = target_table(alignment, shares(reading))
+        columns = {
+            "target": "Target",
+            "looks_at": "Looks at",
+            "weight": st.column_config.NumberColumn("Weight", format="%.2f"),
+            "from_source": st.column_config.ProgressColumn("From source", format="%.2f", min_value=0, max_value=1),
+            "from_prefix": st.column_config.NumberColumn("From prefix", format="%.2f"),
+        }
+    else:
+        table = coverage_table(alignment)
+        columns = {"source": "Source", "coverage": st.column_config.NumberColumn("Coverage", format="%.2f"), "linked_to": "Linked to"}
+    st.dataframe(table, hide_index=True, height="content" if len(table) < 12 else 420, column_config=columns)
+
+
+@st.fragment
+def text_with_gold() -> None:
+    """Rank all heads on a parallel text whose links are known."""
+    st.markdown("**Heads as aligners of a text with gold links**", help=ABOUT_FILE)
+    files = [column.file_uploader(name, key=f"gold_{name}", max_upload_size=5) for column, name in zip(st.columns(3), FILES, strict=True)]
+    pasted = st.text_area(
+        "Or paste lines",
+        key="gold_pasted",
+        placeholder="a dog runs ||| ein hund läuft ||| 0-0 1-1 2-2",
+        height=80,
+        help=ABOUT_FILE,
+    )
+    method = st.session_state["method"]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        asked = st.button("Rank all heads", disabled=not (all(files) or pasted.strip()), key="rank_file")
+        stop = st.empty()
+        st.caption(f"by {METHOD_NAMES[method].lower()}, the method chosen above")
+    progress = st.empty()
+    if asked:
+        try:
+            pairs = gold.uploaded_pairs([(file.name, file.getvalue()) for file in files if file]) if all(files) else gold.pasted_pairs(pasted)
+            rank(pairs, method, progress, stop)
+        except ValueError as error:
+            progress.error(sentence_case(str(error)))
+    if found := st.session_state.get(FILE_RANKING):
+        title, count, aligners = found
+        st.caption(plain(f"{count} pairs, {title}"))
+        show_aligners(aligners, "file")
+        table = format_ranking(aligners, count)
+        st.download_button("Table as the command line prints it", table + "\n", "aligners.txt", on_click="ignore", type="tertiary")
+
+
+def rank(pairs: Sequence[GoldPair], method: Method, progress: "DeltaGenerator", stop: "DeltaGenerator") -> None:
+    """Rank, show how far it is, and keep the result."""
+    model = state.model()
+    stop.button("Stop", key="stop_ranking")  # any click ends this run at its next word of progress
+
+    def told(done: int, count: int) -> None:
+        progress.progress(done / count, f"Pair {done + 1} of {count}")
+
+    aligners = gold.rank_pairs(model.translator, pairs, method, told)
+    st.session_state[FILE_RANKING] = (f"{METHOD_NAMES[method]}, {model.name}", len(pairs), aligners)
+    progress.empty()
+    stop.empty()
+
+
+sentence()
+if state.reading() is not None:
+    st.divider()
+    text_with_gold()
