@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from core.decoding import BeamState, Fate, SearchOptions, Stop, best_hypotheses
+from core.decoding import BeamState, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 from core.results import ScoredText
 from core.tokenizer import Tokenizer
 from core.translator import Translator
@@ -50,14 +50,14 @@ class BeamTree:
         stop: why the search ended, see `core.decoding.BeamState`.
         options: how it searched.
         best: token ids of the hypothesis that won.
-        finished_scores: of all that finished, best first.
+        finished: all that ended, best first.
     """
 
     steps: tuple[tuple[BeamNode, ...], ...]
     stop: Stop
     options: SearchOptions
     best: tuple[int, ...]
-    finished_scores: tuple[float, ...]
+    finished: tuple[Hypothesis, ...]
 
     def path(self, node: BeamNode) -> list[BeamNode]:
         """A node and all that it continues, from the first token on."""
@@ -137,7 +137,7 @@ def grown(states: Iterable[BeamState], options: SearchOptions, tokenizer: Tokeni
         stop=last.stop,
         options=options,
         best=best_hypotheses(last, options)[0].token_ids,
-        finished_scores=tuple(hypothesis.score for hypothesis in last.finished),
+        finished=last.finished,
     )
 
 

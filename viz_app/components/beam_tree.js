@@ -18,7 +18,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   box.append(tree(view));
   view.told = element("div", "told");
   view.told.setAttribute("role", "status");
-  root.replaceChildren(controls(view), box, view.told);
+  root.replaceChildren(controls(view), view.told, box);
   show(view, view.step);
   tell(view, data.selected && view.nodes[data.selected[0] - 1][data.selected[1]]);
   box.scrollTop = scrolled;
@@ -137,24 +137,25 @@ function tell(view, node) {
     each.button.classList.remove("way");
     each.line.classList.remove("way");
   }
-  const stop = step === last ? ` ${data.stop}` : "";
-  if (!node) return void told.replaceChildren(element("span", "", `${HINT}${stop}`));
+  if (!node) return void told.replaceChildren(element("div", "", HINT), element("div", "", step === last ? data.stop : ""));
   const path = [node];
   while (path[0].parent !== null) path.unshift(nodes[path[0].position - 2][path[0].parent]);
   for (const each of path) {
     each.button.classList.add("way");
     each.line.classList.add("way");
   }
-  const words = element("span", "path");
+  const words = element("div", "path");
   words.dir = "auto";
-  path.forEach(({ spans }, index) => {
-    const continues = spans.length > 1 && spans[0][1] === "faint"; // a joint mark: no space before it
-    if (index && !continues) words.append(" ");
-    words.append(...(continues ? spans.slice(1) : spans).map(([part, style]) => element("span", style, part)));
+  path.forEach(({ spans, glued }, index) => {
+    if (index && !glued) words.append(" ");
+    words.append(...(glued && spans.length > 1 ? spans.slice(1) : spans).map(([part, style]) => element("span", style, part))); // no joint mark
   });
-  const reason = step === last ? data.reasons[node.reason] : `${capital(NAMES[stateOf(node, step)])} at step ${step}.`;
+  const state = stateOf(node, step);
+  const reason = step < last && (state === "live" || state === "dropped") ? `At step ${step}: ${NAMES[state]}.` : data.reasons[node.reason];
   const facts = `rank ${node.rank + 1} of ${nodes[node.position - 1].length}, score ${node.score.toFixed(2)}, token log-prob ${node.tokenLogProb.toFixed(2)}`;
-  told.replaceChildren(words, document.createElement("br"), element("span", "numbers", facts), element("span", "", `  ${reason}`));
+  const line = element("div", "");
+  line.append(element("span", "numbers", `${facts}  `), reason);
+  told.replaceChildren(words, line);
 }
 
 function move(view, event) {
@@ -174,10 +175,6 @@ function move(view, event) {
   event.target.tabIndex = -1;
   next.button.tabIndex = 0;
   next.button.focus();
-}
-
-function capital(text) {
-  return text[0].toUpperCase() + text.slice(1);
 }
 
 function textOf(spans) {

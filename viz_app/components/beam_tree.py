@@ -8,6 +8,8 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from core.analysis.beam_tree import BeamNode, BeamTree
+from core.analysis.words import is_special
+from core.tokenizer import SPACE_MARK
 from viz_app.components.labels import label_spans
 
 _here = Path(__file__)
@@ -26,7 +28,7 @@ def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dic
         selected: token ids of the hypothesis to mark, if it is in the tree.
 
     Returns:
-        `steps`: for each position its nodes: spans, the parent's rank, probability of the token, score, fate,
+        `steps`: for each position its nodes: spans, whether no space is before them, the parent's rank, probability of the token, score, fate,
         `until` when it is alive, whether it is on the way to the best hypothesis, and an index into `reasons`;
         `stop`: why the search ended; `selected`: position and rank.
     """
@@ -37,6 +39,7 @@ def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dic
             [
                 {
                     "spans": label_spans(node.token),
+                    "glued": not node.token.startswith(SPACE_MARK) and not is_special(node.token),
                     "parent": node.parent,
                     "tokenLogProb": round(node.token_log_prob, 3),
                     "score": round(node.score, 2),
@@ -86,8 +89,8 @@ def node_reason(node: BeamNode, tree: BeamTree) -> str:
     """What became of a node in the whole search, and why: one sentence."""
     beam = tree.options.beam_size
     if node.fate == "finished":
-        place = 1 + sum(score > node.score for score in tree.finished_scores)
-        return f"Finished: number {place} of {len(tree.finished_scores)} by score."
+        place = 1 + [hypothesis.token_ids for hypothesis in tree.finished].index(node.token_ids)
+        return f"Finished: number {place} of {len(tree.finished)} by score."
     if node.fate == "pruned" and node.token_ids[-1] == tree.options.eos_id:
         return f"Pruned: it would end here, but only an end among the first {beam} candidates counts."
     if node.fate == "pruned":
@@ -101,13 +104,13 @@ def node_reason(node: BeamNode, tree: BeamTree) -> str:
 
 def stop_reason(tree: BeamTree) -> str:
     """Why the search ended: one sentence."""
-    options, finished = tree.options, len(tree.finished_scores)
+    options, finished = tree.options, len(tree.finished)
     if tree.stop == "limit":
         return f"Stopped: {len(tree.steps)} tokens are the limit, the source's length and 50 more."
     if tree.stop == "beam_finished":
         return f"Stopped: as many hypotheses have finished ({finished}) as the beam is wide."
     if finished < options.num_hypotheses:
         return "Stopped: no hypothesis is live any more."
-    asked = tree.finished_scores[options.num_hypotheses - 1]
+    asked = tree.finished[options.num_hypotheses - 1].score
     wanted = "the best finished one" if options.num_hypotheses == 1 else f"number {options.num_hypotheses} of the finished"
     return f"Stopped: no live hypothesis can still score above {asked:.2f}, that of {wanted}, for a log-probability only falls."

@@ -1,0 +1,96 @@
+"""The tree of a search, against a search worked out by hand and against what a translator finds."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from core.analysis.beam_tree import beam_tree, grown
+from core.decoding import BeamState, SearchOptions, beam_steps
+from core.translator import Translator
+
+BOS, EOS, A, B = range(4)
+LETTERS = ("<s>", "</s>", "a", "b")
+SOURCE = "Where is the nearest station?"
+# What may follow: probabilities of </s>, a and b after each beginning.
+AFTER = {"": (0.1, 0.5, 0.4), "a": (0.2, 0.4, 0.4), "b": (0.8, 0.1, 0.1), "aa": (0.9, 0.05, 0.05), "ab": (0.9, 0.05, 0.05)}
+
+
+class Letters:
+    """A tokenizer of two letters."""
+
+    vocab_size, pad_id, bos_id, eos_id = 4, 0, BOS, EOS
+
+    def encode(self, text: str) -> list[int]:
+        return [LETTERS.index(letter) for letter in text]
+
+    def decode(self, token_ids: tuple[int, ...]) -> str:
+        return "".join(map(self.piece, token_ids))
+
+    def piece(self, token_id: int) -> str:
+        return LETTERS[token_id]
+
+    def to_bytes(self) -> bytes:
+        return b""
+
+
+def searched(limit: int = 9) -> tuple[list[BeamState], SearchOptions]:
+    """The search of `AFTER` with a beam of two."""
+    options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(), beam_size=2, length_penalty=0.0, num_hypotheses=2)
+    beginnings = [""]
+
+    def next_logits(token_ids: Tensor, parents: Tensor, _sentences: Tensor | None) -> Tensor:
+        nonlocal beginnings
+        letters = [LETTERS[token_id].removeprefix("<s>") for token_id in token_ids[0].tolist()]
+        beginnings = [beginnings[parent] + letter for parent, letter in zip(parents[0].tolist(), letters, strict=True)]
+        return torch.tensor([[[0.0, *AFTER[beginning]] for beginning in beginnings]]).log()
+
+    return [state for (state,) in beam_steps(next_logits, [limit], options)], options
+
+
+def test_a_tree_worked_out_by_hand() -> None:
+    tree = grown(*searched(), Letters())  # type: ignore[arg-type]
+    shape = [[(node.text, node.token, node.fate, node.parent) for node in nodes] for nodes in tree.steps]
+    assert shape[0] == [("a", "a", "live", None), ("b", "b", "live", None), ("", "</s>", "pruned", None)]
+    assert shape[1][0] == ("b", "</s>", "finished", 1)  # 0.32
+    assert {shape[1][1][0], shape[1][2][0]} == {"aa", "ab"}  # 0.2 each
+    assert shape[1][3] == ("a", "</s>", "pruned", 0)  # 0.1
+    assert [node.fate for node in tree.steps[2]][:2] == ["finished", "finished"]  # 0.18 each: the beam is full
+    assert tree.stop == "beam_finished"
+    assert tree.steps[1][0].log_prob == pytest.approx(math.log(0.32))
+    assert tree.steps[1][0].score == pytest.approx(math.log(0.32))  # without a length penalty
+    assert tree.best == (B, EOS)
+
+
+def test_nodes_live_as_long_as_what_continues_them() -> None:
+    tree = grown(*searched(), Letters())  # type: ignore[arg-type]
+    assert [node.alive_until for node in tree.steps[0]] == [3, 3, 0]  # `b` went on only as `b </s>`, which stays
+    assert [node.alive_until for node in tree.steps[1]] == [3, 3, 3, 1]
+
+
+def test_a_path_leads_from_the_first_token_to_the_node() -> None:
+    tree = grown(*searched(), Letters())  # type: ignore[arg-type]
+    found = tree.hypothesis(tree.steps[1][0])
+    assert (found.text, found.tokens, found.token_ids, found.finished) == ("b", ("b", "</s>"), (B, EOS), True)
+    assert found.token_log_probs == pytest.approx((math.log(0.4), math.log(0.8)))
+    assert not tree.hypothesis(tree.steps[0][0]).finished
+
+
+def test_half_a_search_is_refused() -> None:
+    states, options = searched()
+    with pytest.raises(ValueError, match="found 1 states, the last without a reason to stop; pass all of them"):
+        grown(states[:1], options, Letters())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="found 0 states"):
+        grown([], options, Letters())  # type: ignore[arg-type]
+
+
+def test_the_tree_holds_what_the_translator_finds(translator: Translator) -> None:
+    tree = beam_tree(translator, SOURCE, 3, 0.8)
+    best = translator.translate(SOURCE, 3, 0.8).hypotheses[0]
+    assert tree.best == best.token_ids
+    node = next(node for nodes in tree.steps for node in nodes if node.token_ids == best.token_ids)
+    found = tree.hypothesis(node)
+    assert (found.text, found.tokens, found.finished) == (best.text, best.tokens, best.finished)
+    assert found.token_log_probs == best.token_log_probs
+    assert found.score == pytest.approx(best.score)
