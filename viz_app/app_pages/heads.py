@@ -225,7 +225,8 @@ def cards(reading: state.Reading, heads: Sequence[choice.LayerHead], kind: Kind)
     layers = reading.explanation.maps[kind]
     chosen = [card for card in score_cards([{kind: layers}]) if (card.head.layer, card.head.head) in heads]
     for card in sorted(chosen, key=lambda card: heads.index((card.head.layer, card.head.head))):
-        numbers = f"entropy {card.entropy:.2f}, confidence {card.confidence:.2f}, most often at offset {format(card.offset, '+d') if card.offset else '0'}, sink {card.sink_share:.2f}"
+        offset = f"{card.offset:+d}" if card.offset else "0"
+        numbers = f"entropy {card.entropy:.2f}, confidence {card.confidence:.2f}, most often at offset {offset}, sink {card.sink_share:.2f}"
         st.caption(
             f"**{head_name(card.head.layer, card.head.head)}**: {numbers}. " + " ".join(plain(f"It {label.text}.") for label in card.labels),
             help=ABOUT_CARDS,
