@@ -38,7 +38,7 @@ def main() -> None:
 
 def wait_until_still(page: Page) -> None:
     """Until the script has run and two looks in a row see the same."""
-    expect(page.locator(".stSelectbox")).to_be_visible(timeout=60_000)
+    expect(page.locator(".stSelectbox").first).to_be_visible(timeout=60_000)
     expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=60_000)
     before = b""
     while (now := page.screenshot()) != before:

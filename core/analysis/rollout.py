@@ -84,7 +84,7 @@ def roll_out_decoder(prefix: Sequence[Tensor], cross: Sequence[Tensor], encoder:
     return rolled
 
 
-def source_share(rolled: RolledMaps) -> tuple[float, ...]:
+def source_share(rolled: Maps) -> tuple[float, ...]:
     """How much of each decoder row comes from the source, after the last layer; the rest comes from the prefix.
 
     Row t was fed the tokens up to t and predicts token t + 1, so it is the share of that predicted token.

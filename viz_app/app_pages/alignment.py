@@ -157,11 +157,11 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
         selection_mode="single-row",
         key=f"aligners_{key}",
         column_config={
-            "head": st.column_config.TextColumn("Head", width=90),
-            "rows": st.column_config.TextColumn("Rows", width=90),
-            "AER": st.column_config.ProgressColumn("AER", format="%.3f", min_value=0, max_value=1),
-            "precision": st.column_config.NumberColumn("Precision", format="%.3f", width=80),
-            "recall": st.column_config.NumberColumn("Recall", format="%.3f", width=80),
+            "head": st.column_config.TextColumn("Head", width=75),
+            "rows": st.column_config.TextColumn("Rows", width=80),
+            "AER": st.column_config.ProgressColumn("AER", format="%.3f", min_value=0, max_value=1, width=120),
+            "precision": st.column_config.NumberColumn("Precision", format="%.3f", width=75),
+            "recall": st.column_config.NumberColumn("Recall", format="%.3f", width=65),
         },
     )
 
@@ -175,7 +175,7 @@ def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
             "target": "Target",
             "looks_at": "Looks at",
             "weight": st.column_config.NumberColumn("Weight", format="%.2f"),
-            "from_source": st.column_config.ProgressColumn("From source", format="%.2f", min_value=0, max_value=1),
+            "from_source": st.column_config.ProgressColumn("From source", format="%.2f", min_value=0, max_value=1, width=110),
             "from_prefix": st.column_config.NumberColumn("From prefix", format="%.2f"),
         }
     else:

@@ -1,0 +1,87 @@
+"""An alignment as ribbons between two columns of words, and gold links that people draw by clicking two words."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.components.v2 import component
+
+from core.analysis.pharaoh import GoldLinks, Link
+from core.analysis.word_alignment import WordAlignment
+from viz_app.components.labels import label_spans
+
+DECIMALS = 3
+MIN_WEIGHT = 0.01  # a thinner ribbon is not seen
+
+_here = Path(__file__)
+_component = component(
+    "headlight_ribbon",
+    html='<div class="root"></div>',
+    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
+    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
+)
+
+
+def ribbon_payload(alignment: WordAlignment, gold: GoldLinks, shares: Sequence[float] = (), height: int = 640) -> dict[str, Any]:
+    """What the browser needs to draw an alignment.
+
+    A ribbon is as thick at its target word as its weight; at a source word that got more than 1 in all, ribbons are
+    squeezed to fit.
+
+    Args:
+        gold: people's links between the words.
+        shares: how much of each target word comes from the source, from 0 to 1; none where that is not known.
+        height: in pixels; more words scroll.
+
+    Returns:
+        `source` and `target`: for each word its spans, in the target its share; `ribbons`: source, target, weight and
+        whether it is its target word's link; `gold`: source, target, whether it is sure and whether it was found.
+
+    Raises:
+        ValueError: there is not one share for each target word.
+    """
+    if shares and len(shares) != len(alignment.target):
+        raise ValueError(f"{len(shares)} shares for {len(alignment.target)} target words: expected as many")
+    return {
+        "source": [
+            {"spans": label_spans(name), "covered": round(got, DECIMALS)} for name, got in zip(alignment.source, alignment.coverage, strict=True)
+        ],
+        "target": [
+            {"spans": label_spans(name), "share": round(shares[index], DECIMALS) if shares else None} for index, name in enumerate(alignment.target)
+        ],
+        "ribbons": [
+            [source, target, round(weight, DECIMALS), (source, target) in alignment.links]
+            for target, row in enumerate(alignment.weights.tolist())
+            for source, weight in enumerate(row)
+            if weight >= MIN_WEIGHT
+        ],
+        "gold": [[*link, link in gold.sure, link in alignment.links] for link in sorted(gold.possible)],
+        "height": height,
+    }
+
+
+def ribbon(alignment: WordAlignment, gold: GoldLinks, on_link: Callable[[Link], None], *, shares: Sequence[float] = (), key: str = "ribbon") -> None:
+    """Draw the alignment on the page.
+
+    Args:
+        on_link: told which source and target word were clicked one after the other, before the page runs again.
+        shares: as for `ribbon_payload`.
+        key: of the component, as for any widget.
+    """
+
+    def clicked() -> None:
+        link = clicked_link(st.session_state[key].get("link"), alignment)
+        if link is not None:
+            on_link(link)
+
+    _component(data=ribbon_payload(alignment, gold, shares), key=key, on_link_change=clicked)
+
+
+def clicked_link(value: object, alignment: WordAlignment) -> Link | None:
+    """What the browser sent as a link, or None if there are no such words."""
+    match value:
+        case {"source": int(source), "target": int(target)} if 0 <= source < len(alignment.source) and 0 <= target < len(alignment.target):
+            return source, target
+        case _:
+            return None

@@ -1,0 +1,43 @@
+"""The tables behind an alignment: every aligner with its score, and every source and target word with what it got."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from core.analysis.alignment import Aligner, Rows
+from core.analysis.word_alignment import WordAlignment
+
+ROW_NAMES: dict[Rows, str] = {"predicted": "that predict a word", "fed": "that were fed it"}
+
+
+def aligner_table(aligners: Sequence[Aligner]) -> pd.DataFrame:
+    """A row an aligner, in the order given: its name (counted from 1), rows, alignment error rate, precision and recall."""
+    return pd.DataFrame(
+        [(str(each), each.rows, each.score.error_rate, each.score.precision, each.score.recall) for each in aligners],
+        columns=["head", "rows", "AER", "precision", "recall"],
+    )
+
+
+def target_table(alignment: WordAlignment, shares: Sequence[float]) -> pd.DataFrame:
+    """A row a target word: the source word it looks at most, with what weight, and its share from source and prefix."""
+    best = {target: source for source, target in alignment.links}
+    rows = [
+        (
+            name,
+            alignment.source[best[index]] if index in best else "",
+            alignment.weights[index].max().item() if index in best else 0.0,
+            shares[index] if shares else float("nan"),
+            1 - shares[index] if shares else float("nan"),
+        )
+        for index, name in enumerate(alignment.target)
+    ]
+    return pd.DataFrame(rows, columns=["target", "looks_at", "weight", "from_source", "from_prefix"])
+
+
+def coverage_table(alignment: WordAlignment) -> pd.DataFrame:
+    """A row a source word: how much attention it got from all target words, and which of them are linked to it."""
+    rows = [
+        (name, covered, " ".join(alignment.target[target] for source, target in sorted(alignment.links) if source == index))
+        for index, (name, covered) in enumerate(zip(alignment.source, alignment.coverage, strict=True))
+    ]
+    return pd.DataFrame(rows, columns=["source", "coverage", "linked_to"])
