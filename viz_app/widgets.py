@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from core import ScoredText
 
 EXAMPLES = (
-    "A brown dog runs across the grass.",
-    "Two men are playing guitar on a stage.",
-    "I don't know where he lives.",
     "A little girl in a pink dress is climbing up a set of stairs.",
+    "A brown dog runs across the grass.",
+    "I don't know where he lives.",
+    "A man in a blue shirt is standing on a ladder.",
 )
 PATIENCE = 0.4  # seconds without an answer after which progress is shown
 

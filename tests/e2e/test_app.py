@@ -140,7 +140,7 @@ def test_a_head_as_map_and_as_files(page: Page, app: str) -> None:
 
 
 def test_a_word_selected_anywhere_is_selected_everywhere(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?kind=Encoder")
+    open_page(page, f"{app}/heads?kind=Encoder&text=The+dog+is+wet.")
     word = words(page, "dog")
     word.click()
     expect(word).to_have_class(re.compile(r"\bon\b"))
