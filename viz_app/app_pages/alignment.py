@@ -56,7 +56,7 @@ def sentence() -> None:
     method, place, rows, cross = toolbar(reading)
     alignment = align_words(cross, place, rows)
     gold.recall_links(reading.identity)
-    left, right = st.container(key="overview-and-detail").columns([6, 5], gap="large")
+    left, right = st.container(key="side-by-side").columns([6, 5], gap="large")
     with left:
         st.markdown(f"**{METHOD_NAMES[method]}**, {place_name(place)}: which source word each target word looks at", help=HOW_TO_READ)
         below = st.container()

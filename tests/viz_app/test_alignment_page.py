@@ -1,0 +1,74 @@
+"""The page Alignment without a browser."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.analysis.alignment import rank_aligners
+from core.translator import Translator
+from viz_app import gold
+
+MAIN = str(Path(__file__).parents[2] / "viz_app" / "main.py")
+LINE = "A dog runs . ||| Ein Hund l\u00e4uft . ||| 0-0 1-1 2-2 3-3"
+
+
+@pytest.fixture
+def app(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
+    test = AppTest.from_file(MAIN, default_timeout=60)
+    test.query_params["beam_size"] = "1"
+    test.run()
+    test.switch_page("app_pages/alignment.py")
+    yield healthy(test.run())
+    st.cache_resource.clear()
+
+
+def healthy(app: AppTest) -> AppTest:
+    assert not app.exception, app.exception[0].message
+    return app
+
+
+def test_links_rank_the_heads_and_stay_with_their_sentence(app: AppTest) -> None:
+    assert any("every head is ranked" in caption.value for caption in app.caption)
+    app.text_input(key="links").set_value("0-0")
+    healthy(app.run())
+    table = app.dataframe(key="aligners_sentence").value
+    assert len(table) == 2 * (2 * (4 + 1) + 1)
+    assert table["AER"].is_monotonic_increasing
+    app.text_input(key="text").set_value("It is raining.")
+    assert healthy(app.run()).text_input(key="links").value == ""
+    app.button(key="seed").click()
+    seeded = healthy(app.run()).text_input(key="links").value
+    assert seeded
+    assert app.dataframe(key="aligners_sentence").value["AER"].iloc[0] == 0
+
+
+def test_links_that_cannot_be_read_are_refused_and_kept(app: AppTest) -> None:
+    app.text_input(key="links").set_value("0-0 9999-0")
+    healthy(app.run())
+    assert "points past the end" in app.error[0].value
+    assert app.text_input(key="links").value == "0-0 9999-0"
+
+
+@pytest.mark.parametrize("method", ["norms", "gradient", "rollout", "contributions", "rolled_contributions"])
+def test_every_method_aligns(app: AppTest, method: str) -> None:
+    app.selectbox(key="method").set_value(method)
+    healthy(app.run())
+    assert ("L1 H1" in app.selectbox(key="aligner").options) == (method in ("norms", "gradient"))
+    assert app.selectbox(key="aligner").value in app.selectbox(key="aligner").options
+
+
+def test_a_pasted_text_ranks_all_heads_as_the_command_line_does(app: AppTest, tiny_checkpoint: Path) -> None:
+    app.text_area(key="gold_pasted").set_value(LINE).run()
+    app.button(key="rank_file").click()
+    table = healthy(app.run()).dataframe(key="aligners_file").value
+    expected = rank_aligners(Translator.from_checkpoint(tiny_checkpoint), gold.pasted_pairs(LINE))
+    assert list(zip(table["head"], table["rows"], table["AER"], strict=True)) == [
+        (str(each), each.rows, pytest.approx(each.score.error_rate)) for each in expected
+    ]
+    app.text_area(key="gold_pasted").set_value("no links ||| here").run()
+    app.button(key="rank_file").click()
+    assert "expected 3" in healthy(app.run()).error[0].value

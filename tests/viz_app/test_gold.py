@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from core.analysis.alignment import rank_aligners
+from core.analysis.pharaoh import GoldLinks, GoldPair, parse_links
+from core.translator import Translator
+from viz_app import gold
+
+LINES = "a dog runs ||| ein Hund l\u00e4uft ||| 0-0 1-1 2?2\n\nwhere ? ||| wo ? ||| 0-0"
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    state: dict[str, object] = {}
+    monkeypatch.setattr(st, "session_state", state)
+    return state
+
+
+def test_links_are_toggled_and_sure_ones_are_written_first(session: dict[str, object]):
+    gold.toggle_link(parse_links("0-0 1?2"), (2, 1))
+    assert session[gold.LINKS] == "0-0 1?2 2-1"
+    gold.toggle_link(parse_links("0-0 1?2"), (1, 2))
+    assert session[gold.LINKS] == "0-0"
+
+
+def test_every_sentence_has_links_of_its_own(session: dict[str, object]):
+    session[gold.LINKS] = "0-0"  # as an address brings them
+    gold.recall_links("one")
+    assert session[gold.LINKS] == "0-0"
+    gold.keep_links("one", "0-0 1-1")
+    gold.recall_links("two")
+    assert session[gold.LINKS] == ""
+    gold.keep_links("two", "")
+    gold.recall_links("one")
+    assert session[gold.LINKS] == "0-0 1-1"
+    del session[gold.LINKS]  # another page does not draw the box
+    gold.recall_links("one")
+    assert session[gold.LINKS] == "0-0 1-1"
+
+
+def test_pasted_and_uploaded_texts_are_the_same_pairs():
+    pairs = gold.pasted_pairs(LINES)
+    assert [pair.links for pair in pairs] == [parse_links("0-0 1-1 2?2"), parse_links("0-0")]
+    files = [("s", b"a dog runs\nwhere ?\n"), ("t", "ein Hund l\u00e4uft\nwo ?\n".encode()), ("l", b"0-0 1-1 2?2\n0-0\n")]
+    stripped = [GoldPair(pair.source.strip(), pair.target.strip(), pair.links) for pair in pairs]
+    assert gold.uploaded_pairs(files) == stripped
+
+
+def test_texts_that_are_not_as_expected_are_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(ValueError, match="line 3 has 2 parts, expected 3"):
+        gold.pasted_pairs("a ||| b ||| 0-0\n\na ||| b")
+    with pytest.raises(ValueError, match=r"l\.txt is not UTF-8 text"):
+        gold.uploaded_pairs([("s.txt", b"a"), ("t.txt", b"b"), ("l.txt", b"\xff")])
+    monkeypatch.setattr(gold, "MAX_BYTES", 3)
+    with pytest.raises(ValueError, match=r"s\.txt is larger than 0 MB"):
+        gold.uploaded_pairs([("s.txt", b"a a a"), ("t.txt", b"b"), ("l.txt", b"")])
+
+
+def test_the_ranking_is_that_of_the_command_line_and_tells_how_far_it_is(tiny_checkpoint: Path):
+    translator, pairs, told = Translator.from_checkpoint(tiny_checkpoint), gold.pasted_pairs(LINES), list[tuple[int, int]]()
+    assert gold.rank_pairs(translator, pairs, "attention", lambda *done: told.append(done)) == rank_aligners(translator, pairs)
+    assert told == [(0, 2), (1, 2)]
+    long = GoldPair("very " * 600, "sehr", GoldLinks(frozenset(), frozenset()))
+    with pytest.raises(ValueError, match="pair 2: the text has"):
+        gold.rank_pairs(translator, [pairs[0], long], "attention", lambda *_: None)
