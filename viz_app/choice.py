@@ -34,12 +34,17 @@ def parsed(name: str) -> LayerHead:
 
 
 def telling_head(kind: Kind, maps: Sequence[AttentionMap]) -> LayerHead:
-    """The head to show first: the most confident one, less what it rests on tokens that say little."""
+    """The head to show first: the most confident one, less what it rests on tokens that say little.
+
+    In cross-attention only the upper half of the layers is asked: the lower ones still look for the word that was fed,
+    the upper ones for the word that is to come (Kobayashi et al. 2020), which is what a reader expects to see.
+    """
 
     def worth(card: ScoreCard) -> float:
         return card.confidence * (1 - card.sink_share) if card.num_tokens else 0.0
 
-    best = max(score_cards([{kind: maps}]), key=worth)
+    asked = maps[len(maps) // 2 :] if kind == "cross" else maps
+    best = max(score_cards([{kind: asked}]), key=worth)
     return best.head.layer, best.head.head
 
 
