@@ -8,7 +8,7 @@ const HINT = "Hover a candidate to read it, click it to look at its attention.";
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const place = { ...parentElement.activeElement?.dataset };
-  const scrolled = root.querySelector(".box")?.scrollTop ?? 0;
+  const { scrollTop = 0, scrollLeft = 0 } = root.querySelector(".box") ?? {};
   const last = data.steps.length;
   const known = Number(root.dataset.step ?? last);
   const atEnd = root.dataset.atEnd !== "false";
@@ -21,7 +21,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.replaceChildren(controls(view), view.told, box);
   show(view, view.step);
   tell(view, data.selected && view.nodes[data.selected[0] - 1][data.selected[1]]);
-  box.scrollTop = scrolled;
+  Object.assign(box, { scrollTop, scrollLeft });
   const focused = place.rank !== undefined ? view.nodes[place.position - 1]?.[place.rank]?.button : place.step ? view.slider : null;
   focused?.focus({ preventScroll: true });
 }
@@ -67,6 +67,8 @@ function tree(view) {
     view.rows.push([number, row]);
     grid.append(number, row);
   });
+  view.stop = element("div", "stop", data.stop);
+  grid.append(view.stop);
   grid.onmouseleave = () => tell(view, chosen(view));
   grid.onkeydown = (event) => move(view, event);
   view.nodes[0][0].button.tabIndex = 0; // Tab reaches the tree, arrow keys its nodes
@@ -107,6 +109,7 @@ function show(view, step) {
   view.slider.value = step;
   view.output.textContent = `${step} of ${last}`;
   view.rows.forEach((parts, index) => parts.forEach((part) => (part.hidden = index >= step)));
+  view.stop.hidden = step < last;
   for (const node of view.nodes.slice(0, step).flat()) {
     const fate = stateOf(node, step);
     const best = node.best && step === last;
@@ -130,14 +133,14 @@ function chosen({ data, nodes, step }) {
   return data.selected && data.selected[0] <= step ? nodes[data.selected[0] - 1][data.selected[1]] : null;
 }
 
-// What a node says, its way from the start marked; without one, how the search ended.
+// What a node says, its way from the start marked.
 function tell(view, node) {
   const { data, nodes, told, last, step } = view;
   for (const each of nodes.flat()) {
     each.button.classList.remove("way");
     each.line.classList.remove("way");
   }
-  if (!node) return void told.replaceChildren(element("div", "", HINT), element("div", "", step === last ? data.stop : ""));
+  if (!node) return void told.replaceChildren(HINT);
   const path = [node];
   while (path[0].parent !== null) path.unshift(nodes[path[0].position - 2][path[0].parent]);
   for (const each of path) {

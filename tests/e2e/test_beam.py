@@ -1,0 +1,43 @@
+"""The page Beam in a real browser: step through the search, and look at what it dropped."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+ADDRESS = "{}/beam?text=Where+is+the+station%3F&beam_size=2&hypotheses=1"
+
+
+def node(page: Page, position: int, rank: int) -> Locator:
+    return page.locator(f'[data-position="{position}"][data-rank="{rank}"]')
+
+
+def test_a_pruned_candidate_becomes_what_every_page_is_about(page: Page, app: str) -> None:
+    page.goto(ADDRESS.format(app))
+    pruned = page.get_by_role("button", name=re.compile("position 1, .* pruned at once")).first
+    token = pruned.locator(".token").text_content() or ""
+    pruned.click()
+    expect(pruned).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".told")).to_contain_text("Pruned: 2 candidates that do not end rank above it.")
+    expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: "))
+    expect(page.locator("[data-side=target] .piece")).to_have_text([token, "</s>"])
+    page.get_by_role("link", name="See its attention").click()
+    expect(page.get_by_label("Heads", exact=True)).to_be_visible()
+    expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: "))
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_the_search_step_by_step_with_the_keyboard(page: Page, app: str) -> None:
+    page.goto(ADDRESS.format(app))
+    slider = page.get_by_role("slider", name="Step")
+    slider.focus()
+    for key in ("Home", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator("output")).to_have_text(re.compile("^2 of"))
+    expect(node(page, 2, 0)).to_be_visible()
+    expect(node(page, 3, 0)).to_be_hidden()
+    node(page, 1, 0).focus()
+    for key in ("ArrowRight", "ArrowLeft", "ArrowDown"):
+        page.keyboard.press(key)
+    expect(page.locator("[data-position='2']:focus")).to_have_count(1)
+    page.keyboard.press("ArrowUp")
+    expect(node(page, 1, 0)).to_be_focused()
