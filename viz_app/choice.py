@@ -36,8 +36,8 @@ def parsed(name: str) -> LayerHead:
 def telling_head(kind: Kind, maps: Sequence[AttentionMap]) -> LayerHead:
     """The head to show first: the most confident one, less what it rests on tokens that say little.
 
-    In cross-attention only the upper half of the layers is asked: the lower ones still look for the word that was fed,
-    the upper ones for the word that is to come (Kobayashi et al. 2020), which is what a reader expects to see.
+    In cross-attention only the upper half of the layers is asked: what the lower ones know is the word that was fed, and
+    a reader expects to see where the word came from that is predicted.
     """
 
     def worth(card: ScoreCard) -> float:
