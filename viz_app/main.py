@@ -12,9 +12,10 @@ st.set_page_config(page_title="Headlight", page_icon=str(HERE / "icon.svg"), lay
 translate = st.Page("app_pages/translate.py", title="Translate", default=True)
 heads = st.Page("app_pages/heads.py", title="Heads")
 beam = st.Page("app_pages/beam.py", title="Beam")
+switches = st.Page("app_pages/switches.py", title="Switches")
 alignment = st.Page("app_pages/alignment.py", title="Alignment")
 positions = st.Page("app_pages/positions.py", title="Positions")
-page = st.navigation([translate, heads, beam, alignment, positions])
+page = st.navigation([translate, heads, beam, switches, alignment, positions])
 st.html(HERE / "style.css")
 
 # What needs no model is painted first: just after the app has started, the model takes seconds to load.

@@ -1,0 +1,125 @@
+"""Switches: turn heads off or down, and see what becomes of the translation."""
+
+import math
+from collections.abc import Mapping
+
+import streamlit as st
+
+from core.analysis.correlation import spearman
+from core.analysis.heads import Head
+from viz_app import state, switching
+from viz_app.components.switchboard import switchboard
+from viz_app.figures import switches
+from viz_app.figures.base import CHART_CONFIG
+from viz_app.figures.theme import Theme, theme_named
+
+AT_ONCE = 80  # tokens of source and target together up to which every head is measured without being asked
+HOW_TO_READ = """
+Click a head to switch it, click it again to switch it back; the name of a layer stands for all its heads. A head's output is
+multiplied by what the slider says: 0 turns it off, 1 leaves it alone.
+
+The number in a cell is what turning **that head alone** off does to the log-probability of the translation above, in nats:
+-0.7 makes it half as probable. Heads stand in for each other, so effects do not add up, and a head without an effect here may
+matter in another sentence.
+"""
+ABOUT_IMPORTANCE = """
+**Change when off**: the head's output is set to 0, and the same translation is scored again. **Importance by gradient** (Michel et al.
+2019) asks how steeply the loss would change if the head were turned down a little: one pass for all heads, but it says nothing of
+how things go on from there. The two need not agree; the rank correlation says how far they do on this sentence.
+"""
+
+
+@st.fragment
+def page(reading: state.Reading) -> None:
+    """Everything below the sentence; a click in here runs nothing else again."""
+    theme = theme_named(st.context.theme.type)
+    explanation = reading.explanation
+    measured = switching.measurement(reading, len(explanation.source_tokens) + len(explanation.fed_tokens) <= AT_ONCE)
+    set_to = switching.gates(reading.model)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        gate = st.slider("A click sets a head to", 0.0, 0.9, 0.0, 0.1, key="gate", bind="query-params", width=260, help=HOW_TO_READ)
+        st.button("All back on", on_click=switching.switch, args=(reading.model, list(set_to), 1.0), disabled=not set_to)
+    switchboard(measured.heads, set_to, measured.found, theme, lambda heads: switching.switch(reading.model, heads, gate))
+    outcome(reading, set_to, theme)
+    each_alone(reading, measured, theme)
+
+
+def outcome(reading: state.Reading, set_to: Mapping[Head, float], theme: Theme) -> None:
+    """What the switches do: to the best translation, and to the probability of the one looked at."""
+    left, right = st.columns(2, gap="large")
+    old = reading.translation.hypotheses[0]
+    new = switching.gated_translation(reading, set_to) if set_to else old
+    words = switches.words_of(old.tokens), switches.words_of(new.tokens)
+    marks = switches.difference(*words)
+    with left:
+        st.markdown("**Best translation**, all heads on, and with the switches", help="Words that only one of the two has are marked.")
+        st.html(switches.marked_text(words[0], marks[0], "del"))
+        if set_to:
+            st.html(switches.marked_text(words[1], marks[1], "ins"))
+            if not any(map(any, marks)):
+                st.caption("The same words: the heads that are left find them too.")
+        else:
+            st.caption("All heads are on. Click one above to see what the translation becomes without it.")
+    with right:
+        st.markdown(
+            "**Log-probability of the hypothesis above**, token by token",
+            help="The same tokens, scored with the switches: orange became less probable, blue more. Hover a token for its numbers.",
+        )
+        effect = switching.gated_effect(reading, set_to) if set_to else None
+        before = reading.explanation.log_probs
+        changes = effect.changes if effect else [0.0] * len(before)
+        st.html(switches.changed_tokens(reading.explanation.predicted_tokens, before, changes, theme))
+        change = f", now **{sum(before) + effect.change:.2f}**: a change of **{effect.change:+.2f}** nats" if effect else ""
+        st.markdown(f"All heads on **{sum(before):.2f}**{change}.")
+
+
+def each_alone(reading: state.Reading, measured: switching.Measurement, theme: Theme) -> None:
+    """Every head off alone, beside what its gradient says."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown("**Each head off alone**", help=ABOUT_IMPORTANCE, width="content")
+        if not measured.done:
+            label = "Stop" if measured.running else "Go on" if measured.found else "Measure every head"
+            st.button(label, on_click=measured.toggle, key="measure")
+            run(measured)
+    if not measured.found:
+        return
+    importance = switching.importance(reading)
+    table = switches.effects_table(measured.found, importance)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.dataframe(
+            table,
+            hide_index=True,
+            height=420,
+            column_config={
+                "head": st.column_config.TextColumn("Head off"),
+                "change": st.column_config.NumberColumn("Change when off", format="%+.3f", help="Of the log-probability of the hypothesis, in nats."),
+                "importance": st.column_config.NumberColumn("Importance by gradient", format="%.3f", help="In nats a token."),
+            },
+        )
+        st.download_button("CSV", lambda: table.to_csv(index=False).encode(), "heads-off.csv", "text/csv", on_click="ignore", type="tertiary")
+    with right:
+        figure = switches.effects_figure(measured.found, importance, theme)
+        st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="effects", alt="Change when off by importance, a mark for every head")
+        correlation = spearman(table["change"].abs(), table["importance"])
+        if not math.isnan(correlation):
+            st.caption(f"Rank correlation between the size of the change and the importance by gradient: {correlation:.2f}, over {len(table)} heads.")
+
+
+def run(measured: switching.Measurement) -> None:
+    """Measure head after head; any click interrupts it, and unless it says stop, it goes on where it was."""
+    if not measured.running:
+        st.caption(f"{len(measured.found)} of {len(measured.heads)} heads measured")
+        return
+    bar = st.progress(0.0)
+    while not measured.done:
+        bar.progress(len(measured.found) / len(measured.heads), f"{len(measured.found)} of {len(measured.heads)} heads")
+        measured.advance()
+    st.rerun()  # the switches show what has been measured
+
+
+reading = state.reading()
+if reading is None:
+    st.info("The switches appear here as soon as there is a sentence to translate.")
+else:
+    page(reading)

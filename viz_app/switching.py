@@ -1,0 +1,112 @@
+"""Which heads a session has switched, and what that does to its translation."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.analysis.ablation import GateEffect, each_head_off, gate_effect
+from core.analysis.gradients import attention_gradients, head_importance
+from core.analysis.heads import Head, all_heads
+from core.analysis.switches import translate_gated
+from viz_app.models import Model
+from viz_app.state import Memory, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from core import ScoredText
+
+# Where a session keeps its switches, and what it has measured of each head.
+GATES, MEASURED = "gates", "measured_heads"
+
+
+@st.cache_resource(show_spinner=False)
+def _gated_translations() -> "Memory[ScoredText]":
+    return Memory(64)
+
+
+@st.cache_resource(show_spinner=False)
+def _gate_effects() -> Memory[GateEffect]:
+    return Memory(64)
+
+
+@st.cache_resource(show_spinner=False)
+def _importances() -> Memory[dict[Head, float]]:
+    return Memory(64)
+
+
+def gates(model: Model) -> dict[Head, float]:
+    """The heads of this model that are not as they were."""
+    digest, found = st.session_state.get(GATES, (None, {}))
+    return found if digest == model.digest else {}
+
+
+def switch(model: Model, heads: Sequence[Head], gate: float) -> None:
+    """Set heads to a gate; if they all have it already, back to 1."""
+    old = gates(model)
+    new = 1.0 if all(old.get(head, 1.0) == gate for head in heads) else gate
+    changed = old | dict.fromkeys(heads, new)
+    st.session_state[GATES] = (model.digest, {head: value for head, value in changed.items() if value != 1.0})
+
+
+def gated_translation(about: Reading, set_to: Mapping[Head, float]) -> "ScoredText":
+    """The best translation with these switches, by the search that the reading was made with."""
+    search = about.search
+
+    def translate() -> "ScoredText":
+        return translate_gated(about.model.translator, search.text, set_to, search.beam_size, search.length_penalty, search.num_hypotheses)
+
+    return _gated_translations().get((about.model.digest, search, frozenset(set_to.items())), translate)
+
+
+def gated_effect(about: Reading, set_to: Mapping[Head, float]) -> GateEffect:
+    """What these switches do to the log-probability of the hypothesis."""
+    source, target = about.translation.source, about.hypothesis.token_ids
+    return _gate_effects().get((about.identity, frozenset(set_to.items())), lambda: gate_effect(about.model.translator, source, target, set_to))
+
+
+def importance(about: Reading) -> dict[Head, float]:
+    """Of every head, by the gradient of the hypothesis' log-probability."""
+    source, target = about.translation.source, about.hypothesis.token_ids
+    return _importances().get(about.identity, lambda: head_importance(attention_gradients(about.model.translator, source, target)))
+
+
+@dataclass
+class Measurement:
+    """Each head off alone, as far as it has got: whoever stops it can go on later.
+
+    Attributes:
+        found: change of the hypothesis' log-probability, in nats.
+        running: whether the page is to go on with it.
+    """
+
+    identity: "Hashable"
+    heads: Sequence[Head]
+    steps: Iterator[tuple[Head, GateEffect]]
+    running: bool
+    found: dict[Head, float] = field(default_factory=dict[Head, float])
+
+    @property
+    def done(self) -> bool:
+        return len(self.found) == len(self.heads)
+
+    def toggle(self) -> None:
+        """Stop it, or go on with it."""
+        self.running = not self.running
+
+    def advance(self) -> None:
+        """One head more."""
+        head, effect = next(self.steps)
+        self.found[head] = effect.change
+
+
+def measurement(about: Reading, at_once: bool) -> Measurement:
+    """That of this session for this hypothesis; a new one is running if it is to begin `at_once`."""
+    found: Measurement | None = st.session_state.get(MEASURED)
+    if found is None or found.identity != about.identity:
+        translator = about.model.translator
+        steps = each_head_off(translator, about.translation.source, about.hypothesis.token_ids)
+        found = st.session_state[MEASURED] = Measurement(about.identity, all_heads(translator.model), steps, at_once)
+    return found
