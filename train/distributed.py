@@ -1,6 +1,16 @@
-"""One process or many: `python -m train fit` is one, `torchrun --nproc-per-node=N -m train fit` is N."""
+"""One process or many: `python -m train fit ...` is one, `torchrun --nproc-per-node=N -m train fit ...` is N.
+
+On M machines, run the same on each, with a name for the run and the address of one of them:
+
+    torchrun --nnodes=M --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=NAME --rdzv-endpoint=HOST:PORT --max-restarts=3 \\
+        -m train fit base --data FOLDER --run FOLDER
+
+All of them must see the data and the run's folder. A step sees `accumulate` batches from each process. Where a process
+dies, torchrun starts all of them again, and they go on from the last state saved.
+"""
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -9,6 +19,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
 
@@ -30,7 +41,9 @@ class World:
         if self.size == 1:
             return module
         devices = [self.device.index] if self.device.type == "cuda" else None
-        return DistributedDataParallel(module, device_ids=devices, broadcast_buffers=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # broadcast_buffers has another name from PyTorch 2.13 on
+            return DistributedDataParallel(module, device_ids=devices, broadcast_buffers=False)
 
     def no_sync(self, module: nn.Module, last: bool) -> AbstractContextManager[None]:
         """For the batches of a step but its last: gradients add up here and are exchanged only then."""
@@ -68,7 +81,12 @@ def join(device: torch.device) -> Iterator[World]:
     if device.type == "cuda":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
-    dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
+    store, rank, size = next(rendezvous("env://"))
+    if os.environ.get("GROUP_WORLD_SIZE") == "1":
+        # On one node the store outlives a restart, and the addresses of killed processes in it would be waited for.
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = dist.PrefixStore(f"attempt-{attempt}", store)  # pyright: ignore[reportPrivateImportUsage]  # it is documented
+    dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", store=store, rank=rank, world_size=size)
     try:
         yield World(device, dist.get_rank(), dist.get_world_size())
     finally:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from tqdm import tqdm
 
 from core.translator import Translator
 from train.data import DataError, cut, make_batch
@@ -85,7 +86,7 @@ def evaluate(translator: Translator, test_set: TestSet, beam_size: int = 4, leng
         The score, and the translations in the order of the test set.
     """
     began = time.perf_counter()
-    hypotheses, num_tokens = _translate(translator, [source for source, _ in test_set.pairs], beam_size, length_penalty)
+    hypotheses, num_tokens = _translate(translator, test_set, beam_size, length_penalty)
     seconds = time.perf_counter() - began
     references = [[target for _, target in test_set.pairs]]
     bleu, chrf = BLEU(), CHRF()
@@ -106,8 +107,14 @@ def evaluate(translator: Translator, test_set: TestSet, beam_size: int = 4, leng
     return score, hypotheses
 
 
-def _translate(translator: Translator, sources: list[str], beam_size: int, length_penalty: float) -> tuple[list[str], int]:
-    translations = translator.translate_batch(sources, beam_size=beam_size, length_penalty=length_penalty)
+def _translate(translator: Translator, test_set: TestSet, beam_size: int, length_penalty: float) -> tuple[list[str], int]:
+    with tqdm(total=len(test_set.pairs), desc=test_set.name, unit=" sentences", disable=None) as bar:
+
+        def show(done: int, _total: int) -> None:
+            bar.update(done - bar.n)
+
+        sources = [source for source, _ in test_set.pairs]
+        translations = translator.translate_batch(sources, beam_size=beam_size, length_penalty=length_penalty, progress=show)
     return [translation.text for translation in translations], sum(len(translation.hypotheses[0].token_ids) for translation in translations)
 
 

@@ -52,7 +52,7 @@ def log_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def finished(process: "subprocess.Popen[bytes]") -> None:
-    _, errors = process.communicate(timeout=240)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors.decode()[-3000:]
 
 
@@ -75,7 +75,7 @@ def test_a_killed_process_is_started_again_as_if_nothing_had_happened(tmp_path: 
     finished(unharmed)
     folder = tmp_path / "harmed"
     harmed = start(tmp_path / "harmed.py", prepared, folder, processes=2, dropout=0.1)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not (folder / "log.jsonl").exists() or not any(f'"step": {SNAPSHOT_EVERY + LOG_EVERY},' in line for line in (folder / "log.jsonl").open()):
         assert harmed.poll() is None
         assert time.monotonic() < deadline

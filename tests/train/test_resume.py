@@ -91,7 +91,7 @@ def start(data: Path, folder: Path) -> "subprocess.Popen[bytes]":
 
 
 def kill_when(process: "subprocess.Popen[bytes]", happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not happened():
         assert process.poll() is None, process.stderr.read().decode() if process.stderr else ""
         assert time.monotonic() < deadline
