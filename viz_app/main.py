@@ -14,8 +14,9 @@ heads = st.Page("app_pages/heads.py", title="Heads")
 beam = st.Page("app_pages/beam.py", title="Beam")
 switches = st.Page("app_pages/switches.py", title="Switches")
 alignment = st.Page("app_pages/alignment.py", title="Alignment")
+compare = st.Page("app_pages/compare.py", title="Compare")
 positions = st.Page("app_pages/positions.py", title="Positions")
-page = st.navigation([translate, heads, beam, switches, alignment, positions])
+page = st.navigation([translate, heads, beam, switches, alignment, compare, positions])
 st.html(HERE / "style.css")
 
 # What needs no model is painted first: just after the app has started, the model takes seconds to load.

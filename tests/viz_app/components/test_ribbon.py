@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -37,4 +39,4 @@ def test_the_tables_say_the_same(alignment: WordAlignment) -> None:
     sources = coverage_table(alignment)
     assert list(sources["linked_to"]) == ["Ein", "Hund"]
     assert list(sources["coverage"]) == pytest.approx([0.755, 1.15])
-    assert target_table(alignment, ())["from_source"].isna().all()
+    assert all(map(math.isnan, target_table(alignment, ())["from_source"]))

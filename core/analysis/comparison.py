@@ -1,0 +1,99 @@
+"""Two maps of attention side by side: which of their words are the same, and the signed difference there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import torch
+from torch import Tensor
+
+from core.capture import AttentionMap
+
+ENOUGH = 0.5  # share of the shorter axis that must be in both; of less, a difference would say little
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two layers of attention, first minus second, on the words that both have.
+
+    Attributes:
+        map: signed weights, from -1 to 1, with the words of the first.
+        first_only, second_only: the words of rows and keys that are not in `map`, having no counterpart.
+    """
+
+    map: AttentionMap
+    first_only: tuple[str, ...]
+    second_only: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether both have the very same words on both axes."""
+        return not self.first_only and not self.second_only
+
+
+def common_positions(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
+    """Where two sequences have the same words in the same order: pairs of positions, growing in both."""
+    blocks = SequenceMatcher(None, list(map(str, first)), list(map(str, second)), autojunk=False).get_matching_blocks()
+    return [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
+
+
+def difference(first: AttentionMap, second: AttentionMap) -> Difference:
+    """Subtract the second map from the first, head by head as far as both have them, where rows and keys are the same words.
+
+    A decoder row is the same when it predicts the same word; what was fed to it may differ. A weight on a word depends on
+    the whole sentence around it: a difference between two sentences is not the doing of one word.
+
+    Raises:
+        ValueError: the maps are of different kinds, or less than half of the rows or keys of the shorter one are in both.
+    """
+    if first.kind != second.kind:
+        raise ValueError(f"{first.kind} and {second.kind} are different kinds of attention: there is no difference between them")
+    heads = min(first.num_heads, second.num_heads)
+    rows = common_positions(_asked(first), _asked(second))
+    keys = common_positions(first.key_tokens, second.key_tokens)
+    for name, pairs, one, other in (("rows", rows, _asked(first), _asked(second)), ("keys", keys, first.key_tokens, second.key_tokens)):
+        if len(pairs) < ENOUGH * min(len(one), len(other)):
+            raise ValueError(f"of {len(one)} and {len(other)} {name} only {len(pairs)} are the same words in the same order: too few to subtract")
+    mine = _picked(first, [row for row, _ in rows], [key for key, _ in keys])
+    theirs = _picked(second, [row for _, row in rows], [key for _, key in keys])
+    predicted = first.predicted_tokens and tuple(first.predicted_tokens[row] for row, _ in rows)
+    queries = tuple(first.query_tokens[row] for row, _ in rows)
+    signed = AttentionMap(first.kind, first.layer, mine[:heads] - theirs[:heads], queries, tuple(first.key_tokens[key] for key, _ in keys), predicted)
+    return Difference(
+        signed,
+        (*_without(_asked(first), [row for row, _ in rows]), *_other_keys(first, [key for key, _ in keys])),
+        (*_without(_asked(second), [row for _, row in rows]), *_other_keys(second, [key for _, key in keys])),
+    )
+
+
+def mean_distance(found: Difference) -> list[float]:
+    """For each head the mean over rows of sum_k |a_k - b_k| / 2: 0 for equal rows, 1 for rows that look at nothing in common.
+
+    It is the total variation distance where all keys are in both; otherwise a part of it.
+    """
+    return (found.map.weights.abs().sum(-1) / 2).mean(-1).tolist()
+
+
+def largest(found: Difference, head: int, count: int = 3) -> list[tuple[int, int, float]]:
+    """The largest differences of one head as row, key and signed weight, the largest first; those of 0 are left out."""
+    weights = found.map.weights[head]
+    order = weights.abs().flatten().argsort(descending=True, stable=True)[:count].tolist()
+    cells = [(place // weights.size(1), place % weights.size(1)) for place in order]
+    return [(row, key, value) for row, key in cells if (value := weights[row, key].item()) != 0]
+
+
+def _asked(attention: AttentionMap) -> tuple[str, ...]:
+    return attention.predicted_tokens or attention.query_tokens
+
+
+def _picked(attention: AttentionMap, rows: list[int], keys: list[int]) -> Tensor:
+    return attention.weights[:, torch.tensor(rows)][:, :, torch.tensor(keys)]
+
+
+def _without(words: Sequence[str], positions: Sequence[int]) -> tuple[str, ...]:
+    return tuple(word for position, word in enumerate(words) if position not in positions)
+
+
+def _other_keys(attention: AttentionMap, positions: Sequence[int]) -> tuple[str, ...]:
+    """Keys that were left out, unless rows have already said so: in self-attention the two axes are one sentence."""
+    return _without(attention.key_tokens, positions) if attention.kind == "cross" else ()
