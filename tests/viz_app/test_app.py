@@ -146,7 +146,18 @@ def test_every_kind_of_attention_in_every_view(app: AppTest, kind: str, view: st
     app.toggle(key="hide_special").set_value(False)
     healthy(app.run())
     labels = {button.label for button in app.get("download_button")}
+    assert app.selectbox(key="mass").disabled == (view != "Lines")
     assert labels == ({"CSV"} if view == "Table" else {"SVG", "PDF", "PNG", "CSV"})
+
+
+def test_lines_can_be_thinned_out_to_a_share_of_the_mass(app: AppTest) -> None:
+    app.query_params["mass"] = "0.5 of mass"
+    app.run()
+    app.switch_page("app_pages/heads.py")
+    mass = healthy(app.run()).selectbox(key="mass")
+    assert mass.value == 0.5
+    mass.set_value(1.0)
+    healthy(app.run())
 
 
 @pytest.mark.parametrize("view", ["Encoding", "Sinusoids", "Similarity"])

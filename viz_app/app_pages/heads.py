@@ -1,7 +1,7 @@
 """Heads: all of them at a glance, and those that are chosen large."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -29,6 +29,9 @@ Every small picture is one **head**: a row for each token that looks, a column f
 `L5 H3` is head 3 of layer 5, counted from 1; exports count from 0. A decoder row has two names: the token that was
 **fed** in, and the token that it went on to **predict**.
 
+Lines show "0.9 of mass" when, of what each word has to give, only the largest weights are drawn that together reach this share. Lines
+fainter than 0.02 are never drawn; Map and Table leave nothing out.
+
 A large weight says that information *may* have flowed from there, not that it decided the outcome: attention is not an
 explanation by itself.
 """
@@ -38,6 +41,8 @@ On this sentence, all its tokens, special ones included. **Entropy**: 0 looks at
 each row's largest weight, `</s>` left out. **Offset**: where the largest weight is, most often: -1 is the token before. **Sink**: the share
 of weight on `<s>`, `</s>`, the first token and punctuation. One sentence is little to judge a head by.
 """
+
+MASSES = (1.0, 0.9, 0.75, 0.5)
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class Options:
     words: bool
     hide_special: bool
     compare: bool
+    top_mass: float | None = None
 
 
 @st.fragment
@@ -62,13 +68,14 @@ def overview_and_detail() -> None:
     maps = [prepared(attention, options) for attention in reading.explanation.maps[options.kind]]
     chosen_key = choose_first(reading, options.kind)
     overview, detail = st.container(key="overview-and-detail").columns([5, 6], gap="medium")
-    with detail:
+    with detail, st.container(horizontal=True, gap="small"):
         chosen = st.multiselect("Heads", choice.names(maps), key=chosen_key, bind="query-params", label_visibility="collapsed", select_all=False)
+        top_mass = mass_box(options.view)
     heads = [choice.parsed(name) for name in chosen]
     with overview:
         grid(maps, heads, options, chosen_key)
     with detail:
-        large(reading, maps, heads, options)
+        large(reading, maps, heads, replace(options, top_mass=top_mass))
         cards(reading, heads, options.kind)
 
 
@@ -122,6 +129,21 @@ def toolbar() -> Options:
     return Options(kind, view, words, hide, compare)
 
 
+def mass_box(view: View) -> float | None:
+    """How much of each row's weight is drawn as lines; None: all that can be seen."""
+    share = st.selectbox(
+        "Lines",
+        MASSES,
+        format_func=lambda share: "All lines" if share == 1 else f"{share} of mass",
+        key="mass",
+        bind="query-params",
+        label_visibility="collapsed",
+        disabled=view != "Lines",
+        width=135,
+    )
+    return None if share == 1 else share
+
+
 def page_theme() -> Theme:
     """That of the page."""
     return theme_named(st.context.theme.type)
@@ -160,7 +182,7 @@ def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[
             one_map(reading, attention, chosen[0], options)
         else:
             numbers(attention, chosen)
-        export_row(attention, chosen, options.view)
+        export_row(attention, chosen, options)
 
 
 def lines(reading: state.Reading, attention: AttentionMap, heads: Sequence[int], options: Options, place: int) -> None:
@@ -168,7 +190,7 @@ def lines(reading: state.Reading, attention: AttentionMap, heads: Sequence[int],
     how = (reading.explanation, options.kind, options.words, options.hide_special)
     query, key = choice.place(state.selected_word(reading), *how)
     selected = ("query", query) if query is not None else ("key", key) if key is not None else None
-    clicked = attention_lines(attention, heads, page_theme(), selected=selected, key=f"lines_{place}")
+    clicked = attention_lines(attention, heads, page_theme(), top_mass=options.top_mass, selected=selected, key=f"lines_{place}")
     word = clicked and choice.word_at(*clicked, *how)
     if word:
         state.select_word(reading, word)
@@ -203,18 +225,18 @@ def numbers(attention: AttentionMap, heads: Sequence[int]) -> None:
     )
 
 
-def export_row(attention: AttentionMap, heads: Sequence[int], view: View) -> None:
+def export_row(attention: AttentionMap, heads: Sequence[int], options: Options) -> None:
     """The picture as files, each drawn when it is asked for."""
 
     def drawn(file_format: Format) -> bytes:
-        if view == "Map":
+        if options.view == "Map":
             return export_map(attention, heads[0], file_format, page_theme())
-        return export_lines(attention, heads, file_format, page_theme())
+        return export_lines(attention, heads, file_format, page_theme(), top_mass=options.top_mass)
 
     name = f"{attention.kind}-layer{attention.layer}-head{'-'.join(str(head) for head in heads)}"
-    with st.container(horizontal=True, gap="small", key=f"export_{view}_{name}", vertical_alignment="center"):
+    with st.container(horizontal=True, gap="small", key=f"export_{options.view}_{name}", vertical_alignment="center"):
         st.caption("Export", width="content")
-        for file_format in FORMATS if view != "Table" else ():
+        for file_format in FORMATS if options.view != "Table" else ():
             file = f"{name}.{file_format}"
             st.download_button(file_format.upper(), partial(drawn, file_format), file, on_click="ignore", type="tertiary", key=file)
         st.download_button("CSV", partial(export_csv, attention, heads), f"{name}.csv", on_click="ignore", type="tertiary", key=f"{name}.csv")

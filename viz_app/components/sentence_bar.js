@@ -27,6 +27,7 @@ function sentence(side, words, selected, send) {
     word.tabIndex = index ? -1 : 0; // Tab reaches a sentence, arrow keys its words
     Object.assign(word.dataset, { side, start });
     word.setAttribute("aria-pressed", chosen);
+    word.setAttribute("aria-label", spoken(pieces));
     word.dir = direction(pieces);
     word.append(...pieces.map(piece));
     word.title = pieces.filter((each) => each.probability !== null).map(described).join("\n");
@@ -55,6 +56,12 @@ function piece({ spans, probability }) {
 
 function described({ spans, probability }) {
   return `${textOf(spans)}  probability ${probability.toFixed(3)}`;
+}
+
+// The word as it is read aloud: without joint marks.
+function spoken(pieces) {
+  const spans = pieces.flatMap((each) => each.spans);
+  return textOf(spans.filter(([, style]) => style !== "faint")) || textOf(spans);
 }
 
 function direction(pieces) {
