@@ -1,0 +1,70 @@
+import pytest
+
+from core.analysis.heads import Head
+from viz_app.figures import switches
+from viz_app.figures.theme import DARK, LIGHT, Theme
+
+EFFECTS = {Head("cross", 1, 0): 0.5, Head("encoder_self", 0, 2): -2.0, Head("decoder_self", 0, 1): 0.0}
+IMPORTANCE = {Head("cross", 1, 0): 0.02, Head("encoder_self", 0, 2): 0.3, Head("decoder_self", 0, 1): 0.0}
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_no_change_is_the_page_and_both_ways_are_far_from_it(theme: Theme) -> None:
+    assert switches.effect_color(0.0, 2.0, theme) == theme.background
+    assert switches.effect_color(-2.0, 2.0, theme) == theme.diverging[-1]  # a loss
+    assert switches.effect_color(5.0, 2.0, theme) == theme.diverging[0]  # a gain, even past the end
+    assert switches.text_color(0.1, 2.0, theme) == theme.text
+    assert switches.text_color(-1.9, 2.0, theme) == theme.background
+
+
+def test_the_scale_ends_at_the_largest_effect_but_noise_stays_pale() -> None:
+    assert switches.scale_limit([0.5, -2.0]) == 2.0
+    assert switches.scale_limit([0.001]) == switches.MIN_LIMIT
+    assert switches.scale_limit([]) == switches.MIN_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "of_old", "of_new"),
+    [
+        ("a b c", "a x c", [False, True, False], [False, True, False]),
+        ("a b", "a b", [False, False], [False, False]),
+        ("a b", "b", [True, False], [False]),
+        ("", "a", [], [True]),
+        ("a b", "c d", [True, True], [True, True]),
+    ],
+)
+def test_words_that_only_one_has_are_marked(old: str, new: str, of_old: list[bool], of_new: list[bool]) -> None:
+    assert switches.difference(old.split(), new.split()) == (of_old, of_new)
+
+
+def test_words_keep_the_spaces_between_them() -> None:
+    words = switches.words_of(("\u2581Ein", "\u2581Hu", "nd", ".", "</s>"))
+    assert words == ["Ein", " Hund", "."]
+    assert switches.marked_text(words, [False, True, False], "ins") == '<p class="switched">Ein <ins>Hund</ins>.</p>'
+
+
+def test_words_and_tokens_are_escaped() -> None:
+    assert "<img" not in switches.marked_text([EVIL], [True], "del")
+    assert "<img" not in switches.changed_tokens((f"\u2581{EVIL}",), [-1.0], [0.0], LIGHT)
+
+
+def test_tokens_stand_on_the_colour_of_their_change() -> None:
+    text = switches.changed_tokens(("\u2581Ein", "\u2581Hund", "</s>"), [-0.5, -1.0, 0.0], [0.0, -2.0, 1.0], LIGHT)
+    assert f"background: {LIGHT.background}" in text
+    assert f"background: {LIGHT.diverging[-1]}" in text
+    assert "Hund: log-probability -1.000 before, -3.000 now, change -2.000" in text
+
+
+def test_the_table_begins_with_the_greatest_loss() -> None:
+    table = switches.effects_table(EFFECTS, IMPORTANCE)
+    assert table["head"].tolist() == ["Encoder L1 H3", "Decoder L1 H2", "Cross L2 H1"]
+    assert table["change"].tolist() == [-2.0, 0.0, 0.5]
+    assert table["importance"].tolist() == [0.3, 0.0, 0.02]
+
+
+def test_the_figure_has_a_mark_for_every_head() -> None:
+    figure = switches.effects_figure(EFFECTS, IMPORTANCE, LIGHT)
+    marks = {text: (x, y) for trace in figure.data for text, x, y in zip(trace.text, trace.x, trace.y, strict=True)}
+    assert marks == {"Encoder L1 H3": (0.3, -2.0), "Decoder L1 H2": (0.0, 0.0), "Cross L2 H1": (0.02, 0.5)}
+    assert len({trace.marker.symbol for trace in figure.data}) == 3  # never told by colour alone

@@ -1,0 +1,85 @@
+"""The pages Beam and Switches without a browser."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.analysis.heads import Head
+from viz_app import state, switching
+
+MAIN = str(Path(__file__).parents[2] / "viz_app" / "main.py")
+
+
+@pytest.fixture
+def app(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
+    """The app on a tiny checkpoint and a short sentence, its first page run."""
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
+    test = AppTest.from_file(MAIN, default_timeout=60)
+    test.query_params["beam_size"] = "2"
+    test.query_params["text"] = "Where?"
+    yield test.run()
+    st.cache_resource.clear()
+
+
+def healthy(app: AppTest) -> AppTest:
+    assert not app.exception, app.exception[0].message
+    return app
+
+
+def test_the_tree_has_a_table_behind_it(app: AppTest) -> None:
+    app.switch_page("app_pages/beam.py")
+    healthy(app.run())
+    app.segmented_control(key="beam_view").set_value("Table")
+    healthy(app.run())
+    table = app.dataframe[0].value
+    assert (table.groupby("position").size() <= 4).all()  # twice the beam
+    assert set(table["fate"]) <= {"live", "finished", "pruned"}
+    assert table["reason"].str.len().min() > 10
+
+
+def test_any_target_can_be_looked_at_until_the_sentence_changes(app: AppTest) -> None:
+    reading: state.Reading = app.session_state[state.READING]
+    found = reading.hypothesis
+    part = type(found)(text="x", token_ids=found.token_ids[:2], tokens=found.tokens[:2], token_log_probs=found.token_log_probs[:2], score=-1.0)
+    app.session_state[state.FORCED] = ((reading.model.digest, reading.translation.source), part)
+    app.run()
+    app.selectbox(key="hypothesis").set_value(state.FORCED_INDEX)
+    healthy(app.run())
+    forced: state.Reading = app.session_state[state.READING]
+    assert forced.hypothesis == part
+    assert app.selectbox(key="hypothesis").options[-1].startswith("Forced: ")
+    assert forced.explanation.predicted_tokens == (*part.tokens, "</s>")
+    app.slider(key="beam_size").set_value(3)
+    healthy(app.run())
+    assert app.session_state[state.READING].hypothesis == part  # another search of the same sentence keeps it
+    app.text_input(key="text").set_value("Who?")
+    healthy(app.run())
+    assert app.session_state[state.READING].index == 0
+    assert len(app.selectbox(key="hypothesis").options) == 3
+
+
+def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(app: AppTest) -> None:
+    app.switch_page("app_pages/switches.py")
+    healthy(app.run())
+    table = app.dataframe[0].value
+    assert len(table) == 24  # 2 + 2 layers, 4 heads, cross-attention too
+    assert table["change"].is_monotonic_increasing
+    reading: state.Reading = app.session_state[state.READING]
+    assert app.button[-1].disabled  # nothing to switch back
+    app.session_state[switching.GATES] = (reading.model.digest, {Head("cross", 1, 0): 0.0, Head("encoder_self", 0, 0): 0.5})
+    healthy(app.run())
+    assert any("a change of" in text.value for text in app.markdown)
+    app.button[-1].click()
+    healthy(app.run())
+    assert not app.session_state[switching.GATES][1]
+
+
+@pytest.mark.parametrize("text", ["", "<b>*_`$x$ :red[a] </script>", "\u0645\u0631\u062d\u0628\u0627"])
+@pytest.mark.parametrize("page", ["app_pages/beam.py", "app_pages/switches.py"])
+def test_the_pages_take_every_text(app: AppTest, page: str, text: str) -> None:
+    app.switch_page(page)
+    app.text_input(key="text").set_value(text)
+    healthy(app.run())
