@@ -1,0 +1,28 @@
+"""The page Switches in a real browser: turn heads off by click and by keyboard, and back on."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+
+def switch(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def test_heads_are_switched_off_and_back_on(page: Page, app: str) -> None:
+    page.goto(f"{app}/switches?text=Where%3F&beam_size=1")
+    expect(page.locator(".legend i")).to_be_visible()  # every head has been measured
+    expect(switch(page, "Cross L2 H1")).to_have_text(re.compile(r"^[+\u2212]?(\d|\.\d|\d\.\d)"))
+    switch(page, "Cross L2 H1").click()
+    expect(switch(page, "Cross L2 H1")).to_have_text("off")
+    expect(page.get_by_text("a change of")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(switch(page, "Cross L2 H2")).to_have_attribute("aria-pressed", "true")
+    expect(switch(page, "Cross L2 H2")).to_be_focused()
+    expect(page.get_by_text("Cross: 2 set")).to_be_visible()
+    page.get_by_role("button", name="All heads of Encoder L1").click()
+    expect(page.get_by_text("Encoder: 4 set")).to_be_visible()
+    page.get_by_role("button", name="All back on").click()
+    expect(page.locator(".cell.set")).to_have_count(0)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
