@@ -43,12 +43,14 @@ Three UTF-8 files, or lines of `source ||| target ||| links`, that go line by li
 in the Pharaoh format, `0-0` a sure link, `1?2` a possible one, the source's word first. `python -m core align` prints the same numbers.
 """
 FILES = ("Source", "Target", "Links")
+CHOSEN = "aligner_chosen"  # whether one was just chosen in a table, which may be another part of the page
 FILE_RANKING = "file_ranking"  # where the session keeps the last one: its title, how many pairs, and the aligners
 
 
 @st.fragment
 def sentence() -> None:
     """The sentence that is read; a click in here runs nothing else again."""
+    st.session_state.pop(CHOSEN, None)
     reading = state.reading()
     if reading is None:
         st.info("The alignment appears here as soon as there is a sentence to look at.")
@@ -65,7 +67,7 @@ def sentence() -> None:
             picture(reading, alignment, links or GoldLinks(frozenset(), frozenset()))
     with right:
         if links is not None:
-            ranking(cross, links)
+            ranking(cross, links, len(alignment.target))
         numbers(reading, alignment)
 
 
@@ -130,14 +132,16 @@ def links_box(reading: state.Reading, alignment: WordAlignment) -> GoldLinks | N
         return None
 
 
-def ranking(cross: Sequence[AttentionMap], links: GoldLinks) -> None:
+def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None:
     """Every aligner on this sentence, best first; a click on a row looks at it."""
     st.markdown("**Heads as aligners of this sentence**, best first", help=ABOUT_AER)
     if not links.possible:
         st.caption("Link a few words on the left, and every head is ranked by how near it comes to your links.")
         return
-    aligners = rank_places(cross, links)
-    show_aligners(aligners, "sentence")
+    linked = len({target for _, target in links.possible})
+    if linked < words:
+        st.caption(f"{linked} of {words} target words are linked; a link found for any of the others counts as wrong.")
+    show_aligners(rank_places(cross, links), "sentence")
 
 
 def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
@@ -148,6 +152,7 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
         if rows and rows[0] < len(aligners):
             aligner = aligners[rows[0]]
             st.session_state["aligner"], st.session_state["rows"] = str(aligner), aligner.rows
+            st.session_state[CHOSEN] = True
 
     st.dataframe(
         aligner_table(aligners),
@@ -187,6 +192,8 @@ def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
 @st.fragment
 def text_with_gold() -> None:
     """Rank all heads on a parallel text whose links are known."""
+    if st.session_state.pop(CHOSEN, False):
+        st.rerun()
     st.markdown("**Heads as aligners of a text with gold links**", help=ABOUT_FILE)
     files = [column.file_uploader(name, key=f"gold_{name}", max_upload_size=5) for column, name in zip(st.columns(3), FILES, strict=True)]
     pasted = st.text_area(
