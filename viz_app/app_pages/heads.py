@@ -7,10 +7,11 @@ from typing import Literal
 
 import streamlit as st
 
-from core.analysis.scorecards import score_cards
+from core.analysis.scorecards import ScoreCard, score_cards
 from core.analysis.words import merge_words, without_special_tokens
 from core.capture import KINDS, AttentionMap, Kind
 from viz_app import choice, state
+from viz_app.cards import SORT_TEXTS, SORTS, Sort, notes, numbers, ordered, sentences
 from viz_app.components.head_grid import head_grid
 from viz_app.components.lines import attention_lines
 from viz_app.figures.base import CHART_CONFIG
@@ -67,16 +68,17 @@ def overview_and_detail() -> None:
     options = toolbar()
     maps = [prepared(attention, options) for attention in reading.explanation.maps[options.kind]]
     chosen_key = choose_first(reading, options.kind)
+    found = score_cards([{options.kind: reading.explanation.maps[options.kind]}])
     overview, detail = st.container(key="overview-and-detail").columns([5, 6], gap="medium")
     with detail, st.container(horizontal=True, gap="small"):
         chosen = st.multiselect("Heads", choice.names(maps), key=chosen_key, bind="query-params", label_visibility="collapsed", select_all=False)
         top_mass = mass_box(options.view)
     heads = [choice.parsed(name) for name in chosen]
     with overview:
-        grid(maps, heads, options, chosen_key)
+        grid(maps, heads, options, chosen_key, found)
     with detail:
         large(reading, maps, heads, replace(options, top_mass=top_mass))
-        cards(reading, heads, options.kind)
+        cards(found, heads)
 
 
 def choose_first(reading: state.Reading, kind: Kind) -> str:
@@ -155,14 +157,24 @@ def prepared(attention: AttentionMap, options: Options) -> AttentionMap:
     return without_special_tokens(attention) if options.hide_special else attention
 
 
-def grid(maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options, chosen_key: str) -> None:
+def sort_box() -> Sort:
+    """What the heads of the grid are sorted by."""
+    return st.selectbox("Sorted", SORTS, format_func=SORTS.__getitem__, key="sort", bind="query-params", label_visibility="collapsed", width=165)
+
+
+def grid(maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options, chosen_key: str, found: Sequence[ScoreCard]) -> None:
     """All heads, to click on."""
     st.markdown(f"**{choice.KIND_NAMES[options.kind]} attention**: {choice.KIND_TEXTS[options.kind]}", help=HOW_TO_READ)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        by = sort_box()
+        unlabelled = by == "label" and not any(card.labels for card in found)
+        st.caption("No head stands out on this sentence: the most confident ones come first." if unlabelled else SORT_TEXTS[by])
 
     def click(head: choice.LayerHead) -> None:
         st.session_state[chosen_key] = choice.toggled(st.session_state[chosen_key], head_name(*head), st.session_state["compare"])
 
-    head_grid(maps, page_theme(), click, selected=heads, key=f"grid_{options.kind}")
+    look = {"order": ordered(found, by), "notes": notes(found, by), "row_height": 58 if by == "layer" else 74}
+    head_grid(maps, page_theme(), click, selected=heads, key=f"grid_{options.kind}", **look)
 
 
 def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options) -> None:
@@ -181,7 +193,7 @@ def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[
         elif options.view == "Map":
             one_map(reading, attention, chosen[0], options)
         else:
-            numbers(attention, chosen)
+            weights_table(attention, chosen)
         export_row(attention, chosen, options)
 
 
@@ -205,7 +217,7 @@ def one_map(reading: state.Reading, attention: AttentionMap, head: int, options:
     st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"map_{options.kind}_{name}", alt=f"Attention weights of head {name}")
 
 
-def numbers(attention: AttentionMap, heads: Sequence[int]) -> None:
+def weights_table(attention: AttentionMap, heads: Sequence[int]) -> None:
     """The weights of heads of one layer as a table."""
     table = lines_table(attention, heads)
     table["head"] = [head_name(attention.layer, head) for head in table["head"]]
@@ -242,17 +254,11 @@ def export_row(attention: AttentionMap, heads: Sequence[int], options: Options) 
         st.download_button("CSV", partial(export_csv, attention, heads), f"{name}.csv", on_click="ignore", type="tertiary", key=f"{name}.csv")
 
 
-def cards(reading: state.Reading, heads: Sequence[choice.LayerHead], kind: Kind) -> None:
+def cards(found: Sequence[ScoreCard], heads: Sequence[choice.LayerHead]) -> None:
     """What the chosen heads do, in numbers and in words."""
-    layers = reading.explanation.maps[kind]
-    chosen = [card for card in score_cards([{kind: layers}]) if (card.head.layer, card.head.head) in heads]
-    for card in sorted(chosen, key=lambda card: heads.index((card.head.layer, card.head.head))):
-        offset = f"{card.offset:+d}" if card.offset else "0"
-        numbers = f"entropy {card.entropy:.2f}, confidence {card.confidence:.2f}, most often at offset {offset}, sink {card.sink_share:.2f}"
-        st.caption(
-            f"**{head_name(card.head.layer, card.head.head)}**: {numbers}. " + " ".join(plain(f"It {label.text}.") for label in card.labels),
-            help=ABOUT_CARDS,
-        )
+    by_head = {(card.head.layer, card.head.head): card for card in found}
+    for card in (by_head[head] for head in heads):
+        st.caption(f"**{head_name(card.head.layer, card.head.head)}**: {numbers(card)}. {plain(sentences(card))}", help=ABOUT_CARDS)
 
 
 overview_and_detail()

@@ -8,20 +8,20 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const grid = element("div", "grid");
   grid.setAttribute("role", "group");
   grid.setAttribute("aria-label", "Heads");
-  grid.style.setProperty("--columns", data.columns);
+  grid.style.setProperty("--columns", data.columns.length);
   grid.style.setProperty("--row", `${data.rowHeight}px`);
   grid.style.setProperty("--inset", `${100 * data.inset}%`);
-  grid.append(element("span", "name"));
-  for (let head = 0; head < data.columns; head++) grid.append(element("span", "name", `H${head + 1}`));
-  const buttons = data.rows.map(({ cells }, row) => cells.map((cell, column) => button(cell, row, column, send)));
+  grid.append(element("span", "name layer", data.sorted ? "rank" : ""));
+  for (const name of data.columns) grid.append(element("span", "name", name));
+  const buttons = data.rows.map(({ cells }, row) => cells.map((cell, column) => button(cell, row, column, data.sorted, send)));
   data.rows.forEach(({ name }, row) => {
     grid.append(element("span", "name layer", name), ...buttons[row]);
-    for (let gap = buttons[row].length; gap < data.columns; gap++) grid.append(element("span", ""));
+    for (let gap = buttons[row].length; gap < data.columns.length; gap++) grid.append(element("span", ""));
   });
   const picture = element("img", "picture");
   picture.src = data.picture;
   picture.alt = "";
-  picture.style.gridArea = `2 / 2 / ${data.rows.length + 2} / ${data.columns + 2}`;
+  picture.style.gridArea = `2 / 2 / ${data.rows.length + 2} / ${data.columns.length + 2}`;
   grid.append(picture);
   grid.onkeydown = (event) => move(buttons, event);
   root.replaceChildren(grid);
@@ -29,19 +29,20 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (place?.row) buttons[place.row]?.[place.column]?.focus({ preventScroll: true });
 }
 
-function button(cell, row, column, send) {
+function button(cell, row, column, sorted, send) {
   const node = element("button", cell.mark ? "cell on" : "cell");
   node.type = "button";
-  node.title = cell.name;
+  node.title = cell.text;
   node.tabIndex = -1;
   Object.assign(node.dataset, { row, column });
   node.setAttribute("aria-label", cell.name);
   node.setAttribute("aria-pressed", Boolean(cell.mark));
   node.style.gridArea = `${row + 2} / ${column + 2}`;
   const frame = element("span", "frame");
+  if (sorted) frame.append(element("span", "strip top", cell.name), element("span", "strip bottom", cell.caption));
   if (cell.mark) {
     Object.assign(frame.style, { borderColor: cell.mark.color, borderStyle: cell.mark.dash });
-    const badge = element("b", "badge", String(cell.head + 1));
+    const badge = element("b", "badge", sorted ? cell.name : String(cell.head + 1));
     Object.assign(badge.style, { background: cell.mark.color, color: cell.mark.text });
     frame.append(badge);
   }

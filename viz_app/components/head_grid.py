@@ -1,17 +1,18 @@
 """All heads of all layers as one picture whose cells are buttons: look at all, click one."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+import torch
 from streamlit.components.v2 import component
 
 from core.capture import AttentionMap
+from viz_app.cards import LayerHead, Note
 from viz_app.figures.grid import INSET, grid_picture, readable_on
 from viz_app.figures.theme import Theme, head_name
-
-LayerHead = tuple[int, int]  # counted from 0
 
 _here = Path(__file__)
 _component = component(
@@ -22,41 +23,54 @@ _component = component(
 )
 
 
-def grid_payload(maps: Sequence[AttentionMap], theme: Theme, selected: Collection[LayerHead] = (), row_height: int = 58) -> dict[str, Any]:
+def grid_payload(
+    maps: Sequence[AttentionMap],
+    theme: Theme,
+    selected: Collection[LayerHead] = (),
+    row_height: int = 58,
+    *,
+    order: Sequence[LayerHead] | None = None,
+    notes: Mapping[LayerHead, Note] | None = None,
+    name: Callable[[int, int], str] = head_name,
+) -> dict[str, Any]:
     """What the browser needs to draw the grid.
 
     Args:
         maps: the layers of one kind of attention; they may differ in their number of heads.
         selected: heads to mark with their colour and number; what is not there is not marked.
         row_height: in pixels.
+        order: the heads in reading order; None: a row a layer.
+        notes: what to say of heads: a caption on the cell, if there is one, and a text to hover.
+        name: what to call a head, from its layer and its number.
 
     Returns:
-        `picture`: of all maps, see `grid_picture`; `rows`: for each layer its name and its heads: name, layer, head
-        and, if it is selected, its mark; `inset`: the share of a cell that is free on each side.
+        `picture`: of all maps, see `grid_picture`; `columns`: their names; `rows`: for each its name and its heads: name,
+        layer, head, caption, text and, if it is selected, its mark; `inset`: the share of a cell that is free on each side.
 
     Raises:
         ValueError: no maps, or maps of different sentences.
     """
+    width = max((attention.num_heads for attention in maps), default=0)
+    rows = [[(attention.layer, head) for head in range(attention.num_heads)] for attention in maps]
+    titles = [f"L{attention.layer + 1}" for attention in maps]
+    columns = [f"H{head + 1}" for head in range(width)] if name is head_name else ["all heads"]
+    if order is not None:
+        rows = [list(order[start : start + width]) for start in range(0, len(order), width)]
+        titles, columns = [str(1 + place * width) for place in range(len(rows))], [""] * width  # the rank of a row's first head
+        maps = _arranged(maps, rows)
+
+    def cell(layer: int, head: int) -> dict[str, Any]:
+        note = (notes or {}).get((layer, head), Note("", name(layer, head)))
+        mark = _mark(head, theme) if (layer, head) in selected else None
+        return {"name": name(layer, head), "layer": layer, "head": head, "caption": note.caption, "text": note.text, "mark": mark}
+
     return {
         "picture": grid_picture(maps, theme),
-        "columns": max(attention.num_heads for attention in maps),
+        "columns": columns,
+        "sorted": order is not None,
         "inset": INSET / (1 + 2 * INSET),  # of the whole cell; the picture measures it by the map
         "rowHeight": row_height,
-        "rows": [
-            {
-                "name": f"L{attention.layer + 1}",
-                "cells": [
-                    {
-                        "name": head_name(attention.layer, head),
-                        "layer": attention.layer,
-                        "head": head,
-                        "mark": _mark(head, theme) if (attention.layer, head) in selected else None,
-                    }
-                    for head in range(attention.num_heads)
-                ],
-            }
-            for attention in maps
-        ],
+        "rows": [{"name": title, "cells": [cell(*place) for place in row]} for title, row in zip(titles, rows, strict=True)],
     }
 
 
@@ -67,13 +81,13 @@ def head_grid(
     *,
     selected: Collection[LayerHead] = (),
     key: str = "head_grid",
-    row_height: int = 58,
+    **options: Any,
 ) -> None:
     """Draw the grid on the page.
 
     Args:
         on_click: told which head was clicked, before the page runs again.
-        selected, row_height: those of `grid_payload`.
+        selected, options: those of `grid_payload`.
         key: of the component, as for any widget.
     """
 
@@ -82,7 +96,7 @@ def head_grid(
         if head is not None:
             on_click(head)
 
-    _component(data=grid_payload(maps, theme, selected, row_height), key=key, on_head_change=clicked)
+    _component(data=grid_payload(maps, theme, selected, **options), key=key, on_head_change=clicked)
 
 
 def clicked_head(value: object, maps: Sequence[AttentionMap]) -> LayerHead | None:
@@ -92,6 +106,12 @@ def clicked_head(value: object, maps: Sequence[AttentionMap]) -> LayerHead | Non
             return layer, head
         case _:
             return None
+
+
+def _arranged(maps: Sequence[AttentionMap], rows: Sequence[Sequence[LayerHead]]) -> list[AttentionMap]:
+    """The maps of heads in another order, as if each row were a layer."""
+    by_layer = {attention.layer: attention.weights for attention in maps}
+    return [replace(maps[0], weights=torch.stack([by_layer[layer][head] for layer, head in row])) for row in rows]
 
 
 def _mark(head: int, theme: Theme) -> dict[str, str]:

@@ -1,17 +1,21 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 
+from viz_app.cards import Note
 from viz_app.components.head_grid import clicked_head, grid_payload
+from viz_app.figures.grid import grid_picture
 from viz_app.figures.theme import DARK, LIGHT
 
 
 def test_every_head_of_every_layer_has_its_cell(make_map: Any) -> None:
     payload = grid_payload([make_map(num_heads=heads, layer=layer) for layer, heads in enumerate((2, 8, 1))], LIGHT)
-    assert payload["columns"] == 8
+    assert payload["columns"] == [f"H{head}" for head in range(1, 9)]
     assert [row["name"] for row in payload["rows"]] == ["L1", "L2", "L3"]
     assert [[cell["name"] for cell in row["cells"]] for row in payload["rows"]][::2] == [["L1 H1", "L1 H2"], ["L3 H1"]]
-    assert payload["rows"][1]["cells"][7] == {"name": "L2 H8", "layer": 1, "head": 7, "mark": None}
+    assert payload["rows"][1]["cells"][7] == {"name": "L2 H8", "layer": 1, "head": 7, "caption": "", "text": "L2 H8", "mark": None}
 
 
 def test_selected_heads_bear_their_mark_and_what_is_not_there_does_not(make_map: Any) -> None:
@@ -20,6 +24,17 @@ def test_selected_heads_bear_their_mark_and_what_is_not_there_does_not(make_map:
     assert [cell["name"] for cell in marked] == ["L6 H9"]
     assert marked[0]["mark"]["color"] == DARK.head_colors[0]
     assert marked[0]["mark"]["dash"] == "dashed"  # the ninth head has the first one's colour
+
+
+def test_sorted_heads_stand_in_their_order_with_their_own_pictures(make_map: Any) -> None:
+    maps = [make_map(num_heads=heads, layer=layer) for layer, heads in enumerate((2, 3))]
+    order = [(1, 2), (0, 0), (1, 0), (0, 1), (1, 1)]
+    payload = grid_payload(maps, LIGHT, order=order, notes={(0, 1): Note("0.83", "a long text")})
+    assert [(cell["layer"], cell["head"]) for row in payload["rows"] for cell in row["cells"]] == order
+    assert [row["name"] for row in payload["rows"]] == ["1", "4"]
+    assert (payload["rows"][1]["cells"][0]["caption"], payload["rows"][1]["cells"][0]["text"]) == ("0.83", "a long text")
+    rows = [torch.stack([maps[layer].weights[head] for layer, head in row]) for row in (order[:3], order[3:])]
+    assert payload["picture"] == grid_picture([replace(maps[0], weights=weights) for weights in rows], LIGHT)
 
 
 @pytest.mark.parametrize(
