@@ -102,7 +102,8 @@ def read(model: Model, search: state.Search, menu: "DeltaGenerator", below: "Del
         choices,
         format_func=lambda index: f"Forced: {shortened(forced.text)}" if index == state.FORCED_INDEX and forced else _numbered(hypotheses, index),
         key="hypothesis",
-        help="The best translations that the search found, best first. Everything on the pages is about the one chosen here.",
+        help="The best translations that the search found, best first. Everything on the pages is about the one chosen here. "
+        "A forced one was picked on the page Beam, and is looked at as if it ended there.",
     )
     return state.Reading(model, search, translation, index or 0, forced)
 

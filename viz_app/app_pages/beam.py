@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.beam_tree import BeamTree, beam_tree
+from core.analysis.words import readable
 from viz_app import state
 from viz_app.components import beam_tree as drawing
 
@@ -36,7 +37,7 @@ def table(tree: BeamTree) -> pd.DataFrame:
             "position": [node.position for node in nodes],
             "rank": [node.rank + 1 for node in nodes],
             "text": [node.text for node in nodes],
-            "token": [node.token for node in nodes],
+            "token": [readable(node.token) for node in nodes],
             "token_log_prob": [node.token_log_prob for node in nodes],
             "log_prob": [node.log_prob for node in nodes],
             "score": [node.score for node in nodes],
@@ -62,7 +63,7 @@ def numbers(candidates: pd.DataFrame) -> None:
             "rank": st.column_config.NumberColumn("Rank", width=60),
             "text": st.column_config.TextColumn("Hypothesis so far"),
             "token": st.column_config.TextColumn("Token", width="small"),
-            "token_log_prob": st.column_config.NumberColumn("Token log-prob", format="%.3f", width="small"),
+            "token_log_prob": st.column_config.NumberColumn("Token log-prob", format="%.3f", width=110),
             "log_prob": st.column_config.NumberColumn("Log-prob", format="%.3f", width="small"),
             "score": st.column_config.NumberColumn("Score", format="%.3f", width="small"),
             "fate": st.column_config.TextColumn("Fate", width="small"),

@@ -46,7 +46,7 @@ def page(reading: state.Reading) -> None:
 
 def outcome(reading: state.Reading, set_to: Mapping[Head, float], theme: Theme) -> None:
     """What the switches do: to the best translation, and to the probability of the one looked at."""
-    left, right = st.columns(2, gap="large")
+    left, right = st.container(key="switch-outcome").columns(2, gap="large")
     old = reading.translation.hypotheses[0]
     new = switching.gated_translation(reading, set_to) if set_to else old
     words = switches.words_of(old.tokens), switches.words_of(new.tokens)
@@ -85,7 +85,7 @@ def each_alone(reading: state.Reading, measured: switching.Measurement, theme: T
         return
     importance = switching.importance(reading)
     table = switches.effects_table(measured.found, importance)
-    left, right = st.columns(2, gap="large")
+    left, right = st.container(key="switch-effects").columns(2, gap="large")
     with left:
         st.dataframe(
             table,

@@ -154,7 +154,7 @@ function tell(view, node) {
     words.append(...(glued && spans.length > 1 ? spans.slice(1) : spans).map(([part, style]) => element("span", style, part))); // no joint mark
   });
   const state = stateOf(node, step);
-  const reason = step < last && (state === "live" || state === "dropped") ? `At step ${step}: ${NAMES[state]}.` : data.reasons[node.reason];
+  const reason = step < last && state === "live" ? `Live at step ${step}.` : data.reasons[node.reason];
   const facts = `rank ${node.rank + 1} of ${nodes[node.position - 1].length}, score ${node.score.toFixed(2)}, token log-prob ${node.tokenLogProb.toFixed(2)}`;
   const line = element("div", "");
   line.append(element("span", "numbers", `${facts}  `), reason);

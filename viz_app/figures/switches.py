@@ -115,14 +115,14 @@ def effects_figure(effects: Mapping[Head, float], importance: Mapping[Head, floa
                 "symbol": symbol,
                 "size": 9,
                 "color": [effect_color(effects[head], limit, theme) for head in heads],
-                "line": {"width": 1, "color": theme.text},
+                "line": {"width": 0.7, "color": theme.text},
             },
             text=[titled(head) for head in heads],
             hovertemplate="%{text}<br>off: %{y:+.3f}<br>gradient: %{x:.3f}<extra></extra>",
         )
     ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
     title = {"size": 12, "color": theme.faint}
-    figure.update_xaxes(bare_axis(**ticks, title={"text": "importance by gradient, nats a token", "font": title}, rangemode="tozero"))
+    figure.update_xaxes(bare_axis(**ticks, title={"text": "importance by gradient, nats a token", "font": title}))
     figure.update_yaxes(bare_axis(**ticks, title={"text": "change when off, nats", "font": title}))
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure
