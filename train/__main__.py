@@ -20,6 +20,7 @@ from train.loop import fit, keep_freed_memory
 from train.prepare import prepare
 from train.recipe import Recipe, recipe_for
 from train.run import RunError, RunFolder
+from train.sets import SETS
 from train.stop import StoppedError
 from train.text import ParallelText
 
@@ -58,6 +59,8 @@ def _add_prepare(commands: Commands) -> None:
         parser.add_argument(
             f"--{part}pairs", type=Path, nargs="+", default=[], metavar="FILE", help=f"both sides {what}: .tsv, Moses .zip or .parquet"
         )
+    parser.add_argument("--set", choices=sorted(SETS), help="a public text to download: what to train and to validate on")
+    parser.add_argument("--downloads", type=Path, metavar="FOLDER", help="where downloads are kept (default: FOLDER/downloads)")
     parser.add_argument("--languages", nargs=2, metavar=("SOURCE", "TARGET"), help="what the files of --pairs call the two sides, such as en de")
     parser.add_argument("--vocab-size", type=int, default=37_000, help="pieces of the joint vocabulary (default: %(default)s)")
     parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a SentencePiece model to use instead of learning one")
@@ -76,10 +79,16 @@ def _prepare(options: argparse.Namespace) -> None:
     except ValueError as error:
         raise DataError(f"--repeat wants LABEL=TIMES with a whole number, found {' '.join(options.repeat)}") from error
     languages = tuple(options.languages) if options.languages else None
+    train = ParallelText(options.source, options.target, options.pairs, languages)
+    valid = ParallelText(options.valid_source, options.valid_target, options.valid_pairs, languages)
+    if options.set:
+        if train.files or valid.files:
+            raise DataError(f"--set {options.set} brings its own text: leave out {', '.join(map(str, (*train.files, *valid.files)))}")
+        train, valid = SETS[options.set].fetch(options.downloads or options.folder / "downloads")
     manifest = prepare(
         options.folder,
-        ParallelText(options.source, options.target, options.pairs, languages),
-        ParallelText(options.valid_source, options.valid_target, options.valid_pairs, languages),
+        train,
+        valid,
         options.vocab_size,
         tokenizer=options.tokenizer,
         labels=options.labels,
