@@ -58,9 +58,9 @@ def sentence() -> None:
     method, place, rows, cross = toolbar(reading)
     alignment = align_words(cross, place, rows)
     gold.recall_links(reading.identity)
-    left, right = st.container(key="side-by-side").columns([6, 5], gap="large")
+    left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
-        st.markdown(f"**{METHOD_NAMES[method]}**, {place_name(place)}: which source word each target word looks at", help=HOW_TO_READ)
+        st.markdown(f"**{METHOD_NAMES[method]}**, {place_name(place)}: where each target word looks", help=HOW_TO_READ)
         below = st.container()
         links = links_box(reading, alignment)
         with below:

@@ -43,7 +43,7 @@ def page() -> None:
     if reading is None:
         st.info("The comparison appears here as soon as there is a sentence to look at.")
         return
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, gap="medium"):
         against: Against = st.segmented_control(
             "Compare with another", AGAINST, default="Hypothesis", required=True, key="against", bind="query-params"
         )
