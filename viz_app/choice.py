@@ -1,7 +1,7 @@
 """Which heads are looked at: named for people, remembered for each kind of attention, and found for those who have not chosen."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from core import Explanation
 from core.analysis.scorecards import ScoreCard, score_cards
@@ -20,17 +20,22 @@ KIND_TEXTS: dict[Kind, str] = {
 }
 
 
-def names(maps: Sequence[AttentionMap]) -> list[str]:
+def layer_name(layer: int, head: int) -> str:
+    """What stands for all heads of a layer: (4, 0) -> `L5`."""
+    return f"L{layer + 1}"
+
+
+def names(maps: Sequence[AttentionMap], name: Callable[[int, int], str] = head_name) -> list[str]:
     """`L1 H1`, ... of every head of these layers."""
-    return [head_name(attention.layer, head) for attention in maps for head in range(attention.num_heads)]
+    return [name(attention.layer, head) for attention in maps for head in range(attention.num_heads)]
 
 
 def parsed(name: str) -> LayerHead:
-    """`L5 H3` -> (4, 2)."""
-    numbers = re.fullmatch(r"L(\d+) H(\d+)", name)
+    """`L5 H3` -> (4, 2), `L5` -> (4, 0)."""
+    numbers = re.fullmatch(r"L(\d+)(?: H(\d+))?", name)
     if numbers is None:
         raise ValueError(f"{name!r} is not the name of a head, expected one such as 'L5 H3'")
-    return int(numbers[1]) - 1, int(numbers[2]) - 1
+    return int(numbers[1]) - 1, int(numbers[2] or 1) - 1
 
 
 def telling_head(kind: Kind, maps: Sequence[AttentionMap]) -> LayerHead:

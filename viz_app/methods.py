@@ -1,9 +1,14 @@
 """The ways of seeing who attends to whom: what they are called, and their maps of what is being read."""
 
+import math
+from collections.abc import Iterable
+
 import streamlit as st
 
+from core.analysis.correlation import map_correlation
 from core.analysis.heads import Maps
 from core.analysis.methods import METHODS, Method
+from core.capture import Kind
 from viz_app.state import Memory, Reading
 
 METHOD_NAMES: dict[Method, str] = {
@@ -20,6 +25,23 @@ METHOD_HELP = """
 that went in (Abnar & Zuidema 2020). **ALTI**: how near each part alone comes to the whole output of a layer (Ferrando et al. 2022), within
 the layer or rolled out. The last three have one map a layer, not one a head.
 """
+METHOD_TEXTS: dict[Method, str] = {
+    "attention": "the weights that the model computes",
+    "norms": "each weight times the length of what it moves, as shares of its row",
+    "gradient": "where a weight made the predictions more probable, as shares of its row",
+    "rollout": "attention followed down through the layers to the words that went in; one map a layer",
+    "contributions": "how near each token's part alone comes to the layer's output; one map a layer",
+    "rolled_contributions": "contributions followed down to the words that went in; one map a layer",
+}
+METHOD_SOURCES: dict[Method, str] = {
+    "attention": "Vaswani et al. 2017, equation 1. A large weight says that information may have flowed, not that it mattered.",
+    "norms": "||a f(x)||, Kobayashi et al. 2020, *Attention is Not Only a Weight*. It sees the value vectors, not what later layers do with them.",
+    "gradient": "(grad a \u00d7 a)+, Chefer et al. 2021, for the log-probability of all predicted tokens. Rows of zeros: nothing spoke for them.",
+    "rollout": "Abnar & Zuidema 2020, *Quantifying Attention Flow in Transformers*. Heads are averaged, half of each row is the residual connection.",
+    "contributions": "ALTI, Ferrando et al. 2022. A row may lack of 1 what the residual connection carried.",
+    "rolled_contributions": "ALTI, Ferrando et al. 2022. In the decoder a row's 1 is shared between source and prefix.",
+}
+PER_LAYER: frozenset[Method] = frozenset({"rollout", "contributions", "rolled_contributions"})  # one map a layer, not one a head
 
 
 @st.cache_resource(show_spinner=False)
@@ -34,3 +56,24 @@ def method_maps(reading: Reading, method: Method) -> Maps:
         return reading.explanation.maps
     source, target = reading.translation.source, reading.hypothesis.token_ids
     return _remembered().get((reading.identity, method), lambda: METHODS[method](reading.model.translator, source, target))
+
+
+@st.cache_resource(show_spinner=False)
+def _compared() -> "Memory[dict[int, tuple[float, ...]]]":
+    return Memory(64)
+
+
+def rank_correlations(reading: Reading, method: Method, kind: Kind) -> dict[int, tuple[float, ...]]:
+    """Spearman's rank correlation of a method's maps with the raw weights of every head, by layer; special tokens and sub-words as they are."""
+
+    def compute() -> dict[int, tuple[float, ...]]:
+        pairs = zip(method_maps(reading, method)[kind], reading.explanation.maps[kind], strict=True)
+        return {raw.layer: map_correlation(found, raw) for found, raw in pairs}
+
+    return _compared().get((reading.identity, method, kind), compute)
+
+
+def mean(values: Iterable[float]) -> float:
+    """Of those that are numbers; NaN where none is."""
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan

@@ -1,5 +1,6 @@
 """The pages without a browser: what they show, what they remember, and what they say when something is wrong."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -148,6 +149,26 @@ def test_every_kind_of_attention_in_every_view(app: AppTest, kind: str, view: st
     labels = {button.label for button in app.get("download_button")}
     assert app.selectbox(key="mass").disabled == (view != "Lines")
     assert labels == ({"CSV"} if view == "Table" else {"SVG", "PDF", "PNG", "CSV"})
+
+
+@pytest.mark.parametrize("view", ["Lines", "Map", "Table"])
+@pytest.mark.parametrize(("method", "per_layer"), [("norms", False), ("gradient", False), ("rollout", True), ("rolled_contributions", True)])
+def test_every_method_is_shown_with_its_rank_correlation(app: AppTest, method: str, per_layer: bool, view: str) -> None:
+    app.query_params["view"] = view
+    app.run()
+    app.switch_page("app_pages/heads.py").run()
+    app.selectbox(key="method").set_value(method)
+    healthy(app.run())
+    correlation = r"[Rr]ank correlation with the raw weights:? -?[01]\.\d\d"
+    assert sum(bool(re.search(correlation, caption.value)) for caption in app.caption) == 2
+    assert app.selectbox(key="sort").disabled == per_layer
+    names = app.multiselect(key="layers_cross" if per_layer else "heads_cross")
+    assert len(names.options) == (2 if per_layer else 8)
+    names.set_value(names.options)
+    healthy(app.run())
+    if view == "Table":
+        expected = [{"L1"}, {"L2"}] if per_layer else [set(names.options[:4]), set(names.options[4:])]
+        assert [set(table.value["head"]) for table in app.dataframe] == expected
 
 
 def test_lines_can_be_thinned_out_to_a_share_of_the_mass(app: AppTest) -> None:

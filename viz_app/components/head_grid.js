@@ -42,7 +42,7 @@ function button(cell, row, column, sorted, send) {
   if (sorted) frame.append(element("span", "strip top", cell.name), element("span", "strip bottom", cell.caption));
   if (cell.mark) {
     Object.assign(frame.style, { borderColor: cell.mark.color, borderStyle: cell.mark.dash });
-    const badge = element("b", "badge", sorted ? cell.name : String(cell.head + 1));
+    const badge = element("b", "badge", cell.mark.badge);
     Object.assign(badge.style, { background: cell.mark.color, color: cell.mark.text });
     frame.append(badge);
   }

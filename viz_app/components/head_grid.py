@@ -61,7 +61,8 @@ def grid_payload(
 
     def cell(layer: int, head: int) -> dict[str, Any]:
         note = (notes or {}).get((layer, head), Note("", name(layer, head)))
-        mark = _mark(head, theme) if (layer, head) in selected else None
+        badge = str(head + 1) if order is None and name is head_name else name(layer, head)
+        mark = {**_mark(head, theme), "badge": badge} if (layer, head) in selected else None
         return {"name": name(layer, head), "layer": layer, "head": head, "caption": note.caption, "text": note.text, "mark": mark}
 
     return {

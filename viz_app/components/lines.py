@@ -39,6 +39,7 @@ def lines_payload(
     top_mass: float | None = None,
     selected: tuple[Axis, int] | None = None,
     height: int = 560,
+    name: Callable[[int, int], str] = head_name,
 ) -> dict[str, Any]:
     """What the browser needs to draw some heads of one layer as lines.
 
@@ -47,6 +48,7 @@ def lines_payload(
         min_weight, top_mass: which lines are left out, see `drawn`.
         selected: the word whose lines alone are shown while the pointer is elsewhere.
         height: in pixels; more words scroll.
+        name: what to call a head, from its layer and its number.
 
     Returns:
         `queries` and `keys`: a title and, for each word, its spans; `heads`: name, colour, dashes and the lines as
@@ -66,7 +68,7 @@ def lines_payload(
         "keys": {"title": key_title, "words": [label_spans(token) for token in attention.key_tokens]},
         "heads": [
             {
-                "name": head_name(attention.layer, head),
+                "name": name(attention.layer, head),
                 "number": head + 1,
                 "color": theme.head_mark(head).color,
                 "dash": theme.head_mark(head).dash,

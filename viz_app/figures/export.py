@@ -1,7 +1,7 @@
 """Pictures for a paper: a head as SVG, PDF or PNG, drawn by matplotlib without a browser, and its numbers as CSV."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,8 +28,13 @@ OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto
 ARROW = "\u25b8"
 
 
-def export_map(attention: AttentionMap, head: int, file_format: Format, theme: Theme = LIGHT) -> bytes:
+def export_map(
+    attention: AttentionMap, head: int, file_format: Format, theme: Theme = LIGHT, *, name: Callable[[int, int], str] = head_name
+) -> bytes:
     """One head as a heatmap, as `head_map` draws it.
+
+    Args:
+        name: what to call a head, from its layer and its number.
 
     Raises:
         ValueError: the layer has no such head; the format is not one of `FORMATS`.
@@ -58,7 +63,7 @@ def export_map(attention: AttentionMap, head: int, file_format: Format, theme: T
     bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.4, aspect=25, pad=0.03, ticks=[0, 0.5, 1], anchor=(0.0, 1.0))
     bar.outline.set_visible(False)  # type: ignore[operator]  (a spine, though declared otherwise)
     bar.ax.tick_params(length=0, labelsize=7, labelcolor=theme.faint)
-    bar.ax.set_xlabel(f"{head_name(attention.layer, head)} weight", fontsize=7, color=theme.faint)
+    bar.ax.set_xlabel(f"{name(attention.layer, head)} weight", fontsize=7, color=theme.faint)
     return _saved(figure, file_format)
 
 
@@ -70,12 +75,14 @@ def export_lines(
     *,
     min_weight: float = MIN_WEIGHT,
     top_mass: float | None = None,
+    name: Callable[[int, int], str] = head_name,
 ) -> bytes:
     """Heads of one layer as lines between two columns of words, as in the paper's appendix.
 
     Args:
         heads: counted from 0.
         min_weight, top_mass: which lines are left out, see `drawn`.
+        name: what to call a head, from its layer and its number.
 
     Raises:
         ValueError: the layer has no such head; the format is not one of `FORMATS`.
@@ -98,8 +105,8 @@ def export_lines(
         alphas = [weights[query, key].item() for query, key in pairs]
         dashes = {"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}[mark.dash]
         axes.add_collection(LineCollection(ends, colors=mark.color, alpha=np.clip(alphas, 0.0, 1.0), linewidths=1.4, linestyles=dashes))
-        name = head_name(attention.layer, head)
-        axes.text((place + 0.5) / len(heads), -1.1, name, ha="center", va="center", color=mark.color, fontsize=LABEL_POINTS, weight="bold")
+        title = name(attention.layer, head)
+        axes.text((place + 0.5) / len(heads), -1.1, title, ha="center", va="center", color=mark.color, fontsize=LABEL_POINTS, weight="bold")
     for labels, x, side in ((queries, -0.03, "right"), (keys, 1.03, "left")):
         for row, label in enumerate(labels):
             axes.text(x, row, label, ha=side, va="center", color=theme.text, fontsize=LABEL_POINTS, parse_math=False)

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from viz_app.cards import Note
+from viz_app.choice import layer_name, names, parsed
 from viz_app.components.head_grid import clicked_head, grid_payload
 from viz_app.figures.grid import grid_picture
 from viz_app.figures.theme import DARK, LIGHT
@@ -24,6 +25,15 @@ def test_selected_heads_bear_their_mark_and_what_is_not_there_does_not(make_map:
     assert [cell["name"] for cell in marked] == ["L6 H9"]
     assert marked[0]["mark"]["color"] == DARK.head_colors[0]
     assert marked[0]["mark"]["dash"] == "dashed"  # the ninth head has the first one's colour
+
+
+def test_one_map_a_layer_is_called_by_its_layer(make_map: Any) -> None:
+    maps = [make_map(num_heads=1, layer=layer) for layer in range(2)]
+    payload = grid_payload(maps, LIGHT, selected=[(1, 0)], name=layer_name)
+    assert payload["columns"] == ["all heads"]
+    assert [cell["name"] for row in payload["rows"] for cell in row["cells"]] == ["L1", "L2"]
+    assert payload["rows"][1]["cells"][0]["mark"]["badge"] == "L2"
+    assert [parsed(name) for name in names(maps, layer_name)] == [(0, 0), (1, 0)]
 
 
 def test_sorted_heads_stand_in_their_order_with_their_own_pictures(make_map: Any) -> None:
