@@ -23,7 +23,7 @@ from train.log import Log, NotFiniteError
 from train.recipe import Recipe
 from train.run import RunFolder
 from train.saving import Saver, autocast
-from train.schedule import learning_rate
+from train.schedule import cooldown_factor, learning_rate
 from train.state import Training
 from train.stop import StoppedError, StopRequest
 
@@ -79,7 +79,8 @@ def _train(training: Training, stream: Iterator[Group], recipe: Recipe, world: W
             smoothed, nll = smoothed + loss.smoothed.detach(), nll + loss.nll
         if recipe.clip_norm:
             nn.utils.clip_grad_norm_(model.parameters(), recipe.clip_norm)
-        rate = training.set_rate(recipe.rate_scale * learning_rate(step, model.config.d_model, recipe.warmup))
+        rate = recipe.rate_scale * learning_rate(step, model.config.d_model, recipe.warmup)
+        rate = training.set_rate(rate * cooldown_factor(step, recipe.steps, recipe.cooldown))
         optimizer.step()
         optimizer.zero_grad()
 

@@ -19,6 +19,7 @@ class Recipe:
     accumulate: int = 1
     warmup: int = 4_000  # steps over which the learning rate rises
     rate_scale: float = 1.0  # times the rate of section 5.3
+    cooldown: int = 0  # last steps, over which the rate falls in a line towards 0; 0: the paper's rate to the end
     label_smoothing: float = 0.1
     clip_norm: float = 0.0  # longest gradient; 0: however long
     bucketing: Bucketing = "longest"  # see `train.data.Batches`
@@ -34,7 +35,7 @@ class Recipe:
         for name in ("steps", "batch_tokens", "accumulate", "warmup", "max_length", "snapshot_every", "keep_snapshots"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} ({getattr(self, name)}) must be at least 1")
-        for name in ("clip_norm", "snapshot_minutes", "patience"):
+        for name in ("clip_norm", "snapshot_minutes", "patience", "cooldown"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} ({getattr(self, name)}) must not be negative; 0 turns it off")
         if not 0 <= self.label_smoothing < 1:
@@ -47,8 +48,8 @@ class Recipe:
             raise ValueError(f"bucketing ({self.bucketing!r}) must be one of {', '.join(POOLS)}")
 
 
-# A run that is longer, or saves otherwise, is still the same run: these may change when it is resumed.
-FREE = ("steps", "snapshot_every", "snapshot_minutes", "keep_snapshots", "patience")
+# A run that ends at another step, or saves otherwise, is still the same run: these may change when it is resumed.
+FREE = ("steps", "cooldown", "snapshot_every", "snapshot_minutes", "keep_snapshots", "patience")
 
 _PAPER = Recipe()
 
