@@ -92,9 +92,9 @@ class Measurement:
     def done(self) -> bool:
         return len(self.found) == len(self.heads)
 
-    def toggle(self) -> None:
+    def let_run(self, running: bool) -> None:
         """Stop it, or go on with it."""
-        self.running = not self.running
+        self.running = running
 
     def advance(self) -> None:
         """One head more."""

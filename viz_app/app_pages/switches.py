@@ -29,9 +29,8 @@ how things go on from there. The two need not agree; the rank correlation says h
 """
 
 
-@st.fragment
 def page(reading: state.Reading) -> None:
-    """Everything below the sentence; a click in here runs nothing else again."""
+    """Everything below the sentence. No fragment: a click within one could not interrupt the measuring."""
     theme = theme_named(st.context.theme.type)
     explanation = reading.explanation
     measured = switching.measurement(reading, len(explanation.source_tokens) + len(explanation.fed_tokens) <= AT_ONCE)
@@ -79,7 +78,7 @@ def each_alone(reading: state.Reading, measured: switching.Measurement, theme: T
         st.markdown("**Each head off alone**", help=ABOUT_IMPORTANCE, width="content")
         if not measured.done:
             label = "Stop" if measured.running else "Go on" if measured.found else "Measure every head"
-            st.button(label, on_click=measured.toggle, key="measure")
+            st.button(label, on_click=measured.let_run, args=(not measured.running,), key="measure")
             run(measured)
     if not measured.found:
         return
