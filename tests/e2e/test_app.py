@@ -17,7 +17,7 @@ from core.tokenizer import SentencePieceTokenizer
 def open_page(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.get_by_label("Sentence", exact=True)).to_be_visible()
-    expect(page.locator(".stSelectbox")).to_be_visible()  # there are hypotheses: a sentence has been translated
+    expect(page.locator(".stSelectbox").first).to_be_visible()  # there are hypotheses: a sentence has been translated
 
 
 def translate(page: Page, text: str) -> None:

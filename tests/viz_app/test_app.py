@@ -157,7 +157,7 @@ def test_every_method_is_shown_with_its_rank_correlation(app: AppTest, method: s
     app.query_params["view"] = view
     app.run()
     app.switch_page("app_pages/heads.py").run()
-    app.selectbox(key="method").set_value(method)
+    app.selectbox(key="weights").set_value(method)
     healthy(app.run())
     correlation = r"[Rr]ank correlation with the raw weights:? -?[01]\.\d\d"
     assert sum(bool(re.search(correlation, caption.value)) for caption in app.caption) == 2

@@ -185,7 +185,7 @@ def grid_boxes() -> tuple[Sort, Method]:
     """What the grid shows, and what it is sorted by."""
     with st.container(horizontal=True, gap="small"):
         method: Method = st.selectbox(
-            "Method", METHOD_NAMES, format_func=METHOD_NAMES.__getitem__, key="method", bind="query-params", label_visibility="collapsed", width=205
+            "Weights", METHOD_NAMES, format_func=METHOD_NAMES.__getitem__, key="weights", bind="query-params", label_visibility="collapsed", width=205
         )
         per_layer = method in PER_LAYER
         by: Sort = st.selectbox(
@@ -305,7 +305,7 @@ def export_row(attention: AttentionMap, heads: Sequence[int], options: Options) 
 
     def table() -> bytes:
         weights = lines_table(attention, heads)
-        weights.insert(0, "method", options.method)
+        weights.insert(1, "method", options.method)
         return weights.drop(columns=["head"] if options.method in PER_LAYER else []).to_csv(index=False).encode()
 
     numbered = "" if options.method in PER_LAYER else f"-head{'-'.join(str(head) for head in heads)}"
