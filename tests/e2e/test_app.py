@@ -109,7 +109,7 @@ def test_click_a_head_then_compare_it_with_another(page: Page, app: str) -> None
     expect(page.locator(".head")).to_have_text(["L2 H3"])
     expect(page).to_have_url(re.compile(r"heads_cross=L2(\+|%20)H3"))
     assert head(page, "L2 H3").bounding_box() == place  # nothing has scrolled
-    page.get_by_text("Compare", exact=True).click()
+    page.locator(".stMain").get_by_text("Compare", exact=True).click()
     expect(page).to_have_url(re.compile("compare=true"))
     head(page, "L2 H4").click()
     expect(chosen(page)).to_have_text(["L2 H3", "L2 H4"])
