@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
@@ -43,6 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
     except StoppedError as stopped:
         print(f"{parser.prog} {options.command}: {stopped}", file=sys.stderr)
         return 128 + stopped.signal_number
+    except KeyboardInterrupt:
+        print(f"{parser.prog} {options.command}: interrupted; what was saved is whole", file=sys.stderr)
+        return 128 + signal.SIGINT
     except (ValueError, FloatingPointError, OSError, RunError) as error:  # DataError and CheckpointError are ValueErrors
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
         return 1

@@ -197,12 +197,12 @@ class Batches:
         """The pairs of the `count` batches from a position on."""
         return np.concatenate([indices for indices, _ in itertools.islice(self._from(position), count)])
 
-    def padding(self, epoch: int = 0) -> float:
-        """The share of an epoch's ids that are padding."""
+    def padding(self, plan: Sequence[np.ndarray]) -> float:
+        """The share of the ids of an epoch's batches that are padding."""
         filled = real = 0
-        for batch in self.epoch(epoch):
-            lengths = self.lengths[batch]
-            filled += len(batch) * int(lengths.max(axis=0).sum())
+        for indices in plan:
+            lengths = self.lengths[indices]
+            filled += len(indices) * int(lengths.max(axis=0).sum())
             real += int(lengths.sum())
         return 1 - real / filled
 

@@ -47,6 +47,8 @@ def fit(preset: str, config: TransformerConfig, recipe: Recipe, data: Path, fold
         FloatingPointError: the loss is not finite; the batches are in the folder.
         StoppedError: by SIGINT or SIGTERM, after the state was saved.
     """
+    if config.positions == "learned" and recipe.max_length > config.max_positions:
+        raise ValueError(f"max_length ({recipe.max_length}) must not be above the {config.max_positions} positions that this model learns")
     with ExitStack() as stack:
         world = stack.enter_context(distributed.join(device))
         run, corpus = RunFolder(folder), Corpus.open(data, config)
@@ -123,10 +125,10 @@ def _begun(
 def _introduction(training: Training, batches: Batches, recipe: Recipe, world: World) -> str:
     """What is about to happen, in numbers."""
     parameters = sum(parameter.numel() for parameter in training.model.parameters())
-    per_epoch, left_out = len(batches.epoch(0)), len(batches.lengths) - len(batches.usable)
-    epochs = recipe.steps * recipe.accumulate * world.size / per_epoch
+    plan, left_out = batches.epoch(0), len(batches.lengths) - len(batches.usable)
+    epochs = recipe.steps * recipe.accumulate * world.size / len(plan)
     return (
-        f"{parameters:,} parameters; {len(batches.usable):,} pairs in {per_epoch:,} batches, {100 * batches.padding():.1f} % of them padding; "
+        f"{parameters:,} parameters; {len(batches.usable):,} pairs in {len(plan):,} batches, {100 * batches.padding(plan):.1f} % of them padding; "
         f"{left_out:,} pairs left out as longer than {recipe.max_length} tokens\n"
         f"steps {training.step} to {recipe.steps}, {epochs:.1f} epochs in all, on {world.size} x {world.device}, {recipe.precision}"
     )

@@ -4,6 +4,7 @@ import resource
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ import torch
 import train.loop
 import train.saving
 from core.checkpoint import load_checkpoint
+from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.train.conftest import Fit
 from train.data import DataError
 from train.loop import keep_freed_memory
+from train.recipe import Recipe
 from train.run import RunError, RunFolder
 
 
@@ -216,6 +219,12 @@ def test_data_is_checked_before_anything_is_written(tmp_path: Path, run_fit: Fit
     with pytest.raises(DataError, match="no sentence pair of the 48 fits"):
         run_fit(tmp_path / "run", max_length=2)
     assert not (tmp_path / "run").exists()
+
+
+def test_sentences_longer_than_the_positions_are_found_out_at_once(tmp_path: Path, prepared: Path, recipe: Recipe) -> None:
+    config = replace(PRESETS["tiny"], vocab_size=400, positions="learned")
+    with pytest.raises(ValueError, match=r"max_length \(65\) must not be above the 64 positions that this model learns"):
+        train.loop.fit("tiny", config, replace(recipe, max_length=65), prepared, tmp_path / "run", torch.device("cpu"))
 
 
 def test_progress_reads_well_in_a_file(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
