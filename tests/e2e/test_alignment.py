@@ -28,7 +28,7 @@ def test_two_clicks_link_two_words_and_unlink_them(alignment: Page) -> None:
         word(alignment, "Source", 1).click()
         expect(links(alignment)).to_have_value(expected)
         expect(word(alignment, "Target", 0)).to_have_attribute("aria-pressed", "false")
-    assert alignment.get_by_text("every head is ranked").is_visible()
+    expect(alignment.get_by_text("every head is ranked")).to_be_visible()
 
 
 def test_the_keyboard_links_words_and_keeps_its_place(alignment: Page) -> None:

@@ -20,7 +20,7 @@ def test_a_pruned_candidate_becomes_what_every_page_is_about(page: Page, app: st
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: "))
     expect(page.locator("[data-side=target] .piece")).to_have_count(2)  # the one token, and </s>
     page.get_by_role("link", name="See its attention").click()
-    expect(page.get_by_label("Heads", exact=True)).to_be_visible()
+    expect(page.get_by_role("group", name="Heads", exact=True)).to_be_visible()
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: "))
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
