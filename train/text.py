@@ -6,6 +6,7 @@ makes them, .parquet.
 
 import bz2
 import gzip
+import io
 import lzma
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +53,7 @@ def open_text(path: Path) -> IO[bytes]:
     """The file's bytes, unpacked by its ending.
 
     Raises:
-        DataError: there is no such file, or nothing installed can unpack it.
+        DataError: there is no such file.
     """
     try:
         match path.suffix:
@@ -73,14 +74,10 @@ def open_text(path: Path) -> IO[bytes]:
 
 
 def _open_zst(path: Path) -> IO[bytes]:
-    try:
-        from compression import zstd  # pyright: ignore[reportMissingImports]  # Python 3.14's own
-    except ImportError:
-        try:
-            from backports import zstd  # pyright: ignore[reportMissingImports, reportAttributeAccessIssue]
-        except ImportError as error:
-            raise DataError(f"{path} cannot be unpacked: `pip install backports.zstd`, or unpack it with zstd -d") from error
-    return cast("IO[bytes]", zstd.open(path))
+    import pyarrow  # takes a while, which other files need not wait
+
+    path.open("rb").close()  # its errors are the system's own
+    return cast("IO[bytes]", io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd")))  # pyright: ignore[reportArgumentType]
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
@@ -181,10 +178,8 @@ def _read_zip(path: Path, languages: tuple[str, str]) -> Iterator[Pair]:
 
 
 def _read_parquet(path: Path, languages: tuple[str, str]) -> Iterator[Pair]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError as error:
-        raise DataError(f"{path} cannot be read: `pip install pyarrow`") from error
+    from pyarrow import ArrowException, parquet
+
     try:
         with parquet.ParquetFile(path) as file:
             nested = "translation" in file.schema_arrow.names
