@@ -11,7 +11,6 @@ minutes on two cores. The text is made up: pairs of random tokens whose lengths 
 
 import argparse
 import math
-import multiprocessing
 import statistics
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import turns
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -182,23 +182,11 @@ def main() -> None:
     vocab_size = options.vocab_size or (read_manifest(options.data) if options.data else vars(PRESETS[options.preset]))["vocab_size"]
     work = Work(options.preset, vocab_size, options.batch_tokens, options.data, options.threads, options.batches, options.clock)
 
-    context = multiprocessing.get_context("spawn")
-    connections: dict[str, Connection] = {}
-    for side in SIDES:
-        connections[side], theirs = context.Pipe()
-        context.Process(target=serve, args=(side, work, theirs), daemon=True).start()
-        theirs.close()  # so that a process that fails ends the wait for it
+    connections = turns.start(SIDES, serve, work)
     tokens = {connection.recv() for connection in connections.values()}
     if len(tokens) > 1:
         raise RuntimeError(f"the two sides have batches of {tokens} target tokens: the work is not the same")
-
-    rates: dict[str, list[float]] = {side: [] for side in SIDES}
-    for _ in range(options.rounds):
-        for side, connection in connections.items():
-            connection.send(True)
-            rates[side].append(connection.recv())
-    for connection in connections.values():
-        connection.send(False)
+    rates = turns.take(connections, options.rounds)
 
     print(f"{work}; {tokens.pop():,} target tokens a turn")
     for side, found in rates.items():
