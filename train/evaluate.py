@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from sacrebleu.metrics.chrf import CHRF
-from tqdm import tqdm
 
 from core.translator import Translator
 from train.bleu import lowercased_bleu, paper_bleu, sacre_bleu
 from train.data import DataError, cut, make_batch
 from train.loss import TranslationLoss
+from train.progress import sentence_bar
 from train.run import now
 from train.text import read_parallel
 
@@ -125,12 +125,8 @@ def evaluate(
 
 
 def _translate(translator: Translator, test_set: TestSet, beam_size: int, length_penalty: float) -> tuple[list[str], int]:
-    with tqdm(total=len(test_set.pairs), desc=test_set.name, unit=" sentences", disable=None) as bar:
-
-        def show(done: int, _total: int) -> None:
-            bar.update(done - bar.n)
-
-        sources = [source for source, _ in test_set.pairs]
+    sources = [source for source, _ in test_set.pairs]
+    with sentence_bar(test_set.name, len(sources)) as show:
         translations = translator.translate_batch(sources, beam_size=beam_size, length_penalty=length_penalty, progress=show)
     return [translation.text for translation in translations], sum(len(translation.hypotheses[0].token_ids) for translation in translations)
 

@@ -15,11 +15,11 @@ from typing import Any
 from PYEVALB import parser as pyevalb_parser
 from PYEVALB import scorer as pyevalb_scorer
 from PYEVALB import summary as pyevalb_summary
-from tqdm import tqdm
 
 from core.parsing import Parse, Parser
 from core.trees import ROOT, Tree
 from train.data import DataError
+from train.progress import sentence_bar
 from train.run import now
 from train.treebank import Treebank
 
@@ -137,11 +137,7 @@ def evaluate_trees(parser: Parser, name: str, gold: Sequence[Tree], beam_size: i
         The score, and the parses in the order of the trees.
     """
     began = time.perf_counter()
-    with tqdm(total=len(gold), desc=name, unit=" sentences", disable=None) as bar:
-
-        def show(done: int, _total: int) -> None:
-            bar.update(done - bar.n)
-
+    with sentence_bar(name, len(gold)) as show:
         parses = parser.parse_batch([tree.words() for tree in gold], beam_size, length_penalty, show)
     seconds = time.perf_counter() - began
     score = parseval(gold, [parse.tree for parse in parses])

@@ -1,0 +1,86 @@
+"""How much memory `python -m train prepare` takes, and how long, as the text grows: the curve, and where it is at 36 million pairs.
+
+    python benchmarks/prepare.py [--pairs 625000 1250000 2500000 5000000] [--extrapolate 36000000]
+
+Each text is made up and prepared by a process of its own, with the filters that need memory, whose resident memory is
+watched four times a second. The text: sentences of words drawn from a lexicon of 200,000 by Zipf's law, of 2 to 100 words.
+On a line with a constant part and a part that grows with the pairs, drawn through the peaks by least squares, lies what
+more pairs would take.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+LEXICON = 200_000
+CHUNK = 100_000  # pairs written at once
+EVERY = 0.25  # seconds between two looks at the memory
+
+
+def write_made_up(folder: Path, name: str, pairs: int, seed: int) -> list[Path]:
+    """Two files of as many sentences."""
+    random = np.random.default_rng(seed)
+    words = ["".join(letters) for letters in random.choice(list("abcdefghijklmnoprstuvw"), (LEXICON, 9))]
+    lexicon = np.array([word[: random.integers(1, 10)] for word in words], dtype=object)
+    paths = [folder / f"{name}.{side}" for side in ("source", "target")]
+    with paths[0].open("w") as source, paths[1].open("w") as target:
+        for start in range(0, pairs, CHUNK):
+            lengths = random.lognormal(mean=2.9, sigma=0.6, size=min(CHUNK, pairs - start)).clip(2, 100).astype(int)
+            for file in (source, target):
+                drawn = lexicon[np.minimum(random.zipf(1.2, lengths.sum()), LEXICON) - 1].tolist()
+                ends = lengths.cumsum()
+                file.writelines(" ".join(drawn[end - length : end]) + "\n" for end, length in zip(ends, lengths, strict=True))
+    return paths
+
+
+def prepare(folder: Path, pairs: int) -> tuple[float, float]:
+    """Prepare a text of so many pairs. Returns: the most gigabytes resident at once, and the seconds it took."""
+    source, target = write_made_up(folder, "train", pairs, seed=1)
+    valid_source, valid_target = write_made_up(folder, "valid", 1_000, seed=2)
+    text = ["--source", str(source), "--target", str(target), "--valid-source", str(valid_source), "--valid-target", str(valid_target)]
+    filters = ["--max-words", "100", "--max-ratio", "3", "--no-identical", "--no-duplicates"]
+    began = time.monotonic()
+    process = subprocess.Popen([sys.executable, "-m", "train", "prepare", str(folder / "data"), *text, *filters], stdout=subprocess.DEVNULL)
+    peak = 0.0
+    while process.poll() is None:
+        peak = max(peak, resident(process.pid))
+        time.sleep(EVERY)
+    if process.returncode:
+        raise RuntimeError(f"prepare ended with status {process.returncode}")
+    return peak, time.monotonic() - began
+
+
+def resident(process_id: int) -> float:
+    """Gigabytes of memory that a process has now; pages of files that are mapped and could be dropped are counted, too."""
+    try:
+        status = Path(f"/proc/{process_id}/status").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return 0.0
+    return next((int(line.split()[1]) / 1e6 for line in status.splitlines() if line.startswith("VmRSS")), 0.0)
+
+
+def main() -> None:
+    """Prepare ever more pairs, and print the curve."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, nargs="+", default=[625_000, 1_250_000, 2_500_000, 5_000_000], help="default: %(default)s")
+    parser.add_argument("--extrapolate", type=int, default=36_000_000, help="default: %(default)s")
+    options = parser.parse_args()
+    peaks: list[float] = []
+    for pairs in options.pairs:
+        with tempfile.TemporaryDirectory() as folder:
+            peak, seconds = prepare(Path(folder), pairs)
+        peaks.append(peak)
+        print(f"{pairs:>11,} pairs: {peak:.2f} GB at most, {seconds:.0f} s, {pairs / seconds:,.0f} pairs/s", flush=True)
+    if len(peaks) > 1:
+        slope, constant = np.polyfit(options.pairs, peaks, 1)
+        at = constant + slope * options.extrapolate
+        print(f"{options.extrapolate:>11,} pairs: {at:.2f} GB on the line of {constant:.2f} GB and {slope * 1e9:.0f} bytes a pair")
+
+
+if __name__ == "__main__":
+    main()
