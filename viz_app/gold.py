@@ -1,16 +1,12 @@
 """Gold alignments: those of the sentence that is read, and whole texts that people bring along."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 
 import streamlit as st
 
-from core import Translator
-from core.analysis.alignment import Aligner, rank_aligners
-from core.analysis.methods import METHODS, Method
 from core.analysis.pharaoh import GoldLinks, GoldPair, Link, format_links, gold_pairs
 
 LINKS = "links"  # the widget that holds the current sentence's links, in the Pharaoh format
-FILE_RATES = "file_rates"  # the alignment error rate of every head on the last text with gold links, and of which model
 _MADE_FOR, _KEPT = "links_made_for", "links_of"
 SEPARATOR = "|||"
 MAX_BYTES = 5 * 2**20  # of an uploaded text
@@ -81,23 +77,3 @@ def _lines(name: str, content: bytes) -> list[str]:
         return content.decode().removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is not UTF-8 text: {error}") from error
-
-
-def rank_pairs(translator: Translator, pairs: Sequence[GoldPair], method: Method, progress: Callable[[int, int], None]) -> list[Aligner]:
-    """What `python -m core align` computes, with progress: told how many pairs are done, of how many.
-
-    Raises:
-        ValueError: as `rank_aligners`, naming the pair.
-    """
-    done = 0
-
-    def counted() -> Iterator[GoldPair]:
-        nonlocal done
-        for done, pair in enumerate(pairs):
-            progress(done, len(pairs))
-            yield pair
-
-    try:
-        return rank_aligners(translator, counted(), lambda translator, source, target: METHODS[method](translator, source, target)["cross"])
-    except ValueError as error:
-        raise ValueError(f"pair {done + 1}: {error}") from error

@@ -13,7 +13,7 @@ from core.analysis.pharaoh import parse_links
 from core.analysis.scorecards import ScoreCard, score_cards
 from core.analysis.word_alignment import rank_places, shown_words
 from core.capture import Kind
-from viz_app import choice, gold, sample, state
+from viz_app import choice, gold, ranking, sample, state
 from viz_app.cards import offset_name, sentences
 from viz_app.head_overview import ABOUT_CORRELATION
 from viz_app.methods import mean, rank_correlations
@@ -67,8 +67,7 @@ def sample_cards(reading: state.Reading, kind: Kind) -> list[ScoreCard] | None:
     found = sample.current(reading.model)
     if found is None:
         return None
-    digest, rates = st.session_state.get(gold.FILE_RATES, (None, {}))
-    known: Mapping[Head, float] = rates if digest == reading.model.digest else {}
+    known = ranking.error_rates(reading.model)
     return [card.with_error_rate(known.get(card.head, math.nan)) for card in found[1] if card.head.kind == kind]
 
 

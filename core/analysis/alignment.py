@@ -181,6 +181,19 @@ class AlignerRanking:
                 self._scores[layer.layer, None, rows] += score_links(argmax_links(means[-1]), gold)
             self._scores[None, None, rows] += score_links(argmax_links(torch.stack(means).mean(0)), gold)
 
+    def replay(self, translator: Translator, pair: GoldPair, cross_maps: CrossMaps | None = None) -> None:
+        """Score one sentence by a model that is given its translation: forced, so that it is the gold words that are aligned.
+
+        Args:
+            pair: words separated by spaces; several spaces count as one.
+            cross_maps: another method than raw attention; see `methods.METHODS`.
+
+        Raises:
+            ValueError: as `Translator.explain`, and as `add`.
+        """
+        source, target = " ".join(pair.source.split()), " ".join(pair.target.split())
+        self.add(cross_maps(translator, source, target) if cross_maps else translator.explain(source, target).maps["cross"], pair.links)
+
     def aligners(self) -> list[Aligner]:
         """All of them, the lowest error rate first."""
         found = [Aligner(layer, head, rows, score) for (layer, head, rows), score in self._scores.items()]
@@ -190,23 +203,18 @@ class AlignerRanking:
 def rank_aligners(translator: Translator, pairs: Iterable[GoldPair], cross_maps: CrossMaps | None = None) -> list[Aligner]:
     """Rank every cross-attention head as a word aligner on sentences whose links are known.
 
-    Every pair is replayed as it is: the given target is forced, so that it is the gold words that are aligned.
-
     Args:
-        pairs: words separated by spaces; several spaces count as one.
-        cross_maps: another method than raw attention; see `methods.METHODS`.
+        pairs, cross_maps: as for `AlignerRanking.replay`.
 
     Returns:
         Heads, layer means and the mean of all, the lowest alignment error rate first.
 
     Raises:
-        ValueError: as `Translator.explain`.
+        ValueError: as `AlignerRanking.replay`.
     """
     ranking = AlignerRanking()
     for pair in pairs:
-        source, target = " ".join(pair.source.split()), " ".join(pair.target.split())
-        cross = cross_maps(translator, source, target) if cross_maps else translator.explain(source, target).maps["cross"]
-        ranking.add(cross, pair.links)
+        ranking.replay(translator, pair, cross_maps)
     return ranking.aligners()
 
 

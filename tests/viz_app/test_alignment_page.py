@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.alignment import rank_aligners
 from core.translator import Translator
-from viz_app import gold
+from viz_app import gold, ranking
 
 MAIN = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 LINE = "A dog runs . ||| Ein Hund l\u00e4uft . ||| 0-0 1-1 2-2 3-3"
@@ -64,6 +64,7 @@ def test_every_method_aligns(app: AppTest, method: str) -> None:
 def test_a_pasted_text_ranks_all_heads_as_the_command_line_does(app: AppTest, tiny_checkpoint: Path) -> None:
     app.text_area(key="gold_pasted").set_value(LINE).run()
     app.button(key="rank_file").click()
+    healthy(app.run())
     table = healthy(app.run()).dataframe(key="aligners_file").value
     expected = rank_aligners(Translator.from_checkpoint(tiny_checkpoint), gold.pasted_pairs(LINE))
     assert list(zip(table["head"], table["rows"], table["AER"], strict=True)) == [
@@ -72,3 +73,21 @@ def test_a_pasted_text_ranks_all_heads_as_the_command_line_does(app: AppTest, ti
     app.text_area(key="gold_pasted").set_value("no links ||| here").run()
     app.button(key="rank_file").click()
     assert "expected 3" in healthy(app.run()).error[0].value
+
+
+def test_a_ranking_can_be_stopped_and_taken_up_again(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "TURN", 0.0)  # a pair a turn
+    app.text_area(key="gold_pasted").set_value("\n".join([LINE] * 9)).run()
+    app.button(key="rank_file").click()
+    healthy(app.run())
+    assert app.button(key="run_ranking").label == "Stop"
+    app.button(key="run_ranking").click()
+    work = healthy(app.run()).session_state["ranking"]
+    assert app.button(key="run_ranking").label == "Go on"
+    done = work.done
+    assert 0 < done < 9
+    healthy(app.run())
+    assert work.done == done
+    app.button(key="run_ranking").click()
+    healthy(app.run())
+    assert work.done > done

@@ -1,11 +1,7 @@
-from pathlib import Path
-
 import pytest
 import streamlit as st
 
-from core.analysis.alignment import rank_aligners
-from core.analysis.pharaoh import GoldLinks, GoldPair, parse_links
-from core.translator import Translator
+from core.analysis.pharaoh import GoldPair, parse_links
 from viz_app import gold
 
 LINES = "a dog runs ||| ein Hund l\u00e4uft ||| 0-0 1-1 2?2\n\nwhere ? ||| wo ? ||| 0-0"
@@ -56,12 +52,3 @@ def test_texts_that_are_not_as_expected_are_refused_with_the_reason(monkeypatch:
     monkeypatch.setattr(gold, "MAX_BYTES", 3)
     with pytest.raises(ValueError, match=r"s\.txt is larger than 0 MB"):
         gold.uploaded_pairs([("s.txt", b"a a a"), ("t.txt", b"b"), ("l.txt", b"")])
-
-
-def test_the_ranking_is_that_of_the_command_line_and_tells_how_far_it_is(tiny_checkpoint: Path):
-    translator, pairs, told = Translator.from_checkpoint(tiny_checkpoint), gold.pasted_pairs(LINES), list[tuple[int, int]]()
-    assert gold.rank_pairs(translator, pairs, "attention", lambda *done: told.append(done)) == rank_aligners(translator, pairs)
-    assert told == [(0, 2), (1, 2)]
-    long = GoldPair("very " * 600, "sehr", GoldLinks(frozenset(), frozenset()))
-    with pytest.raises(ValueError, match="pair 2: the text has"):
-        gold.rank_pairs(translator, [pairs[0], long], "attention", lambda *_: None)

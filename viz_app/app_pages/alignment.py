@@ -2,27 +2,23 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.analysis.alignment import ROWS, Aligner, Rows, head_error_rates
-from core.analysis.alignment_cli import format_ranking
-from core.analysis.pharaoh import GoldLinks, GoldPair, parse_links
+from core.analysis.alignment import ROWS, Rows
+from core.analysis.pharaoh import GoldLinks, parse_links
 from core.analysis.rollout import source_share
 from core.analysis.word_alignment import Place, WordAlignment, align_words, place_name, places, rank_places, word_shares
 from core.capture import AttentionMap
-from viz_app import choice, gold, state
+from viz_app import aligner_list, choice, gold, state
 from viz_app.components.ribbon import ribbon
 from viz_app.downloads import downloads
-from viz_app.figures.aligner_tables import ROW_NAMES, aligner_table, coverage_table, ribbon_table, target_table
+from viz_app.figures.aligner_tables import ROW_NAMES, coverage_table, ribbon_table, target_table
 from viz_app.figures.export_alignment import export_ribbon
 from viz_app.figures.theme import theme_named
 from viz_app.methods import METHOD_HELP, METHOD_NAMES, Method, method_maps
+from viz_app.ranked_text import text_with_gold
 from viz_app.text import plain, sentence_case
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 HOW_TO_READ = """
 A ribbon is as thick as the weight that a target word gives to a source word: summed over the pieces of the source word, averaged over
@@ -42,19 +38,12 @@ ABOUT_AER = """
 the links found are gold. **Recall**: how many of the sure gold links were found. Every target word gets one link, so a gold that leaves words
 out cannot be met exactly. One sentence says little about a head; rank a text below.
 """
-ABOUT_FILE = """
-Three UTF-8 files, or lines of `source ||| target ||| links`, that go line by line together: words separated by spaces, links counted from 0
-in the Pharaoh format, `0-0` a sure link, `1?2` a possible one, the source's word first. `python -m core align` prints the same numbers.
-"""
-FILES = ("Source", "Target", "Links")
-CHOSEN = "aligner_chosen"  # whether one was just chosen in a table, which may be another part of the page
-FILE_RANKING = "file_ranking"  # where the session keeps the last one: its title, how many pairs, and the aligners
 
 
 @st.fragment
 def sentence() -> None:
     """The sentence that is read; a click in here runs nothing else again."""
-    st.session_state.pop(CHOSEN, None)
+    aligner_list.just_chosen()
     reading = state.reading()
     if reading is None:
         st.info("The alignment appears here as soon as there is a sentence to look at.")
@@ -148,34 +137,7 @@ def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None
     linked = len({target for _, target in links.possible})
     if linked < words:
         st.caption(f"{linked} of {words} target words are linked; a link found for any of the others counts as wrong.")
-    show_aligners(rank_places(cross, links), "sentence")
-
-
-def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
-    """A table of aligners whose rows can be chosen."""
-
-    def chosen() -> None:
-        rows: list[int] = st.session_state[f"aligners_{key}"]["selection"]["rows"]
-        if rows and rows[0] < len(aligners):
-            aligner = aligners[rows[0]]
-            st.session_state["aligner"], st.session_state["rows"] = str(aligner), aligner.rows
-            st.session_state[CHOSEN] = True
-
-    st.dataframe(
-        aligner_table(aligners),
-        hide_index=True,
-        height=330,
-        on_select=chosen,
-        selection_mode="single-row",
-        key=f"aligners_{key}",
-        column_config={
-            "head": st.column_config.TextColumn("Head", width=75),
-            "rows": st.column_config.TextColumn("Rows", width=80),
-            "AER": st.column_config.ProgressColumn("AER", format="%.3f", min_value=0, max_value=1, width=120),
-            "precision": st.column_config.NumberColumn("Precision", format="%.3f", width=75),
-            "recall": st.column_config.NumberColumn("Recall", format="%.3f", width=65),
-        },
-    )
+    aligner_list.show_aligners(rank_places(cross, links), "sentence")
 
 
 def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
@@ -194,56 +156,6 @@ def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
         table = coverage_table(alignment)
         columns = {"source": "Source", "coverage": st.column_config.NumberColumn("Coverage", format="%.2f"), "linked_to": "Linked to"}
     st.dataframe(table, hide_index=True, height="content" if len(table) < 12 else 420, column_config=columns)
-
-
-@st.fragment
-def text_with_gold() -> None:
-    """Rank all heads on a parallel text whose links are known."""
-    if st.session_state.pop(CHOSEN, False):
-        st.rerun()
-    st.markdown("**Heads as aligners of a text with gold links**", help=ABOUT_FILE)
-    files = [column.file_uploader(name, key=f"gold_{name}", max_upload_size=5) for column, name in zip(st.columns(3), FILES, strict=True)]
-    pasted = st.text_area(
-        "Or paste lines",
-        key="gold_pasted",
-        placeholder="a dog runs ||| ein hund läuft ||| 0-0 1-1 2-2",
-        height=80,
-        help=ABOUT_FILE,
-    )
-    method = st.session_state["method"]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        asked = st.button("Rank all heads", disabled=not (all(files) or pasted.strip()), key="rank_file")
-        stop = st.empty()
-        st.caption(f"by {METHOD_NAMES[method].lower()}, the method chosen above")
-    progress = st.empty()
-    if asked:
-        try:
-            pairs = gold.uploaded_pairs([(file.name, file.getvalue()) for file in files if file]) if all(files) else gold.pasted_pairs(pasted)
-            rank(pairs, method, progress, stop)
-        except ValueError as error:
-            progress.error(sentence_case(str(error)))
-    if found := st.session_state.get(FILE_RANKING):
-        title, count, aligners = found
-        st.caption(plain(f"{count} pairs, {title}"))
-        show_aligners(aligners, "file")
-        table = format_ranking(aligners, count)
-        st.download_button("Table as the command line prints it", table + "\n", "aligners.txt", on_click="ignore", type="tertiary")
-
-
-def rank(pairs: Sequence[GoldPair], method: Method, progress: "DeltaGenerator", stop: "DeltaGenerator") -> None:
-    """Rank, show how far it is, and keep the result."""
-    model = state.model()
-    stop.button("Stop", key="stop_ranking")  # any click ends this run at its next word of progress
-
-    def told(done: int, count: int) -> None:
-        progress.progress(done / count, f"Pair {done + 1} of {count}")
-
-    aligners = gold.rank_pairs(model.translator, pairs, method, told)
-    if method == "attention":
-        st.session_state[gold.FILE_RATES] = (model.digest, head_error_rates(aligners))
-    st.session_state[FILE_RANKING] = (f"{METHOD_NAMES[method]}, {model.name}", len(pairs), aligners)
-    progress.empty()
-    stop.empty()
 
 
 sentence()

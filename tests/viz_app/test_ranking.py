@@ -1,0 +1,61 @@
+"""A text with gold links: ranked turn by turn, stopped and taken up again."""
+
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from core.analysis.alignment import head_error_rates, rank_aligners
+from core.analysis.pharaoh import GoldLinks, GoldPair
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
+from viz_app import gold, ranking
+from viz_app.models import Model
+
+PAIRS = gold.pasted_pairs("a dog runs ||| ein Hund l\u00e4uft ||| 0-0 1-1 2?2\n\nwhere ? ||| wo ? ||| 0-0")
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    state: dict[str, Any] = {}
+    monkeypatch.setattr(st, "session_state", state)
+    monkeypatch.setattr(ranking, "TURN", 0.0)  # a pair a turn
+    return state
+
+
+@pytest.fixture(scope="module")
+def model(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Model:
+    return Model("tiny.safetensors", "digest", Translator(tiny_model, tokenizer))
+
+
+def begun(model: Model, pairs: list[GoldPair]) -> ranking.Ranking:
+    ranking.begin(model, "attention", pairs)
+    work = ranking.ranking()
+    assert work is not None
+    return work
+
+
+def test_turn_by_turn_it_comes_to_what_the_command_line_prints(session: dict[str, Any], model: Model) -> None:
+    work = begun(model, PAIRS)
+    assert work.advance()
+    assert (work.done, ranking.ranked()) == (1, None)
+    work.let_run(False)
+    assert ranking.ranking() is work  # stopped, it stays where it was
+    work.let_run(True)
+    assert not work.advance()
+    assert ranking.ranking() is None
+    found = ranking.ranked()
+    assert found is not None
+    assert (found.num_pairs, found.aligners) == (2, rank_aligners(model.translator, PAIRS))
+    assert ranking.error_rates(model) == head_error_rates(found.aligners)
+    assert not ranking.error_rates(Model("other.safetensors", "another digest", model.translator))
+
+
+def test_a_pair_that_cannot_be_scored_ends_it_with_its_reason(session: dict[str, Any], model: Model) -> None:
+    work = begun(model, [PAIRS[0], GoldPair("very " * 600, "sehr", GoldLinks(frozenset(), frozenset()))])
+    assert work.advance()
+    assert not work.advance()
+    assert not work.running
+    assert work.problem.startswith("pair 2: the text has")
+    assert ranking.ranked() is None

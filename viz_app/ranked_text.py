@@ -1,0 +1,84 @@
+"""The part of the page Alignment about a whole text: bring gold links, and have every head ranked by them."""
+
+import streamlit as st
+
+from core.analysis.alignment_cli import format_ranking
+from viz_app import aligner_list, gold, ranking, state
+from viz_app.methods import METHOD_NAMES
+from viz_app.text import plain, sentence_case
+
+ABOUT_FILE = """
+Three UTF-8 files, or lines of `source ||| target ||| links`, that go line by line together: words separated by spaces, links counted from 0
+in the Pharaoh format, `0-0` a sure link, `1?2` a possible one, the source's word first. `python -m core align` prints the same numbers.
+"""
+FILES = ("Source", "Target", "Links")
+PAUSE = 0.1  # seconds from one turn to the next, for the clicks of its reader
+
+
+def text_with_gold() -> None:
+    """Rank all heads on a parallel text whose links are known."""
+    work = ranking.ranking()
+    form()
+    if work:
+        st.fragment(progress, run_every=PAUSE if work.running else None)()
+    results()
+
+
+@st.fragment
+def form() -> None:
+    """What to rank on."""
+    st.markdown("**Heads as aligners of a text with gold links**", help=ABOUT_FILE)
+    files = [column.file_uploader(name, key=f"gold_{name}", max_upload_size=5) for column, name in zip(st.columns(3), FILES, strict=True)]
+    pasted = st.text_area(
+        "Or paste lines",
+        key="gold_pasted",
+        placeholder="a dog runs ||| ein hund l\u00e4uft ||| 0-0 1-1 2-2",
+        height=80,
+        help=ABOUT_FILE,
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        asked = st.button("Rank all heads", disabled=not (all(files) or pasted.strip()), key="rank_file")
+        st.caption("by the method chosen above")
+    if asked:
+        try:
+            given = [(file.name, file.getvalue()) for file in files if file]
+            pairs = gold.uploaded_pairs(given) if all(files) else gold.pasted_pairs(pasted)
+        except ValueError as error:
+            st.error(sentence_case(str(error)))
+            return
+        ranking.begin(state.model(), st.session_state["method"], pairs)
+        st.rerun()
+
+
+def progress() -> None:
+    """How far it is, and some pairs more each time this is run, so that a click is answered between them."""
+    work = ranking.ranking()
+    if work is None:
+        return
+    if work.problem:
+        st.error(sentence_case(work.problem))
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        told = f"{work.done} of {len(work.pairs)} pairs, {METHOD_NAMES[work.method]}, {work.model.name}"
+        if work.running:
+            st.progress(work.done / len(work.pairs), plain(told))
+        else:
+            st.caption(plain(told), width="content")
+        if st.button("Stop" if work.running else "Go on", on_click=work.let_run, args=(not work.running,), key="run_ranking"):
+            st.rerun()  # whether this runs again by itself is settled where it is called
+    if work.running and not work.advance():
+        st.rerun()
+
+
+@st.fragment
+def results() -> None:
+    """Every aligner, the best first; a click on one looks at it above."""
+    if aligner_list.just_chosen():
+        st.rerun()
+    found = ranking.ranked()
+    if found is None:
+        return
+    st.caption(plain(f"{found.num_pairs} pairs, {METHOD_NAMES[found.method]}, {found.name}"))
+    aligner_list.show_aligners(found.aligners, "file")
+    table = format_ranking(found.aligners, found.num_pairs)
+    st.download_button("Table as the command line prints it", table + "\n", "aligners.txt", on_click="ignore", type="tertiary")
