@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_app import sidebar, state, take_along, trust, widgets
 from viz_app.pages import PAGES
-from viz_app.tour import tour
+from viz_app.tour import tour, way_back
 
 HERE = Path(__file__).parent
 
@@ -20,6 +20,7 @@ tour(dict(zip((name for name, _ in PAGES), pages, strict=True)), page)
 # What needs no model is painted first: just after the app has started, the model takes seconds to load.
 search, menu, below = widgets.sentence_box()
 model = sidebar.checkpoint_box()
+way_back()
 if model is not None:
     st.session_state[state.MODEL] = model
     reading = st.session_state[state.READING] = widgets.read(model, search, menu, below)

@@ -69,14 +69,24 @@ def facts_html(model: models.Model) -> str:
     """A model's name and shape. The file may be anybody's, so all that comes from it is escaped."""
     config = model.translator.model.config
     parameters = sum(parameter.numel() for parameter in model.translator.model.parameters())
-    training: dict[str, Any] = model.translator.training
     facts = [
         f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, {config.num_heads} heads",
         f"d_model {config.d_model}, d_ff {config.d_ff}",
         f"{parameters / 1e6:.1f} M parameters",
         f"{config.vocab_size:,} tokens",
     ]
-    if isinstance(steps := training.get("steps"), int):
-        facts.append(f"trained for {steps:,} steps")
+    if training := training_text(model.translator.training):
+        facts.append(training)
     lines = "".join(f"<li>{html.escape(fact)}</li>" for fact in facts)
     return f'<div class="facts"><b title="SHA-256 {model.digest[:16]}">{html.escape(model.name)}</b><ul>{lines}</ul></div>'
+
+
+def training_text(training: object) -> str:
+    """For how many steps a checkpoint was trained, one number for each run that went on with the parameters of another; "" if it does not say."""
+    runs: list[str] = []
+    while isinstance(training, dict):
+        facts: dict[str, Any] = training
+        steps = facts.get("steps")
+        runs.append(f"{steps:,}" if isinstance(steps, int) else "?")
+        training = facts.get("init")
+    return f"trained for {' + '.join(reversed(runs))} steps" if set(runs) - {"?"} else ""

@@ -1,4 +1,4 @@
-"""A guided tour for who comes for the first time: a line above the page that says what to try, until it is dismissed."""
+"""A guided tour for who comes for the first time: a line above the page that says what to try, until it is dismissed, and when it is asked for."""
 
 from collections.abc import Mapping
 
@@ -29,6 +29,8 @@ def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
         if st.query_params.get(PARAMETER) != OFF:
             st.query_params[PARAMETER] = OFF
         return
+    if PARAMETER in st.query_params:
+        del st.query_params[PARAMETER]
     name, text = STEPS[step]
     is_last = step == len(STEPS) - 1
     with st.container(key="tour", horizontal=True, vertical_alignment="center", gap="small"):
@@ -40,6 +42,12 @@ def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
         st.button("Done" if is_last else "Next", on_click=_go, args=(None if is_last else step + 1,), type="tertiary", key="tour_next")
         if not is_last:
             st.button("Skip the tour", on_click=_go, args=(None,), type="tertiary", key="tour_skip")
+
+
+def way_back() -> None:
+    """A button at the end of the sidebar that begins the tour again, while it is not shown."""
+    if st.session_state[STEP] is None:
+        st.sidebar.button("Take the tour", on_click=_go, args=(0,), type="tertiary", icon=":material/explore:", key="tour_again")
 
 
 def _go(step: int | None) -> None:

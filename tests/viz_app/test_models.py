@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 
 from viz_app import models
-from viz_app.sidebar import facts_html
+from viz_app.sidebar import facts_html, training_text
 
 
 @pytest.fixture(autouse=True)
@@ -99,3 +99,17 @@ def test_a_hostile_name_stays_text_in_the_facts(tiny_checkpoint: Path) -> None:
     assert "<img" not in facts
     assert "&lt;img" in facts
     assert "2 + 2 layers, 4 heads" in facts
+
+
+@pytest.mark.parametrize(
+    ("training", "text"),
+    [
+        ({}, ""),
+        ({"steps": 3600}, "trained for 3,600 steps"),
+        ({"steps": 3600, "init": {"file": "first.safetensors", "steps": 4450}}, "trained for 4,450 + 3,600 steps"),
+        ({"steps": 3600, "init": {"file": "strange.safetensors"}}, "trained for ? + 3,600 steps"),
+        ({"steps": "<b>", "init": 7}, ""),
+    ],
+)
+def test_the_steps_are_those_of_every_run(training: dict[str, object], text: str) -> None:
+    assert training_text(training) == text

@@ -54,6 +54,9 @@ def test_the_tour_goes_along_and_stays_away_once_dismissed(app: AppTest) -> None
     app.switch_page("app_pages/positions.py")
     assert not shown(app.run())
     assert app.query_params["tour"] == "off"
+    assert shown(click(app, "tour_again"))
+    assert app.markdown[0].value.startswith("1 of 6")
+    assert "tour" not in app.query_params
 
 
 def test_an_address_can_do_without_the_tour(app: AppTest) -> None:
