@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from core.analysis.characters import in_place_of, with_characters
 from core.cache import cached_decoder
 from core.capture import AttentionMap, Kind, attention_path, capture_attention
 from core.checkpoint import load_checkpoint
@@ -203,7 +204,10 @@ class Translator:
             predicted_tokens=predicted_tokens,
             log_probs=tuple(log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1).tolist()),
             alternatives=tuple(
-                tuple(zip(self._pieces(ids), values, strict=True)) for ids, values in zip(top.indices.tolist(), top.values.tolist(), strict=True)
+                tuple(
+                    (in_place_of(predicted_tokens, position, self.tokenizer.piece(token_id)), value) for token_id, value in zip(*found, strict=True)
+                )
+                for position, found in enumerate(zip(top.indices.tolist(), top.values.tolist(), strict=True))
             ),
             maps=_attention_maps(captured, config.num_encoder_layers, config.num_decoder_layers, source_tokens, fed_tokens, predicted_tokens),
         )
@@ -322,7 +326,8 @@ class Translator:
         )
 
     def _pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self.tokenizer.piece(token_id) for token_id in token_ids)
+        """Bytes among them know which characters they spell."""
+        return with_characters([self.tokenizer.piece(token_id) for token_id in token_ids])
 
 
 def _require_text(text: str) -> None:

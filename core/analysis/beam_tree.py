@@ -1,12 +1,15 @@
 """A beam search as the tree it grew: every candidate it looked at, what each continued, and what became of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from core.analysis.characters import BYTE, BytePiece, with_characters
 from core.decoding import BeamState, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 from core.results import ScoredText
 from core.tokenizer import Tokenizer
 from core.translator import Translator
+
+ELLIPSIS = "\u2026"
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class BeamNode:
         position: of the token in the target, from 1.
         rank: among the candidates of its position, 0 the best.
         parent: the rank of what it continues among the candidates of the position before; None where it begins.
-        token: its last token as a piece.
+        token: its last token as a piece; a byte is named by what the best that continues it spells, with an ellipsis if others spell otherwise.
         token_log_prob: of that token given those before it, in nats.
         log_prob: of the whole, in nats.
         score: `log_prob` over the length penalty.
@@ -51,6 +54,7 @@ class BeamTree:
         options: how it searched.
         best: token ids of the hypothesis that won.
         finished: all that ended, best first.
+        num_forced: how many tokens it was forced to begin with. Each is the only candidate of its position.
     """
 
     steps: tuple[tuple[BeamNode, ...], ...]
@@ -58,13 +62,11 @@ class BeamTree:
     options: SearchOptions
     best: tuple[int, ...]
     finished: tuple[Hypothesis, ...]
+    num_forced: int = 0
 
     def path(self, node: BeamNode) -> list[BeamNode]:
         """A node and all that it continues, from the first token on."""
-        nodes = [node]
-        while nodes[-1].parent is not None:
-            nodes.append(self.steps[nodes[-1].position - 2][nodes[-1].parent])
-        return nodes[::-1]
+        return _path(self.steps, node)
 
     def hypothesis(self, node: BeamNode) -> ScoredText:
         """A node as what a translator hands out; not finished where it lacks `</s>`."""
@@ -79,7 +81,14 @@ class BeamTree:
         )
 
 
-def beam_tree(translator: Translator, text: str, beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int | None = None) -> BeamTree:
+def beam_tree(
+    translator: Translator,
+    text: str,
+    beam_size: int = 4,
+    length_penalty: float = 0.6,
+    num_hypotheses: int | None = None,
+    prefix: Sequence[int] = (),
+) -> BeamTree:
     """The tree of the search that `Translator.translate` makes with the same settings. Others may use the model in between.
 
     Raises:
@@ -87,19 +96,20 @@ def beam_tree(translator: Translator, text: str, beam_size: int = 4, length_pena
     """
     config = translator.model.config
     wanted = beam_size if num_hypotheses is None else num_hypotheses
-    states = translator.search(text, beam_size, length_penalty, wanted)
+    states = translator.search(text, beam_size, length_penalty, wanted, prefix)
     options = SearchOptions(
         bos_id=config.bos_id, eos_id=config.eos_id, never=(config.pad_id,), beam_size=beam_size, length_penalty=length_penalty, num_hypotheses=wanted
     )
-    return grown(states, options, translator.tokenizer)
+    return grown(states, options, translator.tokenizer, len(prefix))
 
 
-def grown(states: Iterable[BeamState], options: SearchOptions, tokenizer: Tokenizer) -> BeamTree:
+def grown(states: Iterable[BeamState], options: SearchOptions, tokenizer: Tokenizer, num_forced: int = 0) -> BeamTree:
     """The tree of a search for one sentence.
 
     Args:
         states: all of them, in order.
         options: those of the search.
+        num_forced: how many tokens it was forced to begin with.
 
     Raises:
         ValueError: there are no states, or the search has not come to its end.
@@ -132,12 +142,14 @@ def grown(states: Iterable[BeamState], options: SearchOptions, tokenizer: Tokeni
         parents = [node.rank for node in nodes if node.fate == "live"]
     if last is None or last.stop is None:
         raise ValueError(f"a tree is grown from a whole search: found {len(steps)} states, the last without a reason to stop; pass all of them")
+    best = best_hypotheses(last, options)[0].token_ids
     return BeamTree(
-        steps=_with_lifetimes(steps),
+        steps=_with_characters(_with_lifetimes(steps), best),
         stop=last.stop,
         options=options,
-        best=best_hypotheses(last, options)[0].token_ids,
+        best=best,
         finished=last.finished,
+        num_forced=num_forced,
     )
 
 
@@ -153,3 +165,40 @@ def _with_lifetimes(steps: list[list[BeamNode]]) -> tuple[tuple[BeamNode, ...], 
                 inherited[node.parent] = max(inherited.get(node.parent, 0), end)
         done.append(tuple(replace(node, alive_until=end) for node, end in zip(nodes, ends, strict=True)))
     return tuple(reversed(done))
+
+
+def _path(steps: Sequence[Sequence[BeamNode]], node: BeamNode) -> list[BeamNode]:
+    nodes = [node]
+    while nodes[-1].parent is not None:
+        nodes.append(steps[nodes[-1].position - 2][nodes[-1].parent])
+    return nodes[::-1]
+
+
+def _with_characters(steps: tuple[tuple[BeamNode, ...], ...], best: tuple[int, ...]) -> tuple[tuple[BeamNode, ...], ...]:
+    """Bytes know the characters that they become, see `BeamNode.token`."""
+    if not any(BYTE.fullmatch(node.token) for nodes in steps for node in nodes):
+        return steps
+    continued = {(node.position - 1, node.parent) for nodes in steps for node in nodes}
+    ends = [node for nodes in steps for node in nodes if (node.position, node.rank) not in continued]
+    ends.sort(key=lambda node: (node.token_ids != best, -node.alive_until, -node.position, node.rank))
+    found: dict[tuple[int, int], str] = {}
+    for end in ends:
+        path = _path(steps, end)
+        for node, token in zip(path, with_characters([each.token for each in path]), strict=True):
+            place = node.position, node.rank
+            found[place] = _either(found.get(place, token), token)
+    return tuple(tuple(replace(node, token=found[node.position, node.rank]) for node in nodes) for nodes in steps)
+
+
+def _either(first: str, other: str) -> str:
+    """A byte by what the first spells, or else the other; an ellipsis where both spell something, and not the same."""
+    if (
+        not isinstance(first, BytePiece)
+        or not isinstance(other, BytePiece)
+        or not other.spells
+        or first.spells.removesuffix(ELLIPSIS) == other.spells
+    ):
+        return first
+    if not first.spells:
+        return other
+    return BytePiece(first, first.spells.removesuffix(ELLIPSIS) + ELLIPSIS, first.number, first.num_bytes)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from core.analysis.words import character_groups, is_special
+from core.analysis.characters import character_groups, is_special
 from core.tokenizer import SPACE_MARK, Tokenizer
 
 CLOSING = ("Po", "Pe", "Pf")  # Unicode's categories of what is written close to the word before, such as a comma or a bracket

@@ -8,51 +8,43 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from core.analysis.characters import (
+    BYTE,
+    Word,
+    byte_label,
+    clings,
+    grapheme_groups,
+    is_special,
+    spelled_by,
+    stands_alone,
+    visible,
+)
 from core.capture import AttentionMap
 from core.tokenizer import SPACE_MARK
 
-SPECIAL_TOKENS = frozenset({"<s>", "</s>", "<pad>"})
-UNKNOWN = "<unk>"
 JOINT = "\u00b7"  # stands before a piece that continues a word
-NOTHING = "\u2423"  # stands for a token without a visible character, such as a lone space
-DOTTED_CIRCLE = "\u25cc"  # what an accent stands on that has no letter of its own
-BYTE = re.compile(r"<0x([0-9A-F]{2})>")
-ZERO_WIDTH_JOINER = "\u200d"
-_OVERRIDES: dict[int, int | None] = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-_PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421} | _OVERRIDES
 
 # Scripts that put no space between words: there every piece stays a word of its own.
 UNSPACED_SCRIPTS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
-class Word(str):
-    """A whole word, joined from its tokens. It reads as it is, and is never taken for a special token or a piece."""
-
-    __slots__ = ()
-
-
-def is_special(token: str) -> bool:
-    """Whether the token is `<s>`, `</s>` or `<pad>` (a `Word` that happens to be spelled so is not)."""
-    return token in SPECIAL_TOKENS and not isinstance(token, Word)
-
-
 def continues_word(token: str) -> bool:
     """Whether the token is a piece with no space before it and letters or digits in it, as `ing` in `read` `ing`."""
-    if isinstance(token, Word) or is_special(token) or token == UNKNOWN or BYTE.fullmatch(token):
+    if stands_alone(token) or BYTE.fullmatch(token):
         return False
     return not token.startswith(SPACE_MARK) and not _is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
 
 
 def readable(token: str) -> str:
-    """A label for one token: no raw underscore, a joint mark before what continues a word, bytes in hexadecimal.
+    """A label for one token: no raw underscore, a joint mark before what continues a word, bytes by their character as far as it is known.
 
     Special tokens and whole words (`Word`) stay as they are. The label is plain text: escape it before it meets HTML.
     """
     if isinstance(token, Word) or is_special(token):
         return str(token)
-    if byte := BYTE.fullmatch(token):
-        return f"0x{byte[1]}"
-    text = _visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
+    if BYTE.fullmatch(token):
+        return byte_label(token)
+    text = visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
     return JOINT + text if continues_word(token) else text
 
 
@@ -69,37 +61,11 @@ def word_groups(tokens: Sequence[str]) -> list[range]:
     return groups
 
 
-def character_groups(tokens: Sequence[str]) -> Iterator[range]:
-    """Positions of single tokens, but those of the bytes of one UTF-8 character together."""
-    start = 0
-    for position, token in enumerate(tokens):
-        following = BYTE.fullmatch(tokens[position + 1]) if position + 1 < len(tokens) else None
-        continues = following is not None and 0x80 <= int(following[1], 16) < 0xC0  # a continuation byte is 10xxxxxx
-        if not (continues and BYTE.fullmatch(token)):
-            yield range(start, position + 1)
-            start = position + 1
-
-
-def grapheme_groups(tokens: Sequence[str]) -> Iterator[range]:
-    """`character_groups`, but accents, joiners and what a joiner joins together with the character before them."""
-    start, previous = 0, ""
-    for group in character_groups(tokens):
-        token, text = tokens[group.start], _text(tokens[group.start : group.stop])
-        alone = isinstance(token, Word) or is_special(token) or token == UNKNOWN
-        follows = previous.strip(SPACE_MARK) and not alone and not token.startswith(SPACE_MARK)
-        if group.start and not (follows and (_clings(text) or previous.endswith(ZERO_WIDTH_JOINER))):
-            yield range(start, group.start)
-            start = group.start
-        previous = "" if alone else text
-    if tokens:
-        yield range(start, len(tokens))
-
-
 def word(tokens: Sequence[str]) -> str:
     """One word's label: its tokens joined, without the space mark, bytes decoded as UTF-8. A special token stays itself."""
     if len(tokens) == 1 and (is_special(tokens[0]) or isinstance(tokens[0], Word)):
         return tokens[0]
-    return Word(_visible(_text(tokens).removeprefix(SPACE_MARK).replace(SPACE_MARK, " ")))
+    return Word(visible(spelled_by(tokens).removeprefix(SPACE_MARK).replace(SPACE_MARK, " ")))
 
 
 def axis_groups(tokens: Sequence[str], words: bool = False, hide_special: bool = False) -> list[range]:
@@ -164,14 +130,13 @@ def _relabel(attention: AttentionMap, weights: Tensor, rows: Sequence[range], ke
 def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
     """Runs of tokens with no space between them, each as characters or pieces: (positions, text)."""
     chunk: list[tuple[range, str]] = []
-    for group in character_groups(tokens):
+    for group in grapheme_groups(tokens):
         token = tokens[group.start]
-        alone = isinstance(token, Word) or is_special(token) or token == UNKNOWN
-        if chunk and (alone or token.startswith(SPACE_MARK)):
+        if chunk and (stands_alone(token) or token.startswith(SPACE_MARK)):
             yield chunk
             chunk = []
-        chunk.append((group, _text(tokens[group.start : group.stop])))
-        if alone:
+        chunk.append((group, spelled_by(tokens[group.start : group.stop])))
+        if stands_alone(token):
             yield chunk
             chunk = []
     if chunk:
@@ -179,7 +144,7 @@ def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
 
 
 def _split_punctuation(chunk: Sequence[tuple[range, str]]) -> Iterator[range]:
-    """Words of a chunk: punctuation off its edges, pieces of unspaced scripts apart, marks and joiners with what they follow."""
+    """Words of a chunk: punctuation off its edges, pieces of unspaced scripts apart."""
     edges = [text == SPACE_MARK or _is_punctuation(text) for _, text in chunk]
     first = next((i for i, edge in enumerate(edges) if not edge), len(chunk))
     last = len(chunk) - next((i for i, edge in enumerate(reversed(edges)) if not edge), 0)
@@ -187,32 +152,18 @@ def _split_punctuation(chunk: Sequence[tuple[range, str]]) -> Iterator[range]:
     for index, (group, text) in enumerate(chunk):
         inside = first < index < last and not UNSPACED_SCRIPTS.search(text) and not UNSPACED_SCRIPTS.search(previous)
         repeats = edges[index] and text == previous  # as in "..."
-        if not (inside or repeats or previous == SPACE_MARK or previous.endswith(ZERO_WIDTH_JOINER) or _clings(text)):
+        if not (inside or repeats or previous == SPACE_MARK):
             yield range(start, group.start)
             start = group.start
         previous = text
     yield range(start, chunk[-1][0].stop)
 
 
-def _clings(text: str) -> bool:
-    """Whether the text changes the character before it: an accent, a joiner, the tone of an emoji's skin."""
-    return text != "" and (unicodedata.category(text[0]) in ("Mn", "Mc", "Me", "Cf") or "\U0001f3fb" <= text[0] <= "\U0001f3ff")
-
-
 def _is_punctuation(text: str) -> bool:
+    """Whether it is of punctuation marks and symbols alone, with what clings to them."""
     bare = text.removeprefix(SPACE_MARK)
-    return bool(bare) and all(unicodedata.category(character)[0] in "PS" for character in bare)
+    return _is_mark(bare[:1]) and all(_is_mark(character) or clings(character) for character in bare)
 
 
-def _text(tokens: Sequence[str]) -> str:
-    """Pieces joined, runs of byte pieces decoded as UTF-8; what is no UTF-8 becomes the replacement character."""
-    encoded = b"".join(bytes([int(byte[1], 16)]) if (byte := BYTE.fullmatch(token)) else token.encode() for token in tokens)
-    return encoded.decode(errors="replace")
-
-
-def _visible(text: str) -> str:
-    """Control characters as their pictures, no overriding of the direction, and something to see where there would be nothing."""
-    text = text.translate(_PICTURES)
-    if text and unicodedata.category(text[0]) in ("Mn", "Me"):
-        return DOTTED_CIRCLE + text
-    return text if text.strip() else NOTHING
+def _is_mark(character: str) -> bool:
+    return character != "" and unicodedata.category(character)[0] in "PS"

@@ -34,6 +34,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from core.analysis.characters import in_place_of, with_characters
 from core.capture import KINDS, AttentionMap, Kind
 from core.results import Explanation
 from core.translator import Translator
@@ -142,14 +143,18 @@ def described(found: object, weights: Weights) -> ExplanationRecord:
         maps: dict[Kind, tuple[AttentionMap, ...]] = {
             kind: _layers(kind, facts["attention"][kind], weights[kind]) for kind in KINDS if kind in facts["attention"]
         }
+        predicted_tokens = with_characters(facts["predicted_tokens"])
         explanation = Explanation(
             source=facts["source"],
             target=facts["target"],
-            source_tokens=tuple(facts["source_tokens"]),
-            fed_tokens=tuple(facts["fed_tokens"]),
-            predicted_tokens=tuple(facts["predicted_tokens"]),
+            source_tokens=with_characters(facts["source_tokens"]),
+            fed_tokens=with_characters(facts["fed_tokens"]),
+            predicted_tokens=predicted_tokens,
             log_probs=tuple(map(float, facts["log_probs"])),
-            alternatives=tuple(tuple((piece, log_prob) for piece, log_prob in position) for position in facts["alternatives"]),
+            alternatives=tuple(
+                tuple((in_place_of(predicted_tokens, position, piece), log_prob) for piece, log_prob in found)
+                for position, found in enumerate(facts["alternatives"])
+            ),
             maps=maps,
         )
         return ExplanationRecord(explanation, facts["model"], facts["settings"], facts["versions"])
@@ -163,5 +168,5 @@ def _layers(kind: Kind, axes: dict[str, Any], weights: NDArray[np.float32]) -> t
     if weights.ndim != len(AXES):
         raise ValueError(f"{kind} has {weights.ndim} axes, expected {len(AXES)}: {', '.join(AXES)}")
     predicted = axes["predicted_tokens"]
-    names = tuple(axes["query_tokens"]), tuple(axes["key_tokens"]), None if predicted is None else tuple(predicted)
+    names = with_characters(axes["query_tokens"]), with_characters(axes["key_tokens"]), None if predicted is None else with_characters(predicted)
     return tuple(AttentionMap(kind, layer, torch.from_numpy(matrix.copy()), *names) for layer, matrix in enumerate(weights))

@@ -119,7 +119,7 @@ function show(view, step) {
     node.button.className = ["node", fate, alive ? "" : "dead", best ? "best" : "", on ? "on" : ""].join(" ");
     node.line.setAttribute("class", best ? "best" : alive ? "alive" : "");
     node.button.setAttribute("aria-pressed", on);
-    node.button.setAttribute("aria-label", `${textOf(node.spans)}, position ${node.position}, rank ${node.rank + 1}, ${NAMES[fate]}`);
+    node.button.setAttribute("aria-label", `${node.name}, position ${node.position}, rank ${node.rank + 1}, ${NAMES[fate]}`);
   }
   tell(view, chosen(view));
 }
@@ -149,9 +149,9 @@ function tell(view, node) {
   }
   const words = element("div", "path");
   words.dir = "auto";
-  path.forEach(({ spans, glued }, index) => {
+  path.forEach(({ run, spans, glued }, index) => {
     if (index && !glued) words.append(" ");
-    words.append(...(glued && spans.length > 1 ? spans.slice(1) : spans).map(([part, style]) => element("span", style, part))); // no joint mark
+    words.append(...(index === path.length - 1 && !run.length ? spans : run).map(([part, style]) => element("span", style, part)));
   });
   const state = stateOf(node, step);
   const reason = step < last && state === "live" ? `Live at step ${step}.` : data.reasons[node.reason];
@@ -178,10 +178,6 @@ function move(view, event) {
   event.target.tabIndex = -1;
   next.button.tabIndex = 0;
   next.button.focus();
-}
-
-function textOf(spans) {
-  return spans.map(([part]) => part).join("");
 }
 
 function element(tag, style, text) {

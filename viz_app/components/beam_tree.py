@@ -8,9 +8,9 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from core.analysis.beam_tree import BeamNode, BeamTree
-from core.analysis.words import is_special
+from core.analysis.characters import BytePiece, is_special
 from core.tokenizer import SPACE_MARK
-from viz_app.components.labels import label_spans
+from viz_app.components.labels import Span, label_spans, run_spans, spoken
 
 _here = Path(__file__)
 _component = component(
@@ -28,9 +28,9 @@ def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dic
         selected: token ids of the hypothesis to mark, if it is in the tree.
 
     Returns:
-        `steps`: for each position its nodes: spans, whether no space is before them, the parent's rank, probability of the token, score, fate,
-        `until` when it is alive, whether it is on the way to the best hypothesis, and an index into `reasons`;
-        `stop`: why the search ended; `selected`: position and rank.
+        `steps`: for each position its nodes: spans, alone and within a `run` of text, name as it is read aloud, whether no space is
+        before them, the parent's rank, probability of the token, score, fate, `until` when it is alive, whether it is on the way to the
+        best hypothesis, and an index into `reasons`; `stop`: why the search ended; `selected`: position and rank.
     """
     reasons: dict[str, int] = {}
     best = {tree.best[:length] for length in range(1, len(tree.best) + 1)}
@@ -39,6 +39,8 @@ def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dic
             [
                 {
                     "spans": label_spans(node.token),
+                    "run": _run(node.token),
+                    "name": spoken(node.token),
                     "glued": not node.token.startswith(SPACE_MARK) and not is_special(node.token),
                     "parent": node.parent,
                     "tokenLogProb": round(node.token_log_prob, 3),
@@ -83,6 +85,13 @@ def clicked_node(value: object, tree: BeamTree) -> BeamNode | None:
             return tree.steps[position - 1][rank]
         case _:
             return None
+
+
+def _run(token: str) -> list[Span]:
+    """A token within the text of its hypothesis: a character of several bytes where it is complete, for before it may become others too."""
+    if isinstance(token, BytePiece) and token.num_bytes > 1 and token.spells:
+        return [(token.spells, "")] if token.number == token.num_bytes else []
+    return run_spans(token)
 
 
 def node_reason(node: BeamNode, tree: BeamTree) -> str:

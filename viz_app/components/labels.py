@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from core.analysis.words import BYTE, JOINT, NOTHING, continues_word, is_special, readable, word
+from core.analysis.characters import BYTE, NOTHING, BytePiece, is_special
+from core.analysis.words import JOINT, continues_word, readable, word
 
 FED_ARROW = "\u25b8"
-Span = tuple[str, str]  # text, class: "" plain, "faint" a mark, "special" a special token, "fed" what went in
+Span = tuple[str, str]  # text, class: "" plain, "faint" a mark, "special" a special token, "fed" what went in, "byte" the number of a byte
 
 
 def label_spans(token: str, style: str = "") -> list[Span]:
@@ -13,9 +14,27 @@ def label_spans(token: str, style: str = "") -> list[Span]:
     if is_special(token):
         return [(token, "special")]
     text = readable(token)
+    if isinstance(token, BytePiece) and token.num_bytes > 1:
+        character, _, which = text.rpartition(" ")
+        return [(character, style), (f" {which}", "faint")]
     if continues_word(token):
         return [(JOINT, "faint"), (text.removeprefix(JOINT), style)]
     return [(text, "faint" if text == NOTHING else style)]
+
+
+def run_spans(token: str) -> list[Span]:
+    """One token within a running text: no joint mark, a character of several bytes once, and for each of its other bytes a small number."""
+    if isinstance(token, BytePiece) and token.spells:
+        return [(str(token.number), "byte")] if token.number > 1 else label_spans(token)[:1]
+    return [span for span in label_spans(token) if span != (JOINT, "faint")]
+
+
+def spoken(token: str) -> str:
+    """One token as it is read aloud: no joint mark, and of a byte what it is a byte of."""
+    if isinstance(token, BytePiece) and token.num_bytes > 1:
+        part, code = f"byte {token.number} of {token.num_bytes}", token[1:-1]
+        return f"{token.spells}, {part}, {code}" if token.spells else f"{code}, {part}"
+    return readable(token).removeprefix(JOINT)
 
 
 def unit_spans(tokens: Sequence[str]) -> list[Span]:

@@ -45,15 +45,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   again[focused.role]?.focus({ preventScroll: true });
 }
 
-function tokenButton({ spans, glued, logProb, probability, options }, position, forced, look) {
+function tokenButton({ spans, name, logProb, probability, options }, position, forced, look) {
   const node = element("button", "token");
   node.type = "button";
   node.classList.toggle("forced", position < forced);
   node.dataset.role = "token";
   node.style.setProperty("--tint", `${Math.round(60 * (1 - probability))}%`);
-  node.append(...spans.filter(([, style]) => style !== "faint" || spans.length === 1).map(([part, style]) => element("span", style, part)));
+  node.append(...spans.map(([part, style]) => element("span", style, part)));
   const rank = options.findIndex(({ written }) => written) + 1;
-  const words = [spoken(spans), `probability ${probability.toFixed(3)}`, `log-probability ${signed(logProb, 3)}`];
+  const words = [name, `probability ${probability.toFixed(3)}`, `log-probability ${signed(logProb, 3)}`];
   if (position < forced) words.push("forced");
   else if (rank > 1) words.push(`not the first choice`);
   node.title = words.join(", ");
@@ -64,19 +64,19 @@ function tokenButton({ spans, glued, logProb, probability, options }, position, 
 
 // The options of one position, and room for a word of one's own.
 function fill(panel, { tokens, problem }, position, send) {
-  const { spans, begun, options } = tokens[position];
+  const { name, begun, options } = tokens[position];
   const head = element("div", "head");
   head.append(element("b", "", `Token ${position + 1} of ${tokens.length}`), "choose what stands here: the search goes on from it");
   const list = element("div", "options");
   list.setAttribute("role", "group");
-  list.setAttribute("aria-label", `In place of ${spoken(spans)}`);
+  list.setAttribute("aria-label", `In place of ${name}`);
   list.append(...options.map((option) => optionButton(option, () => send({ token: option.token }))));
   list.firstChild.tabIndex = 0;
 
   const form = element("form", "own");
   const input = element("input", "");
   input.placeholder = "own word";
-  input.setAttribute("aria-label", `Own word in place of ${spoken(spans)}`);
+  input.setAttribute("aria-label", `Own word in place of ${name}`);
   input.dataset.role = "own";
   input.dir = "auto";
   input.autocomplete = "off";
@@ -101,7 +101,7 @@ function fill(panel, { tokens, problem }, position, send) {
   }
 }
 
-function optionButton({ spans, logProb, probability, written }, send) {
+function optionButton({ spans, name, logProb, probability, written }, send) {
   const node = element("button", written ? "option written" : "option");
   node.type = "button";
   node.tabIndex = -1;
@@ -115,8 +115,8 @@ function optionButton({ spans, logProb, probability, written }, send) {
   node.append(element("span", "mark", written ? "\u25cf" : ""), text, track, element("span", "number", probability.toFixed(2)));
   node.append(element("span", "number faint", signed(logProb, 2)));
   const is = written ? ", as it is now: keeps the beginning, and searches on" : "";
-  node.title = `probability ${probability.toFixed(3)}, log-probability ${signed(logProb, 3)}${is}`;
-  node.setAttribute("aria-label", `${spoken(spans)}, probability ${probability.toFixed(2)}${written ? ", written" : ""}`);
+  node.title = `${name}: probability ${probability.toFixed(3)}, log-probability ${signed(logProb, 3)}${is}`;
+  node.setAttribute("aria-label", `${name}, probability ${probability.toFixed(2)}${written ? ", written" : ""}`);
   node.onclick = send;
   return node;
 }
@@ -128,11 +128,6 @@ function move(panel, token, event) {
   if (goal === undefined) return;
   event.preventDefault();
   (options[goal] ?? (goal < 0 ? token : panel.querySelector("input"))).focus();
-}
-
-// The token as it is read aloud: without joint marks.
-function spoken(spans) {
-  return spans.filter(([, style]) => style !== "faint").map(([part]) => part).join("") || spans.map(([part]) => part).join("");
 }
 
 function signed(value, digits) {

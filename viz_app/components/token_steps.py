@@ -12,7 +12,7 @@ from core.analysis.forced import word_begun
 from core.analysis.words import is_special, word
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
-from viz_app.components.labels import label_spans
+from viz_app.components.labels import label_spans, run_spans, spoken
 
 END = "</s>"  # the only special token that may be written
 Choice = tuple[int, str, bool]  # a position, a text, and whether a person has typed it; otherwise it is one of the alternatives there
@@ -37,21 +37,22 @@ def steps_payload(
         problem: where a typed word was refused, the word, and why.
 
     Returns:
-        `tokens`: for each position its spans, whether no space is before it, the letters `begun` that a typed word would go on
-        from, its log-probability and probability, and its `options`, the most probable first: token, spans, log-probability,
-        probability, and whether it is the one that was written, which comes last if it is none of them. What a search never
-        writes is left out.
+        `tokens`: for each position its spans, its name as it is read aloud, whether no space is before it, the letters `begun` that
+        a typed word would go on from, its log-probability and probability, and its `options`, the most probable first: token, spans,
+        name, log-probability, probability, and whether it is the one that was written, which comes last if it is none of them. What a
+        search never writes is left out.
     """
     least = min(range(len(explanation.log_probs)), key=explanation.log_probs.__getitem__)
     return {
         "tokens": [
             {
-                "spans": label_spans(token),
+                "spans": run_spans(token),
+                "name": spoken(token),
                 "glued": position == 0 or not (token.startswith(SPACE_MARK) or is_special(token)),
                 "begun": _begun(explanation.predicted_tokens, position),
                 **_numbers(log_prob),
                 "options": [
-                    {"token": name, "spans": label_spans(name), "written": name == token, **_numbers(value)}
+                    {"token": name, "spans": label_spans(name), "name": spoken(name), "written": name == token, **_numbers(value)}
                     for name, value in _options(token, log_prob, explanation.alternatives[position])
                 ],
             }

@@ -7,8 +7,9 @@ from difflib import SequenceMatcher
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.analysis.characters import grapheme_groups, is_special
 from core.analysis.heads import Head
-from core.analysis.words import JOINT, character_groups, is_special, readable, word, word_groups
+from core.analysis.words import JOINT, readable, word, word_groups
 from core.tokenizer import SPACE_MARK
 from viz_app.figures.base import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
@@ -68,7 +69,7 @@ def marked_text(words: Sequence[str], marks: Sequence[bool], tag: str) -> str:
 
 def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float], theme: Theme) -> str:
     """A text as its tokens, each on the colour of how its log-probability changed; numbers on hover."""
-    groups = list(character_groups(tokens))
+    groups = list(grapheme_groups(tokens))
     of_group = [sum(changes[group.start : group.stop]) for group in groups]
     limit = scale_limit(of_group)
     spans: list[str] = []

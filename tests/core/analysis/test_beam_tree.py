@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from core.analysis.beam_tree import beam_tree, grown
-from core.decoding import BeamState, SearchOptions, beam_steps
+from core.analysis.words import readable
+from core.decoding import BeamState, Candidate, Fate, Hypothesis, SearchOptions, beam_steps
 from core.translator import Translator
 
 BOS, EOS, A, B = range(4)
@@ -94,3 +95,32 @@ def test_the_tree_holds_what_the_translator_finds(translator: Translator) -> Non
     assert (found.text, found.tokens, found.finished) == (best.text, best.tokens, best.finished)
     assert found.token_log_probs == best.token_log_probs
     assert found.score == pytest.approx(best.score)
+
+
+def test_a_forced_beginning_is_the_trunk_of_the_tree(translator: Translator) -> None:
+    prefix = tuple(translator.prefix_ids(SOURCE, "Das alte Haus"))
+    tree = beam_tree(translator, SOURCE, 3, 0.8, prefix=prefix)
+    assert tree.num_forced == len(prefix)
+    assert [len(nodes) for nodes in tree.steps[: len(prefix)]] == [1] * len(prefix)
+    assert len(tree.steps[len(prefix)]) == 6
+    assert all(node.token_ids[: len(prefix)] == prefix for nodes in tree.steps[len(prefix) :] for node in nodes)
+    assert tree.best == translator.translate(SOURCE, 3, 0.8, prefix=prefix).hypotheses[0].token_ids
+
+
+def test_a_byte_is_named_by_the_best_that_it_becomes() -> None:
+    options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(), beam_size=2, length_penalty=0.0, num_hypotheses=2)
+    levels: list[list[tuple[int, int, Fate]]] = [[(2, 0, "live")], [(3, 0, "live"), (4, 0, "live")], [(EOS, 0, "finished"), (EOS, 1, "finished")]]
+
+    class Bytes(Letters):
+        def piece(self, token_id: int) -> str:
+            return ("<s>", "</s>", "<0xC3>", "<0xA4>", "<0xB6>")[token_id]
+
+    states: list[BeamState] = []
+    for position, candidates in enumerate(levels, start=1):
+        continuations = tuple(
+            Candidate(parent, token_id, -0.1, -0.1 * position - 0.01 * rank, fate) for rank, (token_id, parent, fate) in enumerate(candidates)
+        )
+        finished = tuple(Hypothesis((2, 3 + rank, EOS), (-0.1,) * 3, -0.3, -0.3 - rank, True) for rank in range(2)) if position == 3 else ()
+        states.append(BeamState(0, position, continuations, (), (), finished, "beam_finished" if position == 3 else None))
+    tree = grown(states, options, Bytes())  # type: ignore[arg-type]
+    assert [[readable(node.token) for node in nodes] for nodes in tree.steps[:2]] == [["\u00e4\u2026 1/2"], ["\u00e4 2/2", "\u00f6 2/2"]]

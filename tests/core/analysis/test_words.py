@@ -1,14 +1,11 @@
 import pytest
 import torch
 
+from core.analysis.characters import Word, character_groups, grapheme_groups, is_special
 from core.analysis.words import (
     JOINT,
-    Word,
     axis_groups,
-    character_groups,
     continues_word,
-    grapheme_groups,
-    is_special,
     merge_words,
     readable,
     without_special_tokens,
@@ -53,13 +50,6 @@ def test_what_reads_as_one_character_is_within_one_word(tokenizer: SentencePiece
     assert {group.start for group in word_groups(tokens)} <= {group.start for group in groups}
 
 
-def test_accents_and_joined_emoji_are_one_with_what_they_stand_on() -> None:
-    tokens = ["\u2581", "e", "<0xCC>", "<0x81>", "t", "\U0001f469", "\u200d", "\U0001f467", "\u0643", "\u064f"]
-    groups = [range(1), range(1, 4), range(4, 5), range(5, 8), range(8, 10)]
-    assert list(grapheme_groups(tokens)) == groups
-    assert readable("\u064f") == f"{JOINT}\u25cc\u064f"  # with no letter of its own: on a dotted circle
-
-
 @pytest.mark.parametrize("text", SENTENCES)
 def test_the_words_spell_the_text(tokenizer: SentencePieceTokenizer, text: str) -> None:
     spelled = "".join(words(pieces(tokenizer, text)))
@@ -74,6 +64,7 @@ def test_the_words_spell_the_text(tokenizer: SentencePieceTokenizer, text: str) 
         ("\u4f60\u597d\uff0c\u4e16", ["\u4f60", "\u597d", "\uff0c", "\u4e16"]),
         ("ok \U0001f44d\U0001f3fd\U0001f642", ["ok", "\U0001f44d\U0001f3fd", "\U0001f642"]),
         ("\U0001f468\u200d\U0001f469 x", ["\U0001f468\u200d\U0001f469", "x"]),
+        ("(\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7)", ["(", "\U0001f1e9\U0001f1ea", "\U0001f1eb\U0001f1f7", ")"]),
     ],
 )
 def test_words_are_what_a_reader_takes_for_words(tokenizer: SentencePieceTokenizer, text: str, expected: list[str]) -> None:
@@ -97,7 +88,8 @@ def test_bytes_that_are_no_utf8_become_the_replacement_character() -> None:
         ("ing", JOINT + "ing"),
         (",", ","),
         ("</s>", "</s>"),
-        ("<0xF0>", "0xF0"),
+        ("<0xF0>", "0xF0 1/4"),
+        ("<0x60>", "`"),
         ("\u2581", "\u2423"),
         ("\n", JOINT + "\u240a"),
         ("\u4f60", "\u4f60"),

@@ -1,4 +1,5 @@
-from viz_app.components.labels import label_spans, row_spans, unit_spans
+from core.analysis.characters import with_characters
+from viz_app.components.labels import label_spans, row_spans, run_spans, spoken, unit_spans
 
 
 def test_a_piece_that_continues_a_word_has_a_faint_mark() -> None:
@@ -19,6 +20,19 @@ def test_bytes_read_as_the_character_they_spell() -> None:
     assert unit_spans(["<0xC3>", "<0xA4>"]) == [("\u00e4", "")]
     assert unit_spans(["<0x3C>"]) == [("<", "")]
     assert unit_spans(["ing"]) == label_spans("ing")
+
+
+def test_one_byte_of_a_character_says_which_it_is() -> None:
+    first, second = with_characters(["<0xC3>", "<0xA4>"])
+    assert label_spans(second) == [("\u00e4", ""), (" 2/2", "faint")]
+    assert (run_spans(first), run_spans(second)) == ([("\u00e4", "")], [("2", "byte")])  # in a text the character stands once
+    assert spoken(second) == "\u00e4, byte 2 of 2, 0xA4"
+    assert spoken(*with_characters(["<0xF0>"])) == "0xF0, byte 1 of 4"
+
+
+def test_a_run_of_text_has_no_joint_marks() -> None:
+    assert run_spans("ing") == [("ing", "")]
+    assert run_spans("\u2581") == [("\u2423", "faint")]
 
 
 def test_a_lone_space_is_faint() -> None:
