@@ -13,6 +13,7 @@ from core.runlog import Line, read_log
 from viz_app import models
 
 TABLE_3 = "table3.csv"
+SHIPPED_TABLE_3 = Path(__file__).resolve().parent.parent / "docs" / "table3"  # the folder of the rows that were trained here
 FRESH = 300.0  # seconds after its last line for which a run counts as in progress
 TABLE_3_COLUMNS = {"row", "change", "parameters", "perplexity", "bleu", "hours", "paper_perplexity", "paper_bleu", "paper_parameters"}
 

@@ -28,7 +28,8 @@ A-h1,1 head,2500000,10.5,18.5,0.4,5.29,24.9,
 
 @pytest.fixture
 def shipped(tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkpoint to start with, alone in its folder."""
+    """A checkpoint to start with, alone in its folder; Table 3 is to be found in `table3` beside it."""
+    monkeypatch.setattr(runs, "SHIPPED_TABLE_3", tmp_path / "table3")
     shutil.copy(tiny_checkpoint, tmp_path / "tiny.safetensors")
     monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tmp_path / "tiny.safetensors"))
     return tmp_path / "tiny.safetensors"
@@ -73,10 +74,11 @@ def test_a_checkpoint_without_log_and_card_says_how_to_make_them(app: AppTest) -
     assert len(view(app, "Learning rate").get("plotly_chart")) == 1  # needs no log
 
 
-def test_what_lies_beside_the_checkpoint_is_shown(app: AppTest, shipped: Path) -> None:
+def test_what_was_shipped_is_shown(app: AppTest, shipped: Path) -> None:
     shipped.with_suffix(".log.jsonl").write_text(written(LINES), encoding="utf-8")
     shipped.with_suffix(".md").write_text("# tiny\n\n![curves](tiny.svg)\n\nTrained on *nothing*.\n", encoding="utf-8")
-    (shipped.parent / "table3.csv").write_text(TABLE_3, encoding="utf-8")
+    runs.SHIPPED_TABLE_3.mkdir()
+    (runs.SHIPPED_TABLE_3 / "table3.csv").write_text(TABLE_3, encoding="utf-8")
     assert len(healthy(app.run()).get("plotly_chart")) == 1
     assert [text.value for text in view(app, "Card").markdown if "Trained" in text.value] == ["# tiny\n\nTrained on *nothing*."]
     assert app.dataframe.len == 0

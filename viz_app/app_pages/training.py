@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.runlog import of_kind
-from viz_app import models, runs, state
+from viz_app import runs, state
 from viz_app.figures import training
 from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.theme import theme_named
@@ -54,7 +54,7 @@ def page() -> None:
     try:
         if view == TABLE_3:
             heading(view)
-            table_3(place or models.shipped_path().parent, theme_named(st.context.theme.type))
+            table_3(place or runs.SHIPPED_TABLE_3, theme_named(st.context.theme.type))
             return
         folder = chosen(place)
         run = runs.run_in(folder) if folder else runs.shipped_run()
