@@ -24,7 +24,7 @@ SUBJECTS = ("man", "woman", "boy", "girl", "dog", "child", "people", "teacher") 
 SENTENCE = "The old {} from the house near the river told us that there had never been much snow in winter"  # 20 words
 LONG = 100  # tokens, `</s>` included
 SWITCHES = 20
-HEAD_MAP = ".heatmaplayer image"
+HEAD_MAP = "canvas.picture"
 GRID = "img.picture"
 MEGABYTE = 10**6
 PATIENCE = 20_000  # milliseconds after which a measurement is given up
@@ -32,7 +32,7 @@ PATIENCE = 20_000  # milliseconds after which a measurement is given up
 ADDRESS = """selector => {
   const all = [document, ...[...document.querySelectorAll("*")].flatMap((node) => node.shadowRoot ?? [])];
   const image = all.map((root) => root.querySelector(selector)).find(Boolean);
-  return image?.getAttribute("href") ?? image?.src;
+  return image?.src ?? image?.toDataURL();
 }"""
 CHANGED = f"([selector, old]) => {{ const now = ({ADDRESS})(selector); return now && now !== old; }}"
 

@@ -12,8 +12,8 @@ from core.analysis.methods import Method
 from core.analysis.scorecards import ScoreCard, score_cards
 from core.analysis.words import axis_groups, word_groups
 from core.capture import AttentionMap, Kind
-from viz_app.components.lines import Axis
-from viz_app.components.sentence_bar import WordSelection
+from viz_app.components.lines import AXES, Axis
+from viz_app.components.sentence_bar import Side, WordSelection
 from viz_app.figures.theme import head_name
 from viz_app.state import Reading
 
@@ -132,12 +132,29 @@ def place(word: WordSelection | None, explanation: Explanation, kind: Kind, word
 def word_at(axis: Axis, index: int, explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> WordSelection | None:
     """The word that a row or a column of a map belongs to, the other way round; None for `<s>`, which is in neither sentence."""
     rows, keys = _groups(explanation, kind, words, hide_special)
-    position = (rows if axis == "query" else keys)[index].start
-    source = kind == "encoder_self" or (kind == "cross" and axis == "key")
-    if kind == "decoder_self" and axis == "key":
-        position -= 1
-    tokens = explanation.source_tokens if source else explanation.predicted_tokens
-    return next((("source" if source else "target", group) for group in word_groups(tokens) if position in group), None)
+    side, shift = _sentence_of(axis, kind)
+    position = (rows if axis == "query" else keys)[index].start - shift
+    tokens = explanation.source_tokens if side == "source" else explanation.predicted_tokens
+    return next(((side, group) for group in word_groups(tokens) if position in group), None)
+
+
+def links(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> dict[Axis, list[str]]:
+    """Which word of the sentence each row and column of a map belongs to, as the sentence bar names it: `target 3`, or nothing for `<s>`."""
+    rows, keys = _groups(explanation, kind, words, hide_special)
+    named: dict[Axis, list[str]] = {}
+    for axis, groups in zip(AXES, (rows, keys), strict=True):
+        side, shift = _sentence_of(axis, kind)
+        tokens = explanation.source_tokens if side == "source" else explanation.predicted_tokens
+        starts = {position: group.start for group in word_groups(tokens) for position in group}
+        named[axis] = [f"{side} {starts[group.start - shift]}" if group.start - shift in starts else "" for group in groups]
+    return named
+
+
+def _sentence_of(axis: Axis, kind: Kind) -> tuple[Side, int]:
+    """Which sentence an axis is about, and how many positions later a token of it stands on the axis: what was put out is fed one later."""
+    if kind == "encoder_self" or (kind == "cross" and axis == "key"):
+        return "source", 0
+    return "target", 1 if axis == "key" else 0
 
 
 def _groups(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> tuple[list[range], list[range]]:

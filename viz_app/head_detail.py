@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -9,12 +10,10 @@ from core.analysis.words import readable
 from core.capture import AttentionMap
 from viz_app import choice, state
 from viz_app.components.labels import FED_ARROW
-from viz_app.components.lines import attention_lines
-from viz_app.figures.base import CHART_CONFIG
+from viz_app.components.lines import Axis, attention_lines
+from viz_app.components.map import attention_map
 from viz_app.figures.export import FORMATS, Format, export_lines, export_map
-from viz_app.figures.head_map import head_map
 from viz_app.figures.tables import lines_table
-from viz_app.methods import METHOD_NAMES
 from viz_app.text import plain
 from viz_app.toolbar import Options, page_theme
 
@@ -84,7 +83,7 @@ def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[
         if options.view == "Lines":
             _lines(reading, attention, chosen, options, number)
         elif options.view == "Map":
-            _map(reading, attention, chosen[0], options)
+            _map(reading, attention, chosen[0], options, number)
         else:
             _table(attention, chosen, options)
         _export_row(attention, chosen, options)
@@ -92,23 +91,24 @@ def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[
 
 def _lines(reading: state.Reading, attention: AttentionMap, heads: Sequence[int], options: Options, number: int) -> None:
     """Heads of one layer as lines, the drawing of this number on the page; a click on a word selects it everywhere."""
-    how = (reading.explanation, options.kind, options.words, options.hide_special)
     query, key = place(reading, options)
     selected = ("query", query) if query is not None else ("key", key) if key is not None else None
-    clicked = attention_lines(attention, heads, page_theme(), top_mass=options.top_mass, name=options.name, selected=selected, key=f"lines_{number}")
-    word = clicked and choice.word_at(*clicked, *how)
+    look: dict[str, Any] = {"top_mass": options.top_mass, "name": options.name, "selected": selected, "links": options.links(reading.explanation)}
+    select(reading, attention_lines(attention, heads, page_theme(), key=f"lines_{number}", **look), options)
+
+
+def _map(reading: state.Reading, attention: AttentionMap, head: int, options: Options, number: int) -> None:
+    """One head as a map, the selected word or the decoding step framed."""
+    look: dict[str, Any] = {"place": place(reading, options), "name": options.name, "links": options.links(reading.explanation)}
+    select(reading, attention_map(attention, head, page_theme(), key=f"map_{number}", **look), options)
+
+
+def select(reading: state.Reading, clicked: tuple[Axis, int] | None, options: Options) -> None:
+    """Select the word of a row or a column everywhere, if one was clicked."""
+    word = clicked and choice.word_at(*clicked, reading.explanation, options.kind, options.words, options.hide_special)
     if word:
         state.select_word(reading, word)
         st.rerun()
-
-
-def _map(reading: state.Reading, attention: AttentionMap, head: int, options: Options) -> None:
-    """One head as a heatmap, the selected word or the decoding step framed."""
-    query, key = place(reading, options)
-    figure = head_map(attention, head, page_theme(), query=query, key=key)
-    name = options.name(attention.layer, head)
-    alt = f"{METHOD_NAMES[options.method]} of {name}"
-    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"map_{options.kind}_{name}", alt=alt)
 
 
 def _table(attention: AttentionMap, heads: Sequence[int], options: Options) -> None:

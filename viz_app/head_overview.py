@@ -1,6 +1,6 @@
 """All heads at a glance: what the grid shows, how it is sorted, and which labels it is narrowed down to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -11,6 +11,7 @@ from core.capture import AttentionMap
 from viz_app import choice, state
 from viz_app.cards import SORT_TEXTS, SORTS, Sort, labelled, notes, ordered
 from viz_app.components.head_grid import head_grid
+from viz_app.components.lines import Axis
 from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER, mean, rank_correlations
 from viz_app.text import plain
 from viz_app.toolbar import Options, page_theme
@@ -76,11 +77,13 @@ def grid(
     found: Sequence[ScoreCard],
     labels: Sequence[str],
     place: tuple[int | None, int | None],
+    links: Mapping[Axis, Sequence[str]],
 ) -> None:
     """All heads, to click on, and their mean and maximum; sorted, and narrowed down to those that bear a label.
 
     Args:
         place: row and column to light up in every map.
+        links: the words that rows and columns belong to.
     """
     order = ordered(found, by)
     if labels:
@@ -98,5 +101,5 @@ def grid(
 
     shown = maps if order is not None else [attention for attention in maps if attention.layer != choice.CHOSEN]
     said = None if options.per_layer else notes(found, by)
-    look = {"order": order, "notes": said, "row_height": 58 if order is None else 74, "per_layer": options.per_layer, "place": place}
+    look = {"order": order, "notes": said, "row_height": 58 if order is None else 74, "per_layer": options.per_layer, "place": place, "links": links}
     head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{chosen_key}", **look)

@@ -1,7 +1,7 @@
 """The choices above the pictures that several pages share: which attention, and which of its tokens are seen."""
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import streamlit as st
 
@@ -9,8 +9,12 @@ from core.analysis.methods import Method
 from core.analysis.words import merge_words, without_special_tokens
 from core.capture import KINDS, AttentionMap, Kind
 from viz_app import choice
+from viz_app.components.lines import Axis
 from viz_app.figures.theme import Theme, theme_named
 from viz_app.methods import PER_LAYER
+
+if TYPE_CHECKING:
+    from core import Explanation
 
 JOINT = "joint"
 Shown = Kind | Literal["joint"]
@@ -43,6 +47,10 @@ class Options:
     def name(self, layer: int, head: int) -> str:
         """What a head is called."""
         return choice.layer_name(layer, head) if self.per_layer else choice.name_of(layer, head)
+
+    def links(self, explanation: "Explanation") -> dict[Axis, list[str]]:
+        """The words that rows and columns belong to."""
+        return choice.links(explanation, self.kind, self.words, self.hide_special)
 
     def prepared(self, attention: AttentionMap) -> AttentionMap:
         """The map with the tokens that are to be seen."""

@@ -134,11 +134,23 @@ def test_heads_are_chosen_with_the_keyboard(page: Page, app: str) -> None:
 
 def test_a_head_as_map_and_as_files(page: Page, app: str) -> None:
     open_page(page, f"{app}/heads?heads_cross=L1+H2&view=Map")
-    expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_have_count(1)
+    expect(page.locator("canvas.picture")).to_have_count(1)
     for name, start in (("SVG", b"<?xml"), ("PDF", b"%PDF"), ("PNG", b"\x89PNG"), ("CSV", b"kind,")):
         file, content = downloaded(page, name)
         assert content.startswith(start)
         assert file == f"cross-layer0-head1.{name.lower()}"
+
+
+def test_a_word_that_is_pointed_at_lights_up_in_the_map_and_the_grid(page: Page, app: str) -> None:
+    open_page(page, f"{app}/heads?kind=Encoder&view=Map&text=The+dog+is+wet.")
+    expect(page.locator("canvas.picture")).to_be_visible()
+    words(page, "dog").hover()
+    for axis in ("query", "key"):
+        expect(page.locator(f".grid.lit-{axis}")).to_be_visible()
+        expect(page.locator(f".band.{axis}")).to_be_visible()
+    page.get_by_label("Rows", exact=True).get_by_role("button", name="wet").hover()
+    expect(words(page, "wet")).to_have_class(re.compile(r"\bpointed\b"))
+    expect(page.get_by_role("status").filter(has_text="wet looks at")).to_be_visible()
 
 
 def test_a_word_selected_anywhere_is_selected_everywhere(page: Page, app: str) -> None:
@@ -172,8 +184,8 @@ def test_narrow_the_grid_stands_above_the_detail(page: Page, app: str, scheme: s
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.set_viewport_size({"width": 800, "height": 900})
     open_page(page, f"{app}/heads?view=Map&heads_cross=L1+H1")
-    expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_be_visible()
-    detail, overview = (place.bounding_box() for place in (page.locator(".js-plotly-plot"), page.get_by_role("group", name="Heads", exact=True)))
+    expect(page.locator("canvas.picture")).to_be_visible()
+    detail, overview = (place.bounding_box() for place in (page.locator("canvas.picture"), page.get_by_role("group", name="Heads", exact=True)))
     assert overview is not None
     assert detail is not None
     assert overview["y"] + overview["height"] <= detail["y"]

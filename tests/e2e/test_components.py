@@ -1,8 +1,7 @@
-"""The two drawings of our own in a browser, without the app around them: their JavaScript, a payload, and what they send."""
+"""Drawings of our own in a browser, without the app around them: their JavaScript, a payload, and what they send."""
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,10 @@ from playwright.sync_api import Page, expect
 
 from core.capture import AttentionMap
 from core.translator import Explanation
-from viz_app.components import lines, sentence_bar
+from viz_app.components import lines, map, sentence_bar
+from viz_app.components.component import script_beside
 from viz_app.components.lines import lines_payload
+from viz_app.components.map import map_payload
 from viz_app.components.sentence_bar import sentence_payload
 from viz_app.figures.theme import LIGHT
 
@@ -28,8 +29,8 @@ MOUNT = """async ([address, data]) => {
 
 
 def mount(page: Page, module: Any, payload: dict[str, Any]) -> None:
-    script = Path(module.__file__).with_suffix(".js").read_bytes()
-    page.evaluate(MOUNT, [f"data:text/javascript;base64,{base64.b64encode(script).decode()}", json.loads(json.dumps(payload))])
+    script = base64.b64encode(script_beside(module.__file__).encode()).decode()
+    page.evaluate(MOUNT, [f"data:text/javascript;base64,{script}", json.loads(json.dumps(payload))])
 
 
 @pytest.fixture
@@ -67,6 +68,22 @@ def test_the_keyboard_reaches_every_word(page: Page, attention: AttentionMap) ->
     assert page.evaluate("sent") == [["word", {"axis": "key", "index": 1}]]
     mount(page, lines, lines_payload(attention, [0], LIGHT))
     expect(page.locator("[data-axis=key]").nth(1)).to_be_focused()
+
+
+def test_a_cell_a_row_and_a_column_are_read_with_the_keyboard(page: Page, attention: AttentionMap) -> None:
+    mount(page, map, map_payload(attention, 1, LIGHT, links={"query": ["target 0", "target 1", "target 2"], "key": ["source 0", "source 1"]}))
+    page.evaluate("addEventListener('headlight:pointed', ({ detail }) => sent.push(detail.place))")
+    tip = page.get_by_role("status")
+    page.get_by_role("img", name="L5 H2").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(tip).to_contain_text("0.750")
+    assert page.evaluate("sent.at(-1)") == {"query": 2, "key": 1, "size": {"query": 3, "key": 2}, "words": ["target 2", "source 1"]}
+    page.get_by_role("button", name="fed Ein, predicts Hund").focus()
+    expect(tip).to_have_text("fed Ein \u25b8 predicts Hund looks at1.000 dog0.000 " + EVIL)
+    page.keyboard.press("Enter")
+    assert page.evaluate("sent.at(-1)") == ["word", {"axis": "query", "index": 1}]
+    assert page.locator("img, script").count() == 0
 
 
 def test_tokens_are_never_html(page: Page, attention: AttentionMap) -> None:

@@ -110,3 +110,14 @@ def test_a_word_found_from_a_row_or_column_stands_there(explanation: Explanation
 
 def test_no_word_stands_nowhere(explanation: Explanation) -> None:
     assert choice.place(None, explanation, "cross", True, True) == (None, None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("words", "hide_special"), [(True, True), (False, False)])
+def test_rows_and_columns_are_linked_to_the_words_that_a_click_on_them_selects(
+    explanation: Explanation, kind: Kind, words: bool, hide_special: bool
+) -> None:
+    how = (explanation, kind, words, hide_special)
+    for axis, names in choice.links(*how).items():
+        found = [choice.word_at(axis, index, *how) for index in range(len(names))]
+        assert names == [f"{word[0]} {word[1].start}" if word else "" for word in found]

@@ -13,10 +13,9 @@ from core.analysis.words import readable
 from core.capture import AttentionMap, Kind
 from viz_app import choice, second, state, toolbar
 from viz_app.components.lines import attention_lines
+from viz_app.components.map import attention_map
 from viz_app.downloads import downloads
-from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.export import export_map
-from viz_app.figures.head_map import head_map
 from viz_app.figures.tables import lines_table
 from viz_app.figures.theme import head_name, theme_named
 from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER
@@ -126,8 +125,7 @@ def one_side(title: str, side: Side, attention: AttentionMap, head: int, method:
     if view == "Lines":
         attention_lines(attention, [head], theme, name=name_of(method), key=key)
     else:
-        alt = f"{METHOD_NAMES[method]} of the {title}"
-        st.plotly_chart(head_map(attention, head, theme), theme=None, config=CHART_CONFIG, key=key, alt=alt)
+        attention_map(attention, head, theme, name=name_of(method), key=f"{key}_map")
 
 
 def signed(first: dict[int, AttentionMap], other: dict[int, AttentionMap], head: choice.LayerHead, method: Method, against: Against) -> None:
@@ -143,8 +141,7 @@ def signed(first: dict[int, AttentionMap], other: dict[int, AttentionMap], head:
             return
         here = found[head[0]]
         st.caption(agreement(here))
-        figure = head_map(here.map, head[1], theme_named(st.context.theme.type), diverging=True)
-        st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"difference_{kind}", alt="Signed difference of the weights")
+        attention_map(here.map, head[1], theme_named(st.context.theme.type), diverging=True, name=name_of(method), key="difference_map")
         draw = partial(export_map, here.map, head[1], theme=theme_named(st.context.theme.type), diverging=True)
         numbered = f"layer{head[0]}" + ("" if method in PER_LAYER else f"-head{head[1]}")
         downloads(f"difference-{kind}-{numbered}{'' if method == 'attention' else f'-{method}'}", draw, lambda: lines_table(here.map, [head[1]]))

@@ -87,7 +87,7 @@ def heads_page(reading: state.Reading, options: Options) -> None:
         options = replace(options, step=head_detail.step_box(reading, maps[0]))
     place = head_detail.place(reading, options)
     with overview:
-        head_overview.grid(maps, heads, options, key, by, found, labels, place)
+        head_overview.grid(maps, heads, options, key, by, found, labels, place, options.links(reading.explanation))
     with detail:
         head_detail.large(reading, maps, heads, options)
         head_cards.cards(reading, heads, options)

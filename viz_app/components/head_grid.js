@@ -23,11 +23,22 @@ export default function ({ data, parentElement, setTriggerValue }) {
   picture.alt = "";
   picture.style.gridArea = `2 / 2 / ${data.rows.length + 2} / ${data.columns.length + 2}`;
   grid.append(picture);
-  grid.onkeydown = (event) => move(buttons, event);
+  grid.onkeydown = (event) => moveInRows(buttons, event);
   root.replaceChildren(grid);
-  follow(root, grid, data.lit);
   buttons.flat()[0].tabIndex = 0; // Tab reaches the grid, arrow keys its cells
   if (place?.row) buttons[place.row]?.[place.column]?.focus({ preventScroll: true });
+  light(grid, data.lit, data.size);
+  return listen(root, (place) => light(grid, place ? placed(place, data.size, data.links) : data.lit, data.size));
+}
+
+// A row and a column of every small map.
+function light(grid, lit, size) {
+  for (const axis of ["query", "key"]) {
+    const index = lit?.[axis] ?? null;
+    grid.classList.toggle(`lit-${axis}`, index !== null);
+    grid.style.setProperty(`--${axis}`, `${(100 * index) / size[axis]}%`);
+    grid.style.setProperty(`--${axis}-size`, `max(2px, ${100 / size[axis]}%)`);
+  }
 }
 
 function button(cell, row, column, send) {
@@ -52,39 +63,5 @@ function button(cell, row, column, send) {
     node.classList.add("pressed");
     send(cell);
   };
-  return node;
-}
-
-// A word that is pointed at in the lines lights up as a row or a column of every small map.
-function follow(root, grid, lit) {
-  window.removeEventListener("headlight:word", root.lightUp);
-  root.lightUp = (event) => {
-    const detail = event.detail ?? lit;
-    grid.classList.toggle("lit-query", detail?.axis === "query");
-    grid.classList.toggle("lit-key", detail?.axis === "key");
-    if (!detail) return;
-    grid.style.setProperty("--from", `${(100 * detail.index) / detail.count}%`);
-    grid.style.setProperty("--size", `max(2px, ${100 / detail.count}%)`);
-  };
-  window.addEventListener("headlight:word", root.lightUp);
-  root.lightUp({});
-}
-
-function move(buttons, event) {
-  const { row, column } = event.target.dataset;
-  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-  const goal = step && buttons[Number(row) + step[0]]?.[Number(column) + step[1]];
-  if (!step) return;
-  event.preventDefault();
-  if (!goal) return;
-  event.target.tabIndex = -1;
-  goal.tabIndex = 0;
-  goal.focus();
-}
-
-function element(tag, style, text) {
-  const node = document.createElement(tag);
-  node.className = style;
-  if (text !== undefined) node.textContent = text;
   return node;
 }

@@ -2,28 +2,21 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import streamlit as st
 import torch
-from streamlit.components.v2 import component
 
 from core.capture import AttentionMap
 from viz_app import choice
 from viz_app.cards import LayerHead, Note
+from viz_app.components.component import component_beside, draw
+from viz_app.components.lines import AXES, Axis
 from viz_app.figures.grid import INSET, grid_picture, readable_on
 from viz_app.figures.theme import Theme
 
 COMBINED_TITLES = ("mean", "max")
 
-_here = Path(__file__)
-_component = component(
-    "headlight_head_grid",
-    html='<div class="root"></div>',
-    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_component = component_beside(__file__)
 
 
 def grid_payload(
@@ -36,6 +29,7 @@ def grid_payload(
     notes: Mapping[LayerHead, Note] | None = None,
     per_layer: bool = False,
     place: tuple[int | None, int | None] = (None, None),
+    links: Mapping[Axis, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """What the browser needs to draw the grid.
 
@@ -47,12 +41,13 @@ def grid_payload(
         order: the heads in reading order; None: a row a layer.
         notes: what to say of heads: a caption on the cell, if there is one, and a text to hover.
         per_layer: whether the maps stand for all heads of their layer.
-        place: a row, else a column, to light up in every map while no word is pointed at in the lines beside.
+        place: a row and a column to light up in every map while nothing is pointed at in another drawing.
+        links: the words that rows and columns belong to, see `choice.links`; None: what is pointed at elsewhere is ignored.
 
     Returns:
         `picture`: of all maps, see `grid_picture`; `columns`: their names; `rows`: for each its name and its heads: name,
         title to write on it, layer, head, caption, text and, if it is selected, its mark; `inset`: the share of a cell
-        that is free on each side; `lit`: the axis, index and count of what to light up.
+        that is free on each side; `lit`: the row and the column to light up; `size`: how many there are; `links`.
 
     Raises:
         ValueError: no maps, or maps of different sentences.
@@ -78,7 +73,9 @@ def grid_payload(
         "picture": grid_picture(maps, theme),
         "columns": columns,
         "sorted": order is not None,
-        "lit": _lit(place, maps[0]),
+        "lit": dict(zip(AXES, place, strict=True)),
+        "size": dict(zip(AXES, maps[0].weights.shape[1:], strict=True)),
+        "links": links,
         "inset": INSET / (1 + 2 * INSET),  # of the whole cell; the picture measures it by the map
         "rowHeight": row_height,
         "rows": [{"name": title, "cells": [cell(*place) for place in row]} for title, row in zip(titles, rows, strict=True)],
@@ -101,13 +98,7 @@ def head_grid(
         selected, options: those of `grid_payload`.
         key: of the component, as for any widget.
     """
-
-    def clicked() -> None:
-        head = clicked_head(st.session_state[key].get("head"), maps)
-        if head is not None:
-            on_click(head)
-
-    _component(data=grid_payload(maps, theme, selected, **options), key=key, on_head_change=clicked)
+    draw(_component, grid_payload(maps, theme, selected, **options), key, "head", lambda value: clicked_head(value, maps), on_click)
 
 
 def clicked_head(value: object, maps: Sequence[AttentionMap]) -> LayerHead | None:
@@ -123,13 +114,6 @@ def _arranged(maps: Sequence[AttentionMap], rows: Sequence[Sequence[LayerHead]])
     """The maps of heads in another order, as if each row were a layer."""
     by_layer = {attention.layer: attention.weights for attention in maps}
     return [replace(maps[0], weights=torch.stack([by_layer[layer][head] for layer, head in row])) for row in rows]
-
-
-def _lit(place: tuple[int | None, int | None], like: AttentionMap) -> dict[str, Any] | None:
-    for axis, index, count in zip(("query", "key"), place, like.weights.shape[1:], strict=True):
-        if index is not None:
-            return {"axis": axis, "index": index, "count": count}
-    return None
 
 
 def _mark(head: int, theme: Theme) -> dict[str, str]:

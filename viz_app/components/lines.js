@@ -5,8 +5,6 @@ const WIDTH = 100; // of the drawing, in its own units; the browser stretches it
 const BINS = 20; // lines of one head and about one weight are one path: 120 words stay quick
 const SPREAD = 3; // pixels between the lines of different heads that join the same two words
 const MAX_VALUES = 4; // numbers shown at one word
-const DASHES = { solid: "none", dash: "6 4", dot: "2 3" };
-const SVG = "http://www.w3.org/2000/svg";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
@@ -18,12 +16,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
     drawing.words[axis][index]?.focus({ preventScroll: true });
     if (drawing.pinned) show(drawing, drawing.pinned);
   }
+  return listen(root, (place) => {
+    const { query, key } = placed(place, drawing.size, data.links);
+    show(drawing, query !== undefined ? ["query", query] : key !== undefined ? ["key", key] : drawing.pinned);
+  });
 }
 
 function build(root, data, send) {
   const size = { query: data.queries.words.length, key: data.keys.words.length };
   const rows = Math.max(size.query, size.key);
-  const drawing = { data, size, height: rows * PITCH, pinned: data.selected, words: {}, lines: { query: [], key: [] } };
+  const drawing = { root, data, size, height: rows * PITCH, pinned: data.selected, words: {}, lines: { query: [], key: [] } };
   data.heads.forEach((head, place) => {
     for (let i = 0; i < head.lines.length; i += 3) {
       const line = { head, place, query: head.lines[i], key: head.lines[i + 1], weight: head.lines[i + 2] };
@@ -44,23 +46,11 @@ function build(root, data, send) {
   middle.style.height = `${drawing.height}px`;
   columns.append(column(drawing, "query", data.queries, send), middle, column(drawing, "key", data.keys, send));
   box.append(columns);
-  root.replaceChildren(legend(data.heads), box);
+  root.replaceChildren(headNames(data.heads), box);
 
   drawAll(drawing);
   show(drawing, drawing.pinned);
   return drawing;
-}
-
-function legend(heads) {
-  const row = element("div", "heads");
-  for (const head of heads) {
-    const entry = element("span", "head");
-    const sample = vector("svg", { viewBox: "0 0 22 4", "aria-hidden": "true" });
-    sample.append(vector("path", { d: "M0 2H22", stroke: head.color, "stroke-width": 3, "stroke-dasharray": DASHES[head.dash] }));
-    entry.append(sample, element("span", "", head.name));
-    row.append(entry);
-  }
-  return row;
 }
 
 function column(drawing, axis, { title, words }, send) {
@@ -72,44 +62,21 @@ function column(drawing, axis, { title, words }, send) {
     word.type = "button";
     word.tabIndex = index ? -1 : 0; // Tab reaches a column, arrow keys its words
     Object.assign(word.dataset, { axis, index });
-    word.title = spans.map(([text]) => text).join("");
-    for (const [text, style] of spans) {
-      const span = element("span", style, text);
-      span.dir = "auto";
-      word.append(span);
-    }
-    word.onmouseenter = word.onfocus = () => show(drawing, [axis, index]);
-    word.onmouseleave = word.onblur = () => show(drawing, drawing.pinned);
+    word.title = textOf(spans);
+    word.append(...spelled(spans));
+    word.onmouseenter = word.onfocus = () => point(drawing, [axis, index]);
+    word.onmouseleave = word.onblur = () => point(drawing, null);
     word.onclick = () => {
       const same = drawing.pinned?.[0] === axis && drawing.pinned[1] === index;
       drawing.pinned = same ? null : [axis, index];
-      show(drawing, drawing.pinned);
+      point(drawing, drawing.pinned);
       send({ axis, index });
     };
-    word.onkeydown = (event) => move(drawing, axis, index, event);
+    word.onkeydown = (event) => moveInColumns(["query", "key"].map((name) => [name, drawing.words[name]]), axis, index, event);
     return word;
   });
   list.append(element("div", "title", title), ...drawing.words[axis]);
   return list;
-}
-
-function move(drawing, axis, index, event) {
-  const other = axis === "query" ? "key" : "query";
-  const last = drawing.size[axis] - 1;
-  const goal = {
-    ArrowDown: [axis, Math.min(index + 1, last)],
-    ArrowUp: [axis, Math.max(index - 1, 0)],
-    Home: [axis, 0],
-    End: [axis, last],
-    ArrowLeft: ["query", Math.min(index, drawing.size.query - 1)],
-    ArrowRight: ["key", Math.min(index, drawing.size.key - 1)],
-  }[event.key];
-  if (!goal) return;
-  event.preventDefault();
-  for (const word of drawing.words[goal[0]]) word.tabIndex = -1;
-  const word = drawing.words[goal[0]][goal[1]];
-  word.tabIndex = 0;
-  word.focus();
 }
 
 function drawAll({ data, all }) {
@@ -123,6 +90,13 @@ function drawAll({ data, all }) {
   }
 }
 
+// A word that is pointed at, here and everywhere; null: none any more.
+function point(drawing, word) {
+  const { root, size, data } = drawing;
+  show(drawing, word ?? drawing.pinned);
+  if (data.links) tell(root, word && placeOf({ [word[0]]: word[1] }, size, data.links));
+}
+
 // Show all lines, or those of one word with their numbers.
 function show(drawing, word) {
   const { data, words, lines, middle, all, few } = drawing;
@@ -130,7 +104,6 @@ function show(drawing, word) {
   few.replaceChildren();
   all.style.display = word ? "none" : "";
   for (const list of [words.query, words.key]) for (const entry of list) entry.classList.remove("on", "off");
-  tell(drawing, word);
   if (!word) return;
   const [axis, index] = word;
   const other = axis === "query" ? "key" : "query";
@@ -142,12 +115,6 @@ function show(drawing, word) {
     few.append(stroke(line.head, curve(line.query, line.key, line.place, data.heads.length), Math.max(line.weight, 0.25)));
   }
   for (const [place, met] of ends) middle.append(numbers(met, place, other, data.heads.length));
-}
-
-// The grid beside it lights up the same row or column.
-function tell({ size }, word) {
-  const detail = word && { axis: word[0], index: word[1], count: size[word[0]] };
-  window.dispatchEvent(new CustomEvent("headlight:word", { detail }));
 }
 
 function numbers(met, place, side, count) {
@@ -177,17 +144,4 @@ function curve(query, key, place, count) {
 
 function stroke(head, d, opacity) {
   return vector("path", { d, stroke: head.color, "stroke-opacity": opacity, "stroke-width": 1.2 + 1.6 * opacity, "stroke-dasharray": DASHES[head.dash] });
-}
-
-function element(tag, style, text) {
-  const node = document.createElement(tag);
-  node.className = style;
-  if (text !== undefined) node.textContent = text;
-  return node;
-}
-
-function vector(tag, attributes) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  return node;
 }

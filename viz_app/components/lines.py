@@ -1,18 +1,18 @@
 """Heads as lines between two columns of words, as in the paper's appendix, but live: hover a word and read its numbers."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from streamlit.components.v2 import component
 from torch import Tensor
 
 from core.capture import AttentionMap, Kind
+from viz_app.components.component import component_beside, listening
 from viz_app.components.labels import FED_ARROW, label_spans, row_spans
 from viz_app.figures.lines import MIN_WEIGHT, drawn
 from viz_app.figures.theme import Theme, head_name
 
 Axis = Literal["query", "key"]
+AXES: tuple[Axis, Axis] = ("query", "key")
 
 DECIMALS = 3
 _TITLES: dict[Kind, tuple[str, str]] = {
@@ -21,13 +21,7 @@ _TITLES: dict[Kind, tuple[str, str]] = {
     "cross": (f"fed {FED_ARROW} predicts", "looks at source"),
 }
 
-_here = Path(__file__)
-_component = component(
-    "headlight_lines",
-    html='<div class="root"></div>',
-    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_component = component_beside(__file__)
 
 
 def lines_payload(
@@ -38,6 +32,7 @@ def lines_payload(
     min_weight: float = MIN_WEIGHT,
     top_mass: float | None = None,
     selected: tuple[Axis, int] | None = None,
+    links: Mapping[Axis, Sequence[str]] | None = None,
     height: int = 560,
     name: Callable[[int, int], str] = head_name,
 ) -> dict[str, Any]:
@@ -47,6 +42,8 @@ def lines_payload(
         heads: counted from 0.
         min_weight, top_mass: which lines are left out, see `drawn`.
         selected: the word whose lines alone are shown while the pointer is elsewhere.
+        links: the words that rows and columns belong to, see `choice.links`: with them, what is pointed at lights up in the
+            other drawings of the page too, and the other way round.
         height: in pixels; more words scroll.
         name: what to call a head, from its layer and its number.
 
@@ -77,6 +74,7 @@ def lines_payload(
             for head in heads
         ],
         "selected": list(selected) if selected else None,
+        "links": links,
         "height": height,
     }
 
@@ -87,14 +85,12 @@ def attention_lines(
     theme: Theme,
     *,
     key: str = "attention_lines",
-    on_click: Callable[[], None] | None = None,
     **options: Any,
 ) -> tuple[Axis, int] | None:
     """Draw the lines on the page, and tell which word was clicked.
 
     Args:
         key: of the component, as for any widget.
-        on_click: called before the page runs again.
         options: those of `lines_payload`.
 
     Returns:
@@ -102,7 +98,7 @@ def attention_lines(
         `selected`: the component remembers nothing.
     """
     payload = lines_payload(attention, heads, theme, **options)
-    result = _component(data=payload, key=key, on_word_change=on_click or _nothing)
+    result = _component(data=payload, key=key, on_word_change=listening)
     return clicked_word(result.get("word"), len(attention.query_tokens), len(attention.key_tokens))
 
 
@@ -119,7 +115,3 @@ def _triples(weights: Tensor, keep: Tensor) -> list[float]:
     """What is kept of [Q, K] as query, key, weight, query, key, weight ..."""
     triples = ((query, key, round(weights[query, key].item(), DECIMALS)) for query, key in keep.nonzero().tolist())
     return [value for triple in triples for value in triple]
-
-
-def _nothing() -> None:
-    """A component sends only what somebody listens to."""

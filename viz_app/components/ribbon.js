@@ -3,7 +3,6 @@
 const PITCH = 30; // pixels from word to word
 const FULL = 24; // pixels of a ribbon of weight 1
 const WIDTH = 100; // of the drawing, in its own units; the browser stretches it
-const SVG = "http://www.w3.org/2000/svg";
 const OTHER = { source: "target", target: "source" };
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -76,15 +75,11 @@ function button(drawing, side, { spans, covered, share }, index) {
   node.type = "button";
   node.tabIndex = index ? -1 : 0; // Tab reaches a column, arrow keys its words
   Object.assign(node.dataset, { side, index });
-  const name = spans.map(([text]) => text).join("");
+  const name = textOf(spans);
   node.title = side === "source" ? `${name}\n${covered.toFixed(3)} of attention in all` : name;
   if (share != null) node.title += `\n${share.toFixed(3)} from the source, ${(1 - share).toFixed(3)} from the prefix`;
   node.setAttribute("aria-pressed", "false");
-  const text = spans.map(([part, style]) => {
-    const span = element("span", style, part);
-    span.dir = "auto";
-    return span;
-  });
+  const text = spelled(spans);
   const number = element("span", "number", String(index));
   node.append(...(side === "source" ? [...text, number] : [number, ...text]));
   if (share != null) {
@@ -146,22 +141,7 @@ function value(line, side) {
 
 function move(drawing, side, index, event) {
   if (event.key === "Escape") return arm(drawing, null);
-  const last = drawing.words[side].length - 1;
-  const across = Math.min(index, drawing.words[OTHER[side]].length - 1);
-  const goal = {
-    ArrowDown: [side, Math.min(index + 1, last)],
-    ArrowUp: [side, Math.max(index - 1, 0)],
-    Home: [side, 0],
-    End: [side, last],
-    ArrowLeft: ["source", side === "source" ? index : across],
-    ArrowRight: ["target", side === "target" ? index : across],
-  }[event.key];
-  const word = goal && drawing.words[goal[0]][goal[1]];
-  if (!word) return;
-  event.preventDefault();
-  for (const each of drawing.words[goal[0]]) each.tabIndex = -1;
-  word.tabIndex = 0;
-  word.focus();
+  moveInColumns(["source", "target"].map((name) => [name, drawing.words[name]]), side, index, event);
 }
 
 function legend({ gold, target }) {
@@ -182,17 +162,4 @@ function entry(mark, text) {
   svg.append(mark);
   span.append(svg, text);
   return span;
-}
-
-function element(tag, style, text) {
-  const node = document.createElement(tag);
-  node.className = style;
-  if (text !== undefined) node.textContent = text;
-  return node;
-}
-
-function vector(tag, attributes) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  return node;
 }

@@ -1,26 +1,17 @@
 """An alignment as ribbons between two columns of words, and gold links that people draw by clicking two words."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
-
-import streamlit as st
-from streamlit.components.v2 import component
 
 from core.analysis.pharaoh import GoldLinks, Link
 from core.analysis.word_alignment import WordAlignment
+from viz_app.components.component import component_beside, draw
 from viz_app.components.labels import label_spans
 
 DECIMALS = 3
 MIN_WEIGHT = 0.01  # a thinner ribbon is not seen
 
-_here = Path(__file__)
-_component = component(
-    "headlight_ribbon",
-    html='<div class="root"></div>',
-    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_component = component_beside(__file__)
 
 
 def ribbon_payload(alignment: WordAlignment, gold: GoldLinks, shares: Sequence[float] = (), height: int = 640) -> dict[str, Any]:
@@ -69,13 +60,7 @@ def ribbon(alignment: WordAlignment, gold: GoldLinks, on_link: Callable[[Link], 
         shares: as for `ribbon_payload`.
         key: of the component, as for any widget.
     """
-
-    def clicked() -> None:
-        link = clicked_link(st.session_state[key].get("link"), alignment)
-        if link is not None:
-            on_link(link)
-
-    _component(data=ribbon_payload(alignment, gold, shares), key=key, on_link_change=clicked)
+    draw(_component, ribbon_payload(alignment, gold, shares), key, "link", lambda value: clicked_link(value, alignment), on_link)
 
 
 def clicked_link(value: object, alignment: WordAlignment) -> Link | None:

@@ -18,6 +18,18 @@ export default function ({ data, parentElement, setTriggerValue }) {
   target.append(arrow, sentence("target", data.target, data.selected, send));
   root.replaceChildren(sentence("source", data.source, data.selected, send), target);
   if (place?.side) root.querySelector(`[data-side="${place.side}"][data-start="${place.start}"]`)?.focus({ preventScroll: true });
+  for (const word of root.querySelectorAll(".word")) {
+    word.onmouseenter = word.onfocus = () => tell(root, { words: [nameOf(word)] });
+    word.onmouseleave = word.onblur = () => tell(root, null);
+  }
+  return listen(root, (place) => {
+    for (const word of root.querySelectorAll(".word")) word.classList.toggle("pointed", Boolean(place?.words.includes(nameOf(word))));
+  });
+}
+
+// What the other drawings call a word, see `links` of choice.py.
+function nameOf({ dataset }) {
+  return `${dataset.side} ${dataset.start}`;
 }
 
 function sentence(side, words, selected, send) {
@@ -90,23 +102,10 @@ function direction(pieces) {
   return RIGHT_TO_LEFT.test(pieces.map(({ spans }) => textOf(spans)).join("")) ? "rtl" : "ltr";
 }
 
-function textOf(spans) {
-  return spans.map(([part]) => part).join("");
-}
-
 function move(words, index, event) {
   const goal = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: words.length - 1 }[event.key];
   const word = words[goal];
   if (!word) return;
   event.preventDefault();
-  for (const each of words) each.tabIndex = -1;
-  word.tabIndex = 0;
-  word.focus();
-}
-
-function element(tag, style, text) {
-  const node = document.createElement(tag);
-  node.className = style;
-  if (text !== undefined) node.textContent = text;
-  return node;
+  goTo(word, words);
 }

@@ -1,27 +1,19 @@
 """The sentence and its translation in one line: which words there are, how sure the model was of each, and which is selected."""
 
 import math
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Literal
-
-from streamlit.components.v2 import component
 
 from core.analysis.words import grapheme_groups, is_special, word_groups
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
+from viz_app.components.component import component_beside, listening
 from viz_app.components.labels import unit_spans
 
 Side = Literal["source", "target"]
 WordSelection = tuple[Side, range]  # the positions of a word's tokens in `source_tokens` or in `predicted_tokens`
 
-_here = Path(__file__)
-_component = component(
-    "headlight_sentence_bar",
-    html='<div class="root"></div>',
-    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_component = component_beside(__file__)
 
 
 def sentence_payload(explanation: Explanation, selected: WordSelection | None = None) -> dict[str, Any]:
@@ -39,20 +31,17 @@ def sentence_payload(explanation: Explanation, selected: WordSelection | None = 
     }
 
 
-def sentence_bar(
-    explanation: Explanation, *, selected: WordSelection | None = None, key: str = "sentence_bar", on_click: Callable[[], None] | None = None
-) -> WordSelection | None:
+def sentence_bar(explanation: Explanation, *, selected: WordSelection | None = None, key: str = "sentence_bar") -> WordSelection | None:
     """Draw the bar on the page, and tell which word was clicked.
 
     Args:
         selected: the word to mark; any position inside it will do.
         key: of the component, as for any widget.
-        on_click: called before the page runs again.
 
     Returns:
         The word that was clicked just now, else None. Keep it and hand it back as `selected`: the bar remembers nothing.
     """
-    result = _component(data=sentence_payload(explanation, selected), key=key, on_word_change=on_click or _nothing)
+    result = _component(data=sentence_payload(explanation, selected), key=key, on_word_change=listening)
     return clicked_word(result.get("word"), explanation)
 
 
@@ -82,7 +71,3 @@ def _words(tokens: Sequence[str], log_probs: Sequence[float] | None) -> list[dic
 def _piece(tokens: Sequence[str], group: range, log_probs: Sequence[float] | None) -> dict[str, Any]:
     probability = None if log_probs is None else round(math.exp(sum(log_probs[group.start : group.stop])), 4)
     return {"spans": unit_spans(tokens[group.start : group.stop]), "probability": probability}
-
-
-def _nothing() -> None:
-    """A component sends only what somebody listens to."""

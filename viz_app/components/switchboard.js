@@ -38,7 +38,7 @@ function drawn({ kind, name, rows }, send) {
     for (let gap = line.length; gap <= columns; gap++) grid.append(element("span", ""));
   }
   (buttons[0]?.[1] ?? buttons[0]?.[0]).tabIndex = 0; // Tab reaches a board, arrow keys its switches
-  grid.onkeydown = (event) => move(buttons, event);
+  grid.onkeydown = (event) => moveInRows(buttons, event);
   board.append(grid);
   return board;
 }
@@ -81,24 +81,5 @@ function button(style, text, kind, row, column, send) {
   node.tabIndex = -1;
   Object.assign(node.dataset, { kind, row, column });
   node.onclick = send;
-  return node;
-}
-
-function move(buttons, event) {
-  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-  const { row, column } = event.target.dataset;
-  if (!step || row === undefined) return;
-  event.preventDefault();
-  const goal = buttons[Number(row) + step[0]]?.[Number(column) + step[1]];
-  if (!goal) return;
-  event.target.tabIndex = -1;
-  goal.tabIndex = 0;
-  goal.focus();
-}
-
-function element(tag, style, text) {
-  const node = document.createElement(tag);
-  node.className = style;
-  if (text !== undefined) node.textContent = text;
   return node;
 }

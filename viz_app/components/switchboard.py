@@ -1,25 +1,16 @@
 """Every head of the model as a switch; the colour says what turning it off alone does."""
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
-
-import streamlit as st
-from streamlit.components.v2 import component
 
 from core.analysis.heads import Head
 from core.capture import KINDS, Kind
 from viz_app.choice import KIND_NAMES
+from viz_app.components.component import component_beside, draw
 from viz_app.figures.switches import effect_color, scale_limit, text_color, titled
 from viz_app.figures.theme import Theme
 
-_here = Path(__file__)
-_component = component(
-    "headlight_switchboard",
-    html='<div class="root"></div>',
-    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_component = component_beside(__file__)
 
 
 def switchboard_payload(heads: Sequence[Head], gates: Mapping[Head, float], effects: Mapping[Head, float], theme: Theme) -> dict[str, Any]:
@@ -76,13 +67,8 @@ def switchboard(
         heads, gates, effects: those of `switchboard_payload`.
         key: of the component, as for any widget.
     """
-
-    def clicked() -> None:
-        found = clicked_heads(st.session_state[key].get("switch"), heads)
-        if found:
-            on_click(found)
-
-    _component(data=switchboard_payload(heads, gates, effects, theme), key=key, on_switch_change=clicked)
+    data = switchboard_payload(heads, gates, effects, theme)
+    draw(_component, data, key, "switch", lambda value: clicked_heads(value, heads) or None, on_click)
 
 
 def clicked_heads(value: object, heads: Sequence[Head]) -> list[Head]:

@@ -1,6 +1,5 @@
 // A constituency tree. Labels are set as text, never as HTML. Tab reaches the tree, arrow keys go from node to node.
 
-const SVG = "http://www.w3.org/2000/svg";
 const CHARACTER = 8.2; // pixels
 const ROW = 44;
 const BOX = 24;
@@ -9,10 +8,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const hadFocus = parentElement.activeElement?.dataset?.node !== undefined;
   const { scrollLeft = 0 } = root.querySelector(".box") ?? {};
-  const box = document.createElement("div");
-  box.className = "box";
+  const box = element("div", "box");
   const [wide, high] = [data.columns * CHARACTER + 8, data.rows * ROW + 14];
-  const picture = made("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "group", "aria-label": "Tree" });
+  const picture = vector("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "group", "aria-label": "Tree" });
   for (const node of data.nodes) if (node.parent !== null) picture.append(line(data.nodes[node.parent], node));
   const drawn = data.nodes.map((node, index) => drawing(node, index, index === data.selected, () => setTriggerValue("node", index)));
   picture.append(...drawn);
@@ -28,29 +26,29 @@ const top = (node) => node.row * ROW + 4;
 
 function line(over, node) {
   const [x0, y0, x1, y1] = [left(over), top(over) + BOX, left(node), top(node)];
-  return made("path", { class: "edge", d: `M${x0},${y0}L${x1},${y1}` });
+  return vector("path", { class: "edge", d: `M${x0},${y0}L${x1},${y1}` });
 }
 
 function drawing(node, index, selected, send) {
   const isWord = node.weight !== null;
-  const group = made("g", { class: `node ${isWord ? "word" : "bracket"}${selected ? " on" : ""}`, role: "button", tabindex: selected ? 0 : -1 });
+  const group = vector("g", { class: `node ${isWord ? "word" : "bracket"}${selected ? " on" : ""}`, role: "button", tabindex: selected ? 0 : -1 });
   group.dataset.node = index;
   group.setAttribute("aria-pressed", selected);
   const [first, last] = node.words;
   const where = first === last ? `word ${first}` : `words ${first} to ${last}`;
   const name = isWord ? `${node.label}, looked at ${node.weight.toFixed(3)}` : `${node.label}, ${where}`;
   group.setAttribute("aria-label", name);
-  const title = made("title", {});
+  const title = vector("title", {});
   title.textContent = name;
   const width = Math.max(2, node.label.length) * CHARACTER + 6;
-  const frame = made("rect", { x: left(node) - width / 2, y: top(node), width, height: BOX, rx: 4 });
+  const frame = vector("rect", { x: left(node) - width / 2, y: top(node), width, height: BOX, rx: 4 });
   if (isWord) frame.style.setProperty("--share", `${(100 * node.weight).toFixed(1)}%`);
-  const text = made("text", { x: left(node), y: top(node) + BOX / 2 + 0.5 });
+  const text = vector("text", { x: left(node), y: top(node) + BOX / 2 + 0.5 });
   text.textContent = node.label;
   if (isWord && node.weight > 0.5) text.setAttribute("class", "over");
   group.append(title, frame, text);
   if (isWord && node.weight >= 0.005) {
-    const number = made("text", { class: "number", x: left(node), y: top(node) + BOX + 10 });
+    const number = vector("text", { class: "number", x: left(node), y: top(node) + BOX + 10 });
     number.textContent = node.weight.toFixed(2);
     group.append(number);
   }
@@ -77,13 +75,5 @@ function move(event, nodes, drawn) {
   if (!(event.key in { ArrowUp: 1, ArrowDown: 1, ArrowLeft: 1, ArrowRight: 1 })) return;
   event.preventDefault();
   if (next === undefined || next === null || next < 0) return;
-  for (const node of drawn) node.setAttribute("tabindex", -1);
-  drawn[next].setAttribute("tabindex", 0);
-  drawn[next].focus();
-}
-
-function made(name, attributes) {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
+  goTo(drawn[next], drawn);
 }

@@ -1,22 +1,13 @@
 """A constituency tree to click on: brackets above, words below, tinted by how much the heads looked at them."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-import streamlit as st
-from streamlit.components.v2 import component
-
 from core.trees import Tree
+from viz_app.components.component import component_beside, draw
 from viz_app.figures.tree import tree_nodes, width
 
-_here = Path(__file__)
-_component = component(
-    "headlight_tree",
-    html='<div class="root"></div>',
-    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_component = component_beside(__file__)
 
 
 def tree_payload(tree: Tree, selected: int, weights: Sequence[float]) -> dict[str, Any]:
@@ -58,10 +49,4 @@ def tree_drawing(tree: Tree, on_click: Callable[[int], None], *, selected: int, 
         selected, weights: as for `tree_payload`.
         key: of the component, as for any widget.
     """
-
-    def clicked() -> None:
-        node = clicked_node(st.session_state[key].get("node"), tree)
-        if node is not None:
-            on_click(node)
-
-    _component(data=tree_payload(tree, selected, weights), key=key, on_node_change=clicked)
+    draw(_component, tree_payload(tree, selected, weights), key, "node", lambda value: clicked_node(value, tree), on_click)

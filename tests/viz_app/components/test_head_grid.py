@@ -45,11 +45,10 @@ def test_many_heads_as_one_have_a_row_of_their_own(make_map: Any) -> None:
     assert clicked_head({"layer": ALL, "head": 1}, maps) == (ALL, 1)
 
 
-def test_a_row_is_lit_rather_than_a_column(make_map: Any) -> None:
-    maps = [make_map(queries=5, keys=4)]
-    assert grid_payload(maps, LIGHT)["lit"] is None
-    assert grid_payload(maps, LIGHT, place=(None, 3))["lit"] == {"axis": "key", "index": 3, "count": 4}
-    assert grid_payload(maps, LIGHT, place=(2, 3))["lit"] == {"axis": "query", "index": 2, "count": 5}
+def test_the_selected_row_and_column_are_lit_in_every_map(make_map: Any) -> None:
+    payload = grid_payload([make_map(queries=5, keys=4)], LIGHT, place=(None, 3))
+    assert payload["lit"] == {"query": None, "key": 3}
+    assert payload["size"] == {"query": 5, "key": 4}
 
 
 def test_sorted_heads_stand_in_their_order_with_their_own_pictures(make_map: Any) -> None:

@@ -1,0 +1,253 @@
+// One head as a map. A pointer, or the arrow keys, read its cells; a word at its side reads its whole row or column.
+
+const ROOM = 11; // pixels that a written word needs; where there is less, every second, third, ... is written
+const MOST = 3; // of a row's or a column's weights that are told
+const OTHER = { query: "key", key: "query" };
+const STEP = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".root");
+  const { axis, index, cell } = parentElement.activeElement?.dataset ?? {};
+  const map = build(root, data, (word) => setTriggerValue("word", word));
+  root.replaceChildren(headNames([data.head]), map.frame, scale(data));
+  point(map, {}, false);
+  if (axis) map.words[axis][index]?.focus({ preventScroll: true });
+  if (cell) map.cells.focus({ preventScroll: true });
+  root.measure?.disconnect();
+  root.measure = new ResizeObserver(() => thin(map));
+  root.measure.observe(map.cells);
+  const deafen = listen(root, (place) => point(map, placed(place, map.size, data.links), false));
+  return () => [deafen(), root.measure.disconnect()];
+}
+
+function build(root, data, send) {
+  const size = { query: data.query.length, key: data.key.length };
+  const bytes = Uint8Array.from(atob(data.weights), (character) => character.charCodeAt(0));
+  const map = { root, data, size, steps: new Int16Array(bytes.buffer), words: {}, send, at: {} };
+  const pitch = Math.min(30, Math.max(7, Math.floor(620 / size.query)));
+  map.frame = element("div", "frame");
+  map.frame.style.setProperty("--rows", size.query);
+  map.frame.style.setProperty("--columns", size.key);
+  map.frame.style.setProperty("--height", `${Math.max(150, size.query * pitch)}px`);
+  map.words.query = data.query.map((spans, index) => word(map, "query", index, spans));
+  map.words.key = data.key.map((spans, index) => word(map, "key", index, spans));
+  const top = band("tops", "Columns", map.words.key);
+  const left = band("sides left", "Rows", map.words.query);
+  map.frame.append(element("div", "corner", data.predicted ? "fed" : ""), top, element("div", "corner", data.predicted ? "predicts" : ""));
+  map.frame.append(left, cells(map));
+  if (data.predicted) {
+    map.beside = data.predicted.map((spans, index) => beside(map, spans, index));
+    const right = element("div", "sides right");
+    right.setAttribute("aria-hidden", "true"); // a row's button says it too
+    right.append(...map.beside);
+    map.frame.append(right);
+  }
+  return map;
+}
+
+function band(style, name, words) {
+  const list = element("div", style);
+  list.setAttribute("role", "group");
+  list.setAttribute("aria-label", name);
+  list.append(...words);
+  return list;
+}
+
+function word(map, axis, index, spans) {
+  const node = element("button", "word");
+  node.type = "button";
+  node.tabIndex = index ? -1 : 0; // Tab reaches the rows, the columns and the cells, arrow keys go on from there
+  Object.assign(node.dataset, { axis, index });
+  node.setAttribute("aria-label", axis === "query" ? rowName(map.data, index) : textOf(spans));
+  const text = element("span", "text", "");
+  text.append(...spelled(spans));
+  node.append(text);
+  react(map, node, axis, index);
+  node.onfocus = () => point(map, { [axis]: index }, true);
+  node.onblur = () => point(map, {}, true);
+  node.onkeydown = (event) => {
+    const goal = { ArrowDown: index + 1, ArrowRight: index + 1, ArrowUp: index - 1, ArrowLeft: index - 1, Home: 0, End: map.size[axis] - 1 }[event.key];
+    const next = map.words[axis][goal];
+    if (!next) return;
+    event.preventDefault();
+    goTo(next, map.words[axis]);
+  };
+  return node;
+}
+
+// What a row predicts, at its right: part of the row, but for the pointer alone.
+function beside(map, spans, index) {
+  const node = element("div", "word");
+  const text = element("span", "text", "");
+  text.append(...spelled(spans));
+  node.append(text);
+  react(map, node, "query", index);
+  return node;
+}
+
+function react(map, node, axis, index) {
+  node.onmouseenter = () => point(map, { [axis]: index }, true);
+  node.onmouseleave = () => point(map, {}, true);
+  node.onclick = () => map.send({ axis, index });
+}
+
+function cells(map) {
+  const { data, size } = map;
+  const box = (map.cells = element("div", Math.max(size.query, size.key) <= 40 ? "cells apart" : "cells"));
+  box.tabIndex = 0;
+  box.dataset.cell = "";
+  box.setAttribute("role", "img");
+  box.setAttribute("aria-label", `${data.head.name}, ${size.query} rows and ${size.key} columns; arrow keys read the cells`);
+  map.picture = painted(map);
+  map.bands = { query: element("div", "band query"), key: element("div", "band key") };
+  map.tip = element("div", "tip");
+  map.tip.setAttribute("role", "status");
+  box.append(map.picture, element("div", "gaps"), ...Object.values(map.data.lit).some((index) => index !== null) ? selected(map) : []);
+  box.append(map.bands.query, map.bands.key, map.tip);
+  box.onpointermove = (event) => {
+    const { left, top, width, height } = map.picture.getBoundingClientRect();
+    const at = (length, share) => Math.min(length - 1, Math.max(0, Math.floor(length * share)));
+    point(map, { query: at(size.query, (event.clientY - top) / height), key: at(size.key, (event.clientX - left) / width) }, true);
+  };
+  box.onpointerleave = () => point(map, {}, true);
+  box.onblur = () => point(map, {}, true);
+  box.onclick = () => map.at.query !== undefined && map.send({ axis: "query", index: map.at.query });
+  box.onkeydown = (event) => walk(map, event);
+  return box;
+}
+
+function walk(map, event) {
+  const step = STEP[event.key];
+  if (event.key === "Enter" && map.at.query !== undefined) return map.cells.onclick();
+  if (event.key === "Escape") return point(map, {}, true);
+  if (!step) return;
+  event.preventDefault();
+  const { query = step[0] < 0 ? map.size.query : step[0] ? -1 : 0, key = step[1] < 0 ? map.size.key : step[1] ? -1 : 0 } = map.at;
+  const inside = (index, count) => Math.min(count - 1, Math.max(0, index));
+  point(map, { query: inside(query + step[0], map.size.query), key: inside(key + step[1], map.size.key) }, true);
+}
+
+function painted({ data, size, steps }) {
+  const canvas = element("canvas", "picture");
+  Object.assign(canvas, { width: size.key, height: size.query });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(size.key, size.query);
+  const stops = data.scale.map((color) => [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16)));
+  const shades = Array.from({ length: data.steps * (1 - data.low) + 1 }, (_, step) => shade(stops, step / (data.steps * (1 - data.low))));
+  steps.forEach((step, cell) => image.data.set(shades[step - data.low * data.steps], 4 * cell));
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+function shade(stops, share) {
+  const place = share * (stops.length - 1);
+  const [from, to] = [stops[Math.floor(place)], stops[Math.ceil(place)]];
+  return [...from.map((channel, index) => Math.round(channel + (to[index] - channel) * (place % 1))), 255];
+}
+
+function selected({ data, size }) {
+  return Object.entries(data.lit).flatMap(([axis, index]) => {
+    if (index === null) return [];
+    const frame = element("div", `band ${axis} selected`);
+    lay(frame, axis, index, size);
+    return [frame];
+  });
+}
+
+function lay(node, axis, index, size) {
+  node.hidden = index === undefined;
+  if (node.hidden) return;
+  node.style[axis === "query" ? "top" : "left"] = `${(100 * index) / size[axis]}%`;
+  node.style[axis === "query" ? "height" : "width"] = `${100 / size[axis]}%`;
+}
+
+// Light up a row, a column or both, here and, if it is to be told, in the other drawings.
+function point(map, at, told) {
+  const { data, size, words } = map;
+  map.at = at;
+  for (const axis of ["query", "key"]) {
+    lay(map.bands[axis], axis, at[axis], size);
+    words[axis].forEach((node, index) => {
+      node.classList.toggle("on", index === (at[axis] ?? data.lit[axis]));
+      if (axis === "query") map.beside?.[index].classList.toggle("on", node.classList.contains("on"));
+    });
+  }
+  describe(map, told);
+  if (told && data.links) tell(map.root, placeOf(at, size, data.links));
+}
+
+// The numbers of what is pointed at here: of a cell its weight, of a row or a column its largest.
+function describe(map, told) {
+  const { tip, at, data, size } = map;
+  const { query, key } = at;
+  tip.hidden = !told || (query === undefined && key === undefined);
+  if (tip.hidden) return;
+  const lines = [];
+  if (query !== undefined && key !== undefined) {
+    lines.push([row(data, query)], ["looks at ", strong(data.key[key])], [number(map, query, key)]);
+  } else {
+    const [axis, index] = query !== undefined ? ["query", query] : ["key", key];
+    const of = (other) => (axis === "query" ? [index, other] : [other, index]);
+    const order = Array.from({ length: size[OTHER[axis]] }, (_, other) => other).sort((a, b) => Math.abs(value(map, ...of(b))) - Math.abs(value(map, ...of(a))));
+    lines.push(axis === "query" ? [row(data, index), " looks at"] : [strong(data.key[index]), " is looked at by"]);
+    for (const other of order.slice(0, MOST)) {
+      const name = axis === "query" ? data.key[other] : (data.predicted ?? data.query)[other];
+      lines.push([number(map, ...of(other)), " ", strong(name)]);
+    }
+  }
+  tip.replaceChildren(
+    ...lines.map((parts) => {
+      const line = element("div", "");
+      line.append(...parts);
+      return line;
+    }),
+  );
+  const [down, right] = [(query ?? 0) < size.query / 2, (key ?? 0) < size.key / 2];
+  Object.assign(tip.style, { top: "", bottom: "", left: "", right: "" });
+  tip.style[down ? "top" : "bottom"] = query === undefined ? "4px" : `calc(${(100 * (down ? query + 1 : size.query - query)) / size.query}% + 6px)`;
+  tip.style[right ? "left" : "right"] = key === undefined ? "4px" : `calc(${(100 * (right ? key + 1 : size.key - key)) / size.key}% + 6px)`;
+}
+
+function value({ steps, size }, query, key) {
+  return steps[query * size.key + key];
+}
+
+function number(map, query, key) {
+  const share = value(map, query, key) / map.data.steps;
+  const sign = map.data.low < 0 && share ? (share < 0 ? "\u2212" : "+") : "";
+  return element("span", "number", sign + Math.abs(share).toFixed(3));
+}
+
+function row(data, index) {
+  const name = element("span", "");
+  if (data.predicted) name.append("fed ", strong(data.query[index]), " \u25b8 predicts ", strong(data.predicted[index]));
+  else name.append(strong(data.query[index]));
+  return name;
+}
+
+function rowName(data, index) {
+  return data.predicted ? `fed ${textOf(data.query[index])}, predicts ${textOf(data.predicted[index])}` : textOf(data.query[index]);
+}
+
+function strong(spans) {
+  const name = element("b", "");
+  name.append(...spelled(spans));
+  return name;
+}
+
+// As many words as there is room for; the others are written while they are pointed at.
+function thin({ cells, words, beside, size }) {
+  const room = { query: cells.clientHeight / size.query, key: cells.clientWidth / size.key };
+  for (const axis of ["query", "key"]) {
+    const step = Math.ceil(ROOM / room[axis]);
+    for (const list of [words[axis], (axis === "query" && beside) || []]) list.forEach((node, index) => node.classList.toggle("unwritten", index % step > 0));
+  }
+}
+
+function scale({ scale, low }) {
+  const line = element("div", "scale");
+  const bar = element("i", "");
+  bar.style.background = `linear-gradient(to right, ${scale.join(", ")})`;
+  line.append(element("span", "number", low ? "\u22121" : "0"), bar, element("span", "number", low ? "+1" : "1"), low ? "difference" : "weight");
+  return line;
+}
