@@ -10,6 +10,7 @@ from torch import Tensor
 from core.analysis.alignment import Aligner, AlignerRanking, AlignmentScore, Rows, argmax_links, word_attention, words_as_shown
 from core.analysis.coverage import coverage
 from core.analysis.pharaoh import GoldLinks, Link
+from core.analysis.rollout import row_shares
 from core.analysis.words import is_special, word, word_groups
 from core.capture import AttentionMap
 
@@ -103,13 +104,22 @@ def align_words(cross: Sequence[AttentionMap], place: Place, rows: Rows = "predi
     Raises:
         ValueError: there is no such layer or head.
     """
-    layer, head = place
-    if place not in places(cross):
-        raise ValueError(f"there is no layer {layer}, head {head} among {len(cross)} layers of {cross[0].num_heads} heads")
+    layer, head = _require_place(cross, place)
     between = [word_attention(each, rows, words_as_shown) for each in cross if layer is None or each.layer == layer]  # of [H, target, source]
     weights = torch.stack([heads.mean(0) for heads in between]).mean(0) if head is None else between[0][head]
     asked = cross[0].predicted_tokens or ()
     return WordAlignment(shown_words(cross[0].key_tokens), shown_words(asked), weights)
+
+
+def token_weights(cross: Sequence[AttentionMap], place: Place) -> Tensor:
+    """The weights behind such an alignment, between tokens, special ones too: [T, S], each row divided by its sum.
+
+    Raises:
+        ValueError: as `align_words`.
+    """
+    layer, head = _require_place(cross, place)
+    chosen = [each.weights for each in cross if layer is None or each.layer == layer]
+    return row_shares(torch.stack([heads.mean(0) for heads in chosen]).mean(0) if head is None else chosen[0][head])
 
 
 def rank_places(cross: Sequence[AttentionMap], gold: GoldLinks) -> list[Aligner]:
@@ -127,3 +137,10 @@ def word_shares(shares: Sequence[float], predicted_tokens: Sequence[str]) -> tup
     """A number for each predicted token, such as `source_share`, as the mean over the pieces of each shown word."""
     groups = (group for group in word_groups(predicted_tokens) if not is_special(predicted_tokens[group.start]))
     return tuple(sum(shares[group.start : group.stop]) / len(group) for group in groups)
+
+
+def _require_place(cross: Sequence[AttentionMap], place: Place) -> Place:
+    layer, head = place
+    if place not in places(cross):
+        raise ValueError(f"there is no layer {layer}, head {head} among {len(cross)} layers of {cross[0].num_heads} heads")
+    return place

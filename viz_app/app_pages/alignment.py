@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
+from torch import Tensor
 
 from core.analysis.alignment import ROWS, Rows
+from core.analysis.coverage import absentmindedness_in, absentmindedness_out, attention_confidence, coverage_deviation, coverage_penalty
 from core.analysis.pharaoh import GoldLinks, parse_links
 from core.analysis.rollout import source_share
-from core.analysis.word_alignment import Place, WordAlignment, align_words, place_name, places, rank_places, word_shares
+from core.analysis.word_alignment import Place, WordAlignment, align_words, place_name, places, rank_places, token_weights, word_shares
 from core.capture import AttentionMap
 from viz_app import aligner_list, choice, gold, state
 from viz_app.components.ribbon import ribbon
@@ -38,6 +40,13 @@ ABOUT_AER = """
 the links found are gold. **Recall**: how many of the sure gold links were found. Every target word gets one link, so a gold that leaves words
 out cannot be met exactly. One sentence says little about a head; rank a text below.
 """
+ABOUT_COVERAGE = """
+Of the aligner above, over all tokens, special ones too, in nats: 0 at best, the less the worse. **Coverage penalty** (Wu et al. 2016): the
+logarithms of what the source tokens got, 1 at most, added up; the more was left out, the less it is. **Deviation**: how far the source
+tokens are from getting just 1 each. **Absentmindedness**: minus the mean entropy of where a target token looks, and of who looks at a source
+token. **Attention confidence**: these last three added up (Rikters et al. 2017). They compare translations of one sentence; with what people think
+of a translation, it went together only weakly (Rikters & Fishel 2017).
+"""
 
 
 @st.fragment
@@ -62,6 +71,7 @@ def sentence() -> None:
         if links is not None:
             ranking(cross, links, len(alignment.target))
         numbers(reading, alignment)
+        st.caption(coverage_text(token_weights(cross, place)), help=ABOUT_COVERAGE)
 
 
 def toolbar(reading: state.Reading) -> tuple[Method, Place, Rows, Sequence[AttentionMap]]:
@@ -156,6 +166,14 @@ def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
         table = coverage_table(alignment)
         columns = {"source": "Source", "coverage": st.column_config.NumberColumn("Coverage", format="%.2f"), "linked_to": "Linked to"}
     st.dataframe(table, hide_index=True, height="content" if len(table) < 12 else 420, column_config=columns)
+
+
+def coverage_text(weights: Tensor) -> str:
+    """How much of the source was looked at, and how clearly: [T, S], rows that sum to 1."""
+    penalty, deviation, confidence = (f"{score(weights):.2f}" for score in (coverage_penalty, coverage_deviation, attention_confidence))
+    away = f"absentmindedness {absentmindedness_out(weights):.2f} from the target, {absentmindedness_in(weights):.2f} from the source"
+    text = f"Coverage penalty {penalty}, deviation {deviation}; {away}; attention confidence {confidence}"
+    return text.replace("-", "\u2212").replace("inf", "\u221e")
 
 
 sentence()

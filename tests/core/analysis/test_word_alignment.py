@@ -3,7 +3,7 @@ import torch
 
 from core.analysis.alignment import head_error_rates
 from core.analysis.pharaoh import GoldLinks
-from core.analysis.word_alignment import WordAlignment, align_words, place_name, places, rank_places, shown_words, word_shares
+from core.analysis.word_alignment import WordAlignment, align_words, place_name, places, rank_places, shown_words, token_weights, word_shares
 from core.capture import AttentionMap
 
 SOURCE = ("\u2581A", "\u2581d", "og", ".", "</s>")
@@ -45,6 +45,14 @@ def test_a_head_aligns_in_the_rows_that_suit_it(layers: list[AttentionMap]):
     assert align_words(layers, (0, 1), "fed").links == diagonal
     rates = head_error_rates(rank_places(layers, GoldLinks(frozenset(diagonal), frozenset())))
     assert [rates["cross", 0, 0], rates["cross", 0, 1], rates["cross", 1, 0]] == [0, 0, 1]  # type: ignore[index]
+
+
+def test_the_weights_behind_it_are_between_tokens_in_rows_that_sum_to_1(layers: list[AttentionMap]):
+    assert torch.equal(token_weights(layers, (0, 0)), layers[0].weights[0])
+    halved = [cross(layers[0].weights / 2)]  # as where the rest of a row is the prefix's
+    assert torch.equal(token_weights(halved, (0, None)), layers[0].weights.mean(0))
+    with pytest.raises(ValueError, match="there is no layer 2, head 0 among 2 layers of 2 heads"):
+        token_weights(layers, (2, 0))
 
 
 def test_means_are_over_heads_and_over_layers(layers: list[AttentionMap]):
