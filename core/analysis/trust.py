@@ -7,6 +7,7 @@ import torch
 
 from core.analysis.heads import attention_layers
 from core.capture import KINDS, AttentionMap, Kind, capture_attention
+from core.restricted import causal_neighbourhood, centred_neighbourhood
 from core.translator import Explanation, ScoredText, Translator
 
 SUM_TOLERANCE = 1e-4  # of a row's sum; float32 over some hundred keys
@@ -22,16 +23,35 @@ class Check:
     detail: str
 
 
-def check_maps(explanation: Explanation) -> list[Check]:
-    """What an explanation shows by itself: rows sum to 1, and nothing looks at what is masked."""
+def check_maps(explanation: Explanation, neighbourhood: int | None = None) -> list[Check]:
+    """What an explanation shows by itself: rows sum to 1, and nothing looks at what is masked.
+
+    Args:
+        neighbourhood: r of a model whose self-attention is restricted to r positions (4); None: it sees all.
+    """
     maps = [layer for layers in explanation.maps.values() for layer in layers]
     error = max(float((layer.weights.sum(-1) - 1).abs().max()) for layer in maps)
     rows = sum(layer.num_heads * len(layer.query_tokens) for layer in maps)
-    ahead = max(float(layer.weights.triu(1).abs().max()) for layer in explanation.maps["decoder_self"])
+    masked = max(_on_masked(layer, neighbourhood) for layer in maps)
+    where = f"yet to come or outside the {neighbourhood} nearest" if neighbourhood else "yet to come"
     return [
         Check("rows sum to 1", error <= SUM_TOLERANCE, f"{rows} rows, off by at most {error:.1g}"),
-        Check("masks respected", ahead == 0, f"the greatest weight on a token yet to come is {ahead:.1g}"),
+        Check("masks respected", masked == 0, f"the greatest weight on a token {where} is {masked:.1g}"),
     ]
+
+
+def _on_masked(layer: AttentionMap, neighbourhood: int | None) -> float:
+    """The greatest weight of a map on what its queries may not see."""
+    length = layer.weights.size(-1)
+    if layer.kind == "cross":
+        return 0.0
+    may_see = torch.ones(length, length, dtype=torch.bool)
+    if neighbourhood:
+        nearest = centred_neighbourhood if layer.kind == "encoder_self" else causal_neighbourhood
+        may_see = nearest(torch.ones(1, length, dtype=torch.bool), neighbourhood).as_mask(length)[0, 0]
+    if layer.kind == "decoder_self":
+        may_see = may_see.tril()
+    return float(layer.weights.masked_fill(may_see, 0.0).abs().max())
 
 
 def check_explanation(translator: Translator, explanation: Explanation, hypothesis: ScoredText | None = None) -> list[Check]:
@@ -46,7 +66,7 @@ def check_explanation(translator: Translator, explanation: Explanation, hypothes
         The checks of `check_maps`; then whether tokens match axes, replay equals search, fused equals explicit attention,
         and dropout is off.
     """
-    return [*check_maps(explanation), *_check_model(translator, explanation, hypothesis)]
+    return [*check_maps(explanation, translator.model.config.neighbourhood), *_check_model(translator, explanation, hypothesis)]
 
 
 def _check_model(translator: Translator, explanation: Explanation, hypothesis: ScoredText | None) -> Iterator[Check]:

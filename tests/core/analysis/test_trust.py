@@ -6,6 +6,9 @@ import torch
 from core.analysis.heads import Head, gated
 from core.analysis.trust import Check, check_explanation, check_maps
 from core.capture import AttentionMap, Kind
+from core.config import PRESETS
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
 from core.translator import Explanation, ScoredText, Translator
 
 SOURCE, TARGET = "Nobody knows this.", "Niemand weiß das."
@@ -57,6 +60,15 @@ def test_a_look_ahead(explanation: Explanation):
     assert failed(check_maps(with_map(explanation, "decoder_self", 1, replace(layer, weights=weights)))) == {
         "masks respected": "the greatest weight on a token yet to come is 0.2"
     }
+
+
+def test_a_look_beyond_the_neighbourhood(tokenizer: SentencePieceTokenizer, explanation: Explanation):
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, neighbourhood=4)
+    near = Translator(Transformer(shape), tokenizer)
+    checks = check_explanation(near, near.explain(SOURCE, TARGET))
+    assert not failed(checks)
+    assert checks[1].detail == "the greatest weight on a token yet to come or outside the 4 nearest is 0"
+    assert list(failed(check_maps(explanation, neighbourhood=4))) == ["masks respected"]  # of a model that sees all
 
 
 def test_tokens_of_another_sentence(translator: Translator, explanation: Explanation):
