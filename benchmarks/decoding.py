@@ -1,10 +1,12 @@
 """How fast Headlight decodes next to Hugging Face `generate`, on the same work and the same machine.
 
-    python benchmarks/decoding.py [--threads 1] [--rounds 9] [--clock wall]
+    python benchmarks/decoding.py [--threads 2] [--weights half] [--rounds 9] [--clock wall]
 
 The base model of the paper with random weights, a vocabulary of 37,000, one sentence, a beam of 4, a fixed number of
 target tokens: `</s>` is excluded on both sides, so that both make every step. Each side has a process of its own; they take
-turns, so that whatever else the machine does meets both alike. What counts is the ratio. On a machine that is busy with
+turns, so that whatever else the machine does meets both alike. What counts is the ratio. Both compute in float32. The
+weights are numbers that half precision holds, as those of any checkpoint saved by `train average --half`; Headlight makes
+use of that. With `--weights float32` they are not. On a machine that is busy with
 something else, `--clock cpu` counts the processor's time instead of the wall's, which is less disturbed.
 """
 
@@ -15,9 +17,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from typing import TypeVar
 
 import torch
 
+_Module = TypeVar("_Module", bound=torch.nn.Module)
 VOCAB_SIZE = 37_000
 PAD, BOS, EOS = 0, 1, 2
 
@@ -31,6 +35,7 @@ class Work:
     source_tokens: int
     target_tokens: int
     clock: str
+    weights: str
 
     def source(self) -> torch.Tensor:
         generator = torch.Generator().manual_seed(0)
@@ -45,7 +50,7 @@ def headlight(work: Work) -> Callable[[], int]:
     from core.model import Transformer
     from core.packing import PackedTransformer, packable
 
-    model = Transformer(PRESETS["base"]).eval().requires_grad_(False)
+    model = as_weights(Transformer(PRESETS["base"]), work.weights)
     model = PackedTransformer(model) if packable(model) else model  # as `Translator` does
     options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD, EOS), beam_size=work.beam_size)
     source = work.source()
@@ -79,7 +84,7 @@ def hugging_face(work: Work) -> Callable[[], int]:
         decoder_start_token_id=BOS,
         forced_eos_token_id=None,
     )
-    model = MarianMTModel(config).eval()
+    model = as_weights(MarianMTModel(config), work.weights)
     source = work.source()
 
     def translate() -> int:
@@ -95,6 +100,12 @@ def hugging_face(work: Work) -> Callable[[], int]:
         return found.size(1) - 1  # without the start token
 
     return translate
+
+
+def as_weights(model: _Module, weights: str) -> _Module:
+    """The model, ready to run, with its weights rounded to what such a checkpoint holds."""
+    rounded = model.half().float() if weights == "half" else model
+    return rounded.eval().requires_grad_(False)
 
 
 SIDES = {"Headlight": headlight, "Hugging Face": hugging_face}
@@ -122,13 +133,14 @@ def main() -> None:
     """Let both sides take turns, and print their speeds and the ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--weights", choices=("half", "float32"), default="half", help="what the checkpoint holds; both sides compute in float32")
     parser.add_argument("--rounds", type=int, default=9, help="how often each side translates")
     parser.add_argument("--beam-size", type=int, default=4)
     parser.add_argument("--source-tokens", type=int, default=30)
     parser.add_argument("--target-tokens", type=int, default=40)
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     options = parser.parse_args()
-    work = Work(options.threads, options.beam_size, options.source_tokens, options.target_tokens, options.clock)
+    work = Work(options.threads, options.beam_size, options.source_tokens, options.target_tokens, options.clock, options.weights)
 
     context = multiprocessing.get_context("spawn")
     connections: dict[str, Connection] = {}

@@ -6,12 +6,14 @@ they are, and a mask by ancestry says which of them a hypothesis descends from. 
 dropped when the room for keys runs out.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from core.decoding import NextLogits
-from core.model import KeysValues, MultiHeadAttention, Transformer
+from core.model import KeysValues, Transformer
 
 FIRST_KEYS = 64  # room for this many keys is made at first
 
@@ -100,10 +102,10 @@ class LayerCache:
         self._num_keys = 0
         self._of_memory: KeysValues | None = None
 
-    def self_attention(self, attention: MultiHeadAttention, states: Tensor) -> KeysValues:
-        """Add this position's keys and values to those before: [B, W, D] -> [B, H, K, E] each."""
-        new_keys, new_values = attention.keys_values(states)
-        start, self._num_keys = self._num_keys, self._num_keys + states.size(1)
+    def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
+        """Add this position's keys and values, [B, H, W, E] each, to those before: [B, H, K, E] each."""
+        new_keys, new_values = keys_values()
+        start, self._num_keys = self._num_keys, self._num_keys + new_keys.size(2)
         if self._own is None:
             self._own = _with_room(new_keys[:, :, :0], FIRST_KEYS), _with_room(new_values[:, :, :0], FIRST_KEYS)
         if self._num_keys > self._own[0].size(2):
@@ -112,10 +114,10 @@ class LayerCache:
         keys[:, :, start:], values[:, :, start:] = new_keys, new_values
         return keys, values
 
-    def cross_attention(self, attention: MultiHeadAttention, memory: Tensor) -> KeysValues:
-        """The memory's keys and values, computed at the first position: [B, S, D] -> [B, H, S, E] each."""
+    def cross_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
+        """The memory's keys and values, computed at the first position: [B, H, S, E] each."""
         if self._of_memory is None:
-            self._of_memory = attention.keys_values(memory)
+            self._of_memory = keys_values()
         return self._of_memory
 
     def keep(self, sentences: Tensor) -> None:

@@ -200,7 +200,7 @@ class MultiHeadAttention(nn.Module):
         x: Tensor,
         memory: Tensor,
         mask: Mask,
-        remember: "Callable[[MultiHeadAttention, Tensor], KeysValues] | None" = None,
+        remember: Callable[[Callable[[], KeysValues]], KeysValues] | None = None,
     ) -> Tensor:
         """Let every position of `x` attend to the positions of `memory` that `mask` allows.
 
@@ -208,15 +208,19 @@ class MultiHeadAttention(nn.Module):
             x: [B, Q, D] where the queries come from.
             memory: [B, K, D] where keys and values come from: `x` itself in self-attention.
             mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to, and every row has a True. Or neighbourhoods (4).
-            remember: a cache that stands in for `keys_values`, returning more keys than `memory` has positions.
+            remember: a cache, which is given what computes the keys and values of `memory`, and returns those to attend to.
 
         Returns:
             [B, Q, D]
         """
-        queries = self._split(self.q_proj(x))  # [B, H, Q, E]
-        keys, values = remember(self, memory) if remember else self.keys_values(memory)  # [B, H, K, E]
+        queries, keys_values = self.project(x, memory)  # [B, H, Q, E]
+        keys, values = remember(keys_values) if remember else keys_values()  # [B, H, K, E]
         heads = scaled_dot_product_attention(queries, keys, values, mask, self.weights)  # [B, H, Q, E]
         return self.out_proj(heads.transpose(1, 2).flatten(2))
+
+    def project(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Callable[[], KeysValues]]:
+        """[B, Q, D], [B, K, D] -> queries [B, H, Q, d_k], and what computes the keys and values, should they be needed."""
+        return self._split(self.q_proj(x)), lambda: self.keys_values(memory)
 
     def keys_values(self, memory: Tensor) -> KeysValues:
         """[B, K, D] -> keys [B, H, K, d_k] and values [B, H, K, d_v]."""

@@ -8,23 +8,49 @@ import torch
 from core.capture import capture_attention
 from core.config import PRESETS
 from core.model import Transformer
-from core.packing import PackedTransformer, packable
+from core.packing import HalfPackedLinear, PackedLinear, PackedTransformer, halves, packable
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])
 TARGET = torch.tensor([[1, 6, 30, 12], [1, 8, 0, 0]])
 
 
-@pytest.fixture
-def model() -> Transformer:
+@pytest.fixture(params=["float32", "half"])
+def model(request: pytest.FixtureRequest) -> Transformer:
+    """With weights as they come, or as a checkpoint in half precision holds them."""
     torch.manual_seed(4)
-    return Transformer(PRESETS["tiny"]).eval().requires_grad_(False)
+    model = Transformer(PRESETS["tiny"])
+    rounded = model.half().float() if request.param == "half" else model
+    return rounded.eval().requires_grad_(False)
 
 
 def test_the_same_numbers(model: Transformer) -> None:
     assert packable(model)
     packed = PackedTransformer(model)
-    assert any("PackedLinear" in type(module).__name__ for module in packed.decoder.modules())
+    products = {type(module) for module in packed.modules() if "Linear" in type(module).__name__}
+    assert products == {HalfPackedLinear if halves(model) else PackedLinear}
     torch.testing.assert_close(packed(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-5, rtol=1e-5)
+
+
+def test_keys_and_values_of_other_widths() -> None:
+    torch.manual_seed(5)
+    model = Transformer(replace(PRESETS["tiny"], d_k=6, d_v=10)).eval().requires_grad_(False)
+    torch.testing.assert_close(PackedTransformer(model)(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("model", ["half"], indirect=True)
+def test_halves_are_used_only_where_nothing_is_lost(model: Transformer) -> None:
+    assert halves(model)
+    model.decoder.layers[1].feed_forward.outer.weight[0, 0] = 1 + 2**-20  # between two halves
+    assert not halves(model)
+    model.decoder.layers[1].feed_forward.outer.weight[0, 0] = 1e6  # more than the largest half
+    assert not halves(model)
+
+
+def test_a_row_of_halves_does_not_depend_on_the_other_rows() -> None:
+    torch.manual_seed(6)
+    product = HalfPackedLinear(torch.randn(70, 50).half().float(), torch.randn(70))
+    rows = torch.randn(37, 50)
+    assert torch.equal(product(rows), torch.cat([product(row[None]) for row in rows]))
 
 
 def test_the_model_itself_stays_as_it_was(model: Transformer) -> None:
