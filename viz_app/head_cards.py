@@ -50,6 +50,11 @@ sentences count for more. One sentence is little to judge a head by. What was co
 """
 
 
+@st.cache_resource(show_spinner=False)
+def _scored() -> "state.Memory[list[ScoreCard]]":
+    return state.Memory(16)
+
+
 def judged(reading: state.Reading, kind: Kind) -> list[ScoreCard]:
     """Every head's card, on the sentence or on the sample: by what heads are sorted and labelled."""
     on_sample = sample_cards(reading, kind) if st.session_state.get(BASIS) == "Sample" else None
@@ -58,8 +63,10 @@ def judged(reading: state.Reading, kind: Kind) -> list[ScoreCard]:
 
 def sentence_cards(reading: state.Reading, kind: Kind) -> list[ScoreCard]:
     """Every head's card on the sentence that is read, by its raw weights."""
-    maps = reading.explanation.maps[kind]
-    return score_cards([{kind: maps}], sample.frequencies(reading.model), _error_rates(reading) if kind == "cross" else None)
+    rates = _error_rates(reading) if kind == "cross" else None
+    frequencies = sample.frequencies(reading.model)
+    about = (reading.identity, kind, sample.last_sentences(), tuple((rates or {}).items()))
+    return _scored().get(about, lambda: score_cards([{kind: reading.explanation.maps[kind]}], frequencies, rates))
 
 
 def sample_cards(reading: state.Reading, kind: Kind) -> list[ScoreCard] | None:

@@ -116,11 +116,15 @@ def sampling(model: Model) -> Sampling | None:
     return found if found and found.digest == model.digest and finished(model, found.sentences) is None else None
 
 
+def last_sentences() -> tuple[str, ...]:
+    """Those that this session has had scored last, the shipped ones at first."""
+    return st.session_state.get(SAMPLE, SHIPPED)
+
+
 def current(model: Model) -> tuple[tuple[str, ...], list[ScoreCard]] | None:
     """The sentences last scored in this session and every head's card on them, if this checkpoint has been scored on them."""
-    sentences: tuple[str, ...] = st.session_state.get(SAMPLE, SHIPPED)
-    cards = finished(model, sentences)
-    return None if cards is None else (sentences, cards)
+    cards = finished(model, last_sentences())
+    return None if cards is None else (last_sentences(), cards)
 
 
 def finished(model: Model, sentences: tuple[str, ...]) -> list[ScoreCard] | None:
@@ -133,8 +137,7 @@ def finished(model: Model, sentences: tuple[str, ...]) -> list[ScoreCard] | None
 
 def frequencies(model: Model) -> Mapping[str, float]:
     """How common each piece is held to be: by the session's sample, the shipped one at first, then by the vocabulary."""
-    sentences: tuple[str, ...] = st.session_state.get(SAMPLE, SHIPPED)
-    return _frequencies().get((model.digest, sentences), lambda: piece_frequencies(model.translator.tokenizer, sentences))
+    return _frequencies().get((model.digest, last_sentences()), lambda: piece_frequencies(model.translator.tokenizer, last_sentences()))
 
 
 def sentences_of(text: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The choices above the pictures that several pages share: which attention, and which of its tokens are seen."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -8,10 +9,10 @@ import streamlit as st
 from core.analysis.methods import Method
 from core.analysis.words import merge_words, without_special_tokens
 from core.capture import KINDS, AttentionMap, Kind
-from viz_app import choice
+from viz_app import choice, state
 from viz_app.components.lines import Axis
 from viz_app.figures.theme import Theme, theme_named
-from viz_app.methods import PER_LAYER
+from viz_app.methods import PER_LAYER, method_maps
 
 if TYPE_CHECKING:
     from core import Explanation
@@ -52,9 +53,21 @@ class Options:
         """The words that rows and columns belong to."""
         return choice.links(explanation, self.kind, self.words, self.hide_special)
 
-    def prepared(self, attention: AttentionMap) -> AttentionMap:
-        """The map with the tokens that are to be seen."""
-        return prepared(attention, self.words, self.hide_special)
+    def layers(self, reading: state.Reading) -> Sequence[AttentionMap]:
+        """The maps of every layer, with the tokens that are to be seen.
+
+        Raises:
+            RuntimeError: the model cannot be taken apart by the method.
+        """
+        how = (self.words, self.hide_special)
+        found = method_maps(reading, self.method)[self.kind]
+        return _seen().get((reading.identity, self.method, self.kind, how), lambda: [prepared(attention, *how) for attention in found])
+
+
+@st.cache_resource(show_spinner=False)
+def _seen() -> "state.Memory[Sequence[AttentionMap]]":
+    """Of all sessions, for the next click on the same sentence; few, as one of 512 tokens takes 50 MB."""
+    return state.Memory(6)
 
 
 def kind_box() -> Kind:

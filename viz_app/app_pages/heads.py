@@ -5,7 +5,6 @@ from dataclasses import replace
 import streamlit as st
 
 from viz_app import choice, head_cards, head_detail, head_overview, joint_view, state
-from viz_app.methods import method_maps
 from viz_app.text import sentence_case
 from viz_app.toolbar import JOINT, Options, Shown, View, shown_box, token_boxes
 
@@ -69,13 +68,12 @@ def heads_page(reading: state.Reading, options: Options) -> None:
             head_cards.basis_box(reading)
             st.toggle("Compare", False, key="compare", bind="query-params", help="A click adds a head to those shown, or takes it away.")
         try:
-            layers = method_maps(reading, method)[options.kind]
+            maps = options.layers(reading)
         except RuntimeError as error:
             st.error(sentence_case(str(error)))
             return
         head_overview.about_method(reading, options)
     key = choose_first(reading, options)
-    maps = [options.prepared(attention) for attention in layers]
     with detail, st.container(horizontal=True, gap="small"):
         every = choice.names(maps, options.name)
         chosen = st.multiselect("Heads", every, key=key, bind="query-params", label_visibility="collapsed", select_all=False)
