@@ -25,20 +25,26 @@ def read(model: Model, search: state.Search) -> None:
         if not re.fullmatch("[1-9][0-9]?", number):
             raise ValueError(f"the address holds {HYPOTHESIS}={number}, expected a number from 1 on: the best hypothesis is shown instead")
         st.session_state["hypothesis"] = int(number) - 1
-    for name in (TARGET, PREFIX):
-        if ids := st.query_params.get(name):
-            if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})*", ids):
-                raise ValueError(f"the address holds {name}={ids}, expected token ids such as 7.12.2: the model's own translation is shown instead")
-            token_ids = tuple(int(token_id) for token_id in ids.split(SEPARATOR))
-            state.force(model, search, state.Forced(token_ids, open=name == PREFIX))
+    prefix, target = _token_ids(PREFIX), _token_ids(TARGET)
+    if prefix or target:
+        state.force(model, search, state.Forced(prefix, target or None))
+
+
+def _token_ids(name: str) -> tuple[int, ...]:
+    """Those that the address names so."""
+    ids = st.query_params.get(name, "")
+    if ids and not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})*", ids):
+        raise ValueError(f"the address holds {name}={ids}, expected token ids such as 7.12.2: the model's own translation is shown instead")
+    return tuple(int(token_id) for token_id in ids.split(SEPARATOR) if token_id)
 
 
 def write(reading: state.Reading) -> None:
     """Name what is looked at, unless it is the best hypothesis."""
     names: dict[str, str] = {}
     if reading.index == state.FORCED_INDEX and reading.forced_as is not None:
-        name = PREFIX if reading.forced_as.open else TARGET
-        names[name] = SEPARATOR.join(map(str, reading.forced_as.token_ids))
+        for name, token_ids in ((PREFIX, reading.forced_as.prefix), (TARGET, reading.forced_as.target)):
+            if token_ids:
+                names[name] = SEPARATOR.join(map(str, token_ids))
     elif reading.index > 0:
         names[HYPOTHESIS] = str(reading.index + 1)
     for name in (HYPOTHESIS, TARGET, PREFIX):

@@ -25,7 +25,7 @@ def choose(about: state.Reading, position: int, text: str, typed: bool) -> None:
     except ValueError as error:
         st.session_state[REFUSED_WORD] = (about.identity, (position, text if typed else "", _sentence(error)))
         return
-    state.force(about.model, about.search, state.Forced(tuple(prefix), open=True))
+    state.force(about.model, about.search, state.Forced(tuple(prefix)))
 
 
 def word_problem(about: state.Reading) -> tuple[int, str, str] | None:
@@ -45,7 +45,7 @@ def score_text(about: state.Reading) -> None:
     translator, search = about.model.translator, about.search
     st.session_state.pop(REFUSED_TEXT, None)
     try:
-        target = state.Forced((*translator.target_ids(st.session_state[TEXT]), translator.model.config.eos_id))
+        target = state.Forced(target=(*translator.target_ids(st.session_state[TEXT]), translator.model.config.eos_id))
         target.run(about.model, search, lambda _done, _most: None)
     except ValueError as error:
         st.session_state[REFUSED_TEXT] = (about.identity, sentence_case(str(error)))
@@ -61,8 +61,9 @@ def text_problem(about: state.Reading) -> str | None:
 
 def num_forced(about: state.Reading) -> int:
     """How many tokens of what is looked at were forced, from the first on."""
-    forced = about.forced_as if about.index == state.FORCED_INDEX else None
-    return len(forced.token_ids) if forced is not None else 0
+    if about.index != state.FORCED_INDEX:
+        return 0
+    return len(about.prefix or about.hypothesis.token_ids)
 
 
 def step(about: state.Reading) -> int | None:
@@ -70,19 +71,22 @@ def step(about: state.Reading) -> int | None:
     side, word = state.selected_word(about) or (None, None)
     if side == "target" and word is not None:
         return word.start
-    forced = about.forced_as
-    return num_forced(about) - 1 if forced is not None and forced.open and about.index == state.FORCED_INDEX else None
+    return len(about.prefix) - 1 if about.prefix and _searched_on(about) else None
 
 
 def told(about: state.Reading) -> str:
     """How what is looked at came to be, if it is not the best that was found: a sentence."""
     if about.index != state.FORCED_INDEX:
         return f"Number {about.index + 1} of the {len(about.translation.hypotheses)} best that the search found."
-    forced = about.forced_as
-    if forced is not None and forced.open:
-        count = len(forced.token_ids)
-        return f"{count} {'token' if count == 1 else 'tokens'} forced, the rest searched."
+    forced = f"{len(about.prefix)} {'token' if len(about.prefix) == 1 else 'tokens'} forced"
+    if about.prefix:
+        return f"{forced}, the rest searched." if _searched_on(about) else f"Looked at by the search with {forced}."
     return "Forced: nothing of it was searched." if about.hypothesis.finished else "A beginning, looked at as if it ended there."
+
+
+def _searched_on(about: state.Reading) -> bool:
+    """Whether it is the best that begins as it was forced to."""
+    return about.forced_as is not None and about.forced_as.target is None
 
 
 def _sentence(error: ValueError) -> str:

@@ -96,22 +96,22 @@ class Forced:
     """A target that somebody else than the search chose, or the beginning of one.
 
     Attributes:
-        token_ids: what it is, or begins with.
-        open: whether the search goes on behind them. If not they are all, and a whole translation if they end with `</s>`.
+        prefix: the tokens that the search is made to begin with.
+        target: the tokens that are looked at, a whole translation if they end with `</s>`; None: the best with that prefix.
     """
 
-    token_ids: tuple[int, ...]
-    open: bool = False
+    prefix: tuple[int, ...] = ()
+    target: tuple[int, ...] | None = None
 
     def run(self, model: Model, search: Search, progress: Callable[[int, int], None]) -> "ScoredText":
         """Raises: ValueError, when no translation of the text by this model can be, or begin, so; the message says why."""
         translator = model.translator
 
         def compute() -> "ScoredText":
-            if self.open:
-                found = translator.translate(search.text, search.beam_size, search.length_penalty, 1, progress, self.token_ids)
-                return found.hypotheses[0]
-            return translator.score(search.text, self.token_ids, search.length_penalty)
+            if self.target is not None:
+                return translator.score(search.text, self.target, search.length_penalty)
+            found = translator.translate(search.text, search.beam_size, search.length_penalty, 1, progress, self.prefix)
+            return found.hypotheses[0]
 
         return forced_targets().get((model.digest, search, self), compute)
 
@@ -132,6 +132,11 @@ class Reading:
         if self.index == FORCED_INDEX and self.forced is not None:
             return self.forced
         return self.translation.hypotheses[self.index]
+
+    @property
+    def prefix(self) -> tuple[int, ...]:
+        """The tokens that the search for the hypothesis was forced to begin with."""
+        return self.forced_as.prefix if self.index == FORCED_INDEX and self.forced_as is not None else ()
 
     @property
     def explanation(self) -> "Explanation":
@@ -179,12 +184,12 @@ def force(model: Model, search: Search, target: Forced) -> None:
 
 
 def look_at(about: Reading, target: "ScoredText") -> None:
-    """The same for a target that has been scored, which may be one of the hypotheses found. To be called before the page runs."""
+    """The same for a target of the search that is looked at, which may be one of the hypotheses found. To be called before the page runs."""
     found = [hypothesis.token_ids for hypothesis in about.translation.hypotheses]
-    if target.token_ids in found:
+    if target.token_ids in found and not about.prefix:
         st.session_state["hypothesis"] = found.index(target.token_ids)
     else:
-        force(about.model, about.search, Forced(target.token_ids))
+        force(about.model, about.search, Forced(about.prefix, target.token_ids))
 
 
 def new_sentence(text: str | None = None) -> None:

@@ -61,6 +61,8 @@ def record(reading: state.Reading) -> "ExplanationRecord":
     search = reading.search
     settings: dict[str, Any] = {"target": "forced" if reading.index == state.FORCED_INDEX else "search"}
     settings |= {"beam_size": search.beam_size, "length_penalty": search.length_penalty}
+    if reading.prefix:
+        settings["forced_beginning"] = len(reading.prefix)  # tokens
     if reading.index != state.FORCED_INDEX:
         settings["hypothesis"] = reading.index  # counted from 0, the best first
     return record_of(reading.explanation, reading.model.translator, settings, reading.model.name, reading.model.digest)

@@ -10,10 +10,11 @@ from viz_app.text import plain
 if TYPE_CHECKING:
     from core.analysis.trust import Check
 
-PAGES = ("Translate", "Heads")  # titles of those that end with the row
+PAGES = ("Translate", "Heads", "Alignment", "BertViz")  # titles of those that end with the row
 ABOUT = {
     "rows sum to 1": "Every row of every head is a share of attention: its weights must add up to 1.",
-    "masks respected": "In the decoder nothing may look at a token that is yet to be written: all those weights must be exactly 0.",
+    "masks respected": "In the decoder nothing may look at a token that is yet to be written, and where self-attention is restricted, nothing beyond "
+    "its neighbourhood: all those weights must be exactly 0.",
     "tokens match axes": "The tokens beside every map are those that the model was given, and each head stands in its own place.",
     "replay equals search": "The maps come from one pass over the finished translation. It must find each token as probable as the search did.",
     "fused equals explicit": "Maps need attention computed in the open; for speed it is usually computed in one go. Both must give the same.",
@@ -31,7 +32,7 @@ def checks(about: state.Reading) -> "list[Check]":
     from core.analysis.trust import check_explanation
 
     forced = about.forced_as if about.index == state.FORCED_INDEX else None
-    searched = forced is None or forced.open
+    searched = forced is None or forced.target is None
 
     def compute() -> "list[Check]":
         found = check_explanation(about.model.translator, about.explanation, about.hypothesis)

@@ -103,7 +103,7 @@ def read(model: Model, search: state.Search, menu: "DeltaGenerator", below: "Del
             del st.session_state[state.FORCED]
     if problem:
         waiting.error(sentence_case(problem))
-    if forced and forced.token_ids in (found := [hypothesis.token_ids for hypothesis in hypotheses]):
+    if forced and forced_as and not forced_as.prefix and forced.token_ids in (found := [hypothesis.token_ids for hypothesis in hypotheses]):
         if st.session_state.get("hypothesis") == state.FORCED_INDEX:
             st.session_state["hypothesis"] = found.index(forced.token_ids)
         forced = None

@@ -40,10 +40,36 @@ def test_the_tree_has_a_table_behind_it(app: AppTest) -> None:
     assert table["reason"].str.len().min() > 10
 
 
+def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app: AppTest) -> None:
+    reading: state.Reading = app.session_state[state.READING]
+    first = next(token_id for token_id in range(300, 400) if all(token_id != found.token_ids[0] for found in reading.translation.hypotheses))
+    app.session_state[state.FORCED] = ((reading.model.digest, reading.translation.source), state.Forced((first,)))
+    app.switch_page("app_pages/beam.py").run()
+    app.selectbox(key="hypothesis").set_value(state.FORCED_INDEX)
+    app.segmented_control(key="beam_view").set_value("Table")
+    healthy(app.run())
+    table = app.dataframe[0].value
+    assert table["reason"][0] == "Forced: no other candidate was looked at here."
+    assert (table["position"] == 1).sum() == 1
+    assert any("forced" in caption.value for caption in app.caption)
+    assert app.query_params["prefix"] == str(first)
+    forced: state.Reading = app.session_state[state.READING]
+    clicked = forced.hypothesis.token_ids[:3]
+    app.session_state[state.FORCED] = (app.session_state[state.FORCED][0], state.Forced(forced.prefix, clicked))
+    healthy(app.run())
+    assert app.session_state[state.READING].hypothesis.token_ids == clicked
+    assert app.dataframe[0].value.equals(table)  # still the same search
+    assert app.query_params["target"] == ".".join(map(str, clicked))
+    app.button(key="search_freely").click()
+    healthy(app.run())
+    assert (app.dataframe[0].value["position"] == 1).sum() == 4
+    assert "prefix" not in app.query_params
+
+
 def test_any_target_can_be_looked_at_until_the_sentence_changes(app: AppTest) -> None:
     reading: state.Reading = app.session_state[state.READING]
     found = reading.hypothesis
-    app.session_state[state.FORCED] = ((reading.model.digest, reading.translation.source), state.Forced(found.token_ids[:2]))
+    app.session_state[state.FORCED] = ((reading.model.digest, reading.translation.source), state.Forced(target=found.token_ids[:2]))
     app.run()
     app.selectbox(key="hypothesis").set_value(state.FORCED_INDEX)
     healthy(app.run())

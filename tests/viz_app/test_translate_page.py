@@ -38,7 +38,7 @@ def reading(app: AppTest) -> state.Reading:
 
 def force(app: AppTest, *token_ids: int, go_on: bool) -> AppTest:
     """What a click on the page does, in two runs."""
-    app.session_state[state.FORCED] = ((reading(app).model.digest, TEXT), state.Forced(token_ids, go_on))
+    app.session_state[state.FORCED] = ((reading(app).model.digest, TEXT), state.Forced(token_ids) if go_on else state.Forced(target=token_ids))
     app.run()
     app.selectbox(key="hypothesis").set_value(state.FORCED_INDEX)
     return healthy(app.run())
@@ -118,7 +118,7 @@ def test_all_badges_hold_and_a_false_one_is_red_with_its_reason(app: AppTest) ->
     healthy(app.run())
     about = reading(app)
     assert [check.name for check in trust.checks(about) if check.passed] == list(trust.ABOUT)
-    whole = replace(about, forced=about.hypothesis, forced_as=state.Forced(about.hypothesis.token_ids), index=state.FORCED_INDEX)
+    whole = replace(about, forced=about.hypothesis, forced_as=state.Forced(target=about.hypothesis.token_ids), index=state.FORCED_INDEX)
     assert "replay equals search" not in [check.name for check in trust.checks(whole)]  # nothing was searched
     assert not app.error
     trust.checks(about)[1:2] = [Check("masks respected", False, "the greatest weight on a token yet to come is 0.2")]

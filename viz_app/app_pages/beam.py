@@ -12,6 +12,7 @@ from viz_app.components import beam_tree as drawing
 from viz_app.downloads import downloads
 from viz_app.figures.export_beam import export_tree
 from viz_app.figures.theme import theme_named
+from viz_app.text import plain
 
 HOW_TO_READ = """
 A row is a **position** of the translation; in it stand the best candidates of that step, twice as many as the beam is wide, the most
@@ -25,13 +26,27 @@ A low rank does not mean that a translation is wrong, only that the model found 
 
 def grown(reading: state.Reading) -> BeamTree:
     """The tree of the search behind the reading."""
-    search = reading.search
+    search, prefix = reading.search, reading.prefix
 
     def grow() -> BeamTree:
-        return beam_tree(reading.model.translator, search.text, search.beam_size, search.length_penalty, search.num_hypotheses)
+        return beam_tree(reading.model.translator, search.text, search.beam_size, search.length_penalty, search.num_hypotheses, prefix)
 
     with st.spinner("Searching once more, to keep every candidate"):
-        return state.beam_trees().get((reading.model.digest, search), grow)
+        return state.beam_trees().get((reading.model.digest, search, prefix), grow)
+
+
+def which_search(reading: state.Reading, tree: BeamTree) -> None:
+    """Say what the search was forced to, or that what is looked at is none of it."""
+    if tree.num_forced:
+        begun = tree.steps[tree.num_forced - 1][0].text
+        count = "1 token was" if tree.num_forced == 1 else f"{tree.num_forced} tokens were"
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(
+                f"The search was **forced** to begin with \u201c{plain(begun)}\u201d: {count} chosen for it, underlined here.", width="content"
+            )
+            st.button("Search freely", on_click=state.new_sentence, type="tertiary", key="search_freely")
+    elif all(node.token_ids != reading.hypothesis.token_ids for nodes in tree.steps for node in nodes):
+        st.caption("The translation above was forced as a whole, and the search, which is free, never came to it.")
 
 
 def table(tree: BeamTree) -> pd.DataFrame:
@@ -90,6 +105,7 @@ def page(reading: state.Reading) -> None:
             width="content",
         )
         st.page_link("app_pages/heads.py", label="See its attention", icon=":material/arrow_forward:", width="content")
+    which_search(reading, tree)
     candidates = table(tree)
     if view == "Tree":
         picture(reading, tree)

@@ -63,6 +63,9 @@ def comparison(reading: state.Reading) -> None:
     """The translation that is looked at beside the model's own."""
     own, other = reading.translation.hypotheses[0], reading.hypothesis
     st.markdown("**Beside the model's own translation**", help=ABOUT_COMPARISON)
+    if own.token_ids == other.token_ids:
+        st.caption("It is the model's own: the search finds the same without being forced.")
+        return
     with st.container(key="scores-and-texts"):
         left, right = st.columns([2, 3], gap="large")
     with left:

@@ -116,7 +116,7 @@ function show(view, step) {
     const alive = fate === "live" || fate === "finished";
     const on = data.selected?.[0] === node.position && data.selected[1] === node.rank;
     node.mark.textContent = MARKS[fate];
-    node.button.className = ["node", fate, alive ? "" : "dead", best ? "best" : "", on ? "on" : ""].join(" ");
+    node.button.className = ["node", fate, alive ? "" : "dead", best ? "best" : "", on ? "on" : "", node.forced ? "forced" : ""].join(" ");
     node.line.setAttribute("class", best ? "best" : alive ? "alive" : "");
     node.button.setAttribute("aria-pressed", on);
     node.button.setAttribute("aria-label", `${node.name}, position ${node.position}, rank ${node.rank + 1}, ${NAMES[fate]}`);

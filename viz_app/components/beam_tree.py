@@ -30,7 +30,7 @@ def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dic
     Returns:
         `steps`: for each position its nodes: spans, alone and within a `run` of text, name as it is read aloud, whether no space is
         before them, the parent's rank, probability of the token, score, fate, `until` when it is alive, whether it is on the way to the
-        best hypothesis, and an index into `reasons`; `stop`: why the search ended; `selected`: position and rank.
+        best hypothesis, whether it was forced, and an index into `reasons`; `stop`: why the search ended; `selected`: position and rank.
     """
     reasons: dict[str, int] = {}
     best = {tree.best[:length] for length in range(1, len(tree.best) + 1)}
@@ -48,6 +48,7 @@ def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dic
                     "fate": node.fate,
                     "until": node.alive_until,
                     "best": node.token_ids in best,
+                    "forced": node.position <= tree.num_forced,
                     "reason": reasons.setdefault(node_reason(node, tree), len(reasons)),
                 }
                 for node in nodes
@@ -97,6 +98,8 @@ def _run(token: str) -> list[Span]:
 def node_reason(node: BeamNode, tree: BeamTree) -> str:
     """What became of a node in the whole search, and why: one sentence."""
     beam = tree.options.beam_size
+    if node.position <= tree.num_forced:
+        return "Forced: no other candidate was looked at here."
     if node.fate == "finished":
         place = 1 + [hypothesis.token_ids for hypothesis in tree.finished].index(node.token_ids)
         return f"Finished: number {place} of {len(tree.finished)} by score."
