@@ -1,15 +1,21 @@
-"""The choice of hypothesis in the address: a number, or the tokens that were forced. What widgets choose is there by itself."""
+"""The address as a permalink: what no widget keeps there by itself. A session reads it once, when it begins, and writes it ever after."""
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
+from core.analysis.words import word_groups
 from viz_app import state
 from viz_app.models import Model
 
 READ = "address_read"  # whether this session has looked at the address that it was opened with
-HYPOTHESIS, TARGET, PREFIX = "hypothesis", "target", "prefix"  # names in the address; of the hypotheses the first is 1
+HYPOTHESIS, TARGET, PREFIX, MODEL, WORD = "hypothesis", "target", "prefix", "model", "word"  # names there; of the hypotheses the first is 1
 SEPARATOR = "."
+DIGITS = 8  # of a model's digest
+_ASKED_WORD = "word_asked_for"
 
 
 def read(model: Model, search: state.Search) -> None:
@@ -21,12 +27,19 @@ def read(model: Model, search: state.Search) -> None:
     if st.session_state.get(READ):
         return
     st.session_state[READ] = True
+    st.session_state[_ASKED_WORD] = st.query_params.get(WORD)
     if number := st.query_params.get(HYPOTHESIS):
         if not re.fullmatch("[1-9][0-9]?", number):
             raise ValueError(f"the address holds {HYPOTHESIS}={number}, expected a number from 1 on: the best hypothesis is shown instead")
         st.session_state["hypothesis"] = int(number) - 1
     prefix, target = _token_ids(PREFIX), _token_ids(TARGET)
     if prefix or target:
+        made_for = st.query_params.get(MODEL, "")
+        if made_for and made_for != model.digest[:DIGITS]:
+            raise ValueError(
+                f"the address forces tokens of another checkpoint ({made_for}), this one is {model.name} ({model.digest[:DIGITS]}): "
+                "the model's own translation is shown instead"
+            )
         state.force(model, search, state.Forced(prefix, target or None))
 
 
@@ -38,17 +51,64 @@ def _token_ids(name: str) -> tuple[int, ...]:
     return tuple(int(token_id) for token_id in ids.split(SEPARATOR) if token_id)
 
 
+def recall_word(reading: state.Reading) -> None:
+    """Select the word that the address names, when the session begins; one that is not there is left out.
+
+    Raises:
+        ValueError: it names no word.
+    """
+    if not (asked := st.session_state.pop(_ASKED_WORD, None)):
+        return
+    named = re.fullmatch(r"(source|target)\.([1-9][0-9]{0,3})", asked)
+    if named is None:
+        raise ValueError(f"the address holds {WORD}={asked}, expected one such as source.3: no word is selected")
+    source = named[1] == "source"
+    words = word_groups(reading.explanation.source_tokens if source else reading.explanation.predicted_tokens)
+    if int(named[2]) > len(words):
+        raise ValueError(f"the address holds {WORD}={asked}, but there are {len(words)} words: none is selected")
+    state.select_word(reading, ("source" if source else "target", words[int(named[2]) - 1]))
+
+
 def write(reading: state.Reading) -> None:
-    """Name what is looked at, unless it is the best hypothesis."""
-    names: dict[str, str] = {}
-    if reading.index == state.FORCED_INDEX and reading.forced_as is not None:
-        for name, token_ids in ((PREFIX, reading.forced_as.prefix), (TARGET, reading.forced_as.target)):
-            if token_ids:
-                names[name] = SEPARATOR.join(map(str, token_ids))
-    elif reading.index > 0:
-        names[HYPOTHESIS] = str(reading.index + 1)
-    for name in (HYPOTHESIS, TARGET, PREFIX):
-        if name in names and st.query_params.get(name) != names[name]:
-            st.query_params[name] = names[name]
-        elif name not in names and name in st.query_params:
-            del st.query_params[name]
+    """Name what is looked at, unless it is the best hypothesis, and the word that is selected, if one is."""
+    forced = reading.forced_as if reading.index == state.FORCED_INDEX else None
+    put(HYPOTHESIS, str(reading.index + 1) if reading.index > 0 else "")
+    put(PREFIX, _joined(forced.prefix if forced else ()))
+    put(TARGET, _joined((forced.target if forced else None) or ()))
+    put(MODEL, reading.model.digest[:DIGITS] if forced else "")
+    put(WORD, _named(reading))
+
+
+def _named(reading: state.Reading) -> str:
+    """The selected word, as the address names it: its side, and its number from 1."""
+    if (selected := state.selected_word(reading)) is None:
+        return ""
+    side, tokens = selected
+    explanation = reading.explanation
+    words = word_groups(explanation.source_tokens if side == "source" else explanation.predicted_tokens)
+    return next((f"{side}.{number}" for number, word in enumerate(words, start=1) if word.start == tokens.start), "")
+
+
+def _joined(token_ids: Iterable[int]) -> str:
+    return SEPARATOR.join(map(str, token_ids))
+
+
+def put(name: str, value: str | list[str]) -> None:
+    """Hold a value in the address under a name that is no widget's; an empty one takes it away."""
+    held = st.query_params.get_all(name)
+    wanted = [value] if isinstance(value, str) else value
+    if not value and held:
+        del st.query_params[name]
+    elif value and held != wanted:
+        st.query_params[name] = wanted
+
+
+def preset(key: str, value: str | list[str]) -> None:
+    """Give a bound widget a first value that is in the address from the start. To be called before it is drawn.
+
+    Of itself it would write only what has changed since it was drawn first: a value that depends on the sentence would be
+    another one for whoever opens the link later.
+    """
+    st.session_state[key] = value
+    with suppress(StreamlitAPIException):  # it was drawn before, and is bound: then it writes what it is given
+        put(key, value)

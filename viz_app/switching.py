@@ -11,6 +11,7 @@ from core.analysis.ablation import GateEffect, each_head_off, gate_effect
 from core.analysis.gradients import attention_gradients, head_importance
 from core.analysis.heads import Head, all_heads
 from core.analysis.switches import translate_gated
+from viz_app import address
 from viz_app.models import Model
 from viz_app.state import Memory, Reading
 
@@ -94,10 +95,7 @@ def _named(model: Model, text: str) -> dict[Head, float]:
 def write_address(set_to: Mapping[Head, float]) -> None:
     """Name in the address what is switched, and by how much unless it is off."""
     named = ",".join(f"{head} {gate:g}" if gate else str(head) for head, gate in sorted(set_to.items()))
-    if named and st.query_params.get(SWITCHED) != named:
-        st.query_params[SWITCHED] = named
-    elif not named and SWITCHED in st.query_params:
-        del st.query_params[SWITCHED]
+    address.put(SWITCHED, named)
 
 
 def gated_translation(about: Reading, set_to: Mapping[Head, float]) -> "ScoredText":

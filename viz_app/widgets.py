@@ -119,6 +119,10 @@ def read(model: Model, search: state.Search, menu: "DeltaGenerator", below: "Del
         "A forced one was picked on the page Beam, or changed or typed on the page Translate.",
     )
     reading = state.Reading(model, search, translation, index or 0, forced, forced_as)
+    try:
+        address.recall_word(reading)
+    except ValueError as error:
+        waiting.error(sentence_case(str(error)))
     address.write(reading)
     return reading
 

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.trust import Check
+from core.analysis.words import word_groups
 from core.capture import KINDS
 from viz_app import changes, state, trust
 
@@ -76,6 +77,21 @@ def test_the_address_restores_what_was_forced(app: AppTest) -> None:
     assert "target" not in app.query_params
 
 
+def test_tokens_of_another_checkpoint_are_not_forced(app: AppTest) -> None:
+    app.query_params["target"], app.query_params["model"] = "345.28.2", "0123abcd"
+    assert reading(healthy(app.run())).index == 0
+    assert "forces tokens of another checkpoint (0123abcd), this one is tiny" in app.error[0].value.replace("\\", "")
+
+
+def test_the_address_restores_the_selected_word(app: AppTest) -> None:
+    app.query_params["word"] = "source.2"
+    about = reading(healthy(app.run()))
+    assert app.session_state[state.WORD] == (about.identity, ("source", word_groups(about.explanation.source_tokens)[1]))
+    assert app.query_params["word"] == "source.2"
+    app.session_state[state.WORD] = (about.identity, None)
+    assert "word" not in healthy(app.run()).query_params
+
+
 def test_the_address_restores_a_hypothesis(app: AppTest) -> None:
     app.query_params["hypothesis"] = "2"
     assert reading(healthy(app.run())).index == 1
@@ -91,6 +107,8 @@ def test_the_address_restores_a_hypothesis(app: AppTest) -> None:
         ("prefix", "5;6", "The address holds prefix=5;6, expected token ids such as 7"),
         ("prefix", "5." * 60 + "5", "which leaves no room for what follows"),
         ("hypothesis", "best", "The address holds hypothesis=best, expected a number from 1 on"),
+        ("word", "third", "The address holds word=third, expected one such as source.3"),
+        ("word", "source.40", "The address holds word=source.40, but there are 5 words"),
     ],
 )
 def test_what_the_address_cannot_mean_is_said_and_the_best_is_shown(app: AppTest, name: str, value: str, message: str) -> None:
@@ -106,6 +124,7 @@ def test_a_target_of_one_s_own_is_scored(app: AppTest) -> None:
     next(button for button in app.button if button.label == "Score it").click()
     mine = reading(healthy(app.run()))
     assert (mine.index, mine.hypothesis.text, mine.hypothesis.finished) == (state.FORCED_INDEX, "Ein Hund", True)
+    assert app.query_params["model"] == mine.model.digest[:8]
     assert app.query_params["target"] == ".".join(map(str, mine.hypothesis.token_ids))
     app.text_area(key=changes.TEXT).set_value("zu lang " * 300)
     next(button for button in app.button if button.label == "Score it").click()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from viz_app import choice, head_cards, head_detail, head_overview, joint_view, state
+from viz_app import address, choice, head_cards, head_detail, head_overview, joint_view, state
 from viz_app.text import sentence_case
 from viz_app.toolbar import JOINT, Options, Shown, View, shown_box, token_boxes
 
@@ -103,7 +103,7 @@ def choose_first(reading: state.Reading, options: Options) -> str:
     given = key in st.session_state or key in st.query_params
     if made_for.get(key, reading.model.digest) != reading.model.digest or (key not in made_for and not given):
         first = (raw[-1].layer, 0) if options.per_layer else choice.telling_head(options.kind, raw)
-        st.session_state[key] = [options.name(*first)]
+        address.preset(key, [options.name(*first)])
     made_for[key] = reading.model.digest
     return key
 
