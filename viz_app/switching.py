@@ -1,7 +1,7 @@
 """Which heads a session has switched, and what that does to its translation."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -98,12 +98,12 @@ def write_address(set_to: Mapping[Head, float]) -> None:
     address.put(SWITCHED, named)
 
 
-def gated_translation(about: Reading, set_to: Mapping[Head, float]) -> "ScoredText":
-    """The best translation with these switches, by the search that the reading was made with."""
+def gated_translation(about: Reading, set_to: Mapping[Head, float], progress: Callable[[int, int], None] | None = None) -> "ScoredText":
+    """The best translation with these switches, by the search that the reading was made with; `progress` as for `translate_gated`."""
     search = about.search
 
     def translate() -> "ScoredText":
-        return translate_gated(about.model.translator, search.text, set_to, search.beam_size, search.length_penalty, search.num_hypotheses)
+        return translate_gated(about.model.translator, search.text, set_to, search.beam_size, search.length_penalty, search.num_hypotheses, progress)
 
     return _gated_translations().get((about.model.digest, search, frozenset(set_to.items())), translate)
 

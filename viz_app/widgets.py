@@ -141,13 +141,14 @@ def forced_target(forced_as: state.Forced, model: Model, search: state.Search, w
     return found
 
 
-def stoppable(place: "DeltaGenerator", work: "Hashable", key: str) -> "Callable[[int, int], None] | None":
-    """Show how far a translation is, with a button to stop it; None, and a button to do it after all, where it was stopped.
+def stoppable(place: "DeltaGenerator", work: "Hashable", key: str, doing: str = "Translating") -> "Callable[[int, int], None] | None":
+    """Show how far a search is, with a button to stop it; None, and a button to start again, where it was stopped.
 
     Args:
         place: holds one element.
         work: what is done; only the very same stays stopped.
         key: of the buttons.
+        doing: what the search does.
 
     Returns:
         What to call after each position. A click anywhere ends the run there, since it draws on the page.
@@ -156,7 +157,7 @@ def stoppable(place: "DeltaGenerator", work: "Hashable", key: str) -> "Callable[
     if st.session_state.get(stopped) == work:
         with place.container(horizontal=True, vertical_alignment="center"):
             st.caption("Stopped.", width="content")
-            st.button("Translate after all", on_click=st.session_state.pop, args=(stopped,), type="tertiary", key=f"again_{key}")
+            st.button("Start again", on_click=st.session_state.pop, args=(stopped,), type="tertiary", key=f"again_{key}")
         return None
     started = time.monotonic()
     bar: DeltaGenerator | None = None
@@ -169,7 +170,7 @@ def stoppable(place: "DeltaGenerator", work: "Hashable", key: str) -> "Callable[
             with place.container(horizontal=True, vertical_alignment="center"):
                 bar = st.empty()
                 st.button("Stop", on_click=st.session_state.__setitem__, args=(stopped, work), key=f"stop_{key}")
-        bar.progress(done / most, f"Translating: token {done} of at most {most}")
+        bar.progress(done / most, f"{doing}: token {done} of at most {most}")
 
     return progress
 

@@ -2,11 +2,17 @@
 
 from core.analysis.heads import Gates, gated
 from core.results import ScoredText
-from core.translator import Translator
+from core.translator import MAX_EXTRA_TOKENS, Progress, Translator
 
 
 def translate_gated(
-    translator: Translator, text: str, gates: Gates, beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int | None = None
+    translator: Translator,
+    text: str,
+    gates: Gates,
+    beam_size: int = 4,
+    length_penalty: float = 0.6,
+    num_hypotheses: int | None = None,
+    progress: Progress | None = None,
 ) -> ScoredText:
     """The best translation under gates, by the search that `Translator.translate` makes.
 
@@ -14,19 +20,22 @@ def translate_gated(
 
     Args:
         gates: as for `head_gates`, one number a head.
+        progress: called after each position with it and what it cannot exceed.
 
     Raises:
         ValueError: as `Translator.translate`, and as `head_gates`.
     """
     with gated(translator, gates):
         states = translator.search(text, beam_size, length_penalty, num_hypotheses)  # encodes the source
-    state = None
+    state, most = None, len(translator.token_ids(text, ())[0]) + MAX_EXTRA_TOKENS
     while True:
         with gated(translator, gates):
             following = next(states, None)
         if following is None:
             break
         state = following
+        if progress:
+            progress(state.position, most)
     assert state is not None  # a search has at least one position
     best = (state.finished + state.live)[0]  # as `best_hypotheses`: those that finished first, each best first
     return ScoredText(

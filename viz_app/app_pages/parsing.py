@@ -16,6 +16,7 @@ from viz_app.figures.theme import head_name, theme_named
 from viz_app.figures.tree import Node, export_tree, tree_nodes
 from viz_app.models import Model, ModelError
 from viz_app.text import plain, sentence_case
+from viz_app.widgets import stoppable
 
 NODE = "tree_node"  # where the session keeps which node is looked at, and of which sentence
 MEAN = "Mean of all"
@@ -40,17 +41,16 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
     except ModelError as error:
         st.info(plain(str(error)))
         return None
-    bar = st.empty()
-
-    def progress(done: int, most: int) -> None:
-        bar.progress(done / most, f"Parsing: token {done} of at most {most}")
-
+    waiting = st.empty()
+    progress = stoppable(waiting, (model.digest, text), "parsing", "Parsing")
+    if progress is None:
+        return None
     try:
         parse = parsing.parses().get((model.digest, text), lambda: parser.parse(text, progress=progress))
     except ValueError as error:
-        bar.error(sentence_case(str(error)))
+        waiting.error(sentence_case(str(error)))
         return None
-    bar.empty()
+    waiting.empty()
     return model, parse
 
 

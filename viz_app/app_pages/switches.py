@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.analysis.correlation import spearman
 from core.analysis.heads import Head
-from viz_app import state, switching
+from viz_app import state, switching, widgets
 from viz_app.components.switchboard import switchboard
 from viz_app.downloads import downloads
 from viz_app.figures import switches
@@ -53,19 +53,9 @@ def page(reading: state.Reading) -> None:
 def outcome(reading: state.Reading, set_to: Mapping[Head, float], theme: Theme) -> None:
     """What the switches do: to the best translation, and to the probability of the one looked at."""
     left, right = st.container(key="switch-outcome").columns(2, gap="large")
-    old = reading.translation.hypotheses[0]
-    new = switching.gated_translation(reading, set_to) if set_to else old
-    words = switches.words_of(old.tokens), switches.words_of(new.tokens)
-    marks = switches.difference(*words)
     with left:
         st.markdown("**Best translation**, all heads on, and with the switches", help="Words that only one of the two has are marked.")
-        st.html(switches.marked_text(words[0], marks[0], "del"))
-        if set_to:
-            st.html(switches.marked_text(words[1], marks[1], "ins"))
-            if not any(map(any, marks)):
-                st.caption("The same words: the heads that are left find them too.")
-        else:
-            st.caption("All heads are on. Click one above to see what the translation becomes without it.")
+        translations(reading, set_to)
     with right:
         st.markdown(
             "**Log-probability of the hypothesis above**, token by token",
@@ -78,6 +68,27 @@ def outcome(reading: state.Reading, set_to: Mapping[Head, float], theme: Theme) 
         change = f", now **{sum(before) + effect.change:.2f}**: a change of **{effect.change:+.2f}** nats" if effect else ""
         st.markdown(f"All heads on **{sum(before):.2f}**{change}.")
         downloads("switched-tokens", None, lambda: switches.tokens_table(reading.explanation.predicted_tokens, before, changes))
+
+
+def translations(reading: state.Reading, set_to: Mapping[Head, float]) -> None:
+    """The best one with all heads on, the best with the switches, and what is different."""
+    old = reading.translation.hypotheses[0]
+    before, below = st.empty(), st.empty()
+    words = switches.words_of(old.tokens)
+    before.html(switches.marked_text(words, [False] * len(words), "del"))
+    if not set_to:
+        below.caption("All heads are on. Click one above to see what the translation becomes without it.")
+        return
+    progress = widgets.stoppable(below, (reading.model.digest, reading.search, frozenset(set_to.items())), "gated")
+    if progress is None:
+        return
+    gated = switches.words_of(switching.gated_translation(reading, set_to, progress).tokens)
+    marks = switches.difference(words, gated)
+    before.html(switches.marked_text(words, marks[0], "del"))
+    with below.container():
+        st.html(switches.marked_text(gated, marks[1], "ins"))
+        if not any(map(any, marks)):
+            st.caption("The same words: the heads that are left find them too.")
 
 
 def each_alone(reading: state.Reading, measured: switching.Measurement, theme: Theme) -> None:

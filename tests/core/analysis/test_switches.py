@@ -41,5 +41,8 @@ def test_the_model_is_free_between_two_positions(translator: Translator, monkeyp
         depth -= 1
 
     monkeypatch.setattr(translator, "inspect", counted)
-    found = translate_gated(translator, SOURCE, OFF, 1, 0.6)
+    told: list[tuple[int, int]] = []
+    found = translate_gated(translator, SOURCE, OFF, 1, 0.6, progress=lambda *done: told.append(done))
+    assert [position for position, _ in told] == list(range(1, len(found.tokens) + 1))
+    assert all(position <= most for position, most in told)
     assert gaps > len(found.tokens)  # once to encode, then for each position
