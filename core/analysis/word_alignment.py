@@ -18,6 +18,7 @@ from core.capture import AttentionMap
 LEFT_OUT = 0.2
 ELSEWHERE = 0.5
 ONE_WORD = 0.5
+MOST_NAMED = 6  # words of a concern
 
 Place = tuple[int | None, int | None]  # a layer and a head, from 0; None for the mean over all of them
 
@@ -72,7 +73,9 @@ class WordAlignment:
         left_out = self.left_out()
         if not left_out:
             return []
-        names = ", ".join(f"\u201c{self.source[index]}\u201d ({self.coverage[index]:.2f})" for index in left_out)
+        names = ", ".join(f"\u201c{self.source[index]}\u201d ({self.coverage[index]:.2f})" for index in left_out[:MOST_NAMED])
+        if more := len(left_out[MOST_NAMED:]):
+            names += f" and {more} more"
         return [f"Hardly any target word looks at {names}: left out of the translation, or this is no aligner."]
 
 

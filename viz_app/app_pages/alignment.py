@@ -156,15 +156,19 @@ def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
     if view == "Target words":
         table = target_table(alignment, shares(reading))
         columns = {
-            "target": "Target",
-            "looks_at": "Looks at",
+            "target": st.column_config.TextColumn("Target", width=100),
+            "looks_at": st.column_config.TextColumn("Looks at", width=100),
             "weight": st.column_config.NumberColumn("Weight", format="%.2f"),
             "from_source": st.column_config.ProgressColumn("From source", format="%.2f", min_value=0, max_value=1, width=110),
             "from_prefix": st.column_config.NumberColumn("From prefix", format="%.2f"),
         }
     else:
         table = coverage_table(alignment)
-        columns = {"source": "Source", "coverage": st.column_config.NumberColumn("Coverage", format="%.2f"), "linked_to": "Linked to"}
+        columns = {
+            "source": st.column_config.TextColumn("Source", width=120),
+            "coverage": st.column_config.NumberColumn("Coverage", format="%.2f"),
+            "linked_to": "Linked to",
+        }
     st.dataframe(table, hide_index=True, height="content" if len(table) < 12 else 420, column_config=columns)
 
 

@@ -15,8 +15,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   for (const name of data.columns) grid.append(element("span", "name", name));
   const buttons = data.rows.map(({ cells }, row) => cells.map((cell, column) => button(cell, row, column, send)));
   data.rows.forEach(({ name }, row) => {
-    grid.append(element("span", "name layer", name), ...buttons[row]);
-    for (let gap = buttons[row].length; gap < data.columns.length; gap++) grid.append(element("span", ""));
+    const title = element("span", "name layer", name);
+    title.style.gridRow = row + 2; // rows may differ in length
+    grid.append(title, ...buttons[row]);
   });
   const picture = element("img", "picture");
   picture.src = data.picture;

@@ -55,7 +55,8 @@ def grid_payload(
     width = max((attention.num_heads for attention in maps), default=0)
     rows = [[(attention.layer, head) for head in range(attention.num_heads)] for attention in maps]
     titles = [f"L{attention.layer + 1}" if attention.layer >= 0 else "all" for attention in maps]
-    columns = ["all heads", *[""] * (width - 1)] if per_layer else [f"H{head + 1}" for head in range(width)]
+    heads = max((attention.num_heads for attention in maps if attention.layer >= 0), default=0)  # the row of all heads may be longer
+    columns = ["all heads", *[""] * (width - 1)] if per_layer else [f"H{head + 1}" if head < heads else "" for head in range(width)]
     name = choice.layer_name if per_layer else choice.name_of
     if order is not None:
         rows = [list(order[start : start + width]) for start in range(0, len(order), width)]

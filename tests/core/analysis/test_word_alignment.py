@@ -78,6 +78,14 @@ def test_what_speaks_against_an_alignment_is_said(weights: list[list[float]], co
     assert concern is None or concern in concerns[0]
 
 
+def test_of_many_words_that_were_left_out_some_are_named():
+    weights = torch.zeros(2, 10)
+    weights[:, :2] = 0.5
+    (concern,) = WordAlignment(tuple("abcdefghij"), ("x", "y"), weights).concerns()
+    assert "\u201cc\u201d (0.00)" in concern
+    assert "\u201ch\u201d (0.00) and 2 more: left out" in concern
+
+
 def test_a_translation_without_words_has_no_links_and_no_concerns():
     empty = AttentionMap("cross", 0, torch.ones(1, 1, 5) / 5, ("<s>",), SOURCE, ("</s>",))
     alignment = align_words([empty], (None, None))

@@ -43,6 +43,7 @@ def test_many_heads_as_one_have_a_row_of_their_own(make_map: Any) -> None:
     assert [(cell["name"], cell["title"]) for cell in payload["rows"][2]["cells"]] == [("Mean of all", "mean"), ("Maximum of all", "max")]
     assert payload["rows"][2]["cells"][1]["mark"]["badge"] == "max"
     assert clicked_head({"layer": ALL, "head": 1}, maps) == (ALL, 1)
+    assert grid_payload(with_combined([make_map(num_heads=1)], [(0, 0)]), LIGHT)["columns"] == ["H1", ""]  # mean and maximum are no heads
 
 
 def test_the_selected_row_and_column_are_lit_in_every_map(make_map: Any) -> None:
