@@ -28,7 +28,7 @@ from core.config import PRESETS, TransformerConfig
 from core.model import sinusoidal_encoding
 from train.data import Batch, Batches, TokenShards, cut, make_batch, read_manifest
 from train.distributed import World
-from train.loop import bound_kernel_caches, keep_freed_memory
+from train.memory import tune_memory
 from train.recipe import recipe_for
 from train.saving import autocast
 from train.state import ADAM_BETAS, ADAM_EPS, Training
@@ -73,8 +73,7 @@ class Work:
 
 def headlight(work: Work) -> Step:
     """Returns: one step of training; it says the loss per token."""
-    keep_freed_memory()
-    bound_kernel_caches()
+    tune_memory()
     recipe = recipe_for(work.preset)
     world = World(torch.device("cpu"))
     training = Training(work.config(), recipe, world)

@@ -17,7 +17,8 @@ from train.card import record_scores, write_card
 from train.data import DataError, read_manifest
 from train.evaluate import Score, TestSet, evaluate
 from train.filters import Filters
-from train.loop import bound_kernel_caches, fit, keep_freed_memory
+from train.loop import fit
+from train.memory import tune_memory
 from train.options import add_recipe_options, given_recipe
 from train.prepare import prepare
 from train.presets import add_presets
@@ -129,8 +130,7 @@ def _add_fit(commands: Commands) -> None:
 def _fit(options: argparse.Namespace) -> None:
     config = replace(PRESETS[options.preset], vocab_size=read_manifest(options.data)["vocab_size"])
     recipe = replace(recipe_for(options.preset), **given_recipe(options))
-    keep_freed_memory()
-    bound_kernel_caches()
+    tune_memory()
     fit(options.preset, config, recipe, options.data, options.folder, options.device, options.init, options.compile)
 
 

@@ -1,12 +1,9 @@
 """The training loop (5): one function, on one screen."""
 
-import ctypes
 import json
-import os
 import signal
-import sys
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,7 @@ from train.distributed import World
 from train.initial import Initial
 from train.loader import Prefetched
 from train.log import Log, NotFiniteError
+from train.memory import return_freed_memory
 from train.recipe import Recipe
 from train.run import RunFolder
 from train.saving import Saver, autocast
@@ -114,6 +112,7 @@ def _train(training: Training, stream: Iterator[Group], recipe: Recipe, world: W
         log.step(group.num_tokens)
         if step % LOG_EVERY == 0:
             log.write("train", step, **training.window.close(step), rate=rate, **log.pace(), epoch=group.end.epoch, hours=training.hours)
+            return_freed_memory()
         is_time_up = training.is_time_up(recipe)
         if step % recipe.snapshot_every == 0 or step == recipe.steps or is_time_up:
             save.validated(training)
@@ -182,22 +181,3 @@ def _naming_what_is_not_finite(run: RunFolder, batches: Batches, corpus: Corpus,
             f"its sentence pairs are in {path}, and the state of an earlier step is whole: begin again with a lower --rate-scale or a --clip-norm"
         )
         raise FloatingPointError(f"{error}; {advice}") from error
-
-
-def keep_freed_memory() -> None:
-    """Ask glibc to keep freed memory rather than give it back: the page faults of taking it anew cost a CPU run some 5 %."""
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            libc, m_mmap_max, m_trim_threshold = ctypes.CDLL(None), -4, -1
-            libc.mallopt(m_mmap_max, 0)
-            libc.mallopt(m_trim_threshold, 2**31 - 1)
-
-
-def bound_kernel_caches() -> None:
-    """Let oneDNN keep its kernels for few shapes, unless the environment says otherwise; to be called before the first step.
-
-    By default PyTorch and oneDNN keep about a thousand each. In bfloat16 on a CPU every batch of another length adds
-    some, which costs a long run gigabytes; those of the last few steps are all that a run uses again.
-    """
-    for name in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
-        os.environ.setdefault(name, "128")

@@ -8,7 +8,7 @@ import torch
 
 from core.paper import TABLE_3
 from train.evaluate import TestSet
-from train.loop import bound_kernel_caches, keep_freed_memory
+from train.memory import tune_memory
 from train.options import add_recipe_options, given_recipe
 from train.table3 import Budget, Experiment
 
@@ -47,8 +47,7 @@ def _table3(options: argparse.Namespace) -> None:
         test_set = TestSet.read(options.source, options.target)
     else:
         test_set = TestSet.read(options.data / "valid.source.txt", options.data / "valid.target.txt")
-    keep_freed_memory()
-    bound_kernel_caches()
+    tune_memory()
     experiment = Experiment(
         data=options.data,
         folder=options.output,

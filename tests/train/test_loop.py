@@ -1,5 +1,4 @@
 import json
-import os
 import re
 import resource
 import shutil
@@ -21,7 +20,6 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.train.conftest import Fit
 from train.data import DataError
-from train.loop import bound_kernel_caches, keep_freed_memory
 from train.recipe import Recipe
 from train.run import RunError, RunFolder
 
@@ -239,11 +237,6 @@ def test_progress_reads_well_in_a_file(tmp_path: Path, run_fit: Fit, monkeypatch
     assert any(line.startswith("valid 3/6: nll ") and "perplexity" in line for line in lines)
 
 
-def test_keeping_freed_memory_is_harmless() -> None:
-    keep_freed_memory()
-    assert torch.zeros(1000).sum() == 0
-
-
 def test_a_run_stops_when_its_minutes_are_used_up_and_stays_stopped(tmp_path: Path, run_fit: Fit) -> None:
     run_fit(tmp_path, steps=1_000_000, minutes=0.001, snapshot_every=1_000_000)
     (snapshot,) = RunFolder(tmp_path).snapshots()
@@ -254,10 +247,3 @@ def test_a_run_stops_when_its_minutes_are_used_up_and_stays_stopped(tmp_path: Pa
     assert (tmp_path / "log.jsonl").read_bytes() == log
     run_fit(tmp_path, steps=steps + 1, minutes=0.0)  # and goes on where it is given more
     assert [load_checkpoint(path).training["steps"] for path in RunFolder(tmp_path).snapshots()][-1] == steps + 1
-
-
-def test_kernel_caches_are_bounded_unless_the_environment_bounds_them_already(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LRU_CACHE_CAPACITY", raising=False)
-    monkeypatch.setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "7")
-    bound_kernel_caches()
-    assert (os.environ["LRU_CACHE_CAPACITY"], os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"]) == ("128", "7")

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 import train.loss
 from core.model import Transformer
 from train.data import make_batch
-from train.loss import TranslationLoss, smoothed_cross_entropy
+from train.loss import TranslationLoss, chunk_rows, smoothed_cross_entropy
 
 
 def example(rows: int = 37, width: int = 16, vocab_size: int = 50) -> tuple[Tensor, Tensor, Tensor]:
@@ -47,6 +47,14 @@ def test_chunking_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for other in results[1:]:
         for one, two in zip(results[0], other, strict=True):
             torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-5)
+
+
+def test_a_gpu_has_few_large_chunks_and_never_the_logits_of_a_whole_batch() -> None:
+    tokens, vocab_size = 25_000, 37_000  # the paper's (5.1)
+    rows = chunk_rows(vocab_size, "cuda")
+    assert tokens / rows < 10
+    assert 4 * rows * vocab_size <= 2**29  # bytes
+    assert chunk_rows(2**30, "cuda") == chunk_rows(2**30, "cpu") == 1
 
 
 def test_under_autocast_the_products_alone_are_rounded() -> None:
