@@ -1,9 +1,9 @@
 """The chosen heads, large: as lines, as maps or as a table, with the decoding step and the files to take along."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from core.analysis.words import readable
@@ -12,7 +12,8 @@ from viz_app import choice, state
 from viz_app.components.labels import FED_ARROW
 from viz_app.components.lines import Axis, attention_lines
 from viz_app.components.map import attention_map
-from viz_app.figures.export import FORMATS, Format, export_lines, export_map
+from viz_app.downloads import downloads
+from viz_app.figures.export import Format, export_lines, export_map
 from viz_app.figures.tables import lines_table
 from viz_app.text import plain
 from viz_app.toolbar import Options, page_theme
@@ -132,30 +133,22 @@ def _table(attention: AttentionMap, heads: Sequence[int], options: Options) -> N
 
 
 def _export_row(attention: AttentionMap, heads: Sequence[int], options: Options) -> None:
-    """The picture as files, each drawn when it is asked for."""
+    """The picture as files."""
 
     def drawn(file_format: Format) -> bytes:
         if options.view == "Map":
             return export_map(attention, heads[0], file_format, page_theme(), name=options.name)
         return export_lines(attention, heads, file_format, page_theme(), top_mass=options.top_mass, name=options.name)
 
-    def table() -> bytes:
+    def table() -> pd.DataFrame:
         weights = lines_table(attention, heads)
         weights.insert(1, "method", options.method)
         if attention.layer < 0:  # many heads as one have a name instead of numbers
             weights["head"] = [options.name(attention.layer, head).lower() for head in weights["head"]]
-            weights = weights.drop(columns=["layer"])
-        elif options.per_layer:
-            weights = weights.drop(columns=["head"])
-        return weights.to_csv(index=False).encode()
+            return weights.drop(columns=["layer"])
+        return weights.drop(columns=["head"]) if options.per_layer else weights
 
-    name = file_name(attention, heads, options)
-    with st.container(horizontal=True, gap="small", key=f"export_{options.view}_{name}", vertical_alignment="center"):
-        st.caption("Export", width="content")
-        for file_format in FORMATS if options.view != "Table" else ():
-            file = f"{name}.{file_format}"
-            st.download_button(file_format.upper(), partial(drawn, file_format), file, on_click="ignore", type="tertiary", key=file)
-        st.download_button("CSV", table, f"{name}.csv", on_click="ignore", type="tertiary", key=f"{name}.csv")
+    downloads(file_name(attention, heads, options), None if options.view == "Table" else drawn, table)
 
 
 def file_name(attention: AttentionMap, heads: Sequence[int], options: Options) -> str:

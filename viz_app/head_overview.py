@@ -1,6 +1,7 @@
 """All heads at a glance: what the grid shows, how it is sorted, and which labels it is narrowed down to."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -10,8 +11,12 @@ from core.analysis.scorecards import ScoreCard
 from core.capture import AttentionMap
 from viz_app import choice, state
 from viz_app.cards import SORT_TEXTS, SORTS, Sort, labelled, notes, ordered
-from viz_app.components.head_grid import head_grid
+from viz_app.components.head_grid import grid_rows, head_grid
 from viz_app.components.lines import Axis
+from viz_app.downloads import downloads
+from viz_app.figures.export_panels import export_panels
+from viz_app.figures.paper import Format
+from viz_app.figures.tables import grid_table
 from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER, mean, rank_correlations
 from viz_app.text import plain
 from viz_app.toolbar import Options, page_theme
@@ -49,8 +54,8 @@ def label_box(found: Sequence[ScoreCard], per_layer: bool) -> list[str]:
             "Show only heads that are",
             list(DEFINITIONS),
             selection_mode="multi",
-            format_func=lambda name: f"{name} {counts[name]}",
             key="labels",
+            bind="query-params",
         )
         st.caption("\n".join(f"- **{name}**, {counts[name]}: {plain(meaning)}." for name, meaning in DEFINITIONS.items()))
     return [] if per_layer else chosen
@@ -103,3 +108,14 @@ def grid(
     said = None if options.per_layer else notes(found, by)
     look = {"order": order, "notes": said, "row_height": 58 if order is None else 74, "per_layer": options.per_layer, "place": place, "links": links}
     head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{chosen_key}", **look)
+    rows = grid_rows(shown, order)
+    name = f"all-{'layers' if options.per_layer else 'heads'}-{options.kind}{'' if options.method == 'attention' else f'-{options.method}'}"
+    downloads(name, partial(export_grid, shown, rows, options), lambda: grid_table(shown, [head for _, row in rows for head in row if head[0] >= 0]))
+
+
+def export_grid(maps: Sequence[AttentionMap], rows: Sequence[tuple[str, Sequence[choice.LayerHead]]], options: Options, file_format: Format) -> bytes:
+    """The grid as a file, as it is arranged, each head with its name."""
+    weights = {attention.layer: attention.weights.float().numpy() for attention in maps}
+    panels = [[(options.name(layer, head), weights[layer][head]) for layer, head in row] for _, row in rows]
+    title = f"{choice.KIND_NAMES[options.kind].lower()} attention, {METHOD_NAMES[options.method].lower()}"
+    return export_panels(panels, file_format, page_theme(), title=title)

@@ -9,9 +9,9 @@ from core.analysis.joint import JointMap, joint_map
 from core.analysis.methods import Method
 from core.capture import KINDS
 from viz_app import choice, state
+from viz_app.downloads import downloads
 from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.joint_map import export_joint, joint_figure, joint_table
-from viz_app.figures.paper import FORMATS
 from viz_app.methods import METHOD_NAMES, PER_LAYER, method_maps
 from viz_app.text import sentence_case
 from viz_app.toolbar import page_theme, prepared
@@ -55,7 +55,7 @@ def page(reading: state.Reading, words: bool, hide_special: bool) -> None:
         st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="joint_map", alt=f"Joint attention of {name}")
     else:
         st.dataframe(joint_table(joint), hide_index=True, height=560)
-    _export_row(joint, layer, head, method, name)
+    downloads(file_name(layer, head, method), partial(export_joint, joint, name, theme=page_theme()), lambda: joint_table(joint))
 
 
 def _method_box() -> Method:
@@ -84,19 +84,7 @@ def _lacking(joint: JointMap, layer: int | None, encoder_layers: int, decoder_la
         st.caption(f"No {names} attention here: the encoder has {encoder_layers} layers, the decoder {decoder_layers}.")
 
 
-def _export_row(joint: JointMap, layer: int | None, head: int | Combination, method: Method, name: str) -> None:
-    file_name = f"joint-{'all-layers' if layer is None else f'layer{layer}'}-{head if isinstance(head, str) else f'head{head}'}"
-    file_name += "" if method == "attention" else f"-{method}"
-    with st.container(horizontal=True, gap="small", key="export_joint", vertical_alignment="center"):
-        st.caption("Export", width="content")
-        for file_format in FORMATS:
-            draw = partial(export_joint, joint, name, file_format, page_theme())
-            st.download_button(
-                file_format.upper(), draw, f"{file_name}.{file_format}", on_click="ignore", type="tertiary", key=f"joint_{file_format}"
-            )
-        table = partial(_csv, joint)
-        st.download_button("CSV", table, f"{file_name}.csv", on_click="ignore", type="tertiary", key="joint_csv")
-
-
-def _csv(joint: JointMap) -> bytes:
-    return joint_table(joint).to_csv(index=False).encode()
+def file_name(layer: int | None, head: int | Combination, method: Method) -> str:
+    """What an exported picture is called, without its ending; layers and heads counted from 0."""
+    numbered = f"joint-{'all-layers' if layer is None else f'layer{layer}'}-{head if isinstance(head, str) else f'head{head}'}"
+    return numbered if method == "attention" else f"{numbered}-{method}"

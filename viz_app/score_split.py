@@ -1,5 +1,6 @@
 """The part of the page Positions about the first layer: how much of its scores is about words, and how much about places."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -9,11 +10,14 @@ from viz_app import choice, state
 from viz_app.downloads import downloads
 from viz_app.figures import position_tables
 from viz_app.figures.base import CHART_CONFIG
+from viz_app.figures.export_panels import export_panels
+from viz_app.figures.paper import Format
 from viz_app.figures.score_map import score_map
 from viz_app.figures.theme import Theme, head_name
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
+    from torch import Tensor
 
 FIRST_LAYER = "First layer"
 FIRST_LAYER_TEXT = "what its heads ask for, words or places: every score split into the parts that it is the sum of."
@@ -59,14 +63,27 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
     found = _remembered().get((reading.identity, kind), lambda: score_parts(reading.model.translator, source, target, kind))
     draw(found, head, theme)
     st.caption(f"Checked now: the five parts sum to the model's own scores, off by at most {found.error:.1g} in all {heads} heads.")
-    downloads(f"scores-{kind}-layer0-head{head}", table=lambda: position_tables.score_table(found, head))
+    downloads(f"scores-{kind}-layer0-head{head}", partial(export, found, head, theme), lambda: position_tables.score_table(found, head))
+
+
+def named_maps(found: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]":
+    """The sum and its parts, and the largest size of any score, for the scale of all."""
+    maps = {"Score, the sum": found.total[head]} | {name: found.parts[part][head] for part, name in PART_NAMES.items()}
+    return maps, max(float(matrix[found.allowed].abs().max()) for matrix in maps.values())
+
+
+def export(found: ScoreParts, head: int, theme: Theme, file_format: Format) -> bytes:
+    """The same maps as a file."""
+    maps, most = named_maps(found, head)
+    panels = [(name, matrix.masked_fill(~found.allowed, float("nan")).float().numpy()) for name, matrix in maps.items()]
+    tokens = (found.tokens, found.tokens)
+    return export_panels([panels[:3], panels[3:]], file_format, theme, title=f"{head_name(0, head)} score", most=most, tokens=tokens)
 
 
 def draw(found: ScoreParts, head: int, theme: Theme) -> None:
     """The sum and its parts, all on one scale."""
-    maps = {"Score, the sum": found.total[head]} | {name: found.parts[part][head] for part, name in PART_NAMES.items()}
+    maps, most = named_maps(found, head)
     shares = {PART_NAMES[part]: share for part, share in found.shares(head).items()}
-    most = max(float(matrix[found.allowed].abs().max()) for matrix in maps.values())
     with st.container(key="score-parts"):
         places = [column for _ in range(2) for column in st.columns(3, gap="medium")]
     for place, (name, matrix) in zip(places, maps.items(), strict=True):

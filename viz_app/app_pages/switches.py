@@ -14,6 +14,7 @@ from viz_app.downloads import downloads
 from viz_app.figures import switches
 from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.export_chart import export_chart
+from viz_app.figures.export_switches import export_changes, export_switches, switches_table
 from viz_app.figures.theme import Theme, theme_named
 from viz_app.text import sentence_case
 
@@ -46,6 +47,8 @@ def page(reading: state.Reading) -> None:
         gate = st.slider("A click sets a head to", 0.0, 0.9, 0.0, 0.1, key="gate", bind="query-params", width=260, help=HOW_TO_READ)
         st.button("All back on", on_click=switching.switch, args=(reading.model, list(set_to), 1.0), disabled=not set_to)
     switchboard(measured.heads, set_to, measured.found, theme, lambda heads: switching.switch(reading.model, heads, gate))
+    drawn = (measured.heads, dict(set_to), dict(measured.found))
+    downloads("switches", partial(export_switches, *drawn, theme=theme), lambda: switches_table(*drawn))
     outcome(reading, set_to, theme)
     each_alone(reading, measured, theme)
 
@@ -67,7 +70,9 @@ def outcome(reading: state.Reading, set_to: Mapping[Head, float], theme: Theme) 
         st.html(switches.changed_tokens(reading.explanation.predicted_tokens, before, changes, theme))
         change = f", now **{sum(before) + effect.change:.2f}**: a change of **{effect.change:+.2f}** nats" if effect else ""
         st.markdown(f"All heads on **{sum(before):.2f}**{change}.")
-        downloads("switched-tokens", None, lambda: switches.tokens_table(reading.explanation.predicted_tokens, before, changes))
+        tokens = reading.explanation.predicted_tokens
+        draw = partial(export_changes, tokens, changes, theme=theme)
+        downloads("switched-tokens", draw, lambda: switches.tokens_table(tokens, before, changes))
 
 
 def translations(reading: state.Reading, set_to: Mapping[Head, float]) -> None:

@@ -53,14 +53,13 @@ def grid_payload(
         ValueError: no maps, or maps of different sentences.
     """
     width = max((attention.num_heads for attention in maps), default=0)
-    rows = [[(attention.layer, head) for head in range(attention.num_heads)] for attention in maps]
-    titles = [f"L{attention.layer + 1}" if attention.layer >= 0 else "all" for attention in maps]
     heads = max((attention.num_heads for attention in maps if attention.layer >= 0), default=0)  # the row of all heads may be longer
     columns = ["all heads", *[""] * (width - 1)] if per_layer else [f"H{head + 1}" if head < heads else "" for head in range(width)]
     name = choice.layer_name if per_layer else choice.name_of
+    named_rows = grid_rows(maps, order)
+    rows = [row for _, row in named_rows]
     if order is not None:
-        rows = [list(order[start : start + width]) for start in range(0, len(order), width)]
-        titles, columns = [str(1 + place * width) for place in range(len(rows))], [""] * width  # the rank of a row's first head
+        columns = [""] * width
         maps = _arranged(maps, rows)
 
     def cell(layer: int, head: int) -> dict[str, Any]:
@@ -79,8 +78,17 @@ def grid_payload(
         "links": links,
         "inset": INSET / (1 + 2 * INSET),  # of the whole cell; the picture measures it by the map
         "rowHeight": row_height,
-        "rows": [{"name": title, "cells": [cell(*place) for place in row]} for title, row in zip(titles, rows, strict=True)],
+        "rows": [{"name": title, "cells": [cell(*place) for place in row]} for title, row in named_rows],
     }
+
+
+def grid_rows(maps: Sequence[AttentionMap], order: Sequence[LayerHead] | None = None) -> list[tuple[str, list[LayerHead]]]:
+    """The rows of the grid with their names: the layers, or of heads in another order the rank of the first of each row."""
+    if order is None:
+        names = (f"L{attention.layer + 1}" if attention.layer >= 0 else "all" for attention in maps)
+        return [(name, [(attention.layer, head) for head in range(attention.num_heads)]) for name, attention in zip(names, maps, strict=True)]
+    width = max((attention.num_heads for attention in maps), default=0)
+    return [(str(1 + start), list(order[start : start + width])) for start in range(0, len(order), width)]
 
 
 def head_grid(

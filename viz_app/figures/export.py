@@ -26,7 +26,7 @@ def export_map(
     diverging: bool = False,
     name: Callable[[int, int], str] = head_name,
 ) -> bytes:
-    """One head as a heatmap, as `head_map` draws it.
+    """One head as a heatmap, as `components/map.py` draws it.
 
     Args:
         diverging: the weights are signed differences: colours run from -1 to 1, centred at 0.

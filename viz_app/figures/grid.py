@@ -52,14 +52,14 @@ def _tile(maps: Sequence[AttentionMap], columns: int) -> NDArray[np.uint8]:
     tile = np.full((len(maps) * (height + 2 * gap_y), columns * (width + 2 * gap_x)), CLEAR, dtype=np.uint8)
     for row, attention in enumerate(maps):
         weights = attention.weights.clamp(0, 1).numpy()
-        shades = (_reduced(_reduced(weights, 1), 2) * (SHADES - 1)).round().astype(np.uint8)  # [H, queries, keys]
+        shades = (reduced(reduced(weights, 1), 2) * (SHADES - 1)).round().astype(np.uint8)  # [H, queries, keys]
         for head, shade in enumerate(shades):
             top, left = row * (height + 2 * gap_y) + gap_y, head * (width + 2 * gap_x) + gap_x
             tile[top : top + height, left : left + width] = shade.repeat(height // queries, 0).repeat(width // keys, 1)
     return tile
 
 
-def _reduced(weights: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
+def reduced(weights: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
     """At most MAX_CELL positions along an axis, each the largest of those it stands for: a thin diagonal stays in sight."""
     size = weights.shape[axis]
     if size <= MAX_CELL:

@@ -103,7 +103,11 @@ def color_scale(figure: "Figure", axes: "Axes", colors: "Sequence[str]", low: fl
 
 def short(token: str, most: int = 24) -> str:
     """A token as a label, cut where it is too long."""
-    text = readable(token)
+    return cut(readable(token), most)
+
+
+def cut(text: str, most: int = 24) -> str:
+    """A text with an ellipsis where it is too long."""
     return text if len(text) <= most else text[: most - 1] + "\u2026"
 
 

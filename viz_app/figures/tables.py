@@ -36,19 +36,26 @@ def lines_table(attention: AttentionMap, heads: Sequence[int]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def grid_table(maps: Sequence[AttentionMap]) -> pd.DataFrame:
-    """A row a head: how large its largest weight is, on average over the queries, and which key gets most in all."""
-    rows = [
-        {
-            "layer": attention.layer,
-            "head": head,
-            "mean_largest_weight": weights.amax(1).mean().item(),
-            "most_attended_key": readable(attention.key_tokens[int(weights.sum(0).argmax())]),
-        }
-        for attention in maps
-        for head, weights in enumerate(attention.weights)
-    ]
-    return pd.DataFrame(rows)
+def grid_table(maps: Sequence[AttentionMap], heads: Sequence[tuple[int, int]]) -> pd.DataFrame:
+    """Every weight of many heads, a row for each of their queries: layer, head, query_position, query, (in the decoder) predicted, and the keys.
+
+    Args:
+        heads: layer and head of each.
+
+    Returns:
+        A key's column is named by its position and its token, such as `3 dog`.
+    """
+    by_layer = {attention.layer: attention for attention in maps}
+    tables: list[pd.DataFrame] = []
+    for layer, head in heads:
+        attention = by_layer[layer]
+        queries = _labels(attention.query_tokens)
+        table = pd.DataFrame({"layer": layer, "head": head, "query_position": range(len(queries)), "query": queries})
+        if attention.predicted_tokens is not None:
+            table["predicted"] = _labels(attention.predicted_tokens)
+        keys = [f"{position} {token}" for position, token in enumerate(_labels(attention.key_tokens))]
+        tables.append(pd.concat([table, pd.DataFrame(attention.weights[head].numpy(), columns=keys)], axis=1))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _labels(tokens: Sequence[str]) -> list[str]:

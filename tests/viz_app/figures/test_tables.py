@@ -24,8 +24,9 @@ def test_the_table_of_several_heads_names_them(make_map: Any) -> None:
     assert table.groupby(["kind", "layer", "head"]).size().to_dict() == {("cross", 4, 0): 20, ("cross", 4, 2): 20}
 
 
-def test_the_table_of_the_grid_has_a_row_a_head(make_map: Any) -> None:
+def test_the_table_of_the_grid_has_a_row_for_each_query_of_each_head(make_map: Any) -> None:
     maps = [make_map(num_heads=heads, layer=layer) for layer, heads in enumerate((2, 3))]
-    table = grid_table(maps)
-    assert table[["layer", "head"]].to_numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]]
-    np.testing.assert_allclose(table["mean_largest_weight"][1], maps[0].weights[1].max(-1).values.mean(), rtol=1e-6)
+    table = grid_table(maps, [(1, 2), (0, 1)])
+    assert table.groupby(["layer", "head"], sort=False).size().to_dict() == {(1, 2): 5, (0, 1): 5}
+    assert list(table.columns[-5:]) == ["predicted", "0 the", "1 the", "2 the", "3 </s>"]
+    np.testing.assert_array_equal(table.iloc[5:, -4:].to_numpy(dtype=np.float32), maps[0].weights[1].numpy())
