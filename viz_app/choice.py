@@ -8,13 +8,15 @@ import streamlit as st
 
 from core import Explanation
 from core.analysis.combined import combined
-from core.analysis.methods import Method
+from core.analysis.methods import METHODS, Method
 from core.analysis.scorecards import ScoreCard, score_cards
 from core.analysis.words import axis_groups, word_groups
 from core.capture import AttentionMap, Kind
+from viz_app import address
 from viz_app.components.lines import AXES, Axis
 from viz_app.components.sentence_bar import Side, WordSelection
 from viz_app.figures.theme import head_name
+from viz_app.methods import PER_LAYER
 from viz_app.state import Reading
 
 LayerHead = tuple[int, int]  # counted from 0
@@ -25,7 +27,8 @@ COMBINED_NAMES: dict[LayerHead, str] = {
     (CHOSEN, 0): "Mean of chosen",
     (CHOSEN, 1): "Maximum of chosen",
 }
-_LOOKED_AT = "heads_looked_at"
+_LOOKED_AT, _RECALLED = "heads_looked_at", "selection_recalled"
+SELECTION, SEPARATOR = "selection", "|"  # its name in the address, and what stands between kind, method and heads there
 KIND_NAMES: dict[Kind, str] = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross"}
 KIND_TEXTS: dict[Kind, str] = {
     "encoder_self": "each source token looks at the source",
@@ -77,6 +80,27 @@ def looked_at(about: Reading) -> tuple[Kind, Method, Sequence[LayerHead]]:
         return "cross", "attention", [telling_head("cross", about.explanation.maps["cross"])]
     kind, method, heads = found
     return kind, method, heads
+
+
+def recall(about: Reading) -> None:
+    """On pages that draw what is chosen on the page Heads: begin with what the address names, if this model has it all."""
+    begun = _LOOKED_AT in st.session_state or st.session_state.get(_RECALLED)
+    st.session_state[_RECALLED] = True
+    kind, _, asked = st.query_params.get(SELECTION, "").partition(SEPARATOR)
+    method, _, asked = asked.partition(SEPARATOR)
+    chosen = asked.split(SEPARATOR)
+    for known_kind, maps in about.explanation.maps.items():
+        places = [*((each.layer, head) for each in maps for head in range(each.num_heads)), *COMBINED_NAMES]
+        known = {name_of(*place): place for place in places}
+        if not begun and kind == known_kind and method in METHODS and all(name in known for name in chosen):
+            look_at(about, known_kind, method, [known[name] for name in chosen])
+            if method not in PER_LAYER:
+                st.session_state[chosen_key(known_kind)] = chosen
+
+
+def keep(kind: Kind, method: Method, heads: Sequence[LayerHead]) -> None:
+    """There, hold in the address what is drawn."""
+    address.put(SELECTION, SEPARATOR.join([kind, method, *(name_of(*head) for head in heads)]))
 
 
 def with_combined(maps: Sequence[AttentionMap], chosen: Collection[LayerHead]) -> list[AttentionMap]:

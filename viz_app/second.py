@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.analysis.heads import Maps
 from core.analysis.methods import Method
-from viz_app import models, state, widgets
+from viz_app import address, models, state, widgets
 from viz_app.methods import maps_of
 from viz_app.text import sentence_case, shortened
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Against = Literal["Hypothesis", "Sentence", "Checkpoint"]
 AGAINST: tuple[Against, ...] = ("Hypothesis", "Sentence", "Checkpoint")
 
+HYPOTHESIS = "second"  # what the address calls the second one, the first is 1
 UPLOADED = "second_model"  # where the session keeps a second checkpoint: its file's id, and the model or why there is none
 
 
@@ -57,16 +58,20 @@ def other_hypothesis(reading: state.Reading, _waiting: "DeltaGenerator") -> Side
         st.info("The search found one hypothesis only: ask for more in the settings beside the sentence.")
         return None
     if st.session_state.get("second_hypothesis") not in others:
-        st.session_state["second_hypothesis"] = others[0]
+        asked = st.query_params.get(HYPOTHESIS, "")
+        st.session_state["second_hypothesis"] = next((index for index in others if str(index + 1) == asked), others[0])
     index = st.selectbox(
         "Second hypothesis", others, format_func=lambda index: f"{index + 1}: {shortened(hypotheses[index].text)}", key="second_hypothesis", width=520
     )
+    address.put(HYPOTHESIS, str(index + 1))
     return side_of(replace(reading, index=index))
 
 
 def other_sentence(reading: state.Reading, waiting: "DeltaGenerator") -> Side | None:
     """Another one, translated with the same settings."""
-    text = st.text_input("Second sentence", reading.translation.source, key="second_text", bind="query-params", width=520)
+    if "second_text" not in st.session_state and "second_text" not in st.query_params:
+        address.preset("second_text", reading.translation.source)
+    text = st.text_input("Second sentence", key="second_text", bind="query-params", width=520)
     if not text.strip():
         st.info("Type a second sentence.")
         return None

@@ -12,7 +12,7 @@ from core.analysis.pharaoh import GoldLinks, parse_links
 from core.analysis.rollout import source_share
 from core.analysis.word_alignment import Place, WordAlignment, align_words, place_name, places, rank_places, token_weights, word_shares
 from core.capture import AttentionMap
-from viz_app import aligner_list, choice, gold, state
+from viz_app import address, aligner_list, choice, gold, state
 from viz_app.components.ribbon import ribbon
 from viz_app.downloads import downloads
 from viz_app.figures.aligner_tables import ROW_NAMES, coverage_table, ribbon_table, target_table
@@ -83,8 +83,8 @@ def toolbar(reading: state.Reading) -> tuple[Method, Place, Rows, Sequence[Atten
         cross = method_maps(reading, method)["cross"]
         by_name = {place_name(place): place for place in places(cross)}
         if st.session_state.get("aligner", st.query_params.get("aligner")) not in by_name:
-            st.session_state["aligner"] = place_name(choice.telling_head("cross", cross)) if cross[0].num_heads > 1 else "mean"
-        name = st.selectbox("Head", by_name, key="aligner", bind="query-params", width=130)
+            address.preset("aligner", place_name(choice.telling_head("cross", cross)) if cross[0].num_heads > 1 else "mean")
+        name = st.selectbox("Head", by_name, None, required=True, key="aligner", bind="query-params", width=130)
         rows: Rows = st.segmented_control(
             "Rows",
             ROWS,
@@ -95,7 +95,7 @@ def toolbar(reading: state.Reading) -> tuple[Method, Place, Rows, Sequence[Atten
             bind="query-params",
             help=ABOUT_ROWS,
         )
-    return method, by_name[name], rows, cross
+    return method, by_name[name or next(iter(by_name))], rows, cross
 
 
 def picture(reading: state.Reading, alignment: WordAlignment, links: GoldLinks, title: str) -> None:
@@ -152,7 +152,9 @@ def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None
 
 def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
     """The tables behind the picture."""
-    view = st.segmented_control("Numbers", ("Target words", "Source words"), default="Target words", required=True, key="numbers_of")
+    view = st.segmented_control(
+        "Numbers", ("Target words", "Source words"), default="Target words", required=True, key="numbers_of", bind="query-params"
+    )
     if view == "Target words":
         table = target_table(alignment, shares(reading))
         columns = {

@@ -1,12 +1,18 @@
 """BertViz: its head view and model view of what is being read, without a network."""
 
 import re
+from functools import partial
 
 import streamlit as st
 
 from core.capture import AttentionMap, Kind
 from viz_app import choice, state, toolbar
+from viz_app.downloads import downloads
 from viz_app.figures.bertviz_views import MAX_TOKENS, VIEWS, View, bertviz_page, page_height, too_long
+from viz_app.figures.export import export_lines
+from viz_app.figures.export_panels import export_panels
+from viz_app.figures.tables import grid_table, lines_table
+from viz_app.figures.theme import head_name
 
 HOW_TO_READ = {
     "Head view": """
@@ -40,15 +46,30 @@ def page(reading: state.Reading) -> None:
     layer, heads = chosen_heads(reading, kind, maps)
     content = bertviz_page(maps, view, toolbar.page_theme(), layer, heads)
     st.iframe(content, height=page_height(maps, view), alt=f"BertViz {view.lower()}")
+    take_along(maps, view, layer, heads, content)
+
+
+def take_along(maps: list[AttentionMap], view: View, layer: int, heads: list[int], content: str) -> None:
+    """What is shown as files: the page itself, and the same heads as vectors."""
+    theme = toolbar.page_theme()
+    if view == "Head view":
+        draw, table = partial(export_lines, maps[layer], heads, theme=theme), lambda: lines_table(maps[layer], heads)
+    else:
+        panels = [[(head_name(each.layer, head), weights.float().numpy()) for head, weights in enumerate(each.weights)] for each in maps]
+        draw = partial(export_panels, panels, theme=theme)
+        table = lambda: grid_table(maps, [(each.layer, head) for each in maps for head in range(each.num_heads)])  # noqa: E731
+    downloads(f"bertviz-{view.lower().replace(' ', '-')}-{maps[0].kind}", draw, table, lambda: content)
 
 
 def chosen_heads(reading: state.Reading, kind: Kind, maps: list[AttentionMap]) -> tuple[int, list[int]]:
     """The layer of the first head that is chosen on the page Heads, and those chosen of that layer; else a telling one."""
+    choice.recall(reading)
     names: list[str] = st.session_state.get(f"heads_{kind}") or []
     numbers = [re.fullmatch(r"L(\d+) H(\d+)", name) for name in names]
     heads = [(int(found[1]) - 1, int(found[2]) - 1) for found in numbers if found]
     known = [(layer, head) for layer, head in heads if layer < len(maps) and head < maps[layer].num_heads]
     first = known or [choice.telling_head(kind, reading.explanation.maps[kind])]
+    choice.keep(kind, "attention", first)
     return first[0][0], [head for layer, head in first if layer == first[0][0]]
 
 

@@ -11,11 +11,11 @@ from core.analysis.comparison import Difference, difference, largest, mean_dista
 from core.analysis.methods import Method
 from core.analysis.words import readable
 from core.capture import AttentionMap, Kind
-from viz_app import choice, second, state, toolbar
+from viz_app import address, choice, second, state, toolbar
 from viz_app.components.lines import attention_lines
 from viz_app.components.map import attention_map
 from viz_app.downloads import downloads
-from viz_app.figures.export import export_map
+from viz_app.figures.export import export_lines, export_map
 from viz_app.figures.tables import lines_table
 from viz_app.figures.theme import head_name, theme_named
 from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER
@@ -113,8 +113,16 @@ def head_box(
     if st.session_state.get(key, st.query_params.get(key)) not in names:
         heads = st.session_state.get(f"heads_{kind}") or [head_name(*choice.telling_head(kind, raw()))]
         wanted = [names[-1]] if method in PER_LAYER else heads
-        st.session_state[key] = next((each for each in wanted if each in names), names[0])
-    return choice.parsed(st.selectbox("Head", names, key=key, bind="query-params", width=110, label_visibility="collapsed"))
+        address.preset(key, next((each for each in wanted if each in names), names[0]))
+    # Without a default every choice differs from it, and so is in the address.
+    head = st.selectbox("Head", names, None, required=True, key=key, bind="query-params", width=110, label_visibility="collapsed")
+    return choice.parsed(head or names[0])
+
+
+def export_name(what: str, attention: AttentionMap, head: int, method: Method) -> str:
+    """What an exported picture is called, without its ending; layers and heads counted from 0."""
+    numbered = f"layer{attention.layer}" + ("" if method in PER_LAYER else f"-head{head}")
+    return f"{what}-{attention.kind}-{numbered}{'' if method == 'attention' else f'-{method}'}"
 
 
 def one_side(title: str, side: Side, attention: AttentionMap, head: int, method: Method, view: str) -> None:
@@ -124,8 +132,11 @@ def one_side(title: str, side: Side, attention: AttentionMap, head: int, method:
     key = f"compare_{title}_{attention.kind}"
     if view == "Lines":
         attention_lines(attention, [head], theme, name=name_of(method), key=key)
+        draw = partial(export_lines, attention, [head], theme=theme, name=name_of(method))
     else:
         attention_map(attention, head, theme, name=name_of(method), key=f"{key}_map")
+        draw = partial(export_map, attention, head, theme=theme, name=name_of(method))
+    downloads(export_name(title.lower(), attention, head, method), draw, lambda: lines_table(attention, [head]))
 
 
 def signed(first: dict[int, AttentionMap], other: dict[int, AttentionMap], head: choice.LayerHead, method: Method, against: Against) -> None:
@@ -142,9 +153,8 @@ def signed(first: dict[int, AttentionMap], other: dict[int, AttentionMap], head:
         here = found[head[0]]
         st.caption(agreement(here))
         attention_map(here.map, head[1], theme_named(st.context.theme.type), diverging=True, name=name_of(method), key="difference_map")
-        draw = partial(export_map, here.map, head[1], theme=theme_named(st.context.theme.type), diverging=True)
-        numbered = f"layer{head[0]}" + ("" if method in PER_LAYER else f"-head{head[1]}")
-        downloads(f"difference-{kind}-{numbered}{'' if method == 'attention' else f'-{method}'}", draw, lambda: lines_table(here.map, [head[1]]))
+        draw = partial(export_map, here.map, head[1], theme=theme_named(st.context.theme.type), diverging=True, name=name_of(method))
+        downloads(export_name("difference", here.map, head[1], method), draw, lambda: lines_table(here.map, [head[1]]))
     with right:
         st.markdown(f"**All {'layers' if method in PER_LAYER else 'heads'}**, the most different first", help=ABOUT_DISTANCE)
         distances(found, kind, method)

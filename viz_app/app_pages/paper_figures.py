@@ -1,15 +1,15 @@
 """Figures of the paper: its figures 3 to 5 redrawn from the current model, and whatever is chosen on the page Heads in that style."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 import streamlit as st
 
 from core.analysis.words import readable
 from core.capture import AttentionMap
-from viz_app import choice, paper_figures, state
+from viz_app import address, choice, paper_figures, state
+from viz_app.downloads import downloads
 from viz_app.figures.appendix import Panel, appendix_figure, appendix_table, figure_width
-from viz_app.figures.export import FORMATS
 from viz_app.methods import PER_LAYER, method_maps
 from viz_app.paper_figures import FIGURES
 from viz_app.text import plain, sentence_case
@@ -42,20 +42,16 @@ def page() -> None:
     if not panels:
         return
     picture, table = appendix_figure(panels, "svg", page_theme()).decode(), appendix_table(panels)
-    view = st.segmented_control("View", ("Picture", "Table"), default="Picture", required=True, key="paper_view", label_visibility="collapsed")
+    view = st.segmented_control(
+        "View", ("Picture", "Table"), default="Picture", required=True, key="paper_view", bind="query-params", label_visibility="collapsed"
+    )
     if view == "Picture":
         st.image(picture, width=min(MOST_PIXELS, round(PIXELS * figure_width(panels))), alt=f"{figure}: lines between words")
         if told := strongest(panels):
             st.caption(f"Largest weight of each head: {plain(told)}.")
     else:
         st.dataframe(table, hide_index=True, height=480)
-    with st.container(horizontal=True, gap="small", key="export_paper", vertical_alignment="center"):
-        st.caption("Export", width="content")
-        for file_format in FORMATS:
-            draw, file = partial(appendix_figure, panels, file_format), f"{name}.{file_format}"
-            st.download_button(file_format.upper(), draw, file, on_click="ignore", type="tertiary", key=f"paper_{file_format}")
-        csv = table.to_csv(index=False).encode()
-        st.download_button("CSV", csv, f"{name}.csv", on_click="ignore", type="tertiary", key="paper_csv")
+    downloads(name, partial(appendix_figure, panels), lambda: table)
 
 
 def paper_figure(figure: str, words: bool, hide: bool) -> tuple[list[Panel], str]:
@@ -68,10 +64,10 @@ def paper_figure(figure: str, words: bool, hide: bool) -> tuple[list[Panel], str
     nearest, note = paper_figures.nearest_layer(len(maps))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         layers = [choice.layer_name(layer, 0) for layer in range(len(maps))]
-        layer = layers.index(st.selectbox("Encoder layer", layers, nearest, key=f"paper_layer_{model.digest}", width=130))
+        layer = layers.index(st.selectbox("Encoder layer", layers, nearest, key="paper_layer", bind="query-params", width=130))
         attention = prepared(maps[layer], words, hide)
-        query = word_box(attention, about.word, f"{number} {sentence} {words} {hide}") if about.word else None
-        heads = heads_box(attention, query, about.num_heads, f"{number} {sentence} {layer} {query} {model.digest}")
+        query = word_box(attention, about.word, number) if about.word else None
+        heads = heads_box(attention, query, about.num_heads, number, (sentence, layer, query, model.digest))
     if note and layer == nearest:
         st.caption(note)
     if not heads:
@@ -80,18 +76,23 @@ def paper_figure(figure: str, words: bool, hide: bool) -> tuple[list[Panel], str
     return paper_figures.panels(figure, attention, heads, query), f"figure{number}-layer{layer}"
 
 
-def word_box(attention: AttentionMap, usual: str, sentence: str) -> int:
+def word_box(attention: AttentionMap, usual: str, number: str) -> int:
     """Whose lines are drawn, as a position: at first the paper's word, where the sentence has it."""
-    names = [readable(token) for token in attention.query_tokens]
+    tokens = [readable(token) for token in attention.query_tokens]
+    names = [token if token not in tokens[:place] else f"{token} ({place + 1})" for place, token in enumerate(tokens)]
     first = names.index(usual) if usual in names else 0
-    return st.selectbox("Lines from", range(len(names)), first, format_func=names.__getitem__, key=f"paper_word {sentence}", width=170)
+    return names.index(st.selectbox("Lines from", names, first, key=f"paper_word_{number}", bind="query-params", width=170))
 
 
-def heads_box(attention: AttentionMap, query: int | None, count: int | None, about: str) -> list[int]:
-    """Which heads, from 0: at first telling ones."""
+def heads_box(attention: AttentionMap, query: int | None, count: int | None, number: str, about: Hashable) -> list[int]:
+    """Which heads, from 0: telling ones whenever something else of the figure was changed, and at first, unless the address names others."""
     names = [choice.name_of(attention.layer, head) for head in range(attention.num_heads)]
-    telling = [names[head] for head in paper_figures.telling_heads(attention, query, count)]
-    return [names.index(name) for name in st.multiselect("Heads", names, telling, key=f"paper_heads {about}", select_all=False)]
+    key = f"paper_heads_{number}"
+    made_for: dict[str, Hashable] = st.session_state.setdefault("paper_heads_made_for", {})
+    if made_for.get(key, about) != about or (key not in made_for and key not in st.query_params):
+        address.preset(key, [names[head] for head in paper_figures.telling_heads(attention, query, count)])
+    made_for[key] = about
+    return [names.index(name) for name in st.multiselect("Heads", names, key=key, bind="query-params", select_all=False)]
 
 
 def selection(words: bool, hide: bool) -> tuple[list[Panel], str]:
@@ -100,7 +101,9 @@ def selection(words: bool, hide: bool) -> tuple[list[Panel], str]:
     if reading is None:
         st.info("The selection appears here as soon as there is a sentence to look at.")
         return [], ""
+    choice.recall(reading)
     kind, method, heads = choice.looked_at(reading)
+    choice.keep(kind, method, heads)
     names = [choice.layer_name(*head) if method in PER_LAYER else choice.name_of(*head) for head in heads]
     st.markdown(f"**{choice.KIND_NAMES[kind]} attention**, {', '.join(names)}: as chosen on the page Heads.", help=HOW_TO_READ)
     maps = choice.with_combined([prepared(attention, words, hide) for attention in method_maps(reading, method)[kind]], heads)

@@ -1,12 +1,14 @@
 """Parsing: the sentence as a constituency tree, and what the heads looked at when each bracket was written."""
 
+import re
+
 import pandas as pd
 import streamlit as st
 
 from core.analysis.brackets import Looked, symbol_attention
 from core.parsing import BEAM_SIZE, LENGTH_PENALTY, Parse
 from core.trees import constituents
-from viz_app import parsing, state
+from viz_app import address, parsing, state
 from viz_app.components.tree import tree_drawing
 from viz_app.downloads import downloads
 from viz_app.figures.base import CHART_CONFIG
@@ -18,7 +20,7 @@ from viz_app.models import Model, ModelError
 from viz_app.text import plain, sentence_case
 from viz_app.widgets import stoppable
 
-NODE = "tree_node"  # where the session keeps which node is looked at, and of which sentence
+NODE = "tree_node"  # where the session keeps which node is looked at, and of which sentence; its name in the address
 MEAN = "Mean of all"
 HOW_TO_READ = """
 The model reads the words and writes the tree from left to right: `(NP` opens a noun phrase, `XX` stands for the next word, `)NP`
@@ -71,9 +73,14 @@ def constituent_table(parse: Parse) -> pd.DataFrame:
 
 
 def selected_node(parse: Parse, nodes: list[Node]) -> int:
-    """The node that is looked at: the one clicked, else the first below the root."""
+    """The node that is looked at: the one clicked, at first that of the address, else the first below the root."""
+    if NODE not in st.session_state and re.fullmatch("[0-9]{1,4}", asked := st.query_params.get(NODE, "")):
+        st.session_state[NODE] = (parse.text, int(asked))
     text, node = st.session_state.get(NODE, (None, 0))
-    return node if text == parse.text and node < len(nodes) else min(1, len(nodes) - 1)
+    first = min(1, len(nodes) - 1)
+    node = node if text == parse.text and node < len(nodes) else first
+    address.put(NODE, "" if node == first else str(node))
+    return node
 
 
 @st.fragment
@@ -92,13 +99,15 @@ def picture(model: Model, parse: Parse) -> None:
     table = constituent_table(parse)
     explanation = state.explanations().get((model.digest, parse.text, parse.token_ids), lambda: model.translator.explain(parse.text, parse.token_ids))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="bracket_options"):
-        half = st.segmented_control("When", ("Opened", "Closed"), default="Opened", required=True, key="bracket_half", disabled=node.is_word)
+        half = st.segmented_control(
+            "When", ("Opened", "Closed"), default="Opened", required=True, key="bracket_half", bind="query-params", disabled=node.is_word
+        )
         kind: Looked = st.segmented_control(
-            "Looked at", tuple(KINDS), default="cross", required=True, format_func=KINDS.__getitem__, key="bracket_kind"
+            "Looked at", tuple(KINDS), default="cross", required=True, format_func=KINDS.__getitem__, key="bracket_kind", bind="query-params"
         )
         layers, heads = len(explanation.maps["cross"]), explanation.maps["cross"][0].num_heads
         names = [MEAN, *(head_name(layer, head) for layer in range(layers) for head in range(heads))]
-        head = st.selectbox("Tint of the words", names, key="bracket_head", width=180)
+        head = st.selectbox("Tint of the words", names, key="bracket_head", bind="query-params", width=180)
     position = node.opened if half == "Opened" else node.closed
     cross = symbol_attention(explanation, parse.words, position, "cross")
     chosen = names.index(head) - 1

@@ -119,7 +119,7 @@ def sinusoids(theme: Theme) -> Drawing:
     """A few waves."""
     count = count_box()
     first = [dimension for dimension in (0, 16, 32, 64) if dimension < width()]
-    dimensions = st.multiselect("Dimensions", range(width()), first, key="dimensions", max_selections=8, select_all=False)
+    dimensions = st.multiselect("Dimensions", range(width()), first, key="dimensions", bind="query-params", max_selections=8, select_all=False)
     figure = positions.sinusoids(dimensions, count, width(), theme)
     return Drawing(figure, lambda: position_tables.sinusoids_table(dimensions, count, width()), f"The paper's sinusoids at d_model {width()}.")
 

@@ -1,17 +1,26 @@
 """Training: how the weights came to be: curves, the learning rate, samples, the card, Table 3; it follows a run in progress."""
 
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.runlog import of_kind
 from viz_app import runs, state
+from viz_app.downloads import downloads
 from viz_app.figures import training
 from viz_app.figures.base import CHART_CONFIG
+from viz_app.figures.export_chart import export_chart
 from viz_app.figures.theme import theme_named
 from viz_app.text import plain
 
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+T = TypeVar("T", int, float)
 CURVES, RATE, SAMPLES, CARD, TABLE_3 = VIEWS = ("Curves", "Learning rate", "Samples", "Card", "Table 3")
 TEXTS = {
     CURVES: "what the run measured of itself, step by step.",
@@ -71,7 +80,7 @@ def chosen(place: Path | None) -> Path | None:
     found = runs.runs_in(place)
     if len(found) < 2:
         return found[0] if found else place
-    return st.selectbox("Run", found, format_func=lambda path: path.name, key="run", width=320)
+    return st.selectbox("Run", found, format_func=lambda path: path.name, key="run", bind="query-params", width=320)
 
 
 def heading(view: str) -> None:
@@ -144,10 +153,9 @@ def curves(run: runs.Run, theme: training.Theme) -> None:
         bind="query-params",
         label_visibility="collapsed",
     )
-    st.plotly_chart(
-        training.curves(run.lines, measure, theme), theme=None, config=CHART_CONFIG, key=f"curves_{measure}", alt=training.MEASURES[measure]
-    )
-    with_table(training.curves_table(run.lines), "training.csv")
+    figure = training.curves(run.lines, measure, theme)
+    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"curves_{measure}", alt=training.MEASURES[measure])
+    with_table(figure, theme, training.curves_table(run.lines), "training")
 
 
 def rate(run: runs.Run, theme: training.Theme) -> None:
@@ -157,17 +165,23 @@ def rate(run: runs.Run, theme: training.Theme) -> None:
     d_model: int = config.get("d_model") or state.model().translator.model.config.d_model
     columns = st.columns(5, gap="medium")
     asked = min(max(100, int(recipe.get("steps", 30_000))), 1_000_000)
-    last_step = columns[0].number_input("Steps", 100, 1_000_000, asked, 100, key=f"rate_steps_{run.name}")
+    last_step = columns[0].number_input("Steps", 100, 1_000_000, asked, 100, key=f"rate_steps_{run.name}", bind="query-params")
     widths = sorted({64, 128, 256, 512, 768, 1024, d_model})
     knobs = training.Schedule(
-        d_model=columns[1].select_slider("d_model", widths, d_model, key=f"rate_d_model_{run.name}"),
-        warmup=columns[2].slider("Warm-up", 1, 10_000, min(10_000, int(recipe.get("warmup", 4_000))), key=f"rate_warmup_{run.name}"),
-        rate_scale=columns[3].slider("Scale", 0.01, 4.0, min(4.0, float(recipe.get("rate_scale", 1.0))), 0.001, key=f"rate_scale_{run.name}"),
-        cooldown=columns[4].slider("Cooldown", 0, 10_000, min(10_000, int(recipe.get("cooldown", 0))), key=f"rate_cooldown_{run.name}"),
+        d_model=columns[1].select_slider("d_model", widths, d_model, key=f"rate_d_model_{run.name}", bind="query-params"),
+        warmup=knob(columns[2], "Warm-up", 1, 10_000, int(recipe.get("warmup", 4_000)), 1, run),
+        rate_scale=knob(columns[3], "Scale", 0.01, 4.0, float(recipe.get("rate_scale", 1.0)), 0.001, run),
+        cooldown=knob(columns[4], "Cooldown", 0, 10_000, int(recipe.get("cooldown", 0)), 1, run),
     )
     figure = training.schedule(knobs, int(last_step), theme, run.lines)
     st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="schedule", alt=TEXTS[RATE])
-    with_table(training.schedule_table(knobs, int(last_step)), "schedule.csv")
+    with_table(figure, theme, training.schedule_table(knobs, int(last_step)), "schedule")
+
+
+def knob(column: "DeltaGenerator", name: str, least: T, most: T, first: T, step: T, run: runs.Run) -> T:
+    """A slider of a run's schedule."""
+    key = f"rate_{name.lower().replace('-', '')}_{run.name}"
+    return column.slider(name, least, most, min(most, first), step, key=key, bind="query-params")
 
 
 def samples(run: runs.Run) -> None:
@@ -179,12 +193,12 @@ def samples(run: runs.Run) -> None:
     if not sentences:
         st.info("There are no samples yet: the first come with the first validation.")
         return
-    sentence = st.selectbox("Sentence", sentences, key="sample")
+    sentence = st.selectbox("Sentence", sentences, key="sample", bind="query-params")
     mine = [line for line in found if line["source"] == sentence]
     st.caption(f"Reference: {plain(str(mine[-1].get('reference', '')))}")
     rows = [(f"{line['step']:,}", plain(str(line.get("translation", "")))) for line in mine]
     st.table(pd.DataFrame(rows, columns=["Step", "Translation"]), hide_index=True, border="horizontal")
-    export(pd.DataFrame(found).drop(columns="kind"), "samples.csv")
+    downloads("samples", table=lambda: pd.DataFrame(found).drop(columns="kind"))
 
 
 def card(run: runs.Run) -> None:
@@ -212,27 +226,21 @@ def table_3(folder: Path, theme: training.Theme) -> None:
             required=True,
             format_func=training.ROW_MEASURES.__getitem__,
             key="row_measure",
+            bind="query-params",
             label_visibility="collapsed",
         )
         has_base = bool((table["row"] == "base").any())
-        relative = st.toggle("Difference to base", has_base, disabled=not has_base, key="relative")
+        relative = st.toggle("Difference to base", has_base, disabled=not has_base, key="relative", bind="query-params")
     figure = training.row_dots(table, measure, theme, relative=relative and has_base)
     st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"rows_{measure}_{relative}", alt=TEXTS[TABLE_3])
-    with_table(table, "table3.csv", expanded=True)
+    with_table(figure, theme, table, "table3", expanded=True)
 
 
-def with_table(table: pd.DataFrame, name: str, expanded: bool = False) -> None:
-    """The numbers behind a picture, and a way to take them along."""
+def with_table(figure: go.Figure, theme: training.Theme, table: pd.DataFrame, name: str, expanded: bool = False) -> None:
+    """The numbers behind a picture, and a way to take both along."""
     with st.expander("Numbers", expanded=expanded):
         st.dataframe(table, hide_index=True, height=min(420, 40 + 35 * len(table)))
-    export(table, name)
-
-
-def export(table: pd.DataFrame, name: str) -> None:
-    """The numbers as a file."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Export", width="content")
-        st.download_button("CSV", lambda: table.to_csv(index=False).encode(), name, "text/csv", on_click="ignore", type="tertiary")
+    downloads(name, partial(export_chart, figure, theme=theme), lambda: table)
 
 
 page()
