@@ -14,19 +14,22 @@ if TYPE_CHECKING:
 Draw = Callable[[Format], bytes]
 
 
-def downloads(name: str, draw: Draw | None = None, table: "Callable[[], pd.DataFrame] | None" = None) -> None:
+def downloads(name: str, draw: Draw | None = None, table: "Callable[[], pd.DataFrame] | None" = None, page: Callable[[], str] | None = None) -> None:
     """A row of small buttons. What is downloaded runs nothing on the page again.
 
     Args:
         name: of the files, without a suffix, and unlike any other on the page.
         draw: the picture in a format; None where there is a table only.
         table: the numbers behind the picture.
+        page: the picture as a page of its own, where it is one.
     """
+    files: dict[str, Callable[[], bytes]] = {file_format: partial(draw, file_format) for file_format in FORMATS} if draw else {}
+    if table:
+        files["csv"] = lambda: table().to_csv(index=False).encode()
+    if page:
+        files["html"] = lambda: page().encode()
     with st.container(horizontal=True, gap="small", key=f"export_{name}", vertical_alignment="center"):
         st.caption("Export", width="content")
-        for file_format, drawn in ((each, partial(draw, each)) for each in FORMATS) if draw else ():
-            file = f"{name}.{file_format}"
-            st.download_button(file_format.upper(), drawn, file, on_click="ignore", type="tertiary", key=file)
-        if table:
-            file = f"{name}.csv"
-            st.download_button("CSV", lambda: table().to_csv(index=False).encode(), file, "text/csv", on_click="ignore", type="tertiary", key=file)
+        for suffix, content in files.items():
+            file = f"{name}.{suffix}"
+            st.download_button(suffix.upper(), content, file, on_click="ignore", type="tertiary", key=file)

@@ -134,11 +134,12 @@ def _table(attention: AttentionMap, heads: Sequence[int], options: Options) -> N
 
 def _export_row(attention: AttentionMap, heads: Sequence[int], options: Options) -> None:
     """The picture as files."""
+    theme = page_theme()  # those who draw later are not on the page
 
     def drawn(file_format: Format) -> bytes:
         if options.view == "Map":
-            return export_map(attention, heads[0], file_format, page_theme(), name=options.name)
-        return export_lines(attention, heads, file_format, page_theme(), top_mass=options.top_mass, name=options.name)
+            return export_map(attention, heads[0], file_format, theme, name=options.name)
+        return export_lines(attention, heads, file_format, theme, top_mass=options.top_mass, name=options.name)
 
     def table() -> pd.DataFrame:
         weights = lines_table(attention, heads)

@@ -17,6 +17,7 @@ from viz_app.downloads import downloads
 from viz_app.figures.export_panels import export_panels
 from viz_app.figures.paper import Format
 from viz_app.figures.tables import grid_table
+from viz_app.figures.theme import Theme
 from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER, mean, rank_correlations
 from viz_app.text import plain
 from viz_app.toolbar import Options, page_theme
@@ -110,12 +111,18 @@ def grid(
     head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{chosen_key}", **look)
     rows = grid_rows(shown, order)
     name = f"all-{'layers' if options.per_layer else 'heads'}-{options.kind}{'' if options.method == 'attention' else f'-{options.method}'}"
-    downloads(name, partial(export_grid, shown, rows, options), lambda: grid_table(shown, [head for _, row in rows for head in row if head[0] >= 0]))
+    downloads(
+        name,
+        partial(export_grid, shown, rows, options, page_theme()),
+        lambda: grid_table(shown, [head for _, row in rows for head in row if head[0] >= 0]),
+    )
 
 
-def export_grid(maps: Sequence[AttentionMap], rows: Sequence[tuple[str, Sequence[choice.LayerHead]]], options: Options, file_format: Format) -> bytes:
+def export_grid(
+    maps: Sequence[AttentionMap], rows: Sequence[tuple[str, Sequence[choice.LayerHead]]], options: Options, theme: Theme, file_format: Format
+) -> bytes:
     """The grid as a file, as it is arranged, each head with its name."""
     weights = {attention.layer: attention.weights.float().numpy() for attention in maps}
     panels = [[(options.name(layer, head), weights[layer][head]) for layer, head in row] for _, row in rows]
     title = f"{choice.KIND_NAMES[options.kind].lower()} attention, {METHOD_NAMES[options.method].lower()}"
-    return export_panels(panels, file_format, page_theme(), title=title)
+    return export_panels(panels, file_format, theme, title=title)

@@ -136,7 +136,7 @@ def test_a_head_as_map_and_as_files(page: Page, app: str) -> None:
     open_page(page, f"{app}/heads?heads_cross=L1+H2&view=Map")
     expect(page.locator("canvas.picture")).to_have_count(1)
     for name, start in (("SVG", b"<?xml"), ("PDF", b"%PDF"), ("PNG", b"\x89PNG"), ("CSV", b"kind,")):
-        file, content = downloaded(page, name)
+        file, content = downloaded(page, name, "cross")
         assert content.startswith(start)
         assert file == f"cross-layer0-head1.{name.lower()}"
 

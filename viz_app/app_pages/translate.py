@@ -1,12 +1,18 @@
 """Translate: what the search found, what else it might have been, and one head that tells how it went about it."""
 
+from functools import partial
+
 import streamlit as st
 
 from core.analysis.words import merge_words, without_special_tokens
 from viz_app import changes, choice, state, tokens
 from viz_app.components.lines import attention_lines
 from viz_app.components.token_steps import token_steps
+from viz_app.downloads import downloads
 from viz_app.figures import switches as words
+from viz_app.figures.export import export_lines
+from viz_app.figures.export_steps import export_steps
+from viz_app.figures.tables import lines_table
 from viz_app.figures.theme import head_name, theme_named
 
 HOW_TO_READ = """
@@ -45,6 +51,9 @@ def translation(reading: state.Reading) -> None:
         step=changes.step(reading),
         problem=changes.word_problem(reading),
     )
+    told = reading.explanation
+    draw = partial(export_steps, told.predicted_tokens, told.log_probs, theme=theme_named(st.context.theme.type))
+    downloads("translation", draw, lambda: tokens.token_table(told).reset_index())
     st.markdown("**Hypotheses**", help=ABOUT_SCORES)
     st.html(tokens.hypothesis_table(reading.translation.hypotheses, reading.index))
 
@@ -121,7 +130,11 @@ def telling_head(reading: state.Reading) -> None:
     query, key = choice.place(state.selected_word(reading), *how)
     selected = ("query", query) if query is not None else ("key", key) if key is not None else None
     attention = without_special_tokens(merge_words(maps[layer]))
-    clicked = attention_lines(attention, [head], theme_named(st.context.theme.type), selected=selected, key="telling_head", height=420)
+    theme = theme_named(st.context.theme.type)
+    clicked = attention_lines(
+        attention, [head], theme, selected=selected, links=choice.links(reading.explanation, "cross", True, True), key="telling_head", height=420
+    )
+    downloads(f"cross-layer{layer}-head{head}", partial(export_lines, attention, [head], theme=theme), lambda: lines_table(attention, [head]))
     word = clicked and choice.word_at(*clicked, *how)
     if word:
         state.select_word(reading, word)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PIXELS = 96  # of a drawing on the page, to an inch on paper
 WIDTH = 680  # pixels, for want of knowing how wide the page was
 DASHES: dict[str | None, Any] = {"dash": (0, (4, 2)), "dot": (0, (1, 1.5)), "dashdot": "dashdot"}
-SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P", "x": "X", "triangle-up": "^", "circle-open": "o"}
+SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P", "x": "X", "triangle-up": "^", "circle-open": "o", "diamond-open": "D"}
 
 
 def export_chart(chart: go.Figure, file_format: Format, theme: Theme = LIGHT) -> bytes:
@@ -69,7 +69,7 @@ def _heatmap(figure: "Figure", axes: "Axes", trace: Any, theme: Theme) -> None:
 
 
 def _scatter(axes: "Axes", trace: Any, theme: Theme) -> None:
-    x, y, mode = np.asarray(trace.x), np.asarray(trace.y, dtype=float), trace.mode or "lines"
+    x, y, mode = np.asarray(trace.x), _heights(axes, trace.y), trace.mode or "lines"
     name = plain_text(trace.name) if trace.name and trace.showlegend is not False else None
     if "lines" in mode:
         style = DASHES.get(trace.line.dash, "solid")
@@ -80,12 +80,24 @@ def _scatter(axes: "Axes", trace: Any, theme: Theme) -> None:
         colors = marker.color if marker.color is not None else trace.line.color or theme.text
         colors = colors if isinstance(colors, str) else list(colors)
         size = (0.75 * np.asarray(6 if marker.size is None else marker.size, dtype=float)) ** 2
-        edge: dict[str, Any] = {"edgecolors": marker.line.color, "linewidths": 0.75 * marker.line.width} if marker.line.width else {"linewidths": 0}
-        axes.scatter(x, y, s=size, c=colors, marker=SYMBOLS.get(marker.symbol or "circle", "o"), label=name, zorder=3, **edge)
+        look: dict[str, Any] = {"edgecolors": marker.line.color, "linewidths": 0.75 * marker.line.width} if marker.line.width else {"linewidths": 0}
+        look |= {"facecolors": "none", "edgecolors": colors} if str(marker.symbol).endswith("-open") else {"c": colors}
+        axes.scatter(x, y, s=size, marker=SYMBOLS.get(marker.symbol or "circle", "o"), label=name, zorder=3, **look)
     if "text" in mode:
         for place, height, text in zip(x, y, trace.text, strict=True):
             label = plain_text(text)
             axes.annotate(label, (place, height), (3, 3), textcoords="offset points", fontsize=7, color=theme.text, parse_math=False)
+
+
+def _heights(axes: "Axes", values: Sequence[Any]) -> Any:
+    """Where marks stand: names have whole numbers, and are written there."""
+    if not len(values) or not isinstance(values[0], str):
+        return np.asarray(values, dtype=float)
+    names = [plain_text(value) for value in values]
+    for tick in axes.set_yticks(range(len(names))):
+        tick.label1.set_parse_math(False)
+    axes.yaxis.set_ticklabels(names)
+    return np.arange(len(names))
 
 
 def _straight_lines(axes: "Axes", shapes: Sequence[Any], theme: Theme) -> None:
