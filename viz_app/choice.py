@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core import Explanation
 from core.analysis.combined import combined
+from core.analysis.heads import Head
 from core.analysis.methods import METHODS, Method
 from core.analysis.scorecards import ScoreCard, score_cards
 from core.analysis.words import axis_groups, word_groups
@@ -19,6 +21,9 @@ from viz_app.figures.theme import head_name
 from viz_app.methods import PER_LAYER
 from viz_app.state import Reading
 
+if TYPE_CHECKING:
+    from core.export.page import View
+
 LayerHead = tuple[int, int]  # counted from 0
 ALL, CHOSEN = -1, -2  # stand where a layer's number stands: many heads as one, head 0 their mean, head 1 their maximum
 COMBINED_NAMES: dict[LayerHead, str] = {
@@ -27,7 +32,7 @@ COMBINED_NAMES: dict[LayerHead, str] = {
     (CHOSEN, 0): "Mean of chosen",
     (CHOSEN, 1): "Maximum of chosen",
 }
-_LOOKED_AT, _RECALLED = "heads_looked_at", "selection_recalled"
+_SHOWN, _RECALLED = "heads_shown", "selection_recalled"
 SELECTION, SEPARATOR = "selection", "|"  # its name in the address, and what stands between kind, method and heads there
 KIND_NAMES: dict[Kind, str] = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross"}
 KIND_TEXTS: dict[Kind, str] = {
@@ -68,23 +73,44 @@ def chosen_key(kind: Kind, per_layer: bool = False) -> str:
     return f"layers_{kind}" if per_layer else f"heads_{kind}"
 
 
-def look_at(about: Reading, kind: Kind, method: Method, heads: Sequence[LayerHead]) -> None:
+@dataclass
+class Shown:
+    """What the page Heads has shown last, of the model with this digest. One a session, so that a file made later holds what is seen then."""
+
+    digest: str = ""
+    kind: Kind = "cross"
+    method: Method = "attention"
+    heads: Sequence[LayerHead] = ()
+    view: "View" = "Lines"
+
+    def first_head(self, digest: str) -> Head | None:
+        """The first that is one head and not many as one; None where there is none of this model."""
+        heads = self.heads if digest == self.digest else ()
+        return next((Head(self.kind, layer, head) for layer, head in heads if layer >= 0), None)
+
+
+def shown() -> Shown:
+    """That of this session."""
+    return st.session_state.setdefault(_SHOWN, Shown())
+
+
+def look_at(about: Reading, kind: Kind, method: Method, heads: Sequence[LayerHead], view: "View" = "Lines") -> None:
     """Remember what the page Heads shows, for other pages that draw the same."""
-    st.session_state[_LOOKED_AT] = (about.model.digest, kind, method, tuple(heads))
+    now = shown()
+    now.digest, now.kind, now.method, now.heads, now.view = about.model.digest, kind, method, tuple(heads), view
 
 
 def looked_at(about: Reading) -> tuple[Kind, Method, Sequence[LayerHead]]:
     """The kind, the method and the heads last shown there; a telling head of cross-attention where none of this model were."""
-    digest, *found = st.session_state.get(_LOOKED_AT, (None,))
-    if digest != about.model.digest or not found[2]:
+    found = shown()
+    if found.digest != about.model.digest or not found.heads:
         return "cross", "attention", [telling_head("cross", about.explanation.maps["cross"])]
-    kind, method, heads = found
-    return kind, method, heads
+    return found.kind, found.method, found.heads
 
 
 def recall(about: Reading) -> None:
     """On pages that draw what is chosen on the page Heads: begin with what the address names, if this model has it all."""
-    begun = _LOOKED_AT in st.session_state or st.session_state.get(_RECALLED)
+    begun = shown().digest or st.session_state.get(_RECALLED)
     st.session_state[_RECALLED] = True
     kind, _, asked = st.query_params.get(SELECTION, "").partition(SEPARATOR)
     method, _, asked = asked.partition(SEPARATOR)

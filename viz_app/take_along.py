@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_app import state
+from viz_app import choice, state
 from viz_app.components.copy_link import copy_link
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def menu(reading: state.Reading) -> None:
         st.markdown("**The whole explanation**", help=ABOUT)
         for suffix, (label, mime) in FORMATS.items():
             file = file_name(reading.translation.source) + suffix
-            content = partial(file_content, reading, suffix)
+            content = partial(file_content, reading, suffix, choice.shown())
             st.download_button(label, content, file, mime, on_click="ignore", key=f"take{suffix}", width="stretch")
         copy_link()
         st.caption("The link holds no uploaded checkpoint.")
@@ -47,11 +47,11 @@ def file_name(source: str) -> str:
     return name or "explanation"
 
 
-def file_content(reading: state.Reading, suffix: str) -> bytes:
-    """One of the files; the download's own thread makes it."""
+def file_content(reading: state.Reading, suffix: str, shown: choice.Shown) -> bytes:
+    """One of the files; the download's own thread makes it. HTML opens with what the page Heads shows at that moment."""
     from core.export import as_bytes
 
-    return as_bytes(record(reading), suffix)
+    return as_bytes(record(reading), suffix, shown.first_head(reading.model.digest), shown.view)
 
 
 def record(reading: state.Reading) -> "ExplanationRecord":

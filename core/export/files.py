@@ -9,10 +9,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from core.analysis.heads import Head
 from core.capture import KINDS
 from core.checkpoint import write_whole
-from core.export.page import page
+from core.export.page import View, page
 from core.export.record import ExplanationRecord, Weights, described, description, weights_of
+
+HTML = ".html"
 
 
 def save_explanation(path: str | Path, record: ExplanationRecord) -> None:
@@ -27,20 +30,23 @@ def save_explanation(path: str | Path, record: ExplanationRecord) -> None:
     write_whole(path, lambda temporary: temporary.write_bytes(content))
 
 
-def as_bytes(record: ExplanationRecord, suffix: str) -> bytes:
+def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, view: View = "Lines") -> bytes:
     """The content of such a file.
+
+    Args:
+        first, view: what HTML opens with, see `core.export.page.page`.
 
     Raises:
         ValueError: another suffix than those of `SUFFIXES`.
     """
     check_suffix(suffix)
-    return _WRITERS[suffix.lower()](record)
+    return page(record, first, view).encode() if suffix.lower() == HTML else _WRITERS[suffix.lower()](record)
 
 
 def check_suffix(suffix: str) -> None:
     """Raises: ValueError, if no format has it."""
-    if suffix.lower() not in _WRITERS:
-        raise ValueError(f"the suffix {suffix!r} names no format: end the file's name with one of {', '.join(_WRITERS)}")
+    if suffix.lower() not in SUFFIXES:
+        raise ValueError(f"the suffix {suffix!r} names no format: end the file's name with one of {', '.join(SUFFIXES)}")
 
 
 def load_explanation(path: str | Path) -> ExplanationRecord:
@@ -99,5 +105,5 @@ def _from_npz(content: bytes) -> ExplanationRecord:
     return described(found, weights)
 
 
-_WRITERS: dict[str, Callable[[ExplanationRecord], bytes]] = {".html": lambda record: page(record).encode(), ".npz": _to_npz, ".json": _to_json}
-SUFFIXES = tuple(_WRITERS)
+_WRITERS: dict[str, Callable[[ExplanationRecord], bytes]] = {".npz": _to_npz, ".json": _to_json}
+SUFFIXES = (HTML, *_WRITERS)

@@ -7,7 +7,7 @@ const FAINTEST = 0.02; // lines below are not drawn: they are not seen, and ther
 const ROW = 22; // pixels of a word beside the lines
 const VIEWS = ["Lines", "Map", "Table"];
 
-const view = { kind: 0, layer: 0, head: 0, view: "Lines" };
+const view = { kind: 0, layer: 0, head: 0, view: data.view };
 const places = {};
 
 for (const kind of data.kinds) {

@@ -6,7 +6,7 @@ import html
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ NAMES: dict[Kind, tuple[str, str]] = {
     "decoder_self": ("Decoder", "each target token looks at what was written before it"),
     "cross": ("Cross", "each target token looks at the source"),
 }
+View = Literal["Lines", "Map", "Table"]
 Label = tuple[str, str]  # text, "special" or ""
 
 _HERE = Path(__file__).parent
@@ -48,21 +49,22 @@ _PAGE = """<!doctype html>
 """
 
 
-def page(record: ExplanationRecord, first: Head | None = None) -> str:
+def page(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> str:
     """The whole file.
 
     Args:
         first: the head that is shown large when it is opened; by default the most confident one of the upper cross-attention.
+        view: how it is shown then.
     """
     style, script = ((_HERE / f"page.{suffix}").read_text("utf-8") for suffix in ("css", "js"))
     policy = f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     # Within JSON a `<` may be written as its number: no token can end the element that holds it.
-    data = json.dumps(payload(record, first), separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps(payload(record, first, view), separators=(",", ":")).replace("<", "\\u003c")
     title = html.escape(f"{record.explanation.source} \u2192 {record.explanation.target}"[:200])
     return _PAGE.format(policy=policy, title=title, style=style, data=data, script=script)
 
 
-def payload(record: ExplanationRecord, first: Head | None = None) -> dict[str, Any]:
+def payload(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> dict[str, Any]:
     """What the script draws. Texts in it are plain, and set as text.
 
     Raises:
@@ -99,6 +101,7 @@ def payload(record: ExplanationRecord, first: Head | None = None) -> dict[str, A
             for kind, weights in weights_of(explanation).items()
         ],
         "first": list(first or telling_head(explanation)),
+        "view": view,
         "facts": _facts(record),
     }
 

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from viz_app import state
+from viz_app import choice, state
+from viz_app.choice import Shown
 from viz_app.take_along import file_content, file_name
 
 MAIN = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
@@ -29,12 +31,16 @@ def test_every_file_is_about_what_is_read(app: AppTest) -> None:
     labels = [button.label for button in app.get("download_button")]
     assert {"HTML, to look at", "JSON, for programs", "NPZ, for NumPy"} <= set(labels)
     reading: state.Reading = app.session_state[state.READING]
-    found = json.loads(file_content(reading, ".json"))
+    found = json.loads(file_content(reading, ".json", Shown()))
     assert found["source"] == "Where?"
     assert found["settings"] == {"target": "search", "beam_size": 2, "length_penalty": 0.6, "hypothesis": 0}
     assert (found["model"]["name"], found["model"]["sha256"]) == (reading.model.name, reading.model.digest)
-    assert file_content(reading, ".npz").startswith(b"PK")
-    assert file_content(reading, ".html").startswith(b"<!doctype html>")
+    assert file_content(reading, ".npz", Shown()).startswith(b"PK")
+    chosen = Shown(reading.model.digest, "encoder_self", "norms", [(choice.ALL, 0), (1, 2)], "Map")
+    opened = file_content(reading, ".html", chosen)
+    assert opened.startswith(b"<!doctype html>")
+    assert b'"first":["encoder_self",1,2],"view":"Map"' in opened  # what is chosen on the page Heads
+    assert b'"first":["cross",' in file_content(reading, ".html", replace(chosen, digest="of another model"))
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def heads_page(reading: state.Reading, options: Options) -> None:
         options = replace(options, top_mass=head_detail.mass_box(options.view))
     heads = [choice.parsed(name) for name in chosen]
     maps = choice.with_combined(maps, heads)
-    choice.look_at(reading, options.kind, options.method, heads)
+    choice.look_at(reading, options.kind, options.method, heads, options.view)
     with detail:
         options = replace(options, step=head_detail.step_box(reading, maps[0]))
     place = head_detail.place(reading, options)
