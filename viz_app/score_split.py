@@ -59,11 +59,20 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         heads = reading.explanation.maps[kind][0].num_heads
         names = [head_name(0, head) for head in range(heads)]
         head = names.index(st.selectbox("Head", names, key="score_head", bind="query-params", width=110))
+        as_table = table_box()
     source, target = reading.translation.source, reading.hypothesis.token_ids
     found = _remembered().get((reading.identity, kind), lambda: score_parts(reading.model.translator, source, target, kind))
-    draw(found, head, theme)
+    if as_table:
+        st.dataframe(position_tables.score_table(found, head), hide_index=True)
+    else:
+        draw(found, head, theme)
     st.caption(f"Checked now: the five parts sum to the model's own scores, off by at most {found.error:.1g} in all {heads} heads.")
     downloads(f"scores-{kind}-layer0-head{head}", partial(export, found, head, theme), lambda: position_tables.score_table(found, head))
+
+
+def table_box() -> bool:
+    """Whether the numbers are shown rather than the picture."""
+    return st.toggle("Table", key="positions_table", bind="query-params")
 
 
 def named_maps(found: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]":

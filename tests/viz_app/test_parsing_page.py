@@ -40,6 +40,7 @@ def test_a_sentence_becomes_a_tree_of_its_words(page: AppTest) -> None:
     table = page.dataframe[0].value
     assert table["text"][0] == "It rains ."
     assert list(table.columns)[:3] == ["label", "depth", "first_word"]
+    assert set(page.dataframe[1].value["looked_at"]) >= {"It", "rains"}
 
 
 def test_a_translation_checkpoint_gives_a_sentence_or_the_shipped_parser(

@@ -55,6 +55,10 @@ def test_every_picture_with_its_table_and_its_check(app: AppTest, tiny_checkpoin
     for name in ("Encoding", "Sinusoids", "Similarity", "Rotation"):
         assert len(view(app, name).get("plotly_chart")) == 1
         assert {button.label for button in app.get("download_button")} >= {"SVG", "PDF", "PNG", "CSV"}
+    app.toggle(key="positions_table").set_value(True).run()
+    assert list(app.dataframe[0].value.columns)[:2] == ["dimension", "turned_by_degrees"]
+    assert not app.get("plotly_chart")
+    app.toggle(key="positions_table").set_value(False).run()
     assert "turned by k = 5 differs from PE" in captions(app)
     app.slider(key="offset").set_value(64)
     assert "turned by k = 64 differs from PE" in captions(app.run())

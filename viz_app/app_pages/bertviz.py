@@ -24,7 +24,8 @@ HOW_TO_READ = {
 }
 ABOUT = """
  BertViz (Vig 2019, *A Multiscale Visualization of Attention in the Transformer Model*) counts from 0: its layer 4, head 2 is L5 H3
-elsewhere. Weights are rounded to three decimals."""
+elsewhere. Weights are rounded to three decimals. Its drawings answer the mouse alone; the page Heads shows the same to the keyboard,
+and as a table."""
 
 
 def page(reading: state.Reading) -> None:

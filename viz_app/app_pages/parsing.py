@@ -126,7 +126,11 @@ def picture(model: Model, parse: Parse) -> None:
     st.markdown(f"**Heads** when `{written}` was written, at position {position + 1} of {len(parse.token_ids)}", help=HOW_TO_READ_MAP)
     theme = theme_named(st.context.theme.type)
     figure = bracket_map(shown, theme)
-    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="bracket_map", alt="What each head looked at when the chosen bracket was written")
+    if view == "Tree":
+        alt = "What each head looked at when the chosen bracket was written"
+        st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="bracket_map", alt=alt)
+    else:
+        st.dataframe(bracket_table(shown), hide_index=True)
     downloads("bracket", lambda file_format: export_chart(figure, file_format, theme), lambda: bracket_table(shown))
 
 

@@ -17,7 +17,7 @@ from viz_app.figures import position_tables, positions
 from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.export_chart import export_chart
 from viz_app.figures.theme import Theme, theme_named
-from viz_app.score_split import FIRST_LAYER, FIRST_LAYER_HELP, FIRST_LAYER_TEXT, first_layer
+from viz_app.score_split import FIRST_LAYER, FIRST_LAYER_HELP, FIRST_LAYER_TEXT, first_layer, table_box
 from viz_app.text import plain
 
 ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED = "Encoding", "Sinusoids", "Similarity", "Rotation", "Learned"
@@ -80,7 +80,11 @@ def encodings() -> None:
         return
     with bar:
         drawn = DRAWN[view](theme)
-    st.plotly_chart(drawn.figure, theme=None, config=CHART_CONFIG, key=f"positions_{view}", alt=TEXTS[view])
+        as_table = table_box()
+    if as_table:
+        st.dataframe(drawn.table(), hide_index=True)
+    else:
+        st.plotly_chart(drawn.figure, theme=None, config=CHART_CONFIG, key=f"positions_{view}", alt=TEXTS[view])
     st.caption(drawn.note)
     downloads(f"positions-{view.lower()}", lambda file_format: export_chart(drawn.figure, file_format, theme), drawn.table)
 
