@@ -145,6 +145,8 @@ def _add_average(commands: Commands) -> None:
 
 def _average(options: argparse.Namespace) -> None:
     paths = options.paths
+    if not paths[0].exists():
+        raise ValueError(f"there is no {paths[0]}: give a run's folder, or checkpoints, oldest first")
     if len(paths) == 1 and paths[0].is_dir():
         found = RunFolder(paths[0]).snapshots()
         if len(found) < (options.last or 1):

@@ -9,6 +9,7 @@ import shutil
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -57,36 +58,48 @@ def prepare(
         The manifest: what went in and what came out.
 
     Raises:
-        DataError: a file cannot be used, the labels do not fit the text, or nothing is left.
+        DataError: a file cannot be used or written, the labels do not fit the text, or nothing is left.
         ValueError: no such vocabulary can be learned from the text.
     """
     filters, repeat = filters or Filters(), repeat or {}
     work = folder / UNFINISHED
     request = _request(train, valid, vocab_size, tokenizer, labels, repeat, filters, *symbols)
-    _begin(work, request)
-    if (work / MANIFEST).exists():
+    with _writing(folder):
+        _begin(work, request)
+        if (work / MANIFEST).exists():
+            return _finish(folder, work)
+        valid_pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
+        if not valid_pairs:
+            raise DataError(f"there is nothing to validate on in {_names(valid)}: give --valid-source and --valid-target, or --valid-pairs")
+        given = _given_tokenizer(tokenizer) if tokenizer else None  # before the text is read, which may take long
+        survey, times = _survey(work, train, labels, repeat, filters)
+        pieces = _tokenizer(work, train, times, vocab_size, given, symbols)
+        counts = _write_tokens(work, train, times, pieces)
+        with ShardWriter(work / "valid", pieces.vocab_size) as writer:
+            _append(writer, pieces, valid_pairs, np.ones(len(valid_pairs), dtype=np.int64))
+        for side, lines in zip(SIDES, zip(*valid_pairs, strict=True), strict=True):
+            (work / f"valid.{side}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        manifest = {
+            "files": [path.name for path in train.files],
+            "vocab_size": pieces.vocab_size,
+            "tokenizer": tokenizer.name if tokenizer else "learned from the training text",
+            **survey,
+            "repeat": repeat,
+            "train": counts,
+            "valid": dict(zip(counts, writer.counts, strict=True)),
+        }
+        _write_json(work / MANIFEST, manifest)
         return _finish(folder, work)
-    valid_pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
-    if not valid_pairs:
-        raise DataError(f"there is nothing to validate on in {_names(valid)}: give --valid-source and --valid-target, or --valid-pairs")
-    survey, times = _survey(work, train, labels, repeat, filters)
-    pieces = _tokenizer(work, train, times, vocab_size, tokenizer, symbols)
-    counts = _write_tokens(work, train, times, pieces)
-    with ShardWriter(work / "valid", pieces.vocab_size) as writer:
-        _append(writer, pieces, valid_pairs, np.ones(len(valid_pairs), dtype=np.int64))
-    for side, lines in zip(SIDES, zip(*valid_pairs, strict=True), strict=True):
-        (work / f"valid.{side}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    manifest = {
-        "files": [path.name for path in train.files],
-        "vocab_size": pieces.vocab_size,
-        "tokenizer": tokenizer.name if tokenizer else "learned from the training text",
-        **survey,
-        "repeat": repeat,
-        "train": counts,
-        "valid": dict(zip(counts, writer.counts, strict=True)),
-    }
-    _write_json(work / MANIFEST, manifest)
-    return _finish(folder, work)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Say what to do where the folder cannot be written; what cannot be read is a DataError by itself."""
+    try:
+        yield
+    except OSError as error:
+        advice = "make room, or give another folder; the same command goes on from what was done"
+        raise DataError(f"{folder} could not be written: {error}; {advice}") from error
 
 
 def _request(train: ParallelText, valid: ParallelText, *options: object) -> dict[str, Any]:
@@ -150,24 +163,30 @@ def _read_labels(labels: Path | None, repeat: dict[str, int]) -> tuple[list[str]
     return list(names), numbers
 
 
+def _given_tokenizer(path: Path) -> SentencePieceTokenizer:
+    """That of a SentencePiece model or a checkpoint."""
+    if not path.is_file():
+        raise DataError(f"there is no tokenizer {path}")
+    if path.suffix == ".safetensors":
+        pieces = SentencePieceTokenizer(load_checkpoint(path).tokenizer.to_bytes())
+    else:
+        pieces = SentencePieceTokenizer.from_file(path)
+    special = {"pad_id": (pieces.pad_id, PAD_ID), "bos_id": (pieces.bos_id, BOS_ID), "eos_id": (pieces.eos_id, EOS_ID)}
+    wrong = [f"{name} {found}, expected {expected}" for name, (found, expected) in special.items() if found != expected]
+    if wrong:
+        raise DataError(f"{path} has {'; '.join(wrong)}: learn a tokenizer instead, or give one with these ids")
+    return pieces
+
+
 def _tokenizer(
-    work: Path, train: ParallelText, times: np.ndarray, vocab_size: int, given: Path | None, symbols: Sequence[str]
+    work: Path, train: ParallelText, times: np.ndarray, vocab_size: int, given: SentencePieceTokenizer | None, symbols: Sequence[str]
 ) -> SentencePieceTokenizer:
+    """The one given, or one learned from the text."""
     path = work / "tokenizer.model"
     if path.exists():
         return SentencePieceTokenizer.from_file(path)
-    if given:
-        if not given.is_file():
-            raise DataError(f"there is no tokenizer {given}")
-        if given.suffix == ".safetensors":
-            pieces = SentencePieceTokenizer(load_checkpoint(given).tokenizer.to_bytes())
-        else:
-            pieces = SentencePieceTokenizer.from_file(given)
-        special = {"pad_id": (pieces.pad_id, PAD_ID), "bos_id": (pieces.bos_id, BOS_ID), "eos_id": (pieces.eos_id, EOS_ID)}
-        wrong = [f"{name} {found}, expected {expected}" for name, (found, expected) in special.items() if found != expected]
-        if wrong:
-            raise DataError(f"{given} has {'; '.join(wrong)}: learn a tokenizer instead, or give one with these ids")
-    else:
+    pieces = given
+    if pieces is None:
         stride = max(1, round(2 * np.count_nonzero(times) / TOKENIZER_SENTENCES))
         kept = (pair for pair, count in zip(_watch(train, "learning pieces", len(times)), times, strict=True) if count)
         pieces = SentencePieceTokenizer.train((sentence for pair in islice(kept, 0, None, stride) for sentence in pair), vocab_size, symbols=symbols)

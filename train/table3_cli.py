@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from core.paper import TABLE_3
+from train.data import read_manifest
 from train.evaluate import TestSet
 from train.memory import tune_memory
 from train.options import add_recipe_options, given_recipe
@@ -46,6 +47,7 @@ def _table3(options: argparse.Namespace) -> None:
     if options.source:
         test_set = TestSet.read(options.source, options.target)
     else:
+        read_manifest(options.data)  # says what is missing better than the files do
         test_set = TestSet.read(options.data / "valid.source.txt", options.data / "valid.target.txt")
     tune_memory()
     experiment = Experiment(

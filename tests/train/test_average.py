@@ -103,5 +103,7 @@ def test_command_takes_the_last_snapshots_of_a_run(tmp_path: Path, tokenizer: Se
     assert all(torch.equal(value, other.model.state_dict()[name]) for name, value in one.model.state_dict().items())
     assert main(["average", str(tmp_path / "run"), "--last", "4", "-o", str(by_folder)]) == 1
     assert "has 3 snapshots, fewer than the 4 asked for" in capsys.readouterr().err
+    assert main(["average", str(tmp_path / "none"), "--last", "4", "-o", str(by_folder)]) == 1
+    assert "none: give a run's folder, or checkpoints, oldest first" in capsys.readouterr().err
     assert main(["average", *map(str, paths), "--last", "2", "-o", str(by_folder)]) == 1
     assert "--last goes with one run's folder" in capsys.readouterr().err

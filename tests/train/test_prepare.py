@@ -76,8 +76,10 @@ def test_a_given_tokenizer_is_used(tmp_path: Path, texts: tuple[ParallelText, Pa
     manifest = prepare(tmp_path / "data", *texts, vocab_size=7, tokenizer=tmp_path / "given.model")
     assert (tmp_path / "data" / "tokenizer.model").read_bytes() == tokenizer.to_bytes()
     assert (manifest["vocab_size"], manifest["tokenizer"]) == (400, "given.model")
-    with pytest.raises(DataError, match="there is no tokenizer"):
-        prepare(tmp_path / "none", *texts, vocab_size=7, tokenizer=tmp_path / "none.model")
+    with pytest.raises(DataError, match="there is no tokenizer"):  # before the text is read
+        prepare(
+            tmp_path / "none", ParallelText([tmp_path / "no.en"], [tmp_path / "no.de"]), texts[1], vocab_size=7, tokenizer=tmp_path / "none.model"
+        )
     (tmp_path / "text.model").write_text("no model", encoding="utf-8")
     with pytest.raises(ValueError, match="not a SentencePiece model"):
         prepare(tmp_path / "none", *texts, vocab_size=7, tokenizer=tmp_path / "text.model")
@@ -164,6 +166,12 @@ def test_bad_text_is_refused_and_leaves_no_finished_folder(tmp_path: Path, texts
             prepare(folder, good, valid, vocab_size=vocab_size)
     with pytest.raises(DataError, match="did not finish"):
         read_manifest(folder)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match=r"file/data could not be written: .*Not a directory.*; make room, or give another folder"):
+        prepare(tmp_path / "file" / "data", *texts, vocab_size=400)
 
 
 def test_labels_must_fit(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:

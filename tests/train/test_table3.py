@@ -55,6 +55,7 @@ def test_rows_are_trained_scored_and_put_beside_the_papers(
         (["--rows", "A-h32", "--scale", "32"], r"A-h32: d_k \(16\) cannot be divided by 32"),
         (["--budget", "1h"], r"the budget \(1h\) must be a number of steps, such as 2000, or of minutes, such as 30m"),
         (["--source", "a.en"], "--source and --target go together"),
+        (["--data", "none"], "none has no manifest.json: `python -m train prepare` was not run there"),
         (["--scale", "0"], r"--scale \(0\) must be at least 1"),
     ],
 )
