@@ -57,6 +57,15 @@ def test_circles_stay_round_and_hidden_numbers_hidden() -> None:
     assert np.ptp(points[:, 0]) == pytest.approx(np.ptp(points[:, 1]), rel=1e-3)
 
 
+def test_names_along_an_axis_stand_beside_their_marks_and_open_marks_are_empty() -> None:
+    marks = {"symbol": "diamond-open", "color": "#123456", "line": {"width": 2, "color": "#123456"}}
+    chart = go.Figure(go.Scatter(x=[1, 2], y=["base", "A$h1"], mode="markers", marker=marks))
+    chart.update_layout(yaxis={"autorange": "reversed"})
+    file = export_chart(chart, "svg")
+    assert {"base", "A$h1"} <= set(texts(file))
+    assert b"fill: #123456" not in file
+
+
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(ValueError, match="type pie cannot be exported: expected heatmap or scatter"):
         export_chart(go.Figure(go.Pie(values=[1])), "svg")

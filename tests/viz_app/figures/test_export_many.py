@@ -7,6 +7,7 @@ import pytest
 
 from core.analysis.heads import Head
 from viz_app.figures.export_panels import export_panels
+from viz_app.figures.export_steps import export_steps
 from viz_app.figures.export_switches import export_changes, export_switches, switches_table
 from viz_app.figures.theme import DARK
 
@@ -54,3 +55,9 @@ def test_a_long_text_goes_on_in_the_next_line() -> None:
     assert height[1] > 2 * height[0]
     with pytest.raises(ValueError, match="unknown format 'gif'"):
         export_changes(["a"], [0.0], "gif")  # type: ignore[arg-type]
+
+
+def test_an_unsure_token_is_tinted_and_a_sure_one_is_not() -> None:
+    drawn = export_steps(["\u2581dog", "s"], [0.0, -0.6931472], "svg").decode()
+    assert all(f">{text}<" in drawn for text in ("dog", "1.00", "0.50"))
+    assert drawn.count("fill: #f8e2b2") == 1  # 0.3 of the way from white to #e69f00
