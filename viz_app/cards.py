@@ -8,13 +8,15 @@ from core.analysis.scorecards import ScoreCard
 from viz_app.figures.theme import head_name
 
 LayerHead = tuple[int, int]  # counted from 0
-Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "label"]
+Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "aligner", "label"]
 SORTS: dict[Sort, str] = {
     "layer": "By layer",
     "confidence": "By confidence",
     "entropy": "By entropy",
     "offset": "By offset",
     "sink": "By sink share",
+    "rare": "By rare tokens",
+    "aligner": "By AER",
     "label": "By label",
 }
 SORT_TEXTS: dict[Sort, str] = {
@@ -23,6 +25,9 @@ SORT_TEXTS: dict[Sort, str] = {
     "entropy": "Entropy, low first: 0 looks at one token, 1 at all alike.",
     "offset": "Offset: where the largest weight is most often, -1 the token before, 0 the same position.",
     "sink": "Sink share, high first: the weight on special tokens, the first token and punctuation.",
+    "rare": "Rare tokens, most often first: for what share of the tokens the largest weight is on the rarest token in sight.",
+    "aligner": "Alignment error rate, low first: 0 finds all gold links and no others. It takes gold links, of this sentence or of a text: "
+    "the page Alignment. Heads without one stand last.",
     "label": "Heads that stand out, by what they do. Hover a head to read how its label was found.",
 }
 
@@ -36,7 +41,9 @@ class Note(NamedTuple):
 
 def numbers(card: ScoreCard) -> str:
     """The card's main numbers in a line."""
-    return f"entropy {card.entropy:.2f}, confidence {card.confidence:.2f}, most often at offset {offset_name(card)}, sink {card.sink_share:.2f}"
+    known = [("rare", card.rare_token), ("AER", card.alignment_error_rate)]
+    first = f"entropy {card.entropy:.2f}, confidence {card.confidence:.2f}, most often at offset {offset_name(card)}, sink {card.sink_share:.2f}"
+    return ", ".join([first, *(f"{name} {value:.2f}" for name, value in known if not math.isnan(value))])
 
 
 def sentences(card: ScoreCard) -> str:
@@ -56,6 +63,8 @@ def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
             "entropy": (card.entropy, 0.0),
             "offset": (card.offset, -card.offset_share),
             "sink": (-card.sink_share, 0.0),
+            "rare": (-card.rare_token, 0.0),
+            "aligner": (card.alignment_error_rate, 0.0),
             "label": (names.index(card.labels[0].name) if card.labels else len(names), -card.confidence),
         }[by]
         return (math.inf if math.isnan(first) else first, 0.0 if math.isnan(second) else second)
@@ -80,7 +89,14 @@ def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
             case "label":
                 return card.labels[0].notion if card.labels else ""
             case _:
-                return f"{ {'confidence': card.confidence, 'entropy': card.entropy, 'sink': card.sink_share}[by]:.2f}"
+                value = {
+                    "confidence": card.confidence,
+                    "entropy": card.entropy,
+                    "sink": card.sink_share,
+                    "rare": card.rare_token,
+                    "aligner": card.alignment_error_rate,
+                }[by]
+                return "" if math.isnan(value) else f"{value:.2f}"
 
     def text(card: ScoreCard) -> str:
         return f"{head_name(card.head.layer, card.head.head)}: {numbers(card)}. {sentences(card)}".rstrip()

@@ -2,13 +2,16 @@ from typing import Any
 
 import pytest
 
+from core.analysis.heads import Head
 from core.analysis.scorecards import ScoreCard, score_cards
 from viz_app.cards import SORT_TEXTS, SORTS, Sort, notes, ordered
 
 
 @pytest.fixture
 def cards(make_map: Any) -> list[ScoreCard]:
-    return score_cards([{"cross": [make_map(9, 7, num_heads=4, layer=layer) for layer in range(2)]}])
+    maps = [make_map(9, 7, num_heads=4, layer=layer) for layer in range(2)]
+    rates = {Head("cross", layer, head): (5 * head + layer) % 7 / 7 for layer in range(2) for head in range(4)}
+    return score_cards([{"cross": maps}], {token: len(token) for token in maps[0].key_tokens}, rates)
 
 
 @pytest.mark.parametrize(
@@ -18,6 +21,8 @@ def cards(make_map: Any) -> list[ScoreCard]:
         ("entropy", lambda card: card.entropy),
         ("offset", lambda card: card.offset),
         ("sink", lambda card: -card.sink_share),
+        ("rare", lambda card: -card.rare_token),
+        ("aligner", lambda card: card.alignment_error_rate),
         ("label", lambda card: not card.labels),
     ],
 )
@@ -45,3 +50,6 @@ def test_what_has_no_number_comes_last(make_map: Any) -> None:
     order = ordered([*cards, *measured], "confidence")
     assert order is not None
     assert {layer for layer, _ in order[-3:]} == {0}
+    without = notes(cards, "aligner")[0, 0]  # nobody has linked a word
+    assert without.caption == ""
+    assert "AER" not in without.text
