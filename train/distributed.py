@@ -1,9 +1,11 @@
-"""One process or many: `python -m train fit ...` is one, `torchrun --nproc-per-node=N -m train fit ...` is N.
+"""One process or many: `python -m train fit ...` is one, `torchrun --nproc-per-node=N -m train -- fit ...` is N.
+
+The `--` keeps torchrun from taking our `--run` for the beginning of an option of its own.
 
 On M machines, run the same on each, with a name for the run and the address of one of them:
 
     torchrun --nnodes=M --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=NAME --rdzv-endpoint=HOST:PORT --max-restarts=3 \\
-        -m train fit base --data FOLDER --run FOLDER
+        -m train -- fit base --data FOLDER --run FOLDER
 
 All of them must see the data and the run's folder. A step sees `accumulate` batches from each process. Where a process
 dies, torchrun starts all of them again, and they go on from the last state saved.

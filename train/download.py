@@ -2,6 +2,7 @@
 
 import hashlib
 import http.client
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -56,7 +57,9 @@ class Download:
                     failures = 0 if came else failures + 1
                     if failures > len(pauses) or _is_hopeless(error):
                         raise DataError(f"{self.url} cannot be downloaded ({error}): {self._by_hand(path)}") from error
-                    time.sleep(pauses[max(0, failures - 1)] if pauses else 0)
+                    pause = pauses[max(0, failures - 1)] if pauses else 0.0
+                    bar.write(f"{self.url}: {error}; trying again in {pause:g} s", file=sys.stderr)
+                    time.sleep(pause)
         self._check(part, path)
         part.replace(path)
         return path

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.distributed.run import get_args_parser
 
 from core.checkpoint import load_checkpoint
 from core.config import PRESETS
@@ -140,3 +143,17 @@ def test_alone_there_is_nobody_to_ask() -> None:
     world.wait()
     module = torch.nn.Linear(2, 2)
     assert world.wrap(module) is module
+
+
+def test_commands_of_the_readme_reach_fit_as_they_are_written() -> None:
+    """torchrun takes what looks like its own option, abbreviated, even behind the module's name."""
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^torchrun .*|(?<=`)torchrun [^`]*", text, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        for short, number in (("=N", "=2"), ("=M", "=1"), ("...", "base --data data --run run")):
+            command = command.replace(short, number)
+        found = get_args_parser().parse_args(shlex.split(command)[1:])
+        assert (found.module, found.training_script) == (True, "train")
+        assert found.training_script_args[:2] == ["fit", "base"]
+        assert "--run" in found.training_script_args

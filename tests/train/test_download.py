@@ -124,11 +124,14 @@ def test_what_is_not_there_is_not_asked_for_again(tmp_path: Path, server: Server
     assert len(server.ranges) == 1
 
 
-def test_no_network_is_said_plainly(tmp_path: Path, server: Server) -> None:
+def test_no_network_is_said_plainly(tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     with running(server) as address:
         pass  # and gone
     with pytest.raises(DataError, match=r"cannot be downloaded \(.*refused.*run the same command again to go on"):
         download(address).fetch(tmp_path, QUICK)
+    said = capsys.readouterr().err.splitlines()  # at each attempt: the pauses between them take long
+    assert len(said) == len(QUICK)
+    assert all("refused" in line and line.endswith("trying again in 0 s") for line in said)
 
 
 def test_another_file_is_refused_and_thrown_away(tmp_path: Path, server: Server) -> None:
