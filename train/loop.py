@@ -21,7 +21,6 @@ from train.distributed import World
 from train.initial import Initial
 from train.loader import Prefetched
 from train.log import Log, NotFiniteError
-from train.memory import return_freed_memory
 from train.recipe import Recipe
 from train.run import RunFolder
 from train.saving import Saver, autocast
@@ -112,7 +111,6 @@ def _train(training: Training, stream: Iterator[Group], recipe: Recipe, world: W
         log.step(group.num_tokens)
         if step % LOG_EVERY == 0:
             log.write("train", step, **training.window.close(step), rate=rate, **log.pace(), epoch=group.end.epoch, hours=training.hours)
-            return_freed_memory()
         is_time_up = training.is_time_up(recipe)
         if step % recipe.snapshot_every == 0 or step == recipe.steps or is_time_up:
             save.validated(training)

@@ -26,8 +26,8 @@ def keep_freed_memory() -> None:
 def return_freed_memory() -> None:
     """Give the pages that lie free in the heap back to the system.
 
-    Every step has tensors of other sizes, which do not fit where those before lay: kept for ever, free memory grows with
-    time. Given back every few dozen steps, it does not, at the price of a few page faults.
+    Every step has tensors of other sizes, and validation and search have others again, which do not all fit where those
+    before lay: kept for ever, free memory could only grow. Given back every few hundred steps, it costs next to nothing.
     """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):

@@ -19,6 +19,7 @@ from train.data import Batches, TokenShards
 from train.distributed import World
 from train.log import Log
 from train.loss import TranslationLoss
+from train.memory import return_freed_memory
 from train.recipe import Recipe
 from train.run import RunFolder, now
 from train.state import Training
@@ -45,6 +46,7 @@ class Saver:
             self._show_samples(training)
         training.model.train()
         self.snapshot(training, is_best=training.note_validation(numbers["nll"]))
+        return_freed_memory()
         self._log.pace()  # what was done here is not the pace of training
 
     def snapshot(self, training: Training, is_best: bool = False) -> None:
