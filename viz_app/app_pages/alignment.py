@@ -84,7 +84,7 @@ def toolbar(reading: state.Reading) -> tuple[Method, Place, Rows, Sequence[Atten
         by_name = {place_name(place): place for place in places(cross)}
         if st.session_state.get("aligner", st.query_params.get("aligner")) not in by_name:
             address.preset("aligner", place_name(choice.telling_head("cross", cross)) if cross[0].num_heads > 1 else "mean")
-        name = st.selectbox("Head", by_name, None, required=True, key="aligner", bind="query-params", width=130)
+        name = st.selectbox("Head", by_name, None, key="aligner", bind="query-params", width=130)
         rows: Rows = st.segmented_control(
             "Rows",
             ROWS,

@@ -1,8 +1,8 @@
 // A beam search, a row a position. Rows after the step that is looked at are hidden; tokens are set as text, never as HTML.
 
-const SVG = "http://www.w3.org/2000/svg";
 const MARKS = { live: "\u25cf", finished: "\u25a0", pruned: "\u00d7", dropped: "\u25cb" };
 const NAMES = { live: "live", finished: "finished", pruned: "pruned at once", dropped: "went on, then dropped" };
+const STEP = "beam_step"; // what the address calls the one that is looked at, unless it is the last
 const HINT = "Hover a candidate to read it, click it to look at its attention.";
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -10,8 +10,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const place = { ...parentElement.activeElement?.dataset };
   const { scrollTop = 0, scrollLeft = 0 } = root.querySelector(".box") ?? {};
   const last = data.steps.length;
-  const known = Number(root.dataset.step ?? last);
-  const atEnd = root.dataset.atEnd !== "false";
+  const asked = root.dataset.step === undefined ? held(STEP, 1, last) : undefined;
+  const known = asked ?? Number(root.dataset.step ?? last);
+  const atEnd = asked === undefined && root.dataset.atEnd !== "false";
   const view = { data, last, step: atEnd ? last : Math.min(known, last), rows: [], nodes: [], root };
   view.send = (position, rank) => setTriggerValue("node", { position, rank });
   const box = element("div", "box");
@@ -20,7 +21,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   view.told.setAttribute("role", "status");
   root.replaceChildren(controls(view), view.told, box);
   show(view, view.step);
-  tell(view, data.selected && view.nodes[data.selected[0] - 1][data.selected[1]]);
+  say(view, data.selected && view.nodes[data.selected[0] - 1][data.selected[1]]);
   Object.assign(box, { scrollTop, scrollLeft });
   const focused = place.rank !== undefined ? view.nodes[place.position - 1]?.[place.rank]?.button : place.step ? view.slider : null;
   focused?.focus({ preventScroll: true });
@@ -58,9 +59,7 @@ function tree(view) {
   grid.append(element("span", "number", "0"), start);
   data.steps.forEach((nodes, index) => {
     const row = element("div", "row");
-    const lines = document.createElementNS(SVG, "svg");
-    lines.setAttribute("viewBox", `0 0 ${data.columns} 18`);
-    lines.setAttribute("preserveAspectRatio", "none");
+    const lines = vector("svg", { viewBox: `0 0 ${data.columns} 18`, preserveAspectRatio: "none" });
     row.append(lines);
     view.nodes.push(nodes.map((node, rank) => place(view, lines, row, node, index + 1, rank)));
     const number = element("span", "number", String(index + 1));
@@ -69,14 +68,14 @@ function tree(view) {
   });
   view.stop = element("div", "stop", data.stop);
   grid.append(view.stop);
-  grid.onmouseleave = () => tell(view, chosen(view));
+  grid.onmouseleave = () => say(view, chosen(view));
   grid.onkeydown = (event) => move(view, event);
   view.nodes[0][0].button.tabIndex = 0; // Tab reaches the tree, arrow keys its nodes
   return grid;
 }
 
 function place(view, lines, row, node, position, rank) {
-  const line = document.createElementNS(SVG, "path");
+  const line = vector("path", {});
   const [from, to] = [(node.parent ?? 0) + 0.5, rank + 0.5];
   line.setAttribute("d", `M${from},0 C${from},9 ${to},9 ${to},18`);
   line.style.strokeWidth = `${0.8 + 3.2 * Math.exp(node.tokenLogProb)}px`;
@@ -88,7 +87,7 @@ function place(view, lines, row, node, position, rank) {
   const mark = element("span", "mark");
   button.append(mark, label(node.spans), element("span", "score", node.score.toFixed(2)));
   const drawn = { ...node, position, rank, line, button, mark };
-  button.onmouseenter = button.onfocus = () => tell(view, drawn);
+  button.onmouseenter = button.onfocus = () => say(view, drawn);
   button.onclick = () => view.send(position, rank);
   row.append(button);
   return drawn;
@@ -97,7 +96,7 @@ function place(view, lines, row, node, position, rank) {
 function label(spans) {
   const token = element("span", "token");
   token.dir = "auto";
-  token.append(...spans.map(([part, style]) => element("span", style, part)));
+  token.append(...spelled(spans));
   return token;
 }
 
@@ -106,6 +105,7 @@ function show(view, step) {
   const { data, last, root } = view;
   view.step = step;
   Object.assign(root.dataset, { step, atEnd: step === last });
+  hold(STEP, step === last ? null : step);
   view.slider.value = step;
   view.output.textContent = `${step} of ${last}`;
   view.rows.forEach((parts, index) => parts.forEach((part) => (part.hidden = index >= step)));
@@ -121,7 +121,7 @@ function show(view, step) {
     node.button.setAttribute("aria-pressed", on);
     node.button.setAttribute("aria-label", `${node.name}, position ${node.position}, rank ${node.rank + 1}, ${NAMES[fate]}`);
   }
-  tell(view, chosen(view));
+  say(view, chosen(view));
 }
 
 function stateOf(node, step) {
@@ -134,7 +134,7 @@ function chosen({ data, nodes, step }) {
 }
 
 // What a node says, its way from the start marked.
-function tell(view, node) {
+function say(view, node) {
   const { data, nodes, told, last, step } = view;
   for (const each of nodes.flat()) {
     each.button.classList.remove("way");
@@ -178,11 +178,4 @@ function move(view, event) {
   event.target.tabIndex = -1;
   next.button.tabIndex = 0;
   next.button.focus();
-}
-
-function element(tag, style, text) {
-  const node = document.createElement(tag);
-  node.className = style;
-  if (text !== undefined) node.textContent = text;
-  return node;
 }

@@ -1,24 +1,15 @@
 """A beam search as a tree to step through: a row a position, the candidates of each from the best to the worst."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-import streamlit as st
-from streamlit.components.v2 import component
 
 from core.analysis.beam_tree import BeamNode, BeamTree
 from core.analysis.characters import BytePiece, is_special
 from core.tokenizer import SPACE_MARK
+from viz_app.components.component import component_beside, draw
 from viz_app.components.labels import Span, label_spans, run_spans, spoken
 
-_here = Path(__file__)
-_component = component(
-    "headlight_beam_tree",
-    html='<div class="root"></div>',
-    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_component = component_beside(__file__)
 
 
 def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dict[str, Any]:
@@ -70,13 +61,7 @@ def beam_tree(tree: BeamTree, on_click: Callable[[BeamNode], None], *, selected:
         selected: as for `tree_payload`.
         key: of the component, as for any widget.
     """
-
-    def clicked() -> None:
-        node = clicked_node(st.session_state[key].get("node"), tree)
-        if node is not None:
-            on_click(node)
-
-    _component(data=tree_payload(tree, selected), key=key, on_node_change=clicked)
+    draw(_component, tree_payload(tree, selected), key, "node", lambda value: clicked_node(value, tree), on_click)
 
 
 def clicked_node(value: object, tree: BeamTree) -> BeamNode | None:

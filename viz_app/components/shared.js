@@ -28,6 +28,20 @@ function textOf(spans) {
   return spans.map(([text]) => text).join("");
 }
 
+// The address keeps what only the browser knows, such as a slider in a drawing, under a name that is no widget's.
+function held(name, least, most) {
+  const value = Number(new URLSearchParams(window.location.search).get(name) ?? NaN);
+  return Number.isInteger(value) && value >= least && value <= most ? value : undefined;
+}
+
+function hold(name, value) {
+  const address = new URL(window.location.href);
+  if (address.searchParams.get(name) === (value === null ? null : String(value))) return;
+  if (value === null) address.searchParams.delete(name);
+  else address.searchParams.set(name, value);
+  window.history.replaceState(window.history.state, "", address);
+}
+
 // Heads by name, each beside its line.
 const DASHES = { solid: "none", dash: "6 4", dot: "2 3" };
 

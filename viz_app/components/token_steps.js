@@ -1,11 +1,14 @@
 // A translation as its tokens; under them what the model would have written in place of the one that is looked at.
 // Everything that comes from texts is set as text, never as HTML.
 
+const TOKEN = "token"; // what the address calls the one that is looked at
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const focused = { ...parentElement.activeElement?.dataset };
   const said = JSON.stringify([data.step, data.problem, data.tokens.map(({ spans }) => spans)]);
-  if (root.dataset.said !== said) root.dataset.step = data.problem?.position ?? data.step; // else the reader's own choice stays
+  const asked = root.dataset.said === undefined && !data.problem ? held(TOKEN, 1, data.tokens.length) : undefined;
+  if (root.dataset.said !== said) root.dataset.step = asked ? asked - 1 : (data.problem?.position ?? data.step); // else the reader's own choice stays
   root.dataset.said = said;
 
   const panel = element("div", "panel");
@@ -14,12 +17,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   line.setAttribute("role", "group");
   line.setAttribute("aria-label", "Translation, token by token");
   line.dir = "auto";
-  line.append(...tokens.flatMap((token, position) => (data.tokens[position].glued ? [token] : [" ", token])));
+  line.append(...tokens.flatMap((token, position) => [between(data.tokens[position]), token]));
   root.replaceChildren(line, panel);
 
   const send = (choice) => setTriggerValue("choice", { position: Number(root.dataset.step), ...choice });
   const look = (position, focus) => {
     root.dataset.step = position;
+    hold(TOKEN, position === data.step ? null : position + 1);
     tokens.forEach((token, index) => {
       token.setAttribute("aria-pressed", index === position);
       token.tabIndex = index === position ? 0 : -1; // Tab reaches the line, arrow keys its tokens
@@ -43,6 +47,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const [token, input, go] = [tokens[Number(root.dataset.step)], panel.querySelector("input"), panel.querySelector(".go")];
   const again = { token, option: panel.querySelector(".written"), own: input, go };
   again[focused.role]?.focus({ preventScroll: true });
+}
+
+// What stands before a token: the bytes of a character are never parted.
+function between({ spans, glued }) {
+  if (!glued) return " ";
+  return spans[0][1] === "byte" ? "\u2060" : "";
 }
 
 function tokenButton({ spans, name, logProb, probability, options }, position, forced, look) {
@@ -107,7 +117,7 @@ function optionButton({ spans, name, logProb, probability, written }, send) {
   node.tabIndex = -1;
   node.dataset.role = "option";
   const text = element("span", "text");
-  text.append(...spans.map(([part, style]) => element("span", style, part)));
+  text.append(...spelled(spans));
   const track = element("span", "track");
   const bar = element("span", "bar");
   bar.style.width = `${100 * probability}%`;
@@ -132,11 +142,4 @@ function move(panel, token, event) {
 
 function signed(value, digits) {
   return value.toFixed(digits).replace("-", "\u2212");
-}
-
-function element(tag, style, text) {
-  const node = document.createElement(tag);
-  node.className = style;
-  if (text !== undefined) node.textContent = text;
-  return node;
 }

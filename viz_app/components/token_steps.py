@@ -2,28 +2,19 @@
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-import streamlit as st
-from streamlit.components.v2 import component
 
 from core.analysis.forced import word_begun
 from core.analysis.words import is_special, word
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
+from viz_app.components.component import component_beside, draw
 from viz_app.components.labels import label_spans, run_spans, spoken
 
 END = "</s>"  # the only special token that may be written
 Choice = tuple[int, str, bool]  # a position, a text, and whether a person has typed it; otherwise it is one of the alternatives there
 
-_here = Path(__file__)
-_component = component(
-    "headlight_token_steps",
-    html='<div class="root"></div>',
-    css=_here.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_here.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_component = component_beside(__file__)
 
 
 def steps_payload(
@@ -80,13 +71,8 @@ def token_steps(
         num_forced, step, problem: as for `steps_payload`.
         key: of the component, as for any widget.
     """
-
-    def chosen() -> None:
-        choice = chosen_option(st.session_state[key].get("choice"), explanation)
-        if choice is not None:
-            on_choice(choice)
-
-    _component(data=steps_payload(explanation, num_forced, step, problem), key=key, on_choice_change=chosen)
+    payload = steps_payload(explanation, num_forced, step, problem)
+    draw(_component, payload, key, "choice", lambda value: chosen_option(value, explanation), on_choice)
 
 
 def chosen_option(value: object, explanation: Explanation) -> Choice | None:
