@@ -171,7 +171,7 @@ def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
             "coverage": st.column_config.NumberColumn("Coverage", format="%.2f"),
             "linked_to": "Linked to",
         }
-    st.dataframe(table, hide_index=True, height="content" if len(table) < 12 else 420, column_config=columns)
+    st.dataframe(table, hide_index=True, height="content" if len(table) < 16 else 420, column_config=columns)
 
 
 def coverage_text(weights: Tensor) -> str:
