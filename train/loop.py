@@ -18,6 +18,7 @@ from train.compiling import compile_layers
 from train.corpus import Corpus
 from train.data import Batches, Group
 from train.distributed import World
+from train.hardware import hardware
 from train.initial import Initial
 from train.loader import Prefetched
 from train.log import Log, NotFiniteError
@@ -134,18 +135,13 @@ def _begun(
     initial: Initial | None,
 ) -> Generator[dict[str, Any]]:
     """Hold the run's folder; the first process writes down what the run is, or sees that it is the one begun there."""
-    hardware = f"CPU, {torch.get_num_threads()} threads"
-    if world.device.type == "cuda":
-        hardware = torch.cuda.get_device_name(world.device)
-    if world.size > 1:
-        hardware = f"{world.size} x {hardware}"
     with run.locked() if world.is_first else nullcontext():
         facts: dict[str, Any] = {}
         if world.is_first:
             state = run.load_state()
             step = state["step"] if state else 0
             with run.saving("the recipe"):
-                facts = run.begin(preset, config, recipe, data, corpus.manifest, hardware, step, initial and initial.facts)
+                facts = run.begin(preset, config, recipe, data, corpus.manifest, hardware(world), step, initial and initial.facts)
                 run.truncate_log(step)
         world.wait()
         yield facts

@@ -1,0 +1,30 @@
+"""What a run was made on, in words."""
+
+import platform
+import re
+from pathlib import Path
+
+import torch
+
+from train.distributed import World
+
+CPU_INFO = Path("/proc/cpuinfo")
+
+
+def hardware(world: World) -> str:
+    """The processors that train, by name: `Intel(R) Xeon(R) Processor, 2 threads` or `8 x NVIDIA H200`."""
+    if world.device.type == "cuda":
+        name = torch.cuda.get_device_name(world.device)
+    else:
+        threads = torch.get_num_threads()
+        name = f"{cpu_name()}, {threads} thread{'s' if threads > 1 else ''}"
+    return f"{world.size} x {name}" if world.size > 1 else name
+
+
+def cpu_name() -> str:
+    """As the system calls it; `CPU` where it does not."""
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", CPU_INFO.read_text(encoding="utf-8"), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1].strip() if found else platform.processor() or "CPU"
