@@ -192,3 +192,7 @@ def test_narrow_the_grid_stands_above_the_detail(page: Page, app: str, scheme: s
     assert detail["x"] + detail["width"] <= 800
     background = page.locator(".stApp").evaluate("app => getComputedStyle(app).backgroundColor")
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+    colors = page.locator(".scale i").get_attribute("style")
+    assert colors
+    page.emulate_media(color_scheme="dark" if scheme == "light" else "light")
+    expect(page.locator(".scale i")).not_to_have_attribute("style", colors)  # drawn anew without a click

@@ -18,6 +18,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   target.append(arrow, sentence("target", data.target, data.selected, send));
   root.replaceChildren(sentence("source", data.source, data.selected, send), target);
   if (place?.side) root.querySelector(`[data-side="${place.side}"][data-start="${place.start}"]`)?.focus({ preventScroll: true });
+  // The style sheet lets a colour of the page pass over in no time: so another theme is noticed, whose drawings the server makes.
+  root.ontransitionend = ({ target }) => target === root && setTriggerValue("theme", true);
   for (const word of root.querySelectorAll(".word")) {
     word.onmouseenter = word.onfocus = () => tell(root, { words: [nameOf(word)] });
     word.onmouseleave = word.onblur = () => tell(root, null);

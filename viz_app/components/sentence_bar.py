@@ -32,7 +32,7 @@ def sentence_payload(explanation: Explanation, selected: WordSelection | None = 
 
 
 def sentence_bar(explanation: Explanation, *, selected: WordSelection | None = None, key: str = "sentence_bar") -> WordSelection | None:
-    """Draw the bar on the page, and tell which word was clicked.
+    """Draw the bar on the page, and tell which word was clicked. It is on every page, so it also has the page drawn anew in another theme.
 
     Args:
         selected: the word to mark; any position inside it will do.
@@ -41,7 +41,7 @@ def sentence_bar(explanation: Explanation, *, selected: WordSelection | None = N
     Returns:
         The word that was clicked just now, else None. Keep it and hand it back as `selected`: the bar remembers nothing.
     """
-    result = _component(data=sentence_payload(explanation, selected), key=key, on_word_change=listening)
+    result = _component(data=sentence_payload(explanation, selected), key=key, on_word_change=listening, on_theme_change=listening)
     return clicked_word(result.get("word"), explanation)
 
 
