@@ -1,7 +1,9 @@
 """What the tests of training share: a prepared folder, and a way to run `fit` on it."""
 
+import multiprocessing
 from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +49,11 @@ def run_fit(prepared: Path) -> Fit:
 def recipe() -> Recipe:
     """The recipe of the tiny preset."""
     return recipe_for("tiny")
+
+
+@pytest.fixture(scope="session")
+def processes() -> ForkServerContext:
+    """Starts processes, to be killed, that need not read PyTorch first: one process has, and the others are forked from it."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["train.__main__", "torch.distributed.launcher.api"])
+    return context

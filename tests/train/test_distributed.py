@@ -1,14 +1,13 @@
-"""Two processes on the CPU, as `torchrun` starts them, against one."""
+"""Two processes on the CPU, as torchrun's agent starts them, against one."""
 
 import json
 import os
 import re
 import shlex
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -18,41 +17,11 @@ from torch.distributed.run import get_args_parser
 
 from core.checkpoint import load_checkpoint
 from core.config import PRESETS
+from tests.train.worker import LOG_EVERY, SNAPSHOT_EVERY, STEPS, launch, work
 from train.data import Position
 from train.distributed import World
 from train.recipe import Recipe
 from train.state import Training
-
-STEPS, SNAPSHOT_EVERY, LOG_EVERY = 60, 20, 5
-
-WORKER = f"""
-import os, sys
-from dataclasses import replace
-from pathlib import Path
-import torch
-import train.loop
-from core.config import PRESETS
-from train.recipe import recipe_for
-
-data, folder, accumulate = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-if "RANK" in os.environ:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"pid-{{os.environ['RANK']}}").write_text(str(os.getpid()))
-train.loop.LOG_EVERY = {LOG_EVERY}
-config = replace(PRESETS["tiny"], vocab_size=400, num_encoder_layers=1, num_decoder_layers=1, dropout=0.0)
-changes = dict(steps={STEPS}, snapshot_every={SNAPSHOT_EVERY}, batch_tokens=200, max_length=60, precision="float32", accumulate=accumulate)
-train.loop.fit("tiny", config, replace(recipe_for("tiny"), rate_scale=0.2, **changes), data, folder, torch.device("cpu"))
-"""
-
-
-def start(script: Path, data: Path, folder: Path, *, processes: int) -> "subprocess.Popen[bytes]":
-    """A run whose steps see two batches, whatever the number of processes."""
-    script.write_text(WORKER, encoding="utf-8")
-    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}", "--max-restarts=2", "--monitor-interval=0.1"]
-    arguments = [str(script), str(data), str(folder), str(2 // processes)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, *(torchrun if processes > 1 else []), *arguments]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def log_of(folder: Path) -> list[dict[str, Any]]:
@@ -61,25 +30,23 @@ def log_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")] if path.exists() else []
 
 
-def finished(process: "subprocess.Popen[bytes]") -> None:
-    _, errors = process.communicate(timeout=600)
-    assert process.returncode == 0, errors.decode()[-3000:]
-
-
-def test_two_processes_one_of_them_killed_have_the_loss_curve_of_one(tmp_path: Path, prepared: Path) -> None:
-    """Kill the process that writes, in the middle: torchrun starts both again, and the run ends as if nothing had happened."""
-    one = start(tmp_path / "one.py", prepared, tmp_path / "one", processes=1)
+def test_two_processes_one_of_them_killed_have_the_loss_curve_of_one(tmp_path: Path, prepared: Path, processes: ForkServerContext) -> None:
+    """Kill the process that writes, in the middle: torchrun's agent starts both again, and the run ends as if nothing had happened."""
     folder = tmp_path / "two"
-    two = start(tmp_path / "two.py", prepared, folder, processes=2)
+    one = processes.Process(target=work, args=(prepared, tmp_path / "one", 2))
+    two = processes.Process(target=launch, args=(2, prepared, folder))
+    one.start()
+    two.start()
     deadline = time.monotonic() + 300
     while not any(line["step"] > SNAPSHOT_EVERY for line in log_of(folder)):
-        assert two.poll() is None, two.stderr.read().decode()[-3000:] if two.stderr else ""
+        assert two.is_alive(), two.exitcode
         assert time.monotonic() < deadline
-        time.sleep(0.002)
+        time.sleep(0.01)
     first = int((folder / "pid-0").read_text())
     os.kill(first, signal.SIGKILL)
-    finished(one)
-    finished(two)
+    for process in (one, two):
+        process.join(600)
+        assert process.exitcode == 0
     assert int((folder / "pid-0").read_text()) != first
 
     curves = [[(line["kind"], line["step"], line["nll"]) for line in log_of(tmp_path / name) if "nll" in line] for name in ("one", "two")]

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import torch
 from torch import Tensor
 
 import core.checkpoint
+import train.__main__ as command
 import train.loop
 from core.checkpoint import load_checkpoint
 from tests.train.conftest import Fit
@@ -83,32 +86,33 @@ def test_a_kill_before_any_write_changes_nothing(tmp_path: Path, run_fit: Fit, m
     assert number > 5  # the recipe, then snapshot, best and state, twice, less a best that was none
 
 
-def start(data: Path, folder: Path) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "train", "fit", "tiny", "--data", data, "--run", folder, "--device", "cpu"]
+def fit_arguments(data: Path, folder: Path) -> list[str]:
     settings = ["--steps", "60", "--snapshot-every", "20", "--max-length", "60", "--batch-tokens", "600"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen([*command, *settings], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+    return ["fit", "tiny", "--data", str(data), "--run", str(folder), "--device", "cpu", *settings]
 
 
-def kill_when(process: "subprocess.Popen[bytes]", happened: Callable[[], bool]) -> None:
+def kill_when(process: BaseProcess, happened: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 300
     while not happened():
-        assert process.poll() is None, process.stderr.read().decode() if process.stderr else ""
+        assert process.is_alive(), process.exitcode
         assert time.monotonic() < deadline
-        time.sleep(0.002)
+        time.sleep(0.005)
     process.kill()
-    assert process.wait() == -signal.SIGKILL
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
 
 
-def test_a_killed_process_resumes_to_the_same_bits(tmp_path: Path, prepared: Path) -> None:
+def test_a_killed_process_resumes_to_the_same_bits(tmp_path: Path, prepared: Path, processes: ForkServerContext) -> None:
+    """The last process is the program as its users start it."""
     killed = tmp_path / "killed"
-    with start(prepared, tmp_path / "whole") as whole, start(prepared, killed) as first:
-        kill_when(first, (killed / "snapshots" / "step-00000020.safetensors").exists)  # its state may be there or not
-        with start(prepared, killed) as second:
-            kill_when(second, lambda: any(line["step"] == 25 for line in log_of_running(killed)))
-        with start(prepared, killed) as third:
-            assert third.wait() == 0
-        assert whole.wait() == 0
+    first, second = (processes.Process(target=command.main, args=(fit_arguments(prepared, killed),)) for _ in range(2))
+    first.start()
+    kill_when(first, (killed / "snapshots" / "step-00000020.safetensors").exists)  # its state may be there or not
+    second.start()
+    kill_when(second, lambda: any(line["step"] == 25 for line in log_of_running(killed)))
+    done = subprocess.run([sys.executable, "-m", "train", *fit_arguments(prepared, killed)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert command.main(fit_arguments(prepared, tmp_path / "whole")) == 0
     assert_same_run(tmp_path / "whole", killed)
 
 

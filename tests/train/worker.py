@@ -1,0 +1,49 @@
+"""What a process of a run does that several share, and the agent of torchrun, which starts such processes."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+import train.loop
+from core.config import PRESETS
+from train.recipe import recipe_for
+
+STEPS, SNAPSHOT_EVERY, LOG_EVERY = 60, 20, 5
+
+
+def work(data: Path, folder: Path, accumulate: int) -> None:
+    """Train, and leave the number of this process in the run's folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"pid-{os.environ.get('RANK', 'alone')}").write_text(str(os.getpid()))
+    train.loop.LOG_EVERY = LOG_EVERY
+    config = replace(PRESETS["tiny"], vocab_size=400, num_encoder_layers=1, num_decoder_layers=1, dropout=0.0)
+    recipe = replace(
+        recipe_for("tiny"),
+        rate_scale=0.2,
+        steps=STEPS,
+        snapshot_every=SNAPSHOT_EVERY,
+        batch_tokens=200,
+        max_length=60,
+        precision="float32",
+        accumulate=accumulate,
+    )
+    train.loop.fit("tiny", config, recipe, data, folder, torch.device("cpu"))
+
+
+def launch(processes: int, data: Path, folder: Path) -> None:
+    """As `torchrun --standalone` does, with processes that have PyTorch already: a step sees two batches, however many they are."""
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=processes,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        run_id=folder.name,
+        max_restarts=2,
+        monitor_interval=0.1,
+        start_method="fork",
+    )
+    elastic_launch(config, work)(data, folder, 2 // processes)
