@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import signal
 import sys
 from dataclasses import replace
@@ -50,6 +51,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # who read has read enough; nothing is left to flush
+        return 1
     except StoppedError as stopped:
         print(f"{parser.prog} {options.command}: {stopped}", file=sys.stderr)
         return 128 + stopped.signal_number

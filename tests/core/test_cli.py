@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -178,3 +179,13 @@ def test_as_a_program(tiny_checkpoint: Path) -> None:
     gone = subprocess.run([*command[:-1], "99"], input=b"No.\n", capture_output=True, check=False, timeout=120)
     assert gone.returncode == 1
     assert b"Traceback" not in gone.stderr
+
+
+def test_who_has_read_enough_is_told_no_error(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As with `| head`: standard output is a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w", encoding="utf-8") as cut:
+        monkeypatch.setattr(sys, "stdout", cut)
+        assert cli.main(["inspect", str(tiny_checkpoint)]) == 1
+    assert capsys.readouterr().err == ""

@@ -1,5 +1,7 @@
+import os
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,3 +79,13 @@ def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -
         command.main([name, "--help"])
     assert ended.value.code == 0
     assert f"usage: python -m train {name}" in capsys.readouterr().out
+
+
+def test_who_has_read_enough_is_told_no_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As with `| head`: standard output is a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w", encoding="utf-8") as cut:
+        monkeypatch.setattr(sys, "stdout", cut)
+        assert command.main(["presets"]) == 1
+    assert capsys.readouterr().err == ""
