@@ -98,6 +98,11 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(app: AppT
     app.session_state[switching.GATES] = (reading.model.digest, {Head("cross", 1, 0): 0.0, Head("encoder_self", 0, 0): 0.5})
     healthy(app.run())
     assert any("a change of" in text.value for text in app.markdown)
+    stopped = (reading.model.digest, reading.search, frozenset(app.session_state[switching.GATES][1].items()))
+    app.session_state["stopped_gated"] = stopped  # as a click on Stop leaves it while the switched translation is searched
+    assert "Stopped." in [caption.value for caption in healthy(app.run()).caption]
+    app.button(key="again_gated").click()
+    assert "Stopped." not in [caption.value for caption in healthy(app.run()).caption]
     app.button[-1].click()
     healthy(app.run())
     assert not app.session_state[switching.GATES][1]

@@ -43,6 +43,15 @@ def test_a_sentence_becomes_a_tree_of_its_words(page: AppTest) -> None:
     assert set(page.dataframe[1].value["looked_at"]) >= {"It", "rains"}
 
 
+def test_a_parse_that_was_stopped_stays_so_until_it_is_asked_for(page: AppTest) -> None:
+    opened(page)
+    page.session_state["stopped_parsing"] = (page.session_state["model"].digest, TREE_TEXT)  # as a click on Stop leaves it
+    assert "Stopped." in [caption.value for caption in page.run().caption]
+    assert not page.code
+    page.button(key="again_parsing").click().run()
+    assert len(page.code) == 1
+
+
 def test_a_translation_checkpoint_gives_a_sentence_or_the_shipped_parser(
     page: AppTest, monkeypatch: pytest.MonkeyPatch, tiny_checkpoint: Path, tree_checkpoint: Path, tmp_path: Path
 ) -> None:
