@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from core.checkpoint import save_checkpoint
 from core.config import PRESETS
@@ -67,6 +69,27 @@ TREES = """\
 (S (NP (DT A) (NN child)) (VP (VBZ reads) (NP (DT the) (NN book))) (. .))
 (S (NP (PRP We)) (VP (VBP know) (SBAR (IN that) (S (NP (PRP it)) (VP (VBZ rains))))) (. .))
 (S (NP (DT The) (NN sea)) (VP (VBZ is) (ADJP (JJ cold))) (. .))"""
+
+
+FOLDERS = ("tests/e2e/", "tests/train/", "tests/viz_app/", "tests/core/")  # the longest files first: what comes last is short
+
+
+class ByFile(LoadFileScheduling):
+    """A file's tests stay in one process, and so do all that drive the browser: it and the app's server start once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return FOLDERS[0] if nodeid.startswith(FOLDERS[0]) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    """Share the tests out so."""
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: next((place for place, folder in enumerate(FOLDERS) if item.nodeid.startswith(folder)), len(FOLDERS)))
 
 
 @pytest.fixture(scope="session")
