@@ -15,7 +15,7 @@ from viz_app.components.map import attention_map
 from viz_app.downloads import downloads
 from viz_app.figures.export import Format, export_lines, export_map
 from viz_app.figures.tables import lines_table
-from viz_app.text import plain
+from viz_app.text import isolated, plain
 from viz_app.toolbar import Options, page_theme
 
 MASSES = (1.0, 0.9, 0.75, 0.5)
@@ -55,7 +55,7 @@ def step_box(reading: state.Reading, attention: AttentionMap) -> int | None:
         step = st.slider("Decoding step", 0, count, key=STEP, bind="query-params", width=200, label_visibility="collapsed")
         told = "All decoding steps"
         if step:
-            fed, predicted = (plain(readable(tokens[step - 1])) for tokens in (attention.query_tokens, attention.predicted_tokens))
+            fed, predicted = (isolated(plain(readable(tokens[step - 1]))) for tokens in (attention.query_tokens, attention.predicted_tokens))
             told = f"Step {step} of {count}: fed {fed} {FED_ARROW} predicts **{predicted}**"
         st.caption(told, width="content", help=ABOUT_STEP)
     return step - 1 if step else None

@@ -9,6 +9,7 @@ import pandas as pd
 from core import Explanation, ScoredText
 from core.analysis.forced import aligned
 from core.analysis.words import readable
+from viz_app.text import isolated
 
 NEGLIGIBLE = math.log(0.005)  # reads as 0.00
 
@@ -16,7 +17,11 @@ NEGLIGIBLE = math.log(0.005)  # reads as 0.00
 def token_table(explanation: Explanation) -> pd.DataFrame:
     """What the model put out at each position, how likely it was, and what it would rather or else have put out."""
     runners_up = [
-        ", ".join(f"{readable(token)} {math.exp(log_prob):.2f}" for token, log_prob in alternatives if token != predicted and log_prob > NEGLIGIBLE)
+        ", ".join(
+            f"{isolated(readable(token))} {math.exp(log_prob):.2f}"
+            for token, log_prob in alternatives
+            if token != predicted and log_prob > NEGLIGIBLE
+        )
         for predicted, alternatives in zip(explanation.predicted_tokens, explanation.alternatives, strict=True)
     ]
     return pd.DataFrame(
@@ -93,8 +98,9 @@ def verdict(own: ScoredText, other: ScoredText) -> str:
     """Which of the two the model finds better, and by how much: a sentence or two."""
     if not (own.finished and other.finished):
         return "One of the two has no end. What is missing would make it less probable still, so the two cannot be compared."
-    times = math.exp(min(abs(other.log_prob - own.log_prob), 700.0))
-    ratio = f"{times:,.1f}" if times < 1000 else f"{float(f'{times:.2g}'):,.0f}" if times < 1e9 else f"{times:.0e}"
+    apart = abs(other.log_prob - own.log_prob)
+    times = math.exp(min(apart, 700.0))
+    ratio = f"{times:,.1f}" if times < 1000 else f"{float(f'{times:.2g}'):,.0f}" if times < 1e9 else f"about 10^{apart / math.log(10):.0f}"
     if other.log_prob > own.log_prob:
         found = f"The model finds this one {ratio} times as probable as its own translation"
         missed = ": the search has missed it" if other.score > own.score else ", but ranks it lower for its length"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from viz_app.text import plain, sentence_case, shortened
+from viz_app.text import isolated, plain, sentence_case, shortened
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,11 @@ def test_streamlit_directives_are_taken_apart() -> None:
 
 def test_messages_begin_large_and_end_with_a_full_stop() -> None:
     assert sentence_case("the text is empty") == r"The text is empty\."
+
+
+def test_text_that_is_read_from_the_right_is_isolated() -> None:
+    assert isolated("\u05d0b") == "\u2068\u05d0b\u2069"
+    assert isolated("ab 1") == "ab 1"
 
 
 def test_short_text_stays_and_long_text_ends_in_a_mark() -> None:

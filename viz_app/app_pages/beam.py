@@ -12,7 +12,7 @@ from viz_app.components import beam_tree as drawing
 from viz_app.downloads import downloads
 from viz_app.figures.export_beam import export_tree
 from viz_app.figures.theme import theme_named
-from viz_app.text import plain
+from viz_app.text import isolated, plain
 
 HOW_TO_READ = """
 A row is a **position** of the translation; in it stand the best candidates of that step, twice as many as the beam is wide, the most
@@ -42,7 +42,8 @@ def which_search(reading: state.Reading, tree: BeamTree) -> None:
         count = "1 token was" if tree.num_forced == 1 else f"{tree.num_forced} tokens were"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(
-                f"The search was **forced** to begin with \u201c{plain(begun)}\u201d: {count} chosen for it, underlined here.", width="content"
+                f"The search was **forced** to begin with \u201c{isolated(plain(begun))}\u201d: {count} chosen for it, underlined here.",
+                width="content",
             )
             st.button("Search freely", on_click=state.new_sentence, type="tertiary", key="search_freely")
     elif all(node.token_ids != reading.hypothesis.token_ids for nodes in tree.steps for node in nodes):

@@ -20,7 +20,7 @@ from viz_app.figures.tables import lines_table
 from viz_app.figures.theme import head_name, theme_named
 from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER
 from viz_app.second import AGAINST, Against, Side
-from viz_app.text import plain, sentence_case, shortened
+from viz_app.text import isolated, plain, sentence_case, shortened
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -76,15 +76,7 @@ def choices() -> tuple[Kind, Method, bool, bool, str, "DeltaGenerator"]:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compare-toolbar"):
         heads = st.container(width="content")
         kind = toolbar.kind_box()
-        method: Method = st.selectbox(
-            "Weights",
-            METHOD_NAMES,
-            format_func=METHOD_NAMES.__getitem__,
-            key="compare_weights",
-            bind="query-params",
-            label_visibility="collapsed",
-            width=205,
-        )
+        method = toolbar.method_box("compare_weights")
         view = st.segmented_control(
             "View", ("Lines", "Map"), default="Map", required=True, key="compare_view", bind="query-params", label_visibility="collapsed"
         )
@@ -127,7 +119,7 @@ def export_name(what: str, attention: AttentionMap, head: int, method: Method) -
 
 def one_side(title: str, side: Side, attention: AttentionMap, head: int, method: Method, view: str) -> None:
     """One of the two, drawn."""
-    st.markdown(f"**{title}**: {plain(shortened(side.name))}")
+    st.markdown(f"**{title}**: {isolated(plain(shortened(side.name)))}")
     theme = theme_named(st.context.theme.type)
     key = f"compare_{title}_{attention.kind}"
     if view == "Lines":
@@ -167,7 +159,11 @@ def agreement(found: Difference) -> str:
     """Which words are left out of the difference."""
     if found.is_whole:
         return "Both have the same words on both axes."
-    parts = [f"{', '.join(map(readable, words))} ({side})" for words, side in ((found.first_only, "first"), (found.second_only, "second")) if words]
+    parts = [
+        f"{', '.join(isolated(readable(word)) for word in words)} ({side})"
+        for words, side in ((found.first_only, "first"), (found.second_only, "second"))
+        if words
+    ]
     return plain(f"Drawn are the words that both have in the same order. Without a counterpart, and so left out: {'; '.join(parts)}.")
 
 
@@ -175,10 +171,15 @@ def in_words(found: Difference, head: int) -> str:
     """The largest differences as a sentence."""
     rows = found.map.predicted_tokens or found.map.query_tokens
     parts = [
-        f"{plain(readable(rows[row]))} looks at {plain(readable(found.map.key_tokens[key]))} {abs(value):.2f} {'more' if value > 0 else 'less'}"
+        f"{named(rows[row])} looks at {named(found.map.key_tokens[key])} {abs(value):.2f} {'more' if value > 0 else 'less'}"
         for row, key, value in largest(found, head)
     ]
     return f"In the first, {'; '.join(parts)}." if parts else "This head does the same in both."
+
+
+def named(token: str) -> str:
+    """A token within a sentence."""
+    return isolated(plain(readable(token)))
 
 
 def distances(found: dict[int, Difference], kind: Kind, method: Method) -> None:
