@@ -20,7 +20,7 @@ from viz_app.figures.tables import grid_table
 from viz_app.figures.theme import Theme
 from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER, mean, rank_correlations
 from viz_app.text import plain
-from viz_app.toolbar import Options, page_theme
+from viz_app.toolbar import Options, method_box, page_theme
 
 ABOUT_CORRELATION = """
 Spearman's rank correlation (1904) over all pairs of tokens that may be looked at, special ones included: 1 where the method ranks them as the
@@ -30,9 +30,7 @@ raw weights do, 0 where the two have nothing to do with each other. It says whet
 
 def grid_boxes() -> tuple[Sort, Method]:
     """What the grid shows, and what it is sorted by."""
-    method: Method = st.selectbox(
-        "Weights", METHOD_NAMES, format_func=METHOD_NAMES.__getitem__, key="weights", bind="query-params", label_visibility="collapsed", width=205
-    )
+    method = method_box()
     per_layer = method in PER_LAYER
     by: Sort = st.selectbox(
         "Sorted",

@@ -12,9 +12,9 @@ from viz_app import choice, state
 from viz_app.downloads import downloads
 from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.joint_map import export_joint, joint_figure, joint_table
-from viz_app.methods import METHOD_NAMES, PER_LAYER, method_maps
+from viz_app.methods import PER_LAYER, method_maps
 from viz_app.text import sentence_case
-from viz_app.toolbar import page_theme, prepared
+from viz_app.toolbar import method_box, page_theme, prepared
 
 LAYER, HEAD, VIEW = "joint_layer", "joint_head", "joint_view"
 ALL_LAYERS = "All layers"
@@ -37,7 +37,7 @@ def page(reading: state.Reading, words: bool, hide_special: bool) -> None:
     num_layers = max(len(maps_of[kind]) for kind in KINDS)
     num_heads = max(attention.num_heads for kind in KINDS for attention in maps_of[kind])
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        method = _method_box()
+        method = method_box()
         layer, head = _place_boxes(num_layers, 1 if method in PER_LAYER else num_heads)
         view = st.segmented_control(
             "View", ("Map", "Table"), default="Map", required=True, key=VIEW, bind="query-params", label_visibility="collapsed"
@@ -56,12 +56,6 @@ def page(reading: state.Reading, words: bool, hide_special: bool) -> None:
     else:
         st.dataframe(joint_table(joint), hide_index=True, height=560)
     downloads(file_name(layer, head, method), partial(export_joint, joint, name, theme=page_theme()), lambda: joint_table(joint))
-
-
-def _method_box() -> Method:
-    return st.selectbox(
-        "Weights", METHOD_NAMES, format_func=METHOD_NAMES.__getitem__, key="weights", bind="query-params", label_visibility="collapsed", width=205
-    )
 
 
 def _place_boxes(num_layers: int, num_heads: int) -> tuple[int | None, int | Combination]:

@@ -1,8 +1,8 @@
 """The choices above the pictures that several pages share: which attention, and which of its tokens are seen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import streamlit as st
 
@@ -12,12 +12,13 @@ from core.capture import KINDS, AttentionMap, Kind
 from viz_app import choice, state
 from viz_app.components.lines import Axis
 from viz_app.figures.theme import Theme, theme_named
-from viz_app.methods import PER_LAYER, method_maps
+from viz_app.methods import METHOD_NAMES, PER_LAYER, method_maps
 
 if TYPE_CHECKING:
     from core import Explanation
 
 JOINT = "joint"
+T = TypeVar("T")
 Shown = Kind | Literal["joint"]
 SHOWN_NAMES: dict[Shown, str] = {**choice.KIND_NAMES, JOINT: "Joint"}
 View = Literal["Lines", "Map", "Table"]
@@ -70,6 +71,19 @@ def _seen() -> "state.Memory[Sequence[AttentionMap]]":
     return state.Memory(6)
 
 
+def method_box(key: str = "weights") -> Method:
+    """How who attends to whom is seen."""
+    names = METHOD_NAMES
+    return st.selectbox("Weights", names, format_func=names.__getitem__, key=key, bind="query-params", label_visibility="collapsed", width=205)
+
+
+def segments(label: str, names: Mapping[T, str], default: T, key: str, **look: Any) -> T:
+    """One of a few side by side, which the address holds."""
+    return st.segmented_control(
+        label, tuple(names), default=default, required=True, format_func=names.__getitem__, key=key, bind="query-params", **look
+    )
+
+
 def kind_box() -> Kind:
     """Which attention."""
     return cast("Kind", _box(KINDS))
@@ -83,17 +97,8 @@ def shown_box() -> Shown:
 def _box(kinds: tuple[Shown, ...]) -> Shown:
     if st.session_state.get("kind") not in (None, *kinds):  # chosen on a page that has more of them
         st.session_state["kind"] = "cross"
-    kind: Shown = st.segmented_control(
-        "Attention",
-        kinds,
-        default="cross",
-        required=True,
-        format_func=SHOWN_NAMES.__getitem__,
-        key="kind",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    return kind
+    names: dict[Shown, str] = {kind: SHOWN_NAMES[kind] for kind in kinds}
+    return segments("Attention", names, "cross", "kind", label_visibility="collapsed")
 
 
 def token_boxes() -> tuple[bool, bool]:

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 from torch import Tensor
 
-from core.analysis.alignment import ROWS, Rows
+from core.analysis.alignment import Rows
 from core.analysis.coverage import absentmindedness_in, absentmindedness_out, attention_confidence, coverage_deviation, coverage_penalty
 from core.analysis.pharaoh import GoldLinks, parse_links
 from core.analysis.rollout import source_share
@@ -21,6 +21,7 @@ from viz_app.figures.theme import theme_named
 from viz_app.methods import METHOD_HELP, METHOD_NAMES, Method, method_maps
 from viz_app.ranked_text import text_with_gold
 from viz_app.text import plain, sentence_case
+from viz_app.toolbar import segments
 
 HOW_TO_READ = """
 A ribbon is as thick as the weight that a target word gives to a source word: summed over the pieces of the source word, averaged over
@@ -85,16 +86,7 @@ def toolbar(reading: state.Reading) -> tuple[Method, Place, Rows, Sequence[Atten
         if st.session_state.get("aligner", st.query_params.get("aligner")) not in by_name:
             address.preset("aligner", place_name(choice.telling_head("cross", cross)) if cross[0].num_heads > 1 else "mean")
         name = st.selectbox("Head", by_name, None, key="aligner", bind="query-params", width=130)
-        rows: Rows = st.segmented_control(
-            "Rows",
-            ROWS,
-            default="predicted",
-            required=True,
-            format_func=ROW_NAMES.__getitem__,
-            key="rows",
-            bind="query-params",
-            help=ABOUT_ROWS,
-        )
+        rows: Rows = segments("Rows", ROW_NAMES, "predicted", "rows", help=ABOUT_ROWS)
     return method, by_name[name or next(iter(by_name))], rows, cross
 
 
