@@ -18,7 +18,7 @@ def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
     """A panel a number, a line a row: filled circles for what was measured, open diamonds for the paper's."""
     from matplotlib.figure import Figure  # takes half a second, which the other commands need not wait
 
-    figure = Figure(figsize=(12, 1.4 + 0.3 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(12, 1.6 + 0.3 * len(rows)), layout="constrained")
     panels = figure.subplots(1, len(PANELS), sharey=True)
     places = list(range(len(rows)))
     for axes, (name, title, unit) in zip(panels, PANELS, strict=True):
@@ -30,5 +30,6 @@ def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
         axes.grid(alpha=0.3)
     panels[0].set_yticks(places, [row["row"] for row in rows])
     panels[0].set_ylim(len(rows) - 0.5, -0.5)
-    panels[0].legend(loc="lower right", fontsize="small")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False)  # nothing lies beneath it there
     figure.savefig(output)
