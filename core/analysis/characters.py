@@ -84,7 +84,7 @@ def with_characters(tokens: Sequence[str]) -> tuple[str, ...]:
     found = list(tokens)
     for group in grapheme_groups(tokens):
         positions = [position for position in group if BYTE.fullmatch(tokens[position])]
-        spells, count = _character([_byte(tokens[position]) for position in positions])
+        spells, count = _character([_byte(tokens[position]) for position in positions], group.stop == len(tokens))
         for number, position in enumerate(positions, start=1):
             found[position] = BytePiece(tokens[position], spells, number if count else 0, count)
     return tuple(found)
@@ -134,13 +134,13 @@ def _byte(token: str) -> int:
     return int(token[3:5], 16)
 
 
-def _character(found: Sequence[int]) -> tuple[str, int]:
-    """What bytes spell, and how many it takes; see `BytePiece`."""
+def _character(found: Sequence[int], goes_on: bool) -> tuple[str, int]:
+    """What bytes spell, and how many it takes, as in `BytePiece`. Args: goes_on, whether more may follow."""
     try:
         return visible(bytes(found).decode()), len(found)
     except UnicodeDecodeError:
         count = next((count for count, least, limit in ((2, 0xC2, 0xE0), (3, 0xE0, 0xF0), (4, 0xF0, 0xF5)) if least <= found[0] < limit), 0)
-    if count <= len(found):
+    if count <= len(found) or not goes_on:
         return "", 0
     if len(found) == count - 1:
         ends = [bytes([*found, last]).decode(errors="replace") for last in (0x80, 0xBF)]
