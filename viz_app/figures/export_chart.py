@@ -97,6 +97,7 @@ def _heights(axes: "Axes", values: Sequence[Any]) -> Any:
     for tick in axes.set_yticks(range(len(names))):
         tick.label1.set_parse_math(False)
     axes.yaxis.set_ticklabels(names)
+    axes.set_ylim(-0.5, len(names) - 0.5)
     return np.arange(len(names))
 
 
