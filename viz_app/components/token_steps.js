@@ -17,7 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   line.setAttribute("role", "group");
   line.setAttribute("aria-label", "Translation, token by token");
   line.dir = "auto";
-  line.append(...tokens.flatMap((token, position) => [between(data.tokens[position]), token]));
+  tokens.forEach((token, position) => place(line, token, data.tokens[position]));
   root.replaceChildren(line, panel);
 
   const send = (choice) => setTriggerValue("choice", { position: Number(root.dataset.step), ...choice });
@@ -49,10 +49,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   again[focused.role]?.focus({ preventScroll: true });
 }
 
-// What stands before a token: the bytes of a character are never parted.
-function between({ spans, glued }) {
-  if (!glued) return " ";
-  return spans[0][1] === "byte" ? "\u2060" : "";
+// A word stays in one line if there is room, the bytes of a character in any case.
+function place(line, token, { spans, glued }) {
+  const word = (glued && line.lastChild) || element("span", "word");
+  if (spans[0][1] === "byte" && word.lastChild) return void word.lastChild.append(token);
+  const character = element("span", "character");
+  character.append(token);
+  word.append(character);
+  if (!word.parentNode) line.append(" ", word);
 }
 
 function tokenButton({ spans, name, logProb, probability, options }, position, forced, look) {
