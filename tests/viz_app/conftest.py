@@ -1,12 +1,18 @@
-"""Attention to draw, made of nothing but a seed."""
+"""The app on a tiny checkpoint, and attention to draw, made of nothing but a seed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+import streamlit as st
 import torch
+from streamlit.testing.v1 import AppTest
 
 from core.capture import AttentionMap, Kind
+from tests.viz_app.pages import Start
+from viz_app.models import CHECKPOINT_VARIABLE
 
+SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 MakeMap = Callable[..., AttentionMap]
 
 
@@ -25,3 +31,21 @@ def make_map() -> MakeMap:
         return AttentionMap(kind, layer, weights, fed, key_tokens, predicted)
 
     return make
+
+
+@pytest.fixture
+def start(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """`start(text=..., beam_size=...)`: the app before its first run, with these in its address, on a tiny checkpoint or another.
+
+    A model that has learned nothing never ends a sentence, so the limit is near.
+    """
+    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+
+    def make(checkpoint: Path = tiny_checkpoint, **address: str) -> AppTest:
+        monkeypatch.setenv(CHECKPOINT_VARIABLE, str(checkpoint))
+        app = AppTest.from_file(SHELL, default_timeout=60)
+        app.query_params.update(address)
+        return app
+
+    yield make
+    st.cache_resource.clear()

@@ -1,34 +1,21 @@
 """The page Alignment without a browser."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.alignment import rank_aligners
 from core.translator import Translator
+from tests.viz_app.pages import Start, healthy, opened
 from viz_app import gold, ranking
 
-MAIN = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 LINE = "A dog runs . ||| Ein Hund l\u00e4uft . ||| 0-0 1-1 2-2 3-3"
 
 
 @pytest.fixture
-def app(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
-    test = AppTest.from_file(MAIN, default_timeout=60)
-    test.query_params["beam_size"] = "1"
-    test.run()
-    test.switch_page("app_pages/alignment.py")
-    yield healthy(test.run())
-    st.cache_resource.clear()
-
-
-def healthy(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception[0].message
-    return app
+def app(start: Start) -> AppTest:
+    return opened(start(beam_size="1"), "alignment")
 
 
 def test_links_rank_the_heads_and_stay_with_their_sentence(app: AppTest) -> None:

@@ -1,11 +1,9 @@
 """The page Compare without a browser."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
@@ -13,17 +11,12 @@ from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
-
-MAIN = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
+from tests.viz_app.pages import Start, healthy
 
 
 @pytest.fixture
-def app(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
-    test = AppTest.from_file(MAIN, default_timeout=60)
-    test.query_params["beam_size"] = "2"
-    yield test
-    st.cache_resource.clear()
+def app(start: Start) -> AppTest:
+    return start(beam_size="2")
 
 
 def compare(app: AppTest, against: str) -> AppTest:
@@ -31,11 +24,6 @@ def compare(app: AppTest, against: str) -> AppTest:
     app.run()
     app.switch_page("app_pages/compare.py")
     return healthy(app.run())
-
-
-def healthy(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception[0].message
-    return app
 
 
 def distances(app: AppTest) -> list[float]:

@@ -1,13 +1,11 @@
 """Every picture can be taken along, as SVG, PDF, PNG and the numbers behind it."""
 
 from collections import Counter
-from pathlib import Path
 
-import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-MAIN = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
+from tests.viz_app.pages import Start
+
 PICTURES = {"translate": 2, "heads": 2, "beam": 1, "switches": 3, "alignment": 1, "compare": 3, "bertviz": 1, "positions": 1, "paper_figures": 1}
 
 
@@ -15,16 +13,12 @@ def labels(app: AppTest) -> Counter[str]:
     return Counter(button.proto.label for button in app.get("download_button"))  # type: ignore[attr-defined]
 
 
-def test_every_picture_of_every_page_comes_in_every_format(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
-    app = AppTest.from_file(MAIN, default_timeout=60)
-    app.query_params["text"], app.query_params["beam_size"] = "A dog runs.", "2"
-    app.run()
+def test_every_picture_of_every_page_comes_in_every_format(start: Start) -> None:
+    app = start(text="A dog runs.", beam_size="2").run()
     for page, pictures in PICTURES.items():
         app.switch_page(f"app_pages/{page}.py").run()
         assert not app.exception, page
         assert [labels(app)[name] for name in ("SVG", "PDF", "PNG", "CSV")] == [pictures] * 4, page
-    st.cache_resource.clear()
 
 
 def test_nothing_is_drawn_before_it_is_asked_for() -> None:

@@ -1,11 +1,9 @@
 """The page Heads and the figures of the paper without a browser, on a model whose stacks differ in depth."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
@@ -13,9 +11,8 @@ from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
+from tests.viz_app.pages import Start
 from viz_app import sample
-
-MAIN = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 
 
 @pytest.fixture(scope="session")
@@ -30,12 +27,8 @@ def uneven_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: Sente
 
 
 @pytest.fixture
-def app(uneven_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(uneven_checkpoint))
-    test = AppTest.from_file(MAIN, default_timeout=60)
-    test.query_params["beam_size"], test.query_params["text"] = "1", "A dog runs."
-    yield test
-    st.cache_resource.clear()
+def app(start: Start, uneven_checkpoint: Path) -> AppTest:
+    return start(uneven_checkpoint, beam_size="1", text="A dog runs.")
 
 
 def opened(app: AppTest, page: str) -> AppTest:

@@ -1,26 +1,20 @@
 """The page Parsing without a browser."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from tests.viz_app.pages import Start
 from viz_app import parsing
 
-SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 TREE_TEXT = "It rains."
 
 
 @pytest.fixture
-def page(monkeypatch: pytest.MonkeyPatch, tree_checkpoint: Path) -> Iterator[AppTest]:
+def page(start: Start, tree_checkpoint: Path) -> AppTest:
     """The page on a checkpoint that writes trees."""
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tree_checkpoint))
-    test = AppTest.from_file(SHELL, default_timeout=180)
-    test.query_params.update({"beam_size": "1", "hypotheses": "1", "text": TREE_TEXT})
-    yield test
-    st.cache_resource.clear()
+    return start(tree_checkpoint, beam_size="1", hypotheses="1", text=TREE_TEXT)
 
 
 def opened(page: AppTest) -> AppTest:

@@ -1,14 +1,12 @@
 """What decides a view is in the address, and an address brings the view back."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-MAIN = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
+from tests.viz_app.pages import Start
+
 BOXES = ("selectbox", "multiselect", "slider", "select_slider", "toggle", "checkbox", "text_input", "text_area", "number_input", "button_group")
 # What is typed to be computed from, and what only this browser session has: a sample that was scored, a measurement.
 NO_VIEW = {"own_text", "sample_source", "sample_text", "gold_pasted", "why_source"}
@@ -80,14 +78,8 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
 
 
 @pytest.fixture
-def app(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    """The app on a tiny checkpoint, which never ends a sentence: the limit is near."""
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
-    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
-    test = AppTest.from_file(MAIN, default_timeout=60)
-    test.query_params["text"], test.query_params["beam_size"] = "Where?", "3"
-    yield test
-    st.cache_resource.clear()
+def app(start: Start) -> AppTest:
+    return start(text="Where?", beam_size="3")
 
 
 @pytest.mark.parametrize(("page", "address", "expected"), VIEWS, ids=[f"{page}-{next(iter(address))}" for page, address, _ in VIEWS])

@@ -1,11 +1,9 @@
 """The page Positions without a browser."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
@@ -13,8 +11,7 @@ from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
-
-SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
+from tests.viz_app.pages import Start, healthy, opened
 
 
 @pytest.fixture
@@ -25,33 +22,21 @@ def learned_checkpoint(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> Pat
     return tmp_path / "learned.safetensors"
 
 
-@pytest.fixture
-def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    yield AppTest.from_file(SHELL, default_timeout=60)
-    st.cache_resource.clear()
-
-
-def open_page(app: AppTest, checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(checkpoint))
-    app.query_params["beam_size"], app.query_params["text"] = "1", "Where is it?"
-    app.run()
-    app.switch_page("app_pages/positions.py")
-    app.run()
+def at(start: Start, checkpoint: Path) -> AppTest:
+    return opened(start(checkpoint, beam_size="1", text="Where is it?"), "positions")
 
 
 def view(app: AppTest, name: str) -> AppTest:
     app.session_state["positions_view"] = name
-    app.run()
-    assert not app.exception, app.exception[0].message
-    return app
+    return healthy(app.run())
 
 
 def captions(app: AppTest) -> str:
     return " ".join(caption.value for caption in app.caption)
 
 
-def test_every_picture_with_its_table_and_its_check(app: AppTest, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    open_page(app, tiny_checkpoint, monkeypatch)
+def test_every_picture_with_its_table_and_its_check(start: Start, tiny_checkpoint: Path) -> None:
+    app = at(start, tiny_checkpoint)
     for name in ("Encoding", "Sinusoids", "Similarity", "Rotation"):
         assert len(view(app, name).get("plotly_chart")) == 1
         assert {button.label for button in app.get("download_button")} >= {"SVG", "PDF", "PNG", "CSV"}
@@ -66,12 +51,11 @@ def test_every_picture_with_its_table_and_its_check(app: AppTest, tiny_checkpoin
     assert "sum to the model's own scores" in captions(app)
     app.session_state["score_kind"] = "decoder_self"
     app.selectbox(key="score_head").select_index(2)
-    app.run()
-    assert not app.exception
+    assert "sum to the model's own scores" in captions(healthy(app.run()))
 
 
-def test_learned_positions_are_drawn_and_compared(app: AppTest, learned_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    open_page(app, learned_checkpoint, monkeypatch)
+def test_learned_positions_are_drawn_and_compared(start: Start, learned_checkpoint: Path) -> None:
+    app = at(start, learned_checkpoint)
     assert "40 positions, of which 40 are drawn" in captions(app)
     app.session_state["whose"] = "The paper"
     assert "The model has learned others" in captions(app.run())

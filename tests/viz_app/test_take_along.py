@@ -1,29 +1,20 @@
 """The menu that takes the explanation along: its files are what they say, and nothing is made before it is asked for."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from tests.viz_app.pages import Start
 from viz_app import choice, state
 from viz_app.choice import Shown
 from viz_app.take_along import file_content, file_name
 
-MAIN = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
-
 
 @pytest.fixture
-def app(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
-    test = AppTest.from_file(MAIN, default_timeout=60)
-    test.query_params["beam_size"] = "2"
-    test.query_params["text"] = "Where?"
-    yield test.run()
-    st.cache_resource.clear()
+def app(start: Start) -> AppTest:
+    return start(beam_size="2", text="Where?").run()
 
 
 def test_every_file_is_about_what_is_read(app: AppTest) -> None:

@@ -1,25 +1,16 @@
 """The guided tour without a browser."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from tests.viz_app.pages import Start
 from viz_app.pages import PAGES
 from viz_app.tour import STEPS
 
-SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
-
 
 @pytest.fixture
-def app(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
-    test = AppTest.from_file(SHELL, default_timeout=60)
-    test.query_params["beam_size"], test.query_params["text"] = "1", "Where?"
-    yield test
-    st.cache_resource.clear()
+def app(start: Start) -> AppTest:
+    return start(beam_size="1", text="Where?")
 
 
 def shown(app: AppTest) -> bool:

@@ -4,17 +4,15 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.runlog import written
+from tests.viz_app.pages import Start, healthy, opened
 from viz_app import runs
 
-MAIN = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 LINES = [
     {"kind": "train", "step": 25, "nll": 3.0, "rate": 1e-4, "tokens_per_second": 900.0},
     {"kind": "valid", "step": 50, "nll": 1.5, "perplexity": 4.4817},
@@ -47,19 +45,8 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def app(shipped: Path) -> Iterator[AppTest]:
-    test = AppTest.from_file(MAIN, default_timeout=60)
-    test.query_params["beam_size"] = "1"
-    test.query_params["text"] = "Where?"
-    test.run()
-    test.switch_page("app_pages/training.py")
-    yield test.run()
-    st.cache_resource.clear()
-
-
-def healthy(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception[0].message
-    return app
+def app(start: Start, shipped: Path) -> AppTest:
+    return opened(start(shipped, beam_size="1", text="Where?"), "training")
 
 
 def view(app: AppTest, name: str) -> AppTest:

@@ -1,36 +1,22 @@
 """The page Translate without a browser: other tokens, other words, other targets, and whether what is shown can be trusted."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.trust import Check
 from core.analysis.words import word_groups
 from core.capture import KINDS
+from tests.viz_app.pages import Start, healthy
 from viz_app import changes, state, trust
 
-MAIN = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 TEXT = "Where is it?"
 
 
 @pytest.fixture
-def app(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    """The app on a tiny checkpoint, which never ends a sentence: the limit is near."""
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
-    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
-    test = AppTest.from_file(MAIN, default_timeout=60)
-    test.query_params["text"], test.query_params["beam_size"] = TEXT, "2"
-    yield test
-    st.cache_resource.clear()
-
-
-def healthy(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception[0].message
-    return app
+def app(start: Start) -> AppTest:
+    return start(text=TEXT, beam_size="2")
 
 
 def reading(app: AppTest) -> state.Reading:

@@ -1,32 +1,17 @@
 """The page "Why self-attention" without a browser, and the measurements that come with it."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.layer_cost import grid
 from core.analysis.layer_types import LAYER_TYPES
+from tests.viz_app.pages import Start, healthy
 from viz_app import layer_costs
-
-SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 
 
 @pytest.fixture
-def why(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tiny_checkpoint))
-    test = AppTest.from_file(SHELL, default_timeout=60)
-    test.query_params.update({"beam_size": "1", "text": "Where?"})
-    test.run()
-    yield test.switch_page("app_pages/why.py")
-    st.cache_resource.clear()
-
-
-def healthy(app: AppTest) -> AppTest:
-    assert not app.exception, app.exception[0].message
-    return app
+def why(start: Start) -> AppTest:
+    return start(beam_size="1", text="Where?").run().switch_page("app_pages/why.py")
 
 
 def test_what_is_shipped_was_measured_at_everything_the_sliders_offer() -> None:

@@ -1,0 +1,87 @@
+"""The page Beam without a browser, and any target that is looked at."""
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.viz_app.pages import Start, healthy
+from viz_app import state
+
+
+@pytest.fixture
+def app(start: Start) -> AppTest:
+    """The app on a short sentence, its first page run."""
+    return healthy(start(beam_size="2", text="Where?").run())
+
+
+def test_the_tree_has_a_table_behind_it(app: AppTest) -> None:
+    app.switch_page("app_pages/beam.py")
+    healthy(app.run())
+    app.segmented_control(key="beam_view").set_value("Table")
+    healthy(app.run())
+    table = app.dataframe[0].value
+    assert (table.groupby("position").size() <= 4).all()  # twice the beam
+    assert set(table["fate"]) <= {"live", "finished", "pruned"}
+    assert table["reason"].str.len().min() > 10
+
+
+def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app: AppTest) -> None:
+    reading: state.Reading = app.session_state[state.READING]
+    first = next(token_id for token_id in range(300, 400) if all(token_id != found.token_ids[0] for found in reading.translation.hypotheses))
+    app.session_state[state.FORCED] = ((reading.model.digest, reading.translation.source), state.Forced((first,)))
+    app.switch_page("app_pages/beam.py").run()
+    app.selectbox(key="hypothesis").set_value(state.FORCED_INDEX)
+    app.segmented_control(key="beam_view").set_value("Table")
+    healthy(app.run())
+    table = app.dataframe[0].value
+    assert table["reason"][0] == "Forced: no other candidate was looked at here."
+    assert (table["position"] == 1).sum() == 1
+    assert any("forced" in caption.value for caption in app.caption)
+    assert app.query_params["prefix"] == str(first)
+    forced: state.Reading = app.session_state[state.READING]
+    clicked = forced.hypothesis.token_ids[:3]
+    app.session_state[state.FORCED] = (app.session_state[state.FORCED][0], state.Forced(forced.prefix, clicked))
+    healthy(app.run())
+    assert app.session_state[state.READING].hypothesis.token_ids == clicked
+    assert app.dataframe[0].value.equals(table)  # still the same search
+    assert app.query_params["target"] == ".".join(map(str, clicked))
+    app.button(key="search_freely").click()
+    healthy(app.run())
+    assert (app.dataframe[0].value["position"] == 1).sum() == 4
+    assert "prefix" not in app.query_params
+
+
+def test_any_target_can_be_looked_at_until_the_sentence_changes(app: AppTest) -> None:
+    reading: state.Reading = app.session_state[state.READING]
+    found = reading.hypothesis
+    app.session_state[state.FORCED] = ((reading.model.digest, reading.translation.source), state.Forced(target=found.token_ids[:2]))
+    app.run()
+    app.selectbox(key="hypothesis").set_value(state.FORCED_INDEX)
+    healthy(app.run())
+    forced: state.Reading = app.session_state[state.READING]
+    part = forced.hypothesis
+    assert (part.token_ids, part.finished) == (found.token_ids[:2], False)
+    assert app.selectbox(key="hypothesis").options[-1].startswith("Forced: ")
+    assert forced.explanation.predicted_tokens == (*part.tokens, "</s>")
+    app.slider(key="beam_size").set_value(3)
+    healthy(app.run())
+    assert app.session_state[state.READING].hypothesis.token_ids == part.token_ids  # another search of the same sentence keeps it
+    app.text_input(key="text").set_value("Who?")
+    healthy(app.run())
+    assert app.session_state[state.READING].index == 0
+    assert len(app.selectbox(key="hypothesis").options) == 3
+
+
+@pytest.mark.parametrize("text", ["<b>*_`$x$ :red[a] </script>", "\u0645\u0631\u062d\u0628\u0627"])
+def test_every_text_has_a_tree(app: AppTest, text: str) -> None:
+    app.switch_page("app_pages/beam.py")
+    app.text_input(key="text").set_value(text)
+    healthy(app.run())
+    assert app.session_state[state.READING].translation.source == text
+    (count,) = re.findall(r"\*\*Beam search\*\*: (\d+) candidates", " ".join(each.value for each in app.markdown))
+    assert int(count) > 2
+    assert not app.error
+    app.text_input(key="text").set_value("")
+    assert "as soon as there is a sentence" in healthy(app.run()).info[-1].value
+    assert not any("Beam search" in each.value for each in app.markdown)
