@@ -92,3 +92,14 @@ def test_an_address_brings_its_view_back(app: AppTest, page: str, address: dict[
     assert {name: app.query_params[name] for name in address} == address
     loose = {widget.key for kind in BOXES for widget in app.get(kind) if not widget.proto.query_param_key}
     assert {key for key in loose if key} <= NO_VIEW | {"hypothesis", "second_hypothesis"}  # these two are there by their number
+
+
+@pytest.mark.parametrize("page", ["heads", "compare", "paper_figures"])
+def test_what_an_address_cannot_mean_is_left_out(app: AppTest, page: str) -> None:
+    names = {name for _, address, _ in VIEWS for name in address} - {"links", "switched"}  # these two have messages of their own
+    for name in names:
+        app.query_params[name] = "<b>*_`$x$ 99|"
+    app.query_params["second"], app.query_params["heads_cross"], app.query_params["step"] = "99", "L99 H1", "999"
+    app.switch_page(f"app_pages/{page}.py").run()
+    assert not app.exception, app.exception[0].message
+    assert [error.value for error in app.error if "hypothesis=" not in error.value.replace("\\", "")] == []

@@ -20,6 +20,9 @@ The background of a token says how unsure the model was of it: none where it was
 token, or the arrow keys, show what else the model found likely at that place. A click on one of those, or a word of your own,
 **forces** it: everything before stays, and the search goes on behind it. What was forced is underlined.
 
+A character that the tokenizer does not know is spelled in bytes, a token each: it stands once, with a small number for each of its other
+bytes. Elsewhere these tokens read `\u00e4 1/2` and `\u00e4 2/2`.
+
 A **log-probability** is of a token given the source and the tokens before it, in nats: 0 is certain, -0.69 is one in two. It says
 how likely the model found the word, not whether the translation is right.
 """
