@@ -119,6 +119,10 @@ def test_click_a_head_then_compare_it_with_another(page: Page, app: str) -> None
     expect(page.locator(".head")).to_have_text(["L2 H3", "L2 H4"])
     head(page, "L2 H3").click()
     expect(chosen(page)).to_have_text(["L2 H4"])
+    go_to(page, "Positions")
+    expect(page.get_by_text("a row for each position")).to_be_visible()
+    go_to(page, "Heads")
+    expect(chosen(page)).to_have_text(["L2 H4"])
 
 
 def test_heads_are_chosen_with_the_keyboard(page: Page, app: str) -> None:
