@@ -13,6 +13,7 @@ from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
+from viz_app import state
 from viz_app.pages import PAGES
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
@@ -44,3 +45,5 @@ def test_every_page_shows_it(app: AppTest, text: str, names: list[str]) -> None:
         app.switch_page(f"app_pages/{name}.py").run()
         assert not app.exception, f"{name}: {app.exception[0].message}"
         assert not app.error, f"{name}: {app.error[0].value}"
+        reading: state.Reading = app.session_state[state.READING]
+        assert reading.translation.source.strip() == text.strip(), name
