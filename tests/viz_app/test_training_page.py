@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.paper import TABLE_3 as PAPER_TABLE_3
 from core.runlog import written
 from tests.viz_app.pages import Start, healthy, opened
 from viz_app import runs
@@ -110,3 +111,13 @@ def test_the_runs_of_a_folder_of_runs(run: Path, tmp_path: Path) -> None:
     assert runs.runs_in(tmp_path) == [run]
     assert runs.runs_in(run) == [run]
     assert runs.runs_in(tmp_path / "none") == []
+
+
+def test_the_shipped_rows_of_table_3_are_the_papers() -> None:
+    table = runs.table_3(Path(runs.__file__).parents[1] / "docs" / "table3")
+    assert table is not None
+    assert table["row"][0] == "base"
+    assert [(paper.perplexity, paper.bleu) for paper in map(PAPER_TABLE_3.__getitem__, table["row"])] == [
+        *zip(table["paper_perplexity"], table["paper_bleu"], strict=True)
+    ]
+    assert table["steps"].nunique() == 1  # one budget
