@@ -11,7 +11,6 @@ something else, `--clock cpu` counts the processor's time instead of the wall's,
 """
 
 import argparse
-import multiprocessing
 import statistics
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from multiprocessing.connection import Connection
 from typing import TypeVar
 
 import torch
+import turns
 
 _Module = TypeVar("_Module", bound=torch.nn.Module)
 VOCAB_SIZE = 37_000
@@ -132,7 +132,7 @@ def serve(side: str, work: Work, connection: Connection) -> None:
 def main() -> None:
     """Let both sides take turns, and print their speeds and the ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--weights", choices=("half", "float32"), default="half", help="what the checkpoint holds; both sides compute in float32")
     parser.add_argument("--rounds", type=int, default=9, help="how often each side translates")
     parser.add_argument("--beam-size", type=int, default=4)
@@ -142,21 +142,10 @@ def main() -> None:
     options = parser.parse_args()
     work = Work(options.threads, options.beam_size, options.source_tokens, options.target_tokens, options.clock, options.weights)
 
-    context = multiprocessing.get_context("spawn")
-    connections: dict[str, Connection] = {}
-    for side in SIDES:
-        connections[side], theirs = context.Pipe()
-        context.Process(target=serve, args=(side, work, theirs), daemon=True).start()
+    connections = turns.start(SIDES, serve, work)
     for connection in connections.values():
         connection.recv()
-
-    seconds: dict[str, list[float]] = {side: [] for side in SIDES}
-    for _ in range(options.rounds):
-        for side, connection in connections.items():
-            connection.send(True)
-            seconds[side].append(connection.recv())
-    for connection in connections.values():
-        connection.send(False)
+    seconds = turns.take(connections, options.rounds)
 
     print(f"base model, {work}")
     for side, times in seconds.items():
