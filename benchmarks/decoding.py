@@ -6,8 +6,8 @@ The base model of the paper with random weights, a vocabulary of 37,000, one sen
 target tokens: `</s>` is excluded on both sides, so that both make every step. Each side has a process of its own; they take
 turns, so that whatever else the machine does meets both alike. What counts is the ratio. Both compute in float32. The
 weights are numbers that half precision holds, as those of any checkpoint saved by `train average --half`; Headlight makes
-use of that. With `--weights float32` they are not. On a machine that is busy with
-something else, `--clock cpu` counts the processor's time instead of the wall's, which is less disturbed.
+use of that. With `--weights float32` they are not. On a machine that is busy with something else, `--clock cpu` counts the
+processor's time instead of the wall's, which is less disturbed.
 """
 
 import argparse
