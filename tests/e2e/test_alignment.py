@@ -1,4 +1,4 @@
-"""Linking words by mouse and by keyboard, and comparing two sentences, in a real browser."""
+"""Linking words by mouse and by keyboard, in a real browser."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -52,11 +52,3 @@ def test_words_are_never_html(page: Page, app: str) -> None:
     expect(word(page, "Source", 0)).to_be_visible()
     assert page.locator(".stMain img").count() == 0
     assert page.title() != "broken"
-
-
-def test_two_sentences_side_by_side(page: Page, app: str, requests: list[str]) -> None:
-    page.goto(f"{app}/compare?text=A+dog+runs.&second_text=A+dog+runs+fast.&beam_size=1&against=Sentence&kind=Encoder")
-    expect(page.get_by_text("Difference", exact=False).first).to_be_visible()
-    expect(page.locator("canvas.picture")).to_have_count(3)
-    expect(page.get_by_text("fast (second)")).to_be_visible()
-    assert set(requests) == {app.removeprefix("http://")}
