@@ -36,7 +36,8 @@ def checkpoint_box() -> models.Model | None:
                 st.session_state[REFUSED] = str(error)
     model = _current_model(facts)
     if file is not None and st.session_state.get(REFUSED):
-        problem.error(plain(st.session_state[REFUSED]) + (f" {plain(model.name)} stays." if model else ""))
+        reason = plain(st.session_state[REFUSED]).removesuffix(".")
+        problem.error(f"{reason}. {plain(model.name)} stays." if model else f"{reason}.")
     return model
 
 

@@ -193,7 +193,9 @@ def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(app: AppT
     upload(app, "other.safetensors", other_checkpoint.read_bytes())
     upload(app, "bad*name*.safetensors", b"no checkpoint at all")
     assert "not a safetensors file" in app.sidebar.error[0].value
-    assert "stays" in app.sidebar.error[0].value
+    reason, stays = app.sidebar.error[0].value.rsplit(". ", 1)
+    assert not reason.endswith(".")
+    assert stays.endswith(" stays.")
     assert "1 + 1 layers, 2 heads" in shown(app)
     upload(app, "bad.safetensors", other_checkpoint.read_bytes()[:-100])
     assert "bad" in app.sidebar.error[0].value
