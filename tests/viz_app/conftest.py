@@ -9,7 +9,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.capture import AttentionMap, Kind
-from tests.viz_app.pages import Start
+from tests.viz_app.pages import Start, healthy
 from viz_app.models import CHECKPOINT_VARIABLE
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
@@ -49,3 +49,9 @@ def start(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[St
 
     yield make
     st.cache_resource.clear()
+
+
+@pytest.fixture
+def app(start: Start) -> AppTest:
+    """The app on a short sentence, its first page run."""
+    return healthy(start(beam_size="2", text="Where?").run())

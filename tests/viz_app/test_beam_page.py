@@ -5,14 +5,8 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, healthy
+from tests.viz_app.pages import healthy
 from viz_app import state
-
-
-@pytest.fixture
-def app(start: Start) -> AppTest:
-    """The app on a short sentence, its first page run."""
-    return healthy(start(beam_size="2", text="Where?").run())
 
 
 def test_the_tree_has_a_table_behind_it(app: AppTest) -> None:

@@ -4,14 +4,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads import Head
-from tests.viz_app.pages import Start, healthy
+from tests.viz_app.pages import healthy
 from viz_app import state, switching
-
-
-@pytest.fixture
-def app(start: Start) -> AppTest:
-    """The app on a short sentence, its first page run."""
-    return healthy(start(beam_size="2", text="Where?").run())
 
 
 def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(app: AppTest) -> None:

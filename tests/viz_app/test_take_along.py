@@ -6,15 +6,9 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start
 from viz_app import choice, state
 from viz_app.choice import Shown
 from viz_app.take_along import file_content, file_name
-
-
-@pytest.fixture
-def app(start: Start) -> AppTest:
-    return start(beam_size="2", text="Where?").run()
 
 
 def test_every_file_is_about_what_is_read(app: AppTest) -> None:
