@@ -28,9 +28,9 @@ MOUNT = """async ([address, data]) => {
 }"""
 
 
-def mount(page: Page, module: Any, payload: dict[str, Any]) -> None:
+def mount(page: Page, module: Any, payload: dict[str, Any], since: int = 1) -> None:
     script = base64.b64encode(script_beside(module.__file__).encode()).decode()
-    page.evaluate(MOUNT, [f"data:text/javascript;base64,{script}", json.loads(json.dumps(payload))])
+    page.evaluate(MOUNT, [f"data:text/javascript;base64,{script}", json.loads(json.dumps({"since": since, "drawn": payload}))])
 
 
 @pytest.fixture
@@ -84,6 +84,14 @@ def test_a_cell_a_row_and_a_column_are_read_with_the_keyboard(page: Page, attent
     page.keyboard.press("Enter")
     assert page.evaluate("sent.at(-1)") == ["word", {"axis": "query", "index": 1}]
     assert page.locator("img, script").count() == 0
+
+
+def test_what_was_sent_first_is_not_drawn_over_what_was_sent_last(page: Page, attention: AttentionMap) -> None:
+    mount(page, lines, lines_payload(attention, [0], LIGHT), since=2)
+    mount(page, lines, lines_payload(attention, [0, 1], LIGHT), since=1)
+    expect(page.locator(".head")).to_have_text(["L5 H1"])
+    mount(page, lines, lines_payload(attention, [0, 1], LIGHT), since=3)
+    expect(page.locator(".head")).to_have_text(["L5 H1", "L5 H2"])
 
 
 def test_tokens_are_never_html(page: Page, attention: AttentionMap) -> None:

@@ -5,7 +5,7 @@ const NAMES = { live: "live", finished: "finished", pruned: "pruned at once", dr
 const STEP = "beam_step"; // what the address calls the one that is looked at, unless it is the last
 const HINT = "Hover a candidate to read it, click it to look at its attention.";
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const place = { ...parentElement.activeElement?.dataset };
   const { scrollTop = 0, scrollLeft = 0 } = root.querySelector(".box") ?? {};

@@ -1,23 +1,45 @@
 """A drawing of our own: the files beside its Python file make it, and what the browser sends of a click is read back."""
 
+import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.components.v2 import component
-from streamlit.components.v2.types import ComponentRenderer
 
 V = TypeVar("V")
+Drawing = Callable[..., Any]  # what `component_beside` gives: called with data, a key and its listeners
 
 _SHARED = Path(__file__).with_name("shared.js")
 
 
-def component_beside(file: str) -> ComponentRenderer:
+def component_beside(file: str) -> Drawing:
     """The component of a Python file: its style sheet and its script, which have the same name."""
     here = Path(file)
     css = here.with_suffix(".css").read_text(encoding="utf-8")
-    return component(f"headlight_{here.stem}", html='<div class="root"></div>', css=css, js=script_beside(file))
+    renderer = component(f"headlight_{here.stem}", html='<div class="root"></div>', css=css, js=script_beside(file))
+
+    def drawing(data: Any, key: str, **listeners: Any) -> Any:
+        return renderer(data=dated(key, data), key=key, **listeners)
+
+    return drawing
+
+
+def dated(key: str, data: Any) -> dict[str, Any]:
+    """The data, and since when a session draws them under this key, in microseconds.
+
+    The browser asks for a script whenever it has new data, and while the script is not there yet, Chromium often answers the
+    later question first: what was sent last would be drawn first, and what is old would stay. With the date it is left out
+    (shared.js). The date stays while the data do, for the browser draws again whatever has changed.
+    """
+    name, content = f"dated_{key}", json.dumps(data)
+    known, since = st.session_state.get(name, (None, 0))
+    if known != hash(content):
+        since = max(since + 1, time.time_ns() // 1000)
+        st.session_state[name] = (hash(content), since)
+    return {"since": since, "drawn": data}
 
 
 def script_beside(file: str) -> str:
@@ -25,7 +47,7 @@ def script_beside(file: str) -> str:
     return _SHARED.read_text(encoding="utf-8") + Path(file).with_suffix(".js").read_text(encoding="utf-8")
 
 
-def draw(drawing: ComponentRenderer, data: Any, key: str, event: str, read: Callable[[object], V | None], on_click: Callable[[V], None]) -> None:
+def draw(drawing: Drawing, data: Any, key: str, event: str, read: Callable[[object], V | None], on_click: Callable[[V], None]) -> None:
     """Draw it on the page, and answer to what is clicked in it.
 
     Args:

@@ -1,6 +1,6 @@
 // All heads as one picture with a button over each cell.
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const focused = parentElement.activeElement?.dataset;
   const place = focused && { ...focused };

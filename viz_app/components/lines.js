@@ -6,7 +6,7 @@ const BINS = 20; // lines of one head and about one weight are one path: 120 wor
 const SPREAD = 3; // pixels between the lines of different heads that join the same two words
 const MAX_VALUES = 4; // numbers shown at one word
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const scrolled = root.querySelector(".box")?.scrollTop ?? 0;
   const { axis, index } = parentElement.activeElement?.dataset ?? {};

@@ -5,7 +5,7 @@ const MOST = 3; // of a row's or a column's weights that are told
 const OTHER = { query: "key", key: "query" };
 const STEP = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const { axis, index, cell } = parentElement.activeElement?.dataset ?? {};
   const map = build(root, data, (word) => setTriggerValue("word", word));

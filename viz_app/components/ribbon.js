@@ -5,7 +5,7 @@ const FULL = 24; // pixels of a ribbon of weight 1
 const WIDTH = 100; // of the drawing, in its own units; the browser stretches it
 const OTHER = { source: "target", target: "source" };
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const scrolled = root.querySelector(".box")?.scrollTop ?? 0;
   const { side, index } = parentElement.activeElement?.dataset ?? {};

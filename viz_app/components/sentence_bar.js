@@ -7,7 +7,7 @@ const CURSIVE = /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Scri
 const ENDS_STROKE = /^[\u0621-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0677\u0688-\u0699\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2\u06d3\u06d5\u06e5\u06e6\u06ee\u06ef]$/;
 const JOINER = "\u200d"; // makes a letter take the form that it has beside another one, though they are different pieces
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const focused = parentElement.activeElement?.dataset;
   const place = focused && { ...focused };

@@ -1,5 +1,15 @@
 // What the drawings of this folder share: it stands in front of the script of each.
 
+// What a place shows is never followed by anything older: see `dated` in component.py.
+const shownSince = new WeakMap();
+
+export default function (component) {
+  const { since, drawn } = component.data;
+  if (since < shownSince.get(component.parentElement)) return undefined;
+  shownSince.set(component.parentElement, since);
+  return draw({ ...component, data: drawn });
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function element(tag, style, text) {

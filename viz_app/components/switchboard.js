@@ -1,6 +1,6 @@
 // A button for each head, and for each layer one that stands for all its heads.
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const place = { ...parentElement.activeElement?.dataset };
   const boards = element("div", "boards");

@@ -3,7 +3,7 @@
 
 const TOKEN = "token"; // what the address calls the one that is looked at
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const focused = { ...parentElement.activeElement?.dataset };
   const said = JSON.stringify([data.step, data.problem, data.tokens.map(({ spans }) => spans)]);

@@ -4,7 +4,7 @@ const CHARACTER = 8.2; // pixels
 const ROW = 44;
 const BOX = 24;
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const hadFocus = parentElement.activeElement?.dataset?.node !== undefined;
   const { scrollLeft = 0 } = root.querySelector(".box") ?? {};
