@@ -78,7 +78,8 @@ class Session:
 
     def words(self) -> object:
         """What the sentence bar was told to show."""
-        return next(json.loads(element.bidi_component.json) for element in self.elements if "sentence_bar" in element.bidi_component.component_name)
+        drawings = (element.bidi_component for element in self.elements)
+        return next(json.loads(drawing.json)["drawn"] for drawing in drawings if "sentence_bar" in drawing.component_name)
 
     def bring(self, checkpoint: Path) -> None:
         """Upload a checkpoint, which the next run uses."""
