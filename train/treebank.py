@@ -88,13 +88,23 @@ def bare_label(label: str) -> str:
     return re.split(r"[-=|]", label)[0] or label
 
 
-def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int) -> dict[str, Any]:
+def phrases(tree: Tree) -> Iterator[Tree]:
+    """The constituents of more than one word within a tree, without the tree itself, from the outside in."""
+    for child in tree.children:
+        if len(child.words()) > 1:
+            yield child
+        yield from phrases(child)
+
+
+def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int, with_phrases: bool = False) -> dict[str, Any]:
     """Write the parts' sentences, sequences and trees into `folder/trees`, and what `prepare` makes of them into `folder`.
 
     Each bracket with its label is one piece of the vocabulary, as is `XX`.
 
     Args:
         parts: `train` and `valid`; and `test`, of which only the trees are written, as test.mrg.
+        with_phrases: train on every different phrase of the trees to train on as well, as if it were a sentence: a few
+            thousand trees teach little of how to count words and match brackets, their short phrases much.
 
     Returns:
         The manifest.
@@ -113,10 +123,12 @@ def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int) -> 
             raise DataError(f"there is no tree to {_PURPOSE[part]} in {', '.join(map(str, treebank.files)) or 'no files'}")
         counts[part] = len(trees)
         _write(text / f"{part}.mrg", (f"(TOP {tree})" if tree.label != ROOT else str(tree) for tree in trees))
-        _write(text / f"{part}.source", (" ".join(tree.words()) for tree in trees))
-        _write(text / f"{part}.target", (" ".join(linearise(tree)) for tree in trees))
         if part == "train":
             symbols.update((symbol, None) for tree in trees for symbol in linearise(tree))
+            if with_phrases:
+                trees.extend(dict.fromkeys(phrase for tree in trees for phrase in phrases(tree)))
+        _write(text / f"{part}.source", (" ".join(tree.words()) for tree in trees))
+        _write(text / f"{part}.target", (" ".join(linearise(tree)) for tree in trees))
     train, valid = (ParallelText([text / f"{part}.source"], [text / f"{part}.target"]) for part in ("train", "valid"))
     try:
         return prepare(folder, train, valid, vocab_size, symbols=[SPACE_MARK + symbol for symbol in sorted(symbols)], filters=Filters())

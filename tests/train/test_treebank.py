@@ -74,6 +74,17 @@ def test_trees_become_a_tokenizer_and_shards(files: tuple[Path, Path], tmp_path:
     assert linearise(kept[0])[0] == "(S"
 
 
+def test_phrases_become_sentences(files: tuple[Path, Path], tmp_path: Path) -> None:
+    ship = Treebank([tmp_path / "ship"])
+    (tmp_path / "ship").write_text(TRACES + TRACES, encoding="utf-8")  # what is there twice is trained on twice, its phrases are not
+    prepare_trees(tmp_path / "data", {"train": ship, "valid": ship}, 300, with_phrases=True)
+    text = tmp_path / "data" / "trees"
+    sentence, phrases = "The ship was seen by O'Brien .", ["The ship", "was seen by O'Brien", "seen by O'Brien", "by O'Brien"]
+    assert (text / "train.source").read_text(encoding="utf-8").splitlines() == [sentence, sentence, *phrases]
+    assert (text / "train.target").read_text(encoding="utf-8").splitlines()[-1] == "(PP XX (NP XX )NP )PP"
+    assert (text / "valid.source").read_text(encoding="utf-8").splitlines() == [sentence, sentence]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

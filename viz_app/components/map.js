@@ -14,10 +14,10 @@ function draw({ data, parentElement, setTriggerValue }) {
   if (axis) map.words[axis][index]?.focus({ preventScroll: true });
   if (cell) map.cells.focus({ preventScroll: true });
   root.measure?.disconnect();
-  root.measure = new ResizeObserver(() => thin(map));
-  root.measure.observe(map.cells);
+  const measure = (root.measure = new ResizeObserver(() => thin(map)));
+  measure.observe(map.cells);
   const deafen = listen(root, (place) => point(map, placed(place, map.size, data.links), false));
-  return () => [deafen(), root.measure.disconnect()];
+  return () => [deafen(), measure.disconnect()]; // its own: another drawing may have followed by then
 }
 
 function build(root, data, send) {
