@@ -28,6 +28,7 @@ TOKENIZER_KEY = "tokenizer.model"
 MAX_HEADER_BYTES = 4 * 2**20  # what describes the tensors; ours is some 30 KB
 MAX_TOKENIZER_BYTES = 64 * 2**20
 MAX_LAYERS = 256  # on either side; even without their weights, layers take time to set up
+AGAIN = "copy or download it again, from where it is whole"  # what to do with part of a file
 MAX_MESSAGE = 500  # characters; a file that is meant to harm may have names of any length
 FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
@@ -136,7 +137,8 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             # A copy: what `get_tensor` returns is the file itself in memory, and would change with it.
             tensors = {name: file.get_tensor(name).to(torch.float32, copy=True) for name in slices if name != TOKENIZER_KEY}
     except SafetensorError as error:
-        raise CheckpointError(f"{path.name} is damaged or not a safetensors file: {error}") from error
+        size = path.stat().st_size
+        raise CheckpointError(f"{path.name} ({size} bytes) is cut off, damaged or not a safetensors file: {AGAIN} ({error})") from error
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
             raise CheckpointError(f"{path.name}: {name} holds {int((~tensor.isfinite()).sum())} values that are not finite (NaN or infinite)")
@@ -160,17 +162,22 @@ def _check_header(path: Path) -> None:
                 f"{path.name} is a PyTorch pickle, which can run code when it is read: Headlight opens only .safetensors. "
                 "Convert it where you trust it."
             )
-        raise CheckpointError(f"{path.name} ({size} bytes) is not a safetensors file: expected a JSON header after its first 8 bytes")
+        raise CheckpointError(
+            f"{path.name} ({size} bytes) is not a safetensors file: expected a JSON header after its first 8 bytes. If it should be one, {AGAIN}"
+        )
     if length > MAX_HEADER_BYTES:
         raise CheckpointError(f"{path.name} declares a header of {length} bytes; at most {MAX_HEADER_BYTES} are read")
     if 8 + length > size:
-        raise CheckpointError(f"{path.name} is truncated: its header should have {length} bytes, the whole file has {size}")
+        raise CheckpointError(f"{path.name} is truncated: its header should have {length} bytes, the whole file has {size}; {AGAIN}")
 
 
 def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerConfig, dict[str, Any]]:
     version = metadata.get("format_version")
     if version is None:
-        raise CheckpointError(f"{path.name} is a safetensors file but not a Headlight checkpoint: its metadata has no format_version")
+        raise CheckpointError(
+            f"{path.name} is a safetensors file but not a Headlight checkpoint: its metadata has no format_version. "
+            "Give one that `python -m train` wrote"
+        )
     if version != str(FORMAT_VERSION):
         raise CheckpointError(f"{path.name} has format_version {version!r}; this Headlight reads {FORMAT_VERSION}: a newer one may read it")
     if "config" not in metadata:

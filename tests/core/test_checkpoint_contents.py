@@ -52,7 +52,7 @@ def assert_refused(path: Path, message: str) -> None:
 def test_a_safetensors_file_of_somebody_else(tmp_path: Path) -> None:
     path = tmp_path / "other.safetensors"
     save_file({"weight": torch.zeros(3)}, path)
-    assert_refused(path, r"^other\.safetensors is a safetensors file but not a Headlight checkpoint: its metadata has no format_version$")
+    assert_refused(path, r"^other\.safetensors is a safetensors file but not a Headlight checkpoint: its metadata has no format_version. Give one")
 
 
 @pytest.mark.parametrize("version", ["2", "0", "1.0", "", "x" * 10_000])
