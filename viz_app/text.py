@@ -2,6 +2,10 @@
 
 import re
 import unicodedata
+from typing import Literal
+
+Direction = Literal["ltr", "rtl", ""]
+RIGHT_TO_LEFT = ("R", "AL")  # Bidi_Class of the letters of Hebrew, of Arabic, and of their relatives
 
 
 def plain(text: str) -> str:
@@ -11,8 +15,15 @@ def plain(text: str) -> str:
 
 def isolated(text: str) -> str:
     """Text that may be read from the right, so that what stands around it stays where it is."""
-    turns = any(unicodedata.bidirectional(character) in ("R", "AL") for character in text)
+    turns = any(unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in text)
     return f"\u2068{text}\u2069" if turns else text  # FIRST STRONG ISOLATE, POP DIRECTIONAL ISOLATE
+
+
+def direction(text: str) -> Direction:
+    """Where most letters of a text are read from, as HTML's `dir`, whatever the first one is; without letters "", so as the text around it."""
+    classes = [unicodedata.bidirectional(character) for character in text]
+    right, left = sum(found in RIGHT_TO_LEFT for found in classes), classes.count("L")
+    return "" if right == left == 0 else "rtl" if right > left else "ltr"
 
 
 def sentence_case(message: str) -> str:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,12 @@ MOUNT = """async ([address, data]) => {
   if (!root.querySelector(".root")) root.innerHTML = '<div class="root"></div>';
   window.draw ??= (await import(address)).default;
   window.draw({ data, parentElement: root, setTriggerValue: (name, value) => window.sent.push([name, value]) });
+}"""
+
+STYLE = """css => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  host.shadowRoot.adoptedStyleSheets = [sheet];
 }"""
 
 
@@ -121,6 +128,28 @@ def test_the_sentence_bar_shows_probabilities_and_sends_words(page: Page) -> Non
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     assert page.evaluate("sent") == [["word", {"side": "target", "start": 0}], ["word", {"side": "target", "start": 2}]]
+
+
+def test_a_long_sentence_turns_to_the_word_that_is_meant_while_the_page_stays(page: Page) -> None:
+    tokens = (*(f"\u2581word{number}" for number in range(400)), "</s>")
+    explanation = Explanation("", "", tokens, ("<s>",), ("</s>",), (0.0,), ((),), {})
+    mount(page, sentence_bar, sentence_payload(explanation))
+    page.evaluate(STYLE, Path(sentence_bar.__file__).with_suffix(".css").read_text(encoding="utf-8"))
+    source, words = page.get_by_role("group", name="Source"), page.locator("[data-side=source]")
+    expect(source).to_have_class("side below")
+    mount(page, sentence_bar, sentence_payload(explanation, ("source", range(200, 201))), since=2)
+    expect(words.nth(200)).to_be_in_viewport()
+    expect(source).to_have_class("side above below")
+    page.evaluate("dispatchEvent(new CustomEvent('headlight:pointed', { detail: { place: { words: ['source 300'] } } }))")
+    expect(words.nth(300)).to_be_in_viewport()
+    words.nth(300).focus()
+    page.keyboard.press("End")
+    expect(words.nth(400)).to_be_in_viewport()
+    expect(source).to_have_class("side above")
+    mount(page, sentence_bar, sentence_payload(explanation, ("source", range(200, 201))), since=3)  # the same word: who reads on is left to read
+    expect(source).to_have_class("side above")
+    assert page.evaluate("scrollY") == 0
+    assert source.evaluate("side => side.clientHeight") < 200
 
 
 def test_arabic_letters_join_across_pieces_and_keep_their_accents(page: Page) -> None:

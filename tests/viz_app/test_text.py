@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from viz_app.text import isolated, plain, sentence_case, shortened
+from viz_app.text import direction, isolated, plain, sentence_case, shortened
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,22 @@ def test_messages_begin_large_and_end_with_a_full_stop() -> None:
 def test_text_that_is_read_from_the_right_is_isolated() -> None:
     assert isolated("\u05d0b") == "\u2068\u05d0b\u2069"
     assert isolated("ab 1") == "ab 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("A dog.", "ltr"),
+        ("\u05e9\u05dc\u05d5\u05dd.", "rtl"),
+        ("\u0645\u0631\u062d\u0628\u0627 is hello", "ltr"),  # the first letter is Arabic, most are not
+        ("ok, \u05e9\u05dc\u05d5\u05dd", "rtl"),
+        ("\u0645\u064f\u064f\u064f ab", "ltr"),  # accents are no letters
+        ("1 + 2 = \u0663!", ""),  # nor are digits, of any script
+        ("", ""),
+    ],
+)
+def test_a_text_is_read_from_where_most_of_its_letters_are(text: str, found: str) -> None:
+    assert direction(text) == found
 
 
 def test_short_text_stays_and_long_text_ends_in_a_mark() -> None:

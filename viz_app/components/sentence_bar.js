@@ -1,23 +1,26 @@
 // A sentence and its translation as words to click. Everything that comes from them is set as text, never as HTML.
 
-const RIGHT_TO_LEFT = /^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/u; // the first letter is Hebrew, Arabic or a relative
-
 const CURSIVE = /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
 // Letters that never join the one after them: alef, dal, reh, waw and their kin (Joining_Type R and U of Unicode).
 const ENDS_STROKE = /^[\u0621-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0677\u0688-\u0699\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2\u06d3\u06d5\u06e5\u06e6\u06ee\u06ef]$/;
+const MORE = 24; // pixels at the edge of a long sentence that fade, see the style sheet
 const JOINER = "\u200d"; // makes a letter take the form that it has beside another one, though they are different pieces
 
 function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const focused = parentElement.activeElement?.dataset;
   const place = focused && { ...focused };
+  const turned = new Map(sidesOf(root).map((side) => [side.textContent, side.scrollTop]));
+  const chosen = chosenIn(root);
   const send = (side, start) => setTriggerValue("word", { side, start });
   const arrow = element("span", "arrow", "\u2192");
   arrow.setAttribute("aria-hidden", "true");
   const target = element("div", "target");
-  target.append(arrow, sentence("target", data.target, data.selected, send));
-  root.replaceChildren(sentence("source", data.source, data.selected, send), target);
+  target.append(arrow, sentence("target", data, send));
+  root.replaceChildren(sentence("source", data, send), target);
   if (place?.side) root.querySelector(`[data-side="${place.side}"][data-start="${place.start}"]`)?.focus({ preventScroll: true });
+  for (const side of sidesOf(root)) side.scrollTop = turned.get(side.textContent) ?? 0;
+  if (chosenIn(root) !== chosen) reveal(root.querySelector(".on"));
   // The style sheet lets a colour of the page pass over in no time: so another theme is noticed, whose drawings the server makes.
   root.ontransitionend = ({ target }) => target === root && setTriggerValue("theme", true);
   for (const word of root.querySelectorAll(".word")) {
@@ -26,7 +29,31 @@ function draw({ data, parentElement, setTriggerValue }) {
   }
   return listen(root, (place) => {
     for (const word of root.querySelectorAll(".word")) word.classList.toggle("pointed", Boolean(place?.words.includes(nameOf(word))));
+    for (const side of sidesOf(root)) reveal(side.querySelector(".pointed"));
   });
+}
+
+function sidesOf(root) {
+  return [...root.querySelectorAll(".side")];
+}
+
+function chosenIn(root) {
+  const word = root.querySelector(".on");
+  return word && nameOf(word);
+}
+
+// Bring a word of a long sentence into sight by turning its side alone: the page stays where it is.
+function reveal(word) {
+  const side = word?.closest(".side");
+  if (!side) return;
+  const [most, least] = [word.offsetTop - MORE, word.offsetTop + word.offsetHeight + MORE - side.clientHeight];
+  side.scrollTop = Math.max(least, Math.min(most, side.scrollTop));
+}
+
+// Where a long sentence goes on, out of sight.
+function markMore(side) {
+  side.classList.toggle("above", side.scrollTop > 0);
+  side.classList.toggle("below", side.scrollTop + side.clientHeight + 1 < side.scrollHeight);
 }
 
 // What the other drawings call a word, see `links` of choice.py.
@@ -34,12 +61,13 @@ function nameOf({ dataset }) {
   return `${dataset.side} ${dataset.start}`;
 }
 
-function sentence(side, words, selected, send) {
+function sentence(side, data, send) {
+  const { selected } = data;
   const list = element("div", "side");
   list.setAttribute("role", "group");
   list.setAttribute("aria-label", side === "source" ? "Source" : "Translation");
-  list.dir = direction(words.flatMap(({ pieces }) => pieces));
-  const buttons = words.map(({ start, stop, glued, pieces }, index) => {
+  list.dir = data.directions[side];
+  const buttons = data[side].map(({ start, stop, glued, direction, pieces }, index) => {
     const chosen = selected?.side === side && start <= selected.start && selected.start < stop;
     const word = element("button", `word${glued ? " glued" : ""}${chosen ? " on" : ""}`);
     word.type = "button";
@@ -47,7 +75,7 @@ function sentence(side, words, selected, send) {
     Object.assign(word.dataset, { side, start });
     word.setAttribute("aria-pressed", chosen);
     word.setAttribute("aria-label", spoken(pieces));
-    word.dir = direction(pieces);
+    word.dir = direction;
     word.append(...pieces.map((each, place) => piece(each, joins(pieces[place - 1], each), joins(each, pieces[place + 1]))));
     word.title = pieces.filter((each) => each.probability !== null).map(described).join("\n");
     word.onclick = () => send(side, start);
@@ -55,6 +83,8 @@ function sentence(side, words, selected, send) {
     return word;
   });
   list.append(...runs(buttons));
+  list.onscroll = () => markMore(list);
+  new ResizeObserver(list.onscroll).observe(list);
   return list;
 }
 
@@ -98,10 +128,6 @@ function joins(first, second) {
 function spoken(pieces) {
   const spans = pieces.flatMap((each) => each.spans);
   return textOf(spans.filter(([, style]) => style !== "faint")) || textOf(spans);
-}
-
-function direction(pieces) {
-  return RIGHT_TO_LEFT.test(pieces.map(({ spans }) => textOf(spans)).join("")) ? "rtl" : "ltr";
 }
 
 function move(words, index, event) {

@@ -4,11 +4,12 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from core.analysis.words import grapheme_groups, is_special, word_groups
+from core.analysis.words import grapheme_groups, is_special, word, word_groups
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, listening
 from viz_app.components.labels import unit_spans
+from viz_app.text import direction
 
 Side = Literal["source", "target"]
 WordSelection = tuple[Side, range]  # the positions of a word's tokens in `source_tokens` or in `predicted_tokens`
@@ -20,13 +21,15 @@ def sentence_payload(explanation: Explanation, selected: WordSelection | None = 
     """What the browser needs to write the sentence and its translation as words.
 
     Returns:
-        `source` and `target`: for each word the tokens' positions, whether it follows the last without a space, and
-        its pieces: spans, and in the target the probability. Bytes that spell one character, and accents with the
-        letter they stand on, are one piece, with the product of their probabilities.
+        `source` and `target`: for each word the tokens' positions, whether it follows the last without a space, where it
+        is read from, and its pieces: spans, and in the target the probability. Bytes that spell one character, and accents
+        with the letter they stand on, are one piece, with the product of their probabilities. `directions`: where each of
+        the two sentences is read from; `selected`: side and start of the word to mark.
     """
     return {
         "source": _words(explanation.source_tokens, None),
         "target": _words(explanation.predicted_tokens, explanation.log_probs),
+        "directions": {"source": direction(explanation.source), "target": direction(explanation.target)},
         "selected": {"side": selected[0], "start": selected[1].start} if selected else None,
     }
 
@@ -62,6 +65,7 @@ def _words(tokens: Sequence[str], log_probs: Sequence[float] | None) -> list[dic
             "start": group.start,
             "stop": group.stop,
             "glued": group.start > 0 and not tokens[group.start].startswith(SPACE_MARK) and not is_special(tokens[group.start]),
+            "direction": direction(word(tokens[group.start : group.stop])),
             "pieces": [_piece(tokens, characters[position], log_probs) for position in group if position in characters],
         }
         for group in word_groups(tokens)

@@ -42,6 +42,14 @@ def test_each_piece_of_the_translation_has_its_probability(explanation: Explanat
     assert all(piece["probability"] is None for word in payload["source"] for piece in word["pieces"])
 
 
+def test_each_sentence_is_read_from_where_most_of_its_letters_are_and_each_word_from_where_its_own_are() -> None:
+    letters = [f"<0x{byte:02X}>" for byte in "\u05e9\u05dc".encode()]  # a word spelled in bytes
+    source = ("\u2581", *letters, "\u2581is", "\u2581Hebrew", "?", "</s>")
+    payload = sentence_payload(Explanation("\u05e9\u05dc is Hebrew?", "\u05e9\u05dc.", source, ("<s>",), ("</s>",), (0.0,), ((),), {}))
+    assert payload["directions"] == {"source": "ltr", "target": "rtl"}
+    assert [word["direction"] for word in payload["source"]] == ["rtl", "ltr", "ltr", "", "ltr"]
+
+
 def test_a_selected_word_is_named_by_any_of_its_tokens(explanation: Explanation) -> None:
     assert sentence_payload(explanation, ("target", range(2, 3)))["selected"] == {"side": "target", "start": 2}
     assert sentence_payload(explanation)["selected"] is None
