@@ -1,6 +1,7 @@
 """What the page "Why self-attention" knows: measurements that came with the app, those of this machine, and traces."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -10,9 +11,13 @@ import streamlit as st
 from core.analysis.layer_cost import Cost, CostTable, from_json, grid, hardware, measure
 from core.analysis.layer_types import LAYER_TYPES, Sizes
 from core.analysis.path_length import Trace, trace_layers
+from viz_app import address
 
+NS, DS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (32, 64, 128, 256, 512, 1024)  # what the sliders offer
+KS, RS = (3, 5, 9), (8, 32, 128)
 SHIPPED = Path(__file__).parent / "data" / "layer_types.json"
 MEASURING = "layer_measuring"  # where a session keeps what it measures
+MEASURED = "measured"  # its sizes in the address
 TRACED = (2, 4, 8, 16, 32)  # n of the instances that are traced
 SECONDS = 0.02  # for each measurement on this machine
 MOST_OPERATIONS = 2**31  # of a layer that is measured on this machine: below a second, even on a slow one
@@ -64,9 +69,9 @@ class Measuring:
         return CostTable(self.hardware, tuple(self.found))
 
 
-def begin(at: Sizes, ns: Sequence[int], ds: Sequence[int]) -> None:
+def begin(at: Sizes) -> None:
     """Measure on this machine, in this session: all layers over n at this d, and over d at this n."""
-    wanted = dict.fromkeys([*grid(ns, [at.d], [at.k], [at.r]), *grid([at.n], ds, [at.k], [at.r])])
+    wanted = dict.fromkeys([*grid(NS, [at.d], [at.k], [at.r]), *grid([at.n], DS, [at.k], [at.r])])
     feasible = [one for one in wanted if LAYER_TYPES[one[0]].operations(one[1]) <= MOST_OPERATIONS]
     st.session_state[MEASURING] = Measuring(at, hardware(), len(feasible), measure(feasible, seconds=SECONDS))
 
@@ -74,3 +79,26 @@ def begin(at: Sizes, ns: Sequence[int], ds: Sequence[int]) -> None:
 def measuring() -> Measuring | None:
     """What this session has measured or is measuring."""
     return st.session_state.get(MEASURING)
+
+
+def name_in_address(shown: Measuring | None) -> None:
+    """Hold n, d, k and r of the measurement that is shown, such as `64.512.3.8`; None takes them away."""
+    sizes = (shown.at.n, shown.at.d, shown.at.k, shown.at.r) if shown else ()
+    address.put(MEASURED, address.SEPARATOR.join(map(str, sizes)))
+
+
+def named_in_address() -> Sizes | None:
+    """At what the view that the address brings back was measured; its numbers stayed where it was.
+
+    Raises:
+        ValueError: it names no sizes that the sliders offer.
+    """
+    if not (asked := st.query_params.get(MEASURED, "")):
+        return None
+    sizes = [int(size) for size in asked.split(address.SEPARATOR) if re.fullmatch("[0-9]{1,4}", size)]
+    if len(sizes) != 4 or any(size not in offered for size, offered in zip(sizes, (NS, DS, KS, RS), strict=True)):
+        raise ValueError(
+            f"the address holds {MEASURED}={asked}, expected n, d, k and r that the sliders offer, such as 64.512.3.8: what was shipped is shown"
+        )
+    n, d, k, r = sizes
+    return Sizes(n=n, d=d, k=k, r=r)

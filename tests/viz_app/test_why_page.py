@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.layer_cost import grid
-from core.analysis.layer_types import LAYER_TYPES
+from core.analysis.layer_types import LAYER_TYPES, Sizes
 from tests.viz_app.pages import Start, healthy
 from viz_app import layer_costs
 
@@ -14,8 +14,15 @@ def why(start: Start) -> AppTest:
     return start(beam_size="1", text="Where?").run().switch_page("app_pages/why.py")
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small layers alone are measured, and not for long."""
+    monkeypatch.setattr(layer_costs, "MOST_OPERATIONS", 2**16)
+    monkeypatch.setattr(layer_costs, "SECONDS", 0)
+
+
 def test_what_is_shipped_was_measured_at_everything_the_sliders_offer() -> None:
-    ns, ds, ks, rs = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (32, 64, 128, 256, 512, 1024), (3, 5, 9), (8, 32, 128)
+    ns, ds, ks, rs = layer_costs.NS, layer_costs.DS, layer_costs.KS, layer_costs.RS
     table = layer_costs.shipped()
     assert len(table.costs) == len(grid(ns, ds, ks, rs))
     assert {cost.layer for cost in table.costs} == set(LAYER_TYPES)
@@ -40,9 +47,8 @@ def test_every_picture_and_the_table_behind_it(why: AppTest) -> None:
     assert recurrent["path"].tolist() == recurrent["n"].tolist() == list(layer_costs.TRACED)
 
 
-def test_this_machine_is_measured_by_a_click(why: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layer_costs, "MOST_OPERATIONS", 2**16)
-    monkeypatch.setattr(layer_costs, "SECONDS", 0)
+@pytest.mark.usefixtures("quick")
+def test_this_machine_is_measured_by_a_click(why: AppTest) -> None:
     why.query_params["why_d"] = "32"
     healthy(why.run())
     why.select_slider(key="why_d").set_value(32)
@@ -54,9 +60,32 @@ def test_this_machine_is_measured_by_a_click(why: AppTest, monkeypatch: pytest.M
     assert here.total == len(here.found) > 10
     assert any(here.hardware in text.value for text in why.caption)
     assert why.segmented_control(key="why_source").value == "here"
+    assert why.query_params[layer_costs.MEASURED] == "64.32.3.8"
     why.select_slider(key="why_d").set_value(1024)
     healthy(why.run())
     assert any("Nothing was measured at these sizes" in text.value for text in why.caption)
     why.segmented_control(key="why_source").set_value("shipped")
     healthy(why.run())
     assert not any("Nothing was measured" in text.value for text in why.caption)
+    assert layer_costs.MEASURED not in why.query_params
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_link_to_a_measurement_offers_the_same_again(why: AppTest) -> None:
+    """Wherever the sliders stand by now. It starts nothing by itself."""
+    why.query_params[layer_costs.MEASURED] = "16.64.5.32"
+    healthy(why.run())
+    assert layer_costs.MEASURING not in why.session_state
+    assert any("measured at n = 16, d = 64, k = 5, r = 32" in text.value for text in why.caption)
+    why.button(key="measure_same").click()
+    healthy(why.run())
+    assert why.session_state[layer_costs.MEASURING].at == Sizes(n=16, d=64, k=5, r=32)
+    assert why.query_params[layer_costs.MEASURED] == "16.64.5.32"
+    assert "measure_same" not in [button.key for button in why.button]
+
+
+@pytest.mark.parametrize("named", ["64.512.3", "64.512.3.9", "64.512.3.8.1", "99999.512.3.8", "<b>"])
+def test_an_address_that_names_no_measurement_says_what_it_should(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layer_costs.st, "query_params", {layer_costs.MEASURED: named})
+    with pytest.raises(ValueError, match=f"^the address holds measured={named}, expected n, d, k and r that the sliders offer, such as 64.512.3.8"):
+        layer_costs.named_in_address()

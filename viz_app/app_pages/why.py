@@ -1,5 +1,6 @@
 """Why self-attention: Table 1 of the paper, its formulas beside what five kinds of layers were measured to cost."""
 
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -15,9 +16,9 @@ from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.export_chart import export_chart
 from viz_app.figures.layer_types import Along, Counted, Quantity
 from viz_app.figures.theme import Theme, theme_named
+from viz_app.layer_costs import DS, KS, NS, RS
+from viz_app.text import sentence_case
 
-NS, DS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (32, 64, 128, 256, 512, 1024)
-KS, RS = (3, 5, 9), (8, 32, 128)
 TIME, OPERATIONS, MEMORY, SEQUENTIAL, PATH = VIEWS = ("Time", "Multiplications", "Memory", "Sequential steps", "Path length")
 QUANTITIES: dict[str, Quantity] = {TIME: "milliseconds", OPERATIONS: "operations", MEMORY: "megabytes"}
 COUNTED: dict[str, Counted] = {SEQUENTIAL: "sequential", PATH: "path"}
@@ -93,20 +94,37 @@ def sizes() -> Sizes:
 
 def measurements(at: Sizes) -> CostTable:
     """Those that came with the app, or this machine's, which a button makes anew."""
-    shipped, here = layer_costs.shipped(), layer_costs.measuring()
+    here, at = layer_costs.measuring(), replace(at, dilated=True)  # stacks are dilated, and a layer is measured by itself
+    shown, asked = here, None if here else asked_for()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        chosen = "shipped"
         if here is not None:
             names = {"here": "This machine", "shipped": "Shipped"}
             chosen = st.segmented_control("Measured on", tuple(names), default="here", required=True, format_func=names.__getitem__, key="why_source")
-        if here is None or here.done or here.at != at:
-            st.button("Measure on this machine", on_click=layer_costs.begin, args=(at, NS, DS), key="measure_layers")
+            shown = here if chosen == "here" else None
+        if asked is None:
+            layer_costs.name_in_address(shown)
+        else:
+            st.button("Measure the same here", on_click=layer_costs.begin, args=(asked,), key="measure_same")
+        if asked != at and (here is None or here.done or here.at != at):
+            st.button("Measure on this machine", on_click=layer_costs.begin, args=(at,), key="measure_layers")
         if here is not None and not here.done:
             st.button("Stop" if here.running else "Go on", on_click=here.let_run, args=(not here.running,), key="stop_layers")
             run(here)
-        table = here.table() if here is not None and chosen == "here" else shipped
+        table = shown.table() if shown else layer_costs.shipped()
         st.caption(f"Measured on {table.hardware}.")
+    if asked is not None:
+        sizes = f"n = {asked.n}, d = {asked.d}, k = {asked.k}, r = {asked.r}"
+        st.caption(f"The link shows what was measured at {sizes}, but holds no numbers: until they are measured again, the shipped ones are shown.")
     return table
+
+
+def asked_for() -> Sizes | None:
+    """At what the view that the address brings back was measured; where it names nothing that can be measured, the page says so."""
+    try:
+        return layer_costs.named_in_address()
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return None
 
 
 def run(here: layer_costs.Measuring) -> None:
