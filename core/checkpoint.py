@@ -80,7 +80,7 @@ def save_checkpoint(
     tensors[TOKENIZER_KEY] = torch.frombuffer(bytearray(tokenizer.to_bytes()), dtype=torch.uint8)
     metadata = {
         "format_version": str(FORMAT_VERSION),
-        "config": json.dumps(asdict(model.config)),
+        "config": json.dumps(_stored(model.config)),
         "training": json.dumps(training or {}),
     }
 
@@ -91,6 +91,11 @@ def save_checkpoint(
             raise OSError(f"{path} cannot be written: {error}") from error
 
     write_whole(Path(path), write)
+
+
+def _stored(config: TransformerConfig) -> dict[str, Any]:
+    """The fields of a configuration, but for one that came later and is not set: who does not know it can read the file too."""
+    return {name: value for name, value in asdict(config).items() if value is not None or name != "num_decoder_heads"}
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:

@@ -1,9 +1,17 @@
 """The shape of a Transformer, and the shapes the paper tried (Vaswani et al. 2017, section 6.2)."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Positions = Literal["sinusoidal", "learned"]
+
+
+class HeadShape(NamedTuple):
+    """How many heads an attention layer has, and how wide they are (3.2.2)."""
+
+    num_heads: int
+    d_k: int  # width of a head's queries and keys
+    d_v: int  # width of a head's values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,9 +27,10 @@ class TransformerConfig:
     vocab_size: int
     d_model: int = 512
     d_ff: int = 2048
-    num_heads: int = 8
-    d_k: int | None = None  # width of a head's queries and keys; None: d_model / num_heads
-    d_v: int | None = None  # width of a head's values; None: d_model / num_heads
+    num_heads: int = 8  # of the encoder, and of the decoder unless it has its own
+    num_decoder_heads: int | None = None  # in self-attention and in cross-attention; None: num_heads
+    d_k: int | None = None  # width of a head's queries and keys; None: d_model / the heads of its layer
+    d_v: int | None = None  # width of a head's values; None: d_model / the heads of its layer
     num_encoder_layers: int = 6
     num_decoder_layers: int = 6
     dropout: float = 0.1
@@ -35,11 +44,13 @@ class TransformerConfig:
     def __post_init__(self) -> None:
         for name in ("vocab_size", "d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers", "max_positions"):
             _require_positive_int(name, getattr(self, name))
-        for name in ("d_k", "d_v", "neighbourhood"):
+        for name in ("num_decoder_heads", "d_k", "d_v", "neighbourhood"):
             if getattr(self, name) is not None:
                 _require_positive_int(name, getattr(self, name))
-        if (self.d_k is None or self.d_v is None) and self.d_model % self.num_heads:
-            raise ValueError(f"d_model ({self.d_model}) must be divisible by num_heads ({self.num_heads}), or give both d_k and d_v")
+        for name in ("num_heads", "num_decoder_heads"):
+            number = getattr(self, name)
+            if number and (self.d_k is None or self.d_v is None) and self.d_model % number:
+                raise ValueError(f"d_model ({self.d_model}) must be divisible by {name} ({number}), or give both d_k and d_v")
         if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout ({self.dropout!r}) must be a number from 0 up to, but not including, 1")
         if self.positions not in ("sinusoidal", "learned"):
@@ -54,14 +65,23 @@ class TransformerConfig:
             raise ValueError(f"pad_id ({self.pad_id}), bos_id ({self.bos_id}) and eos_id ({self.eos_id}) must differ")
 
     @property
-    def key_width(self) -> int:
-        """d_k, with its default filled in."""
-        return self.d_k or self.d_model // self.num_heads
+    def encoder_heads(self) -> HeadShape:
+        """Those of each attention layer of the encoder, with every default filled in."""
+        return self._heads(self.num_heads)
 
     @property
-    def value_width(self) -> int:
-        """d_v, with its default filled in."""
-        return self.d_v or self.d_model // self.num_heads
+    def decoder_heads(self) -> HeadShape:
+        """Those of each attention layer of the decoder, cross-attention among them."""
+        return self._heads(self.num_decoder_heads or self.num_heads)
+
+    @property
+    def head_counts(self) -> str:
+        """For people: `8`, or `8 + 4` where the decoder's are others than the encoder's."""
+        encoder, decoder = self.encoder_heads.num_heads, self.decoder_heads.num_heads
+        return str(encoder) if encoder == decoder else f"{encoder} + {decoder}"
+
+    def _heads(self, number: int) -> HeadShape:
+        return HeadShape(number, self.d_k or self.d_model // number, self.d_v or self.d_model // number)
 
 
 def _require_positive_int(name: str, value: object) -> None:

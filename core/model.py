@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.config import TransformerConfig
+from core.config import HeadShape, TransformerConfig
 from core.restricted import Neighbourhood, causal_neighbourhood, centred_neighbourhood, restricted_attention
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config)
+        self.self_attention = MultiHeadAttention(config.d_model, config.encoder_heads)
         self.self_attention_norm = nn.LayerNorm(config.d_model)
         self.feed_forward = FeedForward(config)
         self.feed_forward_norm = nn.LayerNorm(config.d_model)
@@ -165,9 +165,9 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config)
+        self.self_attention = MultiHeadAttention(config.d_model, config.decoder_heads)
         self.self_attention_norm = nn.LayerNorm(config.d_model)
-        self.cross_attention = MultiHeadAttention(config)
+        self.cross_attention = MultiHeadAttention(config.d_model, config.decoder_heads)
         self.cross_attention_norm = nn.LayerNorm(config.d_model)
         self.feed_forward = FeedForward(config)
         self.feed_forward_norm = nn.LayerNorm(config.d_model)
@@ -186,13 +186,13 @@ class DecoderLayer(nn.Module):
 class MultiHeadAttention(nn.Module):
     """h heads of scaled dot-product attention, side by side: Concat(head_1 .. head_h) W_O (3.2.2)."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, d_model: int, heads: HeadShape) -> None:
         super().__init__()
-        self.num_heads = config.num_heads
-        self.q_proj = nn.Linear(config.d_model, config.num_heads * config.key_width)
-        self.k_proj = nn.Linear(config.d_model, config.num_heads * config.key_width)
-        self.v_proj = nn.Linear(config.d_model, config.num_heads * config.value_width)
-        self.out_proj = nn.Linear(config.num_heads * config.value_width, config.d_model)
+        self.num_heads = heads.num_heads
+        self.q_proj = nn.Linear(d_model, heads.num_heads * heads.d_k)
+        self.k_proj = nn.Linear(d_model, heads.num_heads * heads.d_k)
+        self.v_proj = nn.Linear(d_model, heads.num_heads * heads.d_v)
+        self.out_proj = nn.Linear(heads.num_heads * heads.d_v, d_model)
         self.weights = AttentionWeights()
 
     def forward(
@@ -213,12 +213,12 @@ class MultiHeadAttention(nn.Module):
         Returns:
             [B, Q, D]
         """
-        queries, keys_values = self.project(x, memory)  # [B, H, Q, E]
+        queries, keys_values = self.project_qkv(x, memory)  # [B, H, Q, E]
         keys, values = remember(keys_values) if remember else keys_values()  # [B, H, K, E]
         heads = scaled_dot_product_attention(queries, keys, values, mask, self.weights)  # [B, H, Q, E]
         return self.out_proj(heads.transpose(1, 2).flatten(2))
 
-    def project(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Callable[[], KeysValues]]:
+    def project_qkv(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Callable[[], KeysValues]]:
         """[B, Q, D], [B, K, D] -> queries [B, H, Q, d_k], and what computes the keys and values, should they be needed."""
         return self._split(self.q_proj(x)), lambda: self.keys_values(memory)
 

@@ -54,7 +54,7 @@ class PackedSelfAttention(MultiHeadAttention):
         self.out_proj = attention.out_proj
         self.weights = attention.weights
 
-    def project(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Callable[[], KeysValues]]:
+    def project_qkv(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Callable[[], KeysValues]]:
         queries, keys, values = (self._split(part) for part in self.qkv_proj(x).split(self.widths, dim=-1))
         return queries, lambda: (keys, values)
 

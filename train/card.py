@@ -94,7 +94,7 @@ def _summary(path: Path, checkpoint: Checkpoint) -> str:
         ("", ""),
         [
             ("layers", f"{config.num_encoder_layers} + {config.num_decoder_layers}"),
-            ("heads", config.num_heads),
+            ("heads", config.head_counts),
             ("d_model, d_ff", f"{config.d_model}, {config.d_ff}"),
             ("vocabulary", f"{config.vocab_size} pieces, joint"),
             ("parameters", f"{parameters:,}"),

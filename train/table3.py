@@ -177,7 +177,8 @@ def write_table(folder: Path) -> None:
 
 def _shape(config: TransformerConfig) -> str:
     layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, d_model {config.d_model}, d_ff {config.d_ff}"
-    return f"{layers}, {config.num_heads} heads, d_k {config.key_width}, d_v {config.value_width}, dropout {config.dropout}"
+    heads = config.encoder_heads  # as the decoder's in every row
+    return f"{layers}, {heads.num_heads} heads, d_k {heads.d_k}, d_v {heads.d_v}, dropout {config.dropout}"
 
 
 def _write(path: Path, text: str) -> None:

@@ -71,7 +71,7 @@ def facts_html(model: models.Model) -> str:
     config = model.translator.model.config
     parameters = sum(parameter.numel() for parameter in model.translator.model.parameters())
     facts = [
-        f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, {config.num_heads} heads",
+        f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, {config.head_counts} heads",
         f"d_model {config.d_model}, d_ff {config.d_ff}",
         f"{parameters / 1e6:.1f} M parameters",
         f"{config.vocab_size:,} tokens",

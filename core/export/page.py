@@ -128,7 +128,8 @@ def _facts(record: ExplanationRecord) -> list[tuple[str, str]]:
     """Names and values, in the order in which they are listed."""
     model = record.model
     config: dict[str, Any] = model.get("config", {})
-    shape = {name: config.get(name) for name in ("num_encoder_layers", "num_decoder_layers", "num_heads", "d_model", "d_ff", "vocab_size")}
+    shown = ("num_encoder_layers", "num_decoder_layers", "num_heads", "num_decoder_heads", "d_model", "d_ff", "vocab_size")
+    shape = {name: config.get(name) for name in shown}
     listed = {"checkpoint": model.get("name"), "SHA-256": model.get("sha256"), "parameters": model.get("parameters"), **shape}
     listed |= record.settings | record.versions
     return [(name, f"{value:,}" if type(value) is int else str(value)) for name, value in listed.items() if value is not None]

@@ -17,7 +17,9 @@ SOURCE = torch.tensor([[5, 9, 23, 2, 0, 0], [7, 7, 31, 40, 11, 2], [50, 2, 0, 0,
 
 @pytest.fixture(params=["sinusoidal", "learned", "widths", "restricted"])
 def model(request: pytest.FixtureRequest) -> Transformer:
-    variant = {"widths": {"d_k": 5, "d_v": 12}, "restricted": {"neighbourhood": 3}}.get(request.param, {"positions": request.param})
+    variant = {"widths": {"d_k": 5, "d_v": 12, "num_decoder_heads": 3}, "restricted": {"neighbourhood": 3}}.get(
+        request.param, {"positions": request.param}
+    )
     torch.manual_seed(2)
     return Transformer(replace(PRESETS["tiny"], **variant)).eval().requires_grad_(False)
 

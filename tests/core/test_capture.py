@@ -12,7 +12,7 @@ from core.capture import KINDS, AttentionMap, attention_path, capture_attention
 from core.config import PRESETS
 from core.model import AttentionWeights, Transformer
 
-CONFIG = replace(PRESETS["tiny"], num_encoder_layers=3, num_decoder_layers=2)
+CONFIG = replace(PRESETS["tiny"], num_encoder_layers=3, num_decoder_layers=2, num_heads=2, num_decoder_heads=4)
 PATHS = {f"encoder.layers.{i}.self_attention" for i in range(3)} | {
     f"decoder.layers.{i}.{kind}_attention" for i in range(2) for kind in ("self", "cross")
 }
@@ -49,8 +49,9 @@ def test_every_head_of_every_layer(model: Transformer, ids: tuple[Tensor, Tensor
     for path, weights in maps.items():
         queries = 6 if path.startswith("encoder") else 5
         keys = 5 if path.startswith("decoder") and "self" in path else 6
-        assert weights.shape == (2, CONFIG.num_heads, queries, keys)
-        torch.testing.assert_close(weights.sum(-1), torch.ones(2, CONFIG.num_heads, queries))
+        heads = 2 if path.startswith("encoder") else 4
+        assert weights.shape == (2, heads, queries, keys)
+        torch.testing.assert_close(weights.sum(-1), torch.ones(2, heads, queries))
         assert (weights >= 0).all()
 
 
@@ -75,7 +76,7 @@ def test_captured_weights_are_the_softmax_of_the_scores(model: Transformer, ids:
     layer = model.encoder.layers[0].self_attention
     x = model.embedding(ids[0])
     queries, (keys, _) = layer._split(layer.q_proj(x)), layer.keys_values(x)
-    scores = torch.einsum("bhqe,bhke->bhqk", queries, keys) / CONFIG.key_width**0.5
+    scores = torch.einsum("bhqe,bhke->bhqk", queries, keys) / CONFIG.encoder_heads.d_k**0.5
     expected = scores.masked_fill(~model.source_mask(ids[0]), -1e30).softmax(-1)
     torch.testing.assert_close(maps["encoder.layers.0.self_attention"], expected)
 

@@ -90,6 +90,11 @@ def test_no_config(remake: Remake) -> None:
         ({"vocab_size": None}, r"its config cannot be used: vocab_size \(None\) must be a positive integer$"),
         ({"dropout": float("nan")}, r"its config cannot be used: dropout \(nan\) must be a number"),
         ({"positions": "x" * 10_000}, r"its config cannot be used: positions \('x+ \.\.\.$"),
+        ({"num_decoder_heads": 3}, r"its config cannot be used: d_model \(32\) must be divisible by num_decoder_heads \(3\), or give both"),
+        (
+            {"num_decoder_heads": 3, "d_k": 8, "d_v": 8},
+            r"decoder\.layers\.0\.self_attention\.q_proj\.weight has shape \[32, 32\], expected \[24, 32\]",
+        ),
         ({"rope": 1, "alibi": 2}, r"its config names 'alibi', 'rope', which this Headlight does not know: a newer one may read it$"),
         ({"num_encoder_layers": 10**9}, rf"its config says 1000000000 \+ 2 layers; at most {MAX_LAYERS} on either side are read$"),
         ({"num_decoder_layers": MAX_LAYERS + 1}, rf"its config says 2 \+ {MAX_LAYERS + 1} layers; at most"),

@@ -23,6 +23,9 @@ TABLE_3 = {
     "C-ff4096": 90,
 }
 
+SIZES = ("vocab_size", "d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers", "max_positions")
+OPTIONAL_SIZES = ("num_decoder_heads", "d_k", "d_v", "neighbourhood")
+
 
 def num_parameters(config: TransformerConfig) -> int:
     with torch.device("meta"):
@@ -76,10 +79,18 @@ def test_rows_of_table_3_differ_from_base_as_the_table_says() -> None:
 
 
 def test_head_widths_default_to_an_equal_share() -> None:
-    assert (config().key_width, config().value_width) == (8, 8)
-    assert (config(d_k=5).key_width, config(d_k=5).value_width) == (5, 8)
-    assert (config(d_v=3).key_width, config(d_v=3).value_width) == (8, 3)
-    assert config(d_model=30, d_k=5, d_v=3).key_width == 5  # 30 need not be divisible by 4 then
+    assert config().encoder_heads == config().decoder_heads == (4, 8, 8)
+    assert config(d_k=5).encoder_heads == (4, 5, 8)
+    assert config(d_v=3).encoder_heads == (4, 8, 3)
+    assert config(d_model=30, d_k=5, d_v=3).encoder_heads == (4, 5, 3)  # 30 need not be divisible by 4 then
+
+
+def test_the_decoder_may_have_heads_of_its_own() -> None:
+    two = config(num_decoder_heads=2)
+    assert (two.encoder_heads, two.decoder_heads) == ((4, 8, 8), (2, 16, 16))
+    assert config(num_decoder_heads=2, d_k=5).decoder_heads == (2, 5, 16)
+    assert config(num_decoder_heads=3, d_k=5, d_v=3).decoder_heads == (3, 5, 3)
+    assert (config().head_counts, config(num_decoder_heads=4).head_counts, two.head_counts) == ("4", "4", "4 + 2")
 
 
 def test_is_frozen() -> None:
@@ -87,25 +98,24 @@ def test_is_frozen() -> None:
         config().d_model = 64  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
-    "name", ["vocab_size", "d_model", "d_ff", "num_heads", "d_k", "d_v", "neighbourhood", "num_encoder_layers", "num_decoder_layers", "max_positions"]
-)
+@pytest.mark.parametrize("name", [*SIZES, *OPTIONAL_SIZES])
 @pytest.mark.parametrize("value", [0, -1, 8.0, "8", True])
 def test_sizes_are_positive_integers(name: str, value: object) -> None:
     with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be a positive integer$"):
         config(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["vocab_size", "d_model"])
+@pytest.mark.parametrize("name", SIZES)
 def test_sizes_are_not_none(name: str) -> None:
     with pytest.raises(ValueError, match=rf"^{name} \(None\) must be a positive integer$"):
         config(**{name: None})
 
 
+@pytest.mark.parametrize("name", ["num_heads", "num_decoder_heads"])
 @pytest.mark.parametrize("widths", [{}, {"d_k": 8}, {"d_v": 8}])
-def test_heads_share_the_width_equally(widths: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"^d_model \(32\) must be divisible by num_heads \(5\), or give both d_k and d_v$"):
-        config(num_heads=5, **widths)
+def test_heads_share_the_width_equally(name: str, widths: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=rf"^d_model \(32\) must be divisible by {name} \(5\), or give both d_k and d_v$"):
+        config(**{name: 5}, **widths)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1, 1.0, float("nan"), float("inf"), "0.1", None, True])

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from core.config import PRESETS
+from core.config import PRESETS, HeadShape
 from core.model import FIRST_POSITIONS, Dropout, LearnedPositions, MultiHeadAttention, SinusoidalPositions, Transformer, sinusoidal_encoding
 
 TINY = replace(PRESETS["tiny"], dropout=0.0)
@@ -47,12 +47,14 @@ def unlike_fresh(model: Transformer) -> Transformer:
 def torch_transformer(model: Transformer) -> nn.Transformer:
     """PyTorch's post-norm Transformer with this model's weights, and without the final norms that the paper does not have."""
     config = model.config
-    common = {"d_model": config.d_model, "nhead": config.num_heads, "dim_feedforward": config.d_ff, "dropout": 0.0, "batch_first": True}
+    common = {"d_model": config.d_model, "dim_feedforward": config.d_ff, "dropout": 0.0, "batch_first": True}
+    encoder_layer = nn.TransformerEncoderLayer(nhead=config.num_heads, **common)
+    decoder_layer = nn.TransformerDecoderLayer(nhead=config.num_decoder_heads or config.num_heads, **common)
     reference = nn.Transformer(
         d_model=config.d_model,
         nhead=config.num_heads,
-        custom_encoder=nn.TransformerEncoder(nn.TransformerEncoderLayer(**common), config.num_encoder_layers, enable_nested_tensor=False),
-        custom_decoder=nn.TransformerDecoder(nn.TransformerDecoderLayer(**common), config.num_decoder_layers),
+        custom_encoder=nn.TransformerEncoder(encoder_layer, config.num_encoder_layers, enable_nested_tensor=False),
+        custom_decoder=nn.TransformerDecoder(decoder_layer, config.num_decoder_layers),
         batch_first=True,
     )
     reference.load_state_dict(torch_state(dict(model.named_parameters())))
@@ -97,8 +99,9 @@ def torch_logits(model: Transformer, reference: nn.Transformer, source: Tensor, 
     return model.project(states)
 
 
-def test_same_numbers_as_torch(ids: tuple[Tensor, Tensor]) -> None:
-    model = unlike_fresh(tiny(num_encoder_layers=3))
+@pytest.mark.parametrize("changes", [{}, {"num_heads": 2, "num_decoder_heads": 4}])
+def test_same_numbers_as_torch(changes: dict[str, int], ids: tuple[Tensor, Tensor]) -> None:
+    model = unlike_fresh(tiny(num_encoder_layers=3, **changes))
     reference = torch_transformer(model).eval()
     with torch.no_grad():
         expected, found = torch_logits(model, reference, *ids), model(*ids)
@@ -126,7 +129,7 @@ def test_same_gradients_as_torch(ids: tuple[Tensor, Tensor]) -> None:
 
 def test_attention_as_the_paper_writes_it() -> None:
     """3.2.1 and 3.2.2 head by head, with d_k and d_v of their own."""
-    attention = MultiHeadAttention(replace(TINY, d_k=5, d_v=3))
+    attention = MultiHeadAttention(TINY.d_model, HeadShape(TINY.num_heads, d_k=5, d_v=3))
     x, memory = torch.randn(2, 4, TINY.d_model), torch.randn(2, 6, TINY.d_model)
     mask = torch.rand(2, 1, 4, 6) > 0.4
     mask[..., 0] = True

@@ -10,8 +10,8 @@ from core.paper import TABLE_3
 def test_a_row_says_in_words_what_its_preset_is_in_numbers(name: str) -> None:
     config, change = PRESETS[name], TABLE_3[name].change
     facts = {
-        r"d_k (?:= d_v )?= (\d+)": config.key_width,
-        r"d_v = (\d+)": config.value_width,
+        r"d_k (?:= d_v )?= (\d+)": config.encoder_heads.d_k,
+        r"d_v = (\d+)": config.encoder_heads.d_v,
         r"d_model (\d+)": config.d_model,
         r"d_ff (\d+)": config.d_ff,
         r"(\d+) heads?": config.num_heads,

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from core.analysis.live_memory import LiveMemory
 from core.capture import capture_attention
 from core.checkpoint import load_checkpoint, save_checkpoint
-from core.config import PRESETS
+from core.config import PRESETS, HeadShape
 from core.model import MultiHeadAttention, Transformer
 from core.packing import PackedTransformer
 from core.restricted import Neighbourhood, causal_neighbourhood, centred_neighbourhood
@@ -54,7 +54,7 @@ def test_a_neighbourhood_is_the_r_nearest_positions_that_may_be_seen(size: int, 
 def test_the_same_as_full_attention_with_a_band_mask(longest: int, size: int, causal: bool, seed: int) -> None:
     """In double precision, outputs and gradients; whatever r, n and padding."""
     generator = torch.Generator().manual_seed(seed)
-    attention = MultiHeadAttention(replace(TINY, num_heads=2, d_k=3, d_v=5)).double()
+    attention = MultiHeadAttention(TINY.d_model, HeadShape(2, d_k=3, d_v=5)).double()
     lengths = [longest, *torch.randint(1, longest + 1, (2,), generator=generator).tolist()]
     x = torch.randn(3, longest, TINY.d_model, generator=generator, dtype=torch.float64)
     real = torch.arange(longest) < torch.tensor(lengths)[:, None]

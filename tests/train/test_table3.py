@@ -72,12 +72,8 @@ def test_scaling_keeps_heads_and_ratios() -> None:
         config = PRESETS[row]
         small = scaled(config, width=4, depth=2)
         assert (small.num_heads, small.dropout, small.positions) == (config.num_heads, config.dropout, config.positions)
-        assert (4 * small.d_model, 4 * small.d_ff, 4 * small.key_width, 4 * small.value_width) == (
-            config.d_model,
-            config.d_ff,
-            config.key_width,
-            config.value_width,
-        )
+        (_, d_k, d_v), (_, small_d_k, small_d_v) = config.encoder_heads, small.encoder_heads
+        assert (4 * small.d_model, 4 * small.d_ff, 4 * small_d_k, 4 * small_d_v) == (config.d_model, config.d_ff, d_k, d_v)
         assert (2 * small.num_encoder_layers, 2 * small.num_decoder_layers) == (config.num_encoder_layers, config.num_decoder_layers)
     assert scaled(PRESETS["base"]) == PRESETS["base"]
     with pytest.raises(ValueError, match=r"num_encoder_layers \(6\) cannot be divided by 4"):

@@ -14,9 +14,17 @@ SOURCE, TARGET = "The old house on the hill was built 150 years ago.", "Das alte
 
 @pytest.fixture(scope="session")
 def translator(tokenizer: SentencePieceTokenizer) -> Translator:
-    """Three heads with d_k and d_v free of d_model, two encoder and three decoder layers, every bias and gain random."""
+    """Three heads, in the decoder four, d_k and d_v free of d_model, two encoder and three decoder layers, every bias and gain random."""
     config = TransformerConfig(
-        vocab_size=tokenizer.vocab_size, d_model=32, d_ff=48, num_heads=3, d_k=5, d_v=7, num_encoder_layers=2, num_decoder_layers=3
+        vocab_size=tokenizer.vocab_size,
+        d_model=32,
+        d_ff=48,
+        num_heads=3,
+        num_decoder_heads=4,
+        d_k=5,
+        d_v=7,
+        num_encoder_layers=2,
+        num_decoder_layers=3,
     )
     with torch.random.fork_rng():
         torch.manual_seed(3)

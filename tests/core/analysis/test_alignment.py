@@ -108,7 +108,7 @@ def test_sentences_add_up():
 def test_any_method_aligns(translator: Translator, method: str):
     pairs = [GoldPair("A dog  runs .", "Ein Hund läuft .", parse_links("0-0 1-1 2-2 3-3"))]
     found = rank_aligners(translator, pairs, lambda translator, source, target: METHODS[method](translator, source, target)["cross"])
-    assert len(found) == 2 * (3 * (4 if method in ("attention", "norms", "gradient") else 1) + 1)
+    assert len(found) == 2 * (3 * (5 if method in ("attention", "norms", "gradient") else 1) + 1)
     assert all(0 <= aligner.score.error_rate <= 1 for aligner in found)
     assert all(aligner.score.sure == 4 for aligner in found)
 

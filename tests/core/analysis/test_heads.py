@@ -12,9 +12,9 @@ HEAD = Head("cross", 2, 1)
 
 def test_every_head_is_named_once(translator: Translator):
     heads = all_heads(translator.model)
-    assert len(heads) == len(set(heads)) == 3 * (2 + 3 + 3)
+    assert len(heads) == len(set(heads)) == 3 * 2 + 4 * (3 + 3)
     assert heads[0] == ("encoder_self", 0, 0)
-    assert heads[-1] == ("cross", 2, 2)
+    assert heads[-1] == ("cross", 2, 3)
 
 
 def test_people_count_from_1():
@@ -83,8 +83,8 @@ def test_other_threads_wait_and_see_the_whole_model(translator: Translator):
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        (("cross", 3, 0), "no head 0 in layer 3 of cross: layers go from 0 to 2, heads from 0 to 2"),
-        (("encoder_self", 1, 3), "no head 3 in layer 1 of encoder_self: layers go from 0 to 1"),
+        (("cross", 3, 0), "no head 0 in layer 3 of cross: layers go from 0 to 2, heads from 0 to 3"),
+        (("encoder_self", 1, 3), "no head 3 in layer 1 of encoder_self: layers go from 0 to 1, heads from 0 to 2"),
         (("decoder", 0, 0), "the kinds are encoder_self, decoder_self, cross"),
     ],
 )

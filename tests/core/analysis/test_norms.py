@@ -3,13 +3,13 @@ import torch
 from core.analysis.norms import head_norms, layer_norm_maps, layer_norms, norm_maps
 from core.analysis.trace import SubLayer, Trace
 from core.capture import AttentionMap
-from core.config import TransformerConfig
+from core.config import HeadShape
 from core.model import MultiHeadAttention
 
 
 def hand_made() -> SubLayer:
     """Two heads of width 1 on two tokens: W_V reads one coordinate a head, W_O writes (3, 4) and (0, 1)."""
-    attention = MultiHeadAttention(TransformerConfig(vocab_size=4, d_model=2, num_heads=2)).requires_grad_(False)
+    attention = MultiHeadAttention(2, HeadShape(2, 1, 1)).requires_grad_(False)
     attention.v_proj.weight.copy_(torch.eye(2))
     attention.v_proj.bias.copy_(torch.tensor([0.0, 1.0]))
     attention.out_proj.weight.copy_(torch.tensor([[3.0, 0.0], [4.0, 1.0]]))
@@ -49,5 +49,5 @@ def test_maps_have_rows_that_sum_to_one(traced: Trace):
             assert len(layers) == len(traced.sublayers[kind])
             for layer in layers:
                 assert torch.allclose(layer.weights.sum(-1), torch.ones(1))
-    assert norm_maps(traced)["cross"][0].num_heads == 3
+    assert norm_maps(traced)["cross"][0].num_heads == 4
     assert layer_norm_maps(traced)["cross"][0].num_heads == 1
