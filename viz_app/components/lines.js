@@ -124,7 +124,7 @@ function numbers(met, place, side, count) {
   for (const { head, weight } of met.slice(0, MAX_VALUES)) {
     const value = element("span", "value");
     if (count > 1) {
-      const name = element("b", "", `H${head.number}`);
+      const name = element("b", "", head.short);
       name.style.borderColor = head.color;
       value.append(name);
     }

@@ -48,8 +48,8 @@ def lines_payload(
         name: what to call a head, from its layer and its number.
 
     Returns:
-        `queries` and `keys`: a title and, for each word, its spans; `heads`: name, colour, dashes and the lines as
-        a flat list query, key, weight, query, key, weight ...
+        `queries` and `keys`: a title and, for each word, its spans; `heads`: name, the same beside a number, where the
+        layer is known, colour, dashes and the lines as a flat list query, key, weight, query, key, weight ...
 
     Raises:
         ValueError: the layer has no such head; `min_weight` or `top_mass` is not between 0 and 1.
@@ -66,7 +66,7 @@ def lines_payload(
         "heads": [
             {
                 "name": name(attention.layer, head),
-                "number": head + 1,
+                "short": f"H{head + 1}" if attention.layer >= 0 else name(attention.layer, head).split()[0].lower(),
                 "color": theme.head_mark(head).color,
                 "dash": theme.head_mark(head).dash,
                 "lines": _triples(attention.weights[head], drawn(attention.weights[head], min_weight, top_mass)),

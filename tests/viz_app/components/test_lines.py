@@ -1,9 +1,11 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
+from viz_app.choice import ALL, name_of
 from viz_app.components.lines import clicked_word, lines_payload
 from viz_app.figures.theme import DARK, LIGHT
 
@@ -27,9 +29,14 @@ def test_faint_lines_stay_at_home(make_map: Any) -> None:
 
 def test_heads_have_their_name_their_number_and_their_mark(make_map: Any) -> None:
     heads = lines_payload(make_map(num_heads=12, layer=4), [2, 10], DARK)["heads"]
-    assert [(head["name"], head["number"]) for head in heads] == [("L5 H3", 3), ("L5 H11", 11)]
+    assert [(head["name"], head["short"]) for head in heads] == [("L5 H3", "H3"), ("L5 H11", "H11")]
     assert heads[0]["color"] == heads[1]["color"] == DARK.head_colors[2]
     assert [head["dash"] for head in heads] == ["solid", "dash"]
+
+
+def test_many_heads_as_one_are_no_head_of_a_number(make_map: Any) -> None:
+    attention = replace(make_map(num_heads=2), layer=ALL)
+    assert [head["short"] for head in lines_payload(attention, [0, 1], LIGHT, name=name_of)["heads"]] == ["mean", "maximum"]
 
 
 def test_every_query_and_every_key_is_a_word_of_its_own(make_map: Any) -> None:
