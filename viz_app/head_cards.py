@@ -48,6 +48,7 @@ ABOUT_SAMPLE = """
 Every sentence is translated greedily, and every head is scored on all tokens, special ones included; the numbers are means over tokens, so long
 sentences count for more. One sentence is little to judge a head by. What was computed for a checkpoint is kept while the app runs.
 """
+OWN_SAMPLE = "This address was made with its maker's own sample, which it does not hold: under My own, give the sentences again."
 
 
 @st.cache_resource(show_spinner=False)
@@ -57,7 +58,8 @@ def _scored() -> "state.Memory[list[ScoreCard]]":
 
 def judged(reading: state.Reading, kind: Kind) -> list[ScoreCard]:
     """Every head's card, on the sentence or on the sample: by what heads are sorted and labelled."""
-    on_sample = sample_cards(reading, kind) if st.session_state.get(BASIS) == "Sample" else None
+    basis = st.session_state.get(BASIS, st.query_params.get(BASIS))  # its widget is drawn where there is a sample, and after this
+    on_sample = sample_cards(reading, kind) if basis == "Sample" else None
     return on_sample if on_sample is not None else sentence_cards(reading, kind)
 
 
@@ -159,7 +161,10 @@ def sample_box(reading: state.Reading) -> None:
     model = reading.model
     known = sample.current(model)
     title = f"Sample: {len(known[0])} sentences" if known else "Score all heads on a sample of sentences"
-    with st.expander(title, expanded=sample.sampling(model) is not None):
+    to_be_given = sample.is_to_be_given()
+    with st.expander(title, expanded=to_be_given or sample.sampling(model) is not None):
+        if to_be_given:
+            st.caption(OWN_SAMPLE)
         source = st.segmented_control("Sentences", ("Shipped", "My own"), default="Shipped", required=True, key="sample_source", help=ABOUT_SAMPLE)
         text, file = "", None
         if source == "My own":

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.analysis.sample import sample_maps
 from core.analysis.scorecards import ScoreCard, Scorer, piece_frequencies
+from viz_app import address
 from viz_app.models import Model
 from viz_app.state import Memory
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 MAX_SENTENCES = 500
 MAX_BYTES = 2**20  # of an uploaded text
-SAMPLE, SAMPLING = "sample", "sampling"  # where the session keeps the sentences last scored, and the work that is going on
+SAMPLE, SAMPLING = "scored_sentences", "sampling"  # where the session keeps the sentences last scored, and the work that is going on
+ADDRESS = "scored_sample"  # the address's name for what was scored: the shipped sample, or the reader's own, which it does not hold
+SHIPPED_NAME, OWN_NAME = "shipped", "own"
 
 SHIPPED = (
     "A brown dog runs across the grass.",
@@ -110,6 +113,23 @@ def begin(model: Model, sentences: tuple[str, ...]) -> None:
     st.session_state[SAMPLE] = sentences
 
 
+def recall(model: Model) -> None:
+    """Where the address says that the shipped sample was scored, score it, unless this session has had one scored; then say there what is seen.
+
+    Raises:
+        ValueError: as `begin`.
+    """
+    if SAMPLE not in st.session_state and st.query_params.get(ADDRESS) == SHIPPED_NAME:
+        begin(model, SHIPPED)
+    if SAMPLE in st.session_state or current(model) is not None:
+        address.put(ADDRESS, SHIPPED_NAME if last_sentences() == SHIPPED else OWN_NAME)
+
+
+def is_to_be_given() -> bool:
+    """Whether the address speaks of its maker's own sample, and this session has had none scored."""
+    return SAMPLE not in st.session_state and st.query_params.get(ADDRESS) == OWN_NAME
+
+
 def sampling(model: Model) -> Sampling | None:
     """What is not yet finished, for this checkpoint."""
     found: Sampling | None = st.session_state.get(SAMPLING)
@@ -123,7 +143,7 @@ def last_sentences() -> tuple[str, ...]:
 
 def current(model: Model) -> tuple[tuple[str, ...], list[ScoreCard]] | None:
     """The sentences last scored in this session and every head's card on them, if this checkpoint has been scored on them."""
-    cards = finished(model, last_sentences())
+    cards = None if is_to_be_given() else finished(model, last_sentences())
     return None if cards is None else (last_sentences(), cards)
 
 

@@ -1,4 +1,4 @@
-"""The page Heads and the figures of the paper without a browser, on a model whose stacks differ in depth."""
+"""The page Heads and the figures of the paper without a browser, on a model whose stacks differ in depth and heads."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +12,13 @@ from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start
-from viz_app import sample
+from viz_app import head_cards, sample
 
 
 @pytest.fixture(scope="session")
 def uneven_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
-    """Three encoder layers, one decoder layer."""
-    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_encoder_layers=3, num_decoder_layers=1)
+    """Three encoder layers of four heads, one decoder layer of two."""
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_encoder_layers=3, num_decoder_layers=1, num_decoder_heads=2)
     path = tmp_path_factory.mktemp("uneven") / "uneven.safetensors"
     with torch.random.fork_rng():
         torch.manual_seed(4)
@@ -47,13 +47,16 @@ def captions(app: AppTest) -> str:
     return "\n".join(caption.value for caption in app.caption)
 
 
-def test_the_joint_view_says_what_a_shallower_stack_lacks(app: AppTest) -> None:
+def test_the_joint_view_says_what_a_smaller_stack_lacks(app: AppTest) -> None:
     app.query_params["kind"] = "Joint"
     opened(app, "heads")
     assert app.selectbox(key="joint_layer").options == ["All layers", "L1", "L2", "L3"]
     assert "No decoder and cross attention here: the encoder has 3 layers, the decoder 1." in captions(app)
     app.selectbox(key="joint_layer").set_value("L1")
     app.selectbox(key="joint_head").set_value("H4")
+    healthy(app.run())
+    assert "No decoder and cross attention here: the encoder has 4 heads, the decoder 2." in captions(app)
+    app.selectbox(key="joint_head").set_value("H2")
     healthy(app.run())
     assert "attention here" not in captions(app)
     assert len(app.get("plotly_chart")) == 1
@@ -72,7 +75,7 @@ def test_a_step_many_heads_as_one_and_a_label(app: AppTest) -> None:
     assert "nothing yet to take the mean" in captions(app)
     app.session_state["labels"] = ["aligner"]  # no gold links: no head bears it
     healthy(app.run())
-    assert "0 of 4 heads: aligner." in captions(app)
+    assert "0 of 2 heads: aligner." in captions(app)
 
 
 def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +88,30 @@ def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytes
     assert table["on"].tolist() == ["Sentence", "Sample"]
     app.session_state["judged_by"] = "Sample"
     healthy(app.run())
+
+
+def test_an_address_brings_a_scored_sample_back(start: Start, uneven_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sample, "SHIPPED", ("A dog.", "Two children."))
+    seen = {"scored_sample": "shipped", "judged_by": "Sample", "sort": "By entropy"}
+    app = opened(start(uneven_checkpoint, beam_size="1", text="A dog runs.", **seen), "heads")
+    healthy(app.run())  # a browser comes back by itself
+    assert app.dataframe[-1].value["on"].tolist() == ["Sentence", "Sample"]
+    assert app.session_state["judged_by"] == "Sample"
+    assert {name: app.query_params[name] for name in seen} == seen
+
+
+def test_a_reader_s_own_sample_is_to_be_given_again(start: Start, uneven_checkpoint: Path) -> None:
+    app = opened(start(uneven_checkpoint, beam_size="1", text="A dog runs.", scored_sample="own", judged_by="Sample"), "heads")
+    assert head_cards.OWN_SAMPLE in captions(app)
+    app.segmented_control(key="sample_source").set_value("My own")
+    app.run()
+    app.text_area(key="sample_text").set_value("A cat.")
+    healthy(app.run())
+    app.button(key="score_sample").click()
+    healthy(app.run())
+    healthy(app.run())
+    assert head_cards.OWN_SAMPLE not in captions(app)
+    assert app.query_params["scored_sample"] == "own"
 
 
 def test_the_paper_s_figures_from_the_nearest_layer_and_the_selection(app: AppTest) -> None:

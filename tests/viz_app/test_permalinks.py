@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from tests.viz_app.pages import Start
 
 BOXES = ("selectbox", "multiselect", "slider", "select_slider", "toggle", "checkbox", "text_input", "text_area", "number_input", "button_group")
-# What is typed to be computed from, and what only this browser session has: a sample that was scored, a measurement.
+# What is typed to be computed from, and what only this browser session has: a sample of the reader's own, a measurement.
 NO_VIEW = {"own_text", "sample_source", "sample_text", "gold_pasted", "why_source"}
 
 # Of each page and view every control as the address has it, none at its default, and what some of them are then.

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from viz_app import address, choice, head_cards, head_detail, head_overview, joint_view, state
+from viz_app import address, choice, head_cards, head_detail, head_overview, joint_view, sample, state
 from viz_app.text import sentence_case
 from viz_app.toolbar import JOINT, Options, Shown, View, shown_box, token_boxes
 
@@ -57,6 +57,10 @@ def choices() -> tuple[Shown, View, bool, bool]:
 
 def heads_page(reading: state.Reading, options: Options) -> None:
     """One kind of attention."""
+    try:
+        sample.recall(reading.model)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
     overview, detail = st.container(key="overview-and-detail").columns([5, 6], gap="medium")
     found = head_cards.judged(reading, options.kind)
     with overview:
