@@ -1,4 +1,4 @@
-"""Every page with a model whose encoder and decoder differ, for one word and for many tokens."""
+"""Every page with a model whose encoder and decoder differ in layers and heads, for one word and for many tokens."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,11 +20,10 @@ SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 
 
 @pytest.fixture
-def app(tmp_path: Path, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    """Opened on a model of 1 + 3 layers with a single head, d_k other than d_v, and self-attention restricted to 4 positions."""
-    shape = replace(
-        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_encoder_layers=1, num_decoder_layers=3, num_heads=1, d_k=3, d_v=5, neighbourhood=4
-    )
+def app(heads: tuple[int, int], tmp_path: Path, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
+    """Opened on a model of 1 + 3 layers with these heads, d_k other than d_v, and self-attention restricted to 4 positions."""
+    layers = {"num_encoder_layers": 1, "num_decoder_layers": 3, "num_heads": heads[0], "num_decoder_heads": heads[1]}
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **layers, d_k=3, d_v=5, neighbourhood=4)
     with torch.random.fork_rng():
         torch.manual_seed(2)
         save_checkpoint(tmp_path / "odd.safetensors", Transformer(shape), tokenizer)
@@ -36,11 +35,16 @@ def app(tmp_path: Path, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("text", "names"), [(".", [name for name, _ in PAGES]), ("The old house on the hill was built. " * 9, ["translate", "heads", "alignment"])]
+    ("heads", "text", "names"),
+    [
+        ((2, 4), ".", [name for name, _ in PAGES]),
+        ((3, 1), "The old house on the hill was built. " * 9, ["translate", "heads", "alignment"]),
+    ],
 )
-def test_every_page_shows_it(app: AppTest, text: str, names: list[str]) -> None:
+def test_every_page_shows_it(app: AppTest, heads: tuple[int, int], text: str, names: list[str]) -> None:
     app.query_params["text"] = text
     app.run()
+    assert any(f"1 + 3 layers, {heads[0]} + {heads[1]} heads" in each.proto.body for each in app.get("html"))
     for name in names:
         app.switch_page(f"app_pages/{name}.py").run()
         assert not app.exception, f"{name}: {app.exception[0].message}"
