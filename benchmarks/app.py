@@ -25,14 +25,14 @@ SENTENCE = "The old {} from the house near the river told us that there had neve
 LONG = 100  # tokens, `</s>` included
 SWITCHES = 20
 HEAD_MAP = "canvas.picture"
-GRID = "img.picture"
+GRID = "style.maps"
 MEGABYTE = 10**6
 PATIENCE = 20_000  # milliseconds after which a measurement is given up
 # Streamlit's components live in shadow roots, which a selector does not enter by itself.
 ADDRESS = """selector => {
   const all = [document, ...[...document.querySelectorAll("*")].flatMap((node) => node.shadowRoot ?? [])];
   const image = all.map((root) => root.querySelector(selector)).find(Boolean);
-  return image?.src ?? image?.toDataURL();
+  return image?.toDataURL?.() ?? image?.textContent;
 }"""
 CHANGED = f"([selector, old]) => {{ const now = ({ADDRESS})(selector); return now && now !== old; }}"
 
@@ -159,7 +159,7 @@ def page_switches(browser: Browser, address: str) -> list[Row]:
     """What stays in memory: every page is seen once before the count begins."""
     page = new_page(browser)
     page.goto(f"{address}/heads")
-    page.locator(".tokens, img.picture").first.wait_for()
+    page.locator(".tokens, .grid").first.wait_for()
     devtools = page.context.new_cdp_session(page)
     titles = [title for _, title in PAGES]
     for title in titles:

@@ -1,4 +1,4 @@
-// All heads as one picture with a button over each cell.
+// All heads as one picture, cut up into a button for each.
 
 function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
@@ -10,20 +10,16 @@ function draw({ data, parentElement, setTriggerValue }) {
   grid.setAttribute("aria-label", "Heads");
   grid.style.setProperty("--columns", data.columns.length);
   grid.style.setProperty("--row", `${data.rowHeight}px`);
-  grid.style.setProperty("--inset", `${100 * data.inset}%`);
+  grid.style.setProperty("--rows", data.rows.length);
   grid.append(element("span", "name layer", data.sorted ? "rank" : ""));
   for (const name of data.columns) grid.append(element("span", "name", name));
-  const buttons = data.rows.map(({ cells }, row) => cells.map((cell, column) => button(cell, row, column, send)));
+  const buttons = data.rows.map(({ cells }, row) => cells.map((cell, column) => button(cell, row, column, data, send)));
   data.rows.forEach(({ name }, row) => {
     const title = element("span", "name layer", name);
     title.style.gridRow = row + 2; // rows may differ in length
     grid.append(title, ...buttons[row]);
   });
-  const picture = element("img", "picture");
-  picture.src = data.picture;
-  picture.alt = "";
-  picture.style.gridArea = `2 / 2 / ${data.rows.length + 2} / ${data.columns.length + 2}`;
-  grid.append(picture);
+  grid.append(element("style", "maps", `.frame { background-image: url("${data.picture}") }`)); // in a style sheet it is read once for all
   grid.onkeydown = (event) => moveInRows(buttons, event);
   root.replaceChildren(grid);
   buttons.flat()[0].tabIndex = 0; // Tab reaches the grid, arrow keys its cells
@@ -42,7 +38,7 @@ function light(grid, lit, size) {
   }
 }
 
-function button(cell, row, column, send) {
+function button(cell, row, column, { rows, columns }, send) {
   const node = element("button", cell.mark ? "cell on" : "cell");
   node.type = "button";
   node.title = cell.text;
@@ -52,6 +48,7 @@ function button(cell, row, column, send) {
   node.setAttribute("aria-pressed", Boolean(cell.mark));
   node.style.gridArea = `${row + 2} / ${column + 2}`;
   const frame = element("span", "frame");
+  frame.style.backgroundPosition = [column / (columns.length - 1 || 1), row / (rows.length - 1 || 1)].map((share) => `${100 * share}%`).join(" ");
   if (cell.title) frame.append(element("span", "strip top", cell.title), element("span", "strip bottom", cell.caption));
   if (cell.mark) {
     Object.assign(frame.style, { borderColor: cell.mark.color, borderStyle: cell.mark.dash });

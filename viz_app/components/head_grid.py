@@ -11,7 +11,7 @@ from viz_app import choice
 from viz_app.cards import LayerHead, Note
 from viz_app.components.component import component_beside, draw
 from viz_app.components.lines import AXES, Axis
-from viz_app.figures.grid import INSET, grid_picture, readable_on
+from viz_app.figures.grid import grid_picture, readable_on
 from viz_app.figures.theme import Theme
 
 COMBINED_TITLES = ("mean", "max")
@@ -46,8 +46,8 @@ def grid_payload(
 
     Returns:
         `picture`: of all maps, see `grid_picture`; `columns`: their names; `rows`: for each its name and its heads: name,
-        title to write on it, layer, head, caption, text and, if it is selected, its mark; `inset`: the share of a cell
-        that is free on each side; `lit`: the row and the column to light up; `size`: how many there are; `links`.
+        title to write on it, layer, head, caption, text and, if it is selected, its mark; `lit`: the row and the column
+        to light up; `size`: how many there are; `links`.
 
     Raises:
         ValueError: no maps, or maps of different sentences.
@@ -76,7 +76,6 @@ def grid_payload(
         "lit": dict(zip(AXES, place, strict=True)),
         "size": dict(zip(AXES, maps[0].weights.shape[1:], strict=True)),
         "links": links,
-        "inset": INSET / (1 + 2 * INSET),  # of the whole cell; the picture measures it by the map
         "rowHeight": row_height,
         "rows": [{"name": title, "cells": [cell(*place) for place in row]} for title, row in named_rows],
     }

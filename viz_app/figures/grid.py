@@ -16,13 +16,12 @@ MAX_CELL = 48  # positions drawn along a side of a cell; a longer sentence is re
 CELL_PIXELS = 96  # short sentences are blown up to about that, so that the browser does not blur them
 SHADES = 64  # more cannot be told apart in a cell, and would weigh more
 CLEAR = SHADES  # the palette's index for "nothing here"
-INSET = 0.05  # of a cell, left free on each side
 
 
 def grid_picture(maps: Sequence[AttentionMap], theme: Theme) -> str:
     """One small map for each head: a row a layer, the first on top, a column a head. Colours run from 0 to 1, as everywhere.
 
-    Every cell has the same size, the free space around its map included, so that a place in the picture is a head.
+    All maps have the same size and touch each other, so that a place in the picture is a head.
 
     Args:
         maps: the layers of one kind of attention; they may differ in their number of heads.
@@ -48,13 +47,12 @@ def _tile(maps: Sequence[AttentionMap], columns: int) -> NDArray[np.uint8]:
     """All maps in one picture of shade indices: 0 to SHADES - 1 for the weights, CLEAR for the rest."""
     queries, keys = (min(size, MAX_CELL) for size in maps[0].weights.shape[1:])
     height, width = (size * max(1, CELL_PIXELS // size) for size in (queries, keys))
-    gap_y, gap_x = round(height * INSET), round(width * INSET)
-    tile = np.full((len(maps) * (height + 2 * gap_y), columns * (width + 2 * gap_x)), CLEAR, dtype=np.uint8)
+    tile = np.full((len(maps) * height, columns * width), CLEAR, dtype=np.uint8)
     for row, attention in enumerate(maps):
         weights = attention.weights.clamp(0, 1).numpy()
         shades = (reduced(reduced(weights, 1), 2) * (SHADES - 1)).round().astype(np.uint8)  # [H, queries, keys]
         for head, shade in enumerate(shades):
-            top, left = row * (height + 2 * gap_y) + gap_y, head * (width + 2 * gap_x) + gap_x
+            top, left = row * height, head * width
             tile[top : top + height, left : left + width] = shade.repeat(height // queries, 0).repeat(width // keys, 1)
     return tile
 
