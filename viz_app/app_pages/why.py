@@ -105,10 +105,11 @@ def measurements(at: Sizes) -> CostTable:
             layer_costs.name_in_address(shown)
         else:
             st.button("Measure the same here", on_click=layer_costs.begin, args=(asked,), key="measure_same")
+        if here is not None and not here.done:  # before what comes and goes: a button that moves while it is pressed is not clicked
+            st.button("Stop" if here.running else "Go on", on_click=here.let_run, args=(not here.running,), key="stop_layers")
         if asked != at and (here is None or here.done or here.at != at):
             st.button("Measure on this machine", on_click=layer_costs.begin, args=(at,), key="measure_layers")
         if here is not None and not here.done:
-            st.button("Stop" if here.running else "Go on", on_click=here.let_run, args=(not here.running,), key="stop_layers")
             run(here)
         table = shown.table() if shown else layer_costs.shipped()
         st.caption(f"Measured on {table.hardware}.")
