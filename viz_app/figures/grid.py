@@ -15,7 +15,6 @@ from viz_app.figures.theme import Theme
 MAX_CELL = 48  # positions drawn along a side of a cell; a longer sentence is reduced to that
 CELL_PIXELS = 96  # short sentences are blown up to about that, so that the browser does not blur them
 SHADES = 64  # more cannot be told apart in a cell, and would weigh more
-CLEAR = SHADES  # the palette's index for "nothing here"
 
 
 def grid_picture(maps: Sequence[AttentionMap], theme: Theme) -> str:
@@ -44,10 +43,10 @@ def grid_picture(maps: Sequence[AttentionMap], theme: Theme) -> str:
 
 
 def _tile(maps: Sequence[AttentionMap], columns: int) -> NDArray[np.uint8]:
-    """All maps in one picture of shade indices: 0 to SHADES - 1 for the weights, CLEAR for the rest."""
+    """All maps in one picture of shade indices: 0 to SHADES - 1 for the weights; where there is no head, 0."""
     queries, keys = (min(size, MAX_CELL) for size in maps[0].weights.shape[1:])
     height, width = (size * max(1, CELL_PIXELS // size) for size in (queries, keys))
-    tile = np.full((len(maps) * height, columns * width), CLEAR, dtype=np.uint8)
+    tile = np.zeros((len(maps) * height, columns * width), dtype=np.uint8)
     for row, attention in enumerate(maps):
         weights = attention.weights.clamp(0, 1).numpy()
         shades = (reduced(reduced(weights, 1), 2) * (SHADES - 1)).round().astype(np.uint8)  # [H, queries, keys]
@@ -68,9 +67,9 @@ def reduced(weights: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
 @lru_cache(maxsize=16)  # a click on a head draws the same grid again
 def _png(tile: bytes, shape: tuple[int, ...], shades: bytes) -> str:
     image = Image.fromarray(np.frombuffer(tile, dtype=np.uint8).reshape(shape))
-    image.putpalette(shades + bytes(3))
+    image.putpalette(shades)
     file = io.BytesIO()
-    image.save(file, "PNG", transparency=CLEAR, compress_level=6)
+    image.save(file, "PNG", compress_level=6)
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
