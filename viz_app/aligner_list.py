@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.analysis.alignment import Aligner
 from viz_app.figures.aligner_tables import aligner_table
+from viz_app.table import show_table
 
 CHOSEN = "aligner_chosen"  # whether one was just chosen, perhaps in the other half of the page
 
@@ -25,9 +26,8 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
             st.session_state["aligner"], st.session_state["rows"] = str(aligner), aligner.rows
             st.session_state[CHOSEN] = True
 
-    st.dataframe(
+    show_table(
         aligner_table(aligners),
-        hide_index=True,
         height=330,
         on_select=chosen,
         selection_mode="single-row",

@@ -17,6 +17,7 @@ from viz_app import choice, gold, ranking, sample, state
 from viz_app.cards import offset_name, sentences
 from viz_app.head_overview import ABOUT_CORRELATION
 from viz_app.methods import mean, rank_correlations
+from viz_app.table import show_table
 from viz_app.text import plain, sentence_case
 from viz_app.toolbar import Options
 
@@ -110,7 +111,7 @@ def cards(reading: state.Reading, heads: Sequence[choice.LayerHead], options: Op
     st.markdown("**Score-cards**" + ("" if options.method == "attention" else " of the raw weights"), help=ABOUT_SAMPLE)
     config = {name: st.column_config.NumberColumn(title, help=text, format="%.2f") for name, (title, text) in COLUMNS.items()}
     config["offset"] = st.column_config.TextColumn(COLUMNS["offset"][0], help=COLUMNS["offset"][1])
-    st.dataframe(table, hide_index=True, column_config={"head": "Head", "on": "On", **config})
+    show_table(table, column_config={"head": "Head", "on": "On", **config})
     for line in in_words(found, heads):
         st.caption(plain_but_bold(*line))
     work = sample.sampling(reading.model)

@@ -15,6 +15,7 @@ from viz_app.components.map import attention_map
 from viz_app.downloads import downloads
 from viz_app.figures.export import Format, export_lines, export_map
 from viz_app.figures.tables import lines_table
+from viz_app.table import show_table
 from viz_app.text import isolated, plain
 from viz_app.toolbar import Options, page_theme
 
@@ -117,9 +118,8 @@ def _table(attention: AttentionMap, heads: Sequence[int], options: Options) -> N
     table = lines_table(attention, heads)
     table["head"] = [options.name(attention.layer, head) for head in table["head"]]
     decoder = attention.predicted_tokens is not None
-    st.dataframe(
+    show_table(
         table,
-        hide_index=True,
         height=420,
         column_order=["head", "query", "predicted", "key", "weight"],
         column_config={

@@ -14,6 +14,7 @@ from viz_app.figures.export_panels import export_panels
 from viz_app.figures.paper import Format
 from viz_app.figures.score_map import score_map
 from viz_app.figures.theme import Theme, head_name
+from viz_app.table import show_table
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -63,7 +64,7 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
     source, target = reading.translation.source, reading.hypothesis.token_ids
     found = _remembered().get((reading.identity, kind), lambda: score_parts(reading.model.translator, source, target, kind))
     if as_table:
-        st.dataframe(position_tables.score_table(found, head), hide_index=True)
+        show_table(position_tables.score_table(found, head))
     else:
         draw(found, head, theme)
     st.caption(f"Checked now: the five parts sum to the model's own scores, off by at most {found.error:.1g} in all {heads} heads.")

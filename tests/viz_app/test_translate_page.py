@@ -10,6 +10,7 @@ from core.analysis.words import word_groups
 from core.capture import KINDS
 from tests.viz_app.pages import Start, healthy
 from viz_app import changes, state, trust
+from viz_app.table import NOTHING
 
 TEXT = "Where is it?"
 
@@ -58,6 +59,8 @@ def test_the_address_restores_what_was_forced(app: AppTest) -> None:
     assert target.hypothesis.token_ids == (345, 28, 2)
     assert app.text_area(key=changes.TEXT).value == target.hypothesis.text
     assert len(app.dataframe) == 2  # beside the model's own, and the token's numbers
+    assert app.dataframe[0].value["change"].isna().any()  # where only one of the two has a token there is a dash
+    assert app.dataframe[0].proto.placeholder == NOTHING
     app.text_input(key="text").set_value("Another sentence.")
     assert reading(healthy(app.run())).index == 0
     assert "target" not in app.query_params

@@ -20,6 +20,7 @@ from viz_app.figures.export_alignment import export_ribbon
 from viz_app.figures.theme import theme_named
 from viz_app.methods import METHOD_HELP, METHOD_NAMES, Method, method_maps
 from viz_app.ranked_text import text_with_gold
+from viz_app.table import show_table
 from viz_app.text import plain, sentence_case
 from viz_app.toolbar import segments
 
@@ -163,7 +164,7 @@ def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
             "coverage": st.column_config.NumberColumn("Coverage", format="%.2f"),
             "linked_to": "Linked to",
         }
-    st.dataframe(table, hide_index=True, height="content" if len(table) < 16 else 420, column_config=columns)
+    show_table(table, height="content" if len(table) < 16 else 420, column_config=columns)
 
 
 def coverage_text(weights: Tensor) -> str:

@@ -12,6 +12,7 @@ from viz_app.components import beam_tree as drawing
 from viz_app.downloads import downloads
 from viz_app.figures.export_beam import export_tree
 from viz_app.figures.theme import theme_named
+from viz_app.table import show_table
 from viz_app.text import isolated, plain
 
 HOW_TO_READ = """
@@ -75,9 +76,8 @@ def picture(reading: state.Reading, tree: BeamTree) -> None:
 
 def numbers(candidates: pd.DataFrame) -> None:
     """The table behind the picture."""
-    st.dataframe(
+    show_table(
         candidates,
-        hide_index=True,
         height=560,
         column_config={
             "position": st.column_config.NumberColumn("Position", width=70),

@@ -20,6 +20,7 @@ from viz_app.figures.tables import lines_table
 from viz_app.figures.theme import head_name, theme_named
 from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER
 from viz_app.second import AGAINST, Against, Side
+from viz_app.table import show_table
 from viz_app.text import isolated, plain, sentence_case, shortened
 
 if TYPE_CHECKING:
@@ -193,9 +194,8 @@ def distances(found: dict[int, Difference], kind: Kind, method: Method) -> None:
         if selected and selected[0] < len(table):
             st.session_state[chosen_key(kind, method)] = table["head"][selected[0]]
 
-    st.dataframe(
+    show_table(
         table,
-        hide_index=True,
         height=300,
         on_select=chosen,
         selection_mode="single-row",

@@ -12,6 +12,7 @@ from viz_app.downloads import downloads
 from viz_app.figures.appendix import Panel, appendix_figure, appendix_table, figure_width
 from viz_app.methods import PER_LAYER, method_maps
 from viz_app.paper_figures import FIGURES
+from viz_app.table import show_table
 from viz_app.text import plain, sentence_case
 from viz_app.toolbar import page_theme, prepared, token_boxes
 
@@ -50,7 +51,7 @@ def page() -> None:
         if told := strongest(panels):
             st.caption(f"Largest weight of each head: {plain(told)}.")
     else:
-        st.dataframe(table, hide_index=True, height=480)
+        show_table(table, height=480)
     downloads(name, partial(appendix_figure, panels), lambda: table)
 
 

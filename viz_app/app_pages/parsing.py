@@ -17,6 +17,7 @@ from viz_app.figures.export_chart import export_chart
 from viz_app.figures.theme import head_name, theme_named
 from viz_app.figures.tree import Node, export_tree, tree_nodes
 from viz_app.models import Model, ModelError
+from viz_app.table import show_table
 from viz_app.text import plain, sentence_case
 from viz_app.widgets import stoppable
 
@@ -93,7 +94,7 @@ def picture(model: Model, parse: Parse) -> None:
         view: str = st.segmented_control(
             "View", ("Tree", "Table"), default="Tree", required=True, key="parsing_view", bind="query-params", label_visibility="collapsed"
         )
-        st.markdown(f"**Tree**: {len(parse.words)} words, log-probability {parse.log_prob:.2f}", help=HOW_TO_READ, width="content")
+        st.markdown(f"**Tree**: {counted(len(parse.words))}, log-probability {parse.log_prob:.2f}", help=HOW_TO_READ, width="content")
         st.caption(f"Parsed by {plain(model.name)}, beam {BEAM_SIZE}, length penalty {LENGTH_PENALTY}", width="content")
     place = st.container()
     table = constituent_table(parse)
@@ -118,7 +119,7 @@ def picture(model: Model, parse: Parse) -> None:
                 parse.tree, lambda clicked: st.session_state.__setitem__(NODE, (parse.text, clicked)), selected=selected, weights=weights.tolist()
             )
         else:
-            st.dataframe(table, hide_index=True)
+            show_table(table)
         downloads("tree", lambda file_format: export_tree(parse.tree, file_format, theme_named(st.context.theme.type)), lambda: table)
         st.code(str(parse.tree), language=None, wrap_lines=True)
     written = f"the word {node.label}" if node.is_word else cross.symbol
@@ -130,7 +131,7 @@ def picture(model: Model, parse: Parse) -> None:
         alt = "What each head looked at when the chosen bracket was written"
         st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="bracket_map", alt=alt)
     else:
-        st.dataframe(bracket_table(shown), hide_index=True)
+        show_table(bracket_table(shown))
     downloads("bracket", lambda file_format: export_chart(figure, file_format, theme), lambda: bracket_table(shown))
 
 

@@ -18,6 +18,7 @@ from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.export_chart import export_chart
 from viz_app.figures.theme import Theme, theme_named
 from viz_app.score_split import FIRST_LAYER, FIRST_LAYER_HELP, FIRST_LAYER_TEXT, first_layer, table_box
+from viz_app.table import show_table
 from viz_app.text import plain
 
 ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED = "Encoding", "Sinusoids", "Similarity", "Rotation", "Learned"
@@ -82,7 +83,7 @@ def encodings() -> None:
         drawn = DRAWN[view](theme)
         as_table = table_box()
     if as_table:
-        st.dataframe(drawn.table(), hide_index=True)
+        show_table(drawn.table())
     else:
         st.plotly_chart(drawn.figure, theme=None, config=CHART_CONFIG, key=f"positions_{view}", alt=TEXTS[view])
     st.caption(drawn.note)

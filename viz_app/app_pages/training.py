@@ -15,6 +15,7 @@ from viz_app.figures import training
 from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.export_chart import export_chart
 from viz_app.figures.theme import theme_named
+from viz_app.table import show_table
 from viz_app.text import plain
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def table_3(folder: Path, theme: training.Theme) -> None:
 def with_table(figure: go.Figure, theme: training.Theme, table: pd.DataFrame, name: str, expanded: bool = False) -> None:
     """The numbers behind a picture, and a way to take both along."""
     with st.expander("Numbers", expanded=expanded):
-        st.dataframe(table, hide_index=True, height=min(420, 40 + 35 * len(table)))
+        show_table(table, height=min(420, 40 + 35 * len(table)))
     downloads(name, partial(export_chart, figure, theme=theme), lambda: table)
 
 

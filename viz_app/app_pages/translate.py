@@ -14,6 +14,7 @@ from viz_app.figures.export import export_lines
 from viz_app.figures.export_steps import export_steps
 from viz_app.figures.tables import lines_table
 from viz_app.figures.theme import head_name, theme_named
+from viz_app.table import show_table
 
 HOW_TO_READ = """
 The background of a token says how unsure the model was of it: none where it was certain, strong where it was not. A click on a
@@ -87,8 +88,9 @@ def comparison(reading: state.Reading) -> None:
         marks = words.difference(*texts)
         st.html(words.marked_text(texts[0], marks[0], "del") + words.marked_text(texts[1], marks[1], "ins"))
         st.caption(tokens.verdict(own, other))
-    st.dataframe(
+    show_table(
         tokens.comparison_table(own, other),
+        hide_index=False,
         column_order=["own", "own_log_prob", "other", "other_log_prob", "change", "same"],
         column_config={
             "row": st.column_config.NumberColumn("", width=40),
@@ -105,8 +107,9 @@ def comparison(reading: state.Reading) -> None:
 
 def token_numbers(reading: state.Reading) -> None:
     """A row a token."""
-    st.dataframe(
+    show_table(
         tokens.token_table(reading.explanation),
+        hide_index=False,
         column_config={
             "position": st.column_config.NumberColumn("", width=40),
             "token": st.column_config.TextColumn("Token", width="small"),

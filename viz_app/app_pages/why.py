@@ -17,6 +17,7 @@ from viz_app.figures.export_chart import export_chart
 from viz_app.figures.layer_types import Along, Counted, Quantity
 from viz_app.figures.theme import Theme, theme_named
 from viz_app.layer_costs import DS, KS, NS, RS
+from viz_app.table import show_table
 from viz_app.text import sentence_case
 
 TIME, OPERATIONS, MEMORY, SEQUENTIAL, PATH = VIEWS = ("Time", "Multiplications", "Memory", "Sequential steps", "Path length")
@@ -74,7 +75,7 @@ def page() -> None:
     st.markdown(f"**{view}**: {TEXTS[view]}", help=" ".join(HOW_TO_READ[view].split()))
     figure, table = picture(view, measured, at, along, theme)
     if as_table:
-        st.dataframe(table, hide_index=True, height=layer_types.HEIGHT)
+        show_table(table, height=layer_types.HEIGHT)
     else:
         st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"why_{view}", alt=TEXTS[view])
     captions(view, table, measured, at, along)
