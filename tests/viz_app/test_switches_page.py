@@ -5,10 +5,10 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads import Head
 from tests.viz_app.pages import healthy
-from viz_app import state, switching
+from viz_app import state, switching, widgets
 
 
-def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(app: AppTest) -> None:
+def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     app.switch_page("app_pages/switches.py")
     healthy(app.run())
     table = app.dataframe[0].value
@@ -17,8 +17,10 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(app: AppT
     reading: state.Reading = app.session_state[state.READING]
     assert app.button[-1].disabled  # nothing to switch back
     app.session_state[switching.GATES] = (reading.model.digest, {Head("cross", 1, 0): 0.0, Head("encoder_self", 0, 0): 0.5})
+    monkeypatch.setattr(widgets, "PATIENCE", 0.0)  # as if the search took long
     healthy(app.run())
     assert any("a change of" in text.value for text in app.markdown)
+    assert "stop_gated" not in [button.key for button in app.button]  # it is done: there is nothing left to stop
     stopped = (reading.model.digest, reading.search, frozenset(app.session_state[switching.GATES][1].items()))
     app.session_state["stopped_gated"] = stopped  # as a click on Stop leaves it while the switched translation is searched
     assert "Stopped." in [caption.value for caption in healthy(app.run()).caption]

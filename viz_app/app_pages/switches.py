@@ -78,19 +78,20 @@ def outcome(reading: state.Reading, set_to: Mapping[Head, float], theme: Theme) 
 def translations(reading: state.Reading, set_to: Mapping[Head, float]) -> None:
     """The best one with all heads on, the best with the switches, and what is different."""
     old = reading.translation.hypotheses[0]
-    before, below = st.empty(), st.empty()
+    before, working, below = st.empty(), st.empty(), st.container()  # apart: a container in the place of another takes over its buttons
     words = switches.words_of(old.tokens)
     before.html(switches.marked_text(words, [False] * len(words), "del"))
     if not set_to:
         below.caption("All heads are on. Click one above to see what the translation becomes without it.")
         return
-    progress = widgets.stoppable(below, (reading.model.digest, reading.search, frozenset(set_to.items())), "gated")
+    progress = widgets.stoppable(working, (reading.model.digest, reading.search, frozenset(set_to.items())), "gated")
     if progress is None:
         return
     gated = switches.words_of(switching.gated_translation(reading, set_to, progress).tokens)
     marks = switches.difference(words, gated)
+    working.empty()
     before.html(switches.marked_text(words, marks[0], "del"))
-    with below.container():
+    with below:
         st.html(switches.marked_text(gated, marks[1], "ins"))
         if not any(map(any, marks)):
             st.caption("The same words: the heads that are left find them too.")
