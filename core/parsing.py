@@ -16,7 +16,7 @@ from core.decoding import Hypothesis, NextLogits, SearchOptions, beam_search, be
 from core.tokenizer import SPACE_MARK, Tokenizer
 from core.translator import Translator
 from core.treebank_words import escaped, treebank_words
-from core.trees import WORD, Tree, restore
+from core.trees import Tree, restore, tag_of
 
 BEAM_SIZE = 21
 LENGTH_PENALTY = 0.3
@@ -35,11 +35,11 @@ class Brackets:
     """The tokens that a tree is written with.
 
     Attributes:
-        word: stands for a word.
+        words: each stands for a word: one for all, or one for each tag.
         closing: of each opening bracket the closing one.
     """
 
-    word: int
+    words: tuple[int, ...]
     closing: dict[int, int]
 
     @classmethod
@@ -49,15 +49,16 @@ class Brackets:
         Raises:
             NotAParserError: it has none.
         """
-        ids = {tokenizer.piece(token_id): token_id for token_id in range(tokenizer.vocab_size)}
-        labels = [piece[2:] for piece in ids if piece.startswith(f"{SPACE_MARK}(") and f"{SPACE_MARK}){piece[2:]}" in ids]
-        if SPACE_MARK + WORD not in ids or not any(labels):
+        pieces = (tokenizer.piece(token_id) for token_id in range(tokenizer.vocab_size))
+        ids = {piece[1:]: token_id for token_id, piece in enumerate(pieces) if piece.startswith(SPACE_MARK)}
+        words = tuple(token_id for symbol, token_id in ids.items() if tag_of(symbol))
+        labels = [symbol[1:] for symbol in ids if symbol.startswith("(") and f"){symbol[1:]}" in ids]
+        if not words or not any(labels):
             raise NotAParserError(
                 "this model writes no trees: its vocabulary has no brackets with labels, such as (NP and )NP. "
                 "Choose a checkpoint that was trained on what `python -m train prepare-trees` made."
             )
-        closing = {ids[f"{SPACE_MARK}({label}"]: ids[f"{SPACE_MARK}){label}"] for label in labels if label}
-        return cls(ids[SPACE_MARK + WORD], closing)
+        return cls(words, {ids[f"({label}"]: ids[f"){label}"] for label in labels if label})
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Prefix:
         """After one more token, which must be an allowed one."""
         if token_id in brackets.closing:
             return Prefix(self.words, (*self.to_close, brackets.closing[token_id]))
-        if token_id == brackets.word:
+        if token_id in brackets.words:
             return replace(self, words=self.words - 1, is_empty=False)
         return replace(self, to_close=self.to_close[:-1], is_empty=False)
 
@@ -90,7 +91,7 @@ class Prefix:
         opening = list(brackets.closing) if self.words and needed + 2 <= room else []
         if not self.to_close:
             return opening
-        word = [brackets.word] if self.words else []
+        word = list(brackets.words) if self.words else []
         closing = list(self.to_close[-1:]) if not self.is_empty and (len(self.to_close) > 1 or not self.words) else []
         return opening + word + closing
 
@@ -140,7 +141,7 @@ class Parse:
 
     Attributes:
         text: the words with spaces between them, which is what the model read.
-        tree: the words' tags are all `XX`, for the model gives none.
+        tree: the words' tags are all `XX` where the model gives none.
         token_ids: what the model wrote, `</s>` last: a token for each bracket and each word.
         token_log_probs: log-probability of each token given those before it, in nats.
         score: log-probability over the length penalty.

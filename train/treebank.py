@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.tokenizer import SPACE_MARK
-from core.trees import ROOT, WORD, Tree, linearise, read_trees
+from core.trees import ROOT, Tree, linearise, read_trees
 from train.data import DataError
 from train.filters import Filters
 from train.prepare import prepare
@@ -96,15 +96,16 @@ def phrases(tree: Tree) -> Iterator[Tree]:
         yield from phrases(child)
 
 
-def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int, with_phrases: bool = False) -> dict[str, Any]:
+def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int, with_phrases: bool = False, with_tags: bool = False) -> dict[str, Any]:
     """Write the parts' sentences, sequences and trees into `folder/trees`, and what `prepare` makes of them into `folder`.
 
-    Each bracket with its label is one piece of the vocabulary, as is `XX`.
+    Each bracket with its label is one piece of the vocabulary, as is `XX`, or each `XX/TAG`.
 
     Args:
         parts: `train` and `valid`; and `test`, of which only the trees are written, as test.mrg.
         with_phrases: train on every different phrase of the trees to train on as well, as if it were a sentence: a few
             thousand trees teach little of how to count words and match brackets, their short phrases much.
+        with_tags: let the model write each word's tag, see `core.trees`.
 
     Returns:
         The manifest.
@@ -116,7 +117,7 @@ def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int, wit
     text = folder / "trees"
     text.mkdir(parents=True, exist_ok=True)
     counts: dict[str, int] = {}
-    symbols = {WORD: None}
+    symbols: dict[str, None] = {}
     for part, treebank in parts.items():
         trees = list(treebank)
         if not trees:
@@ -124,11 +125,11 @@ def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int, wit
         counts[part] = len(trees)
         _write(text / f"{part}.mrg", (f"(TOP {tree})" if tree.label != ROOT else str(tree) for tree in trees))
         if part == "train":
-            symbols.update((symbol, None) for tree in trees for symbol in linearise(tree))
+            symbols.update((symbol, None) for tree in trees for symbol in linearise(tree, with_tags))
             if with_phrases:
                 trees.extend(dict.fromkeys(phrase for tree in trees for phrase in phrases(tree)))
         _write(text / f"{part}.source", (" ".join(tree.words()) for tree in trees))
-        _write(text / f"{part}.target", (" ".join(linearise(tree)) for tree in trees))
+        _write(text / f"{part}.target", (" ".join(linearise(tree, with_tags)) for tree in trees))
     train, valid = (ParallelText([text / f"{part}.source"], [text / f"{part}.target"]) for part in ("train", "valid"))
     try:
         return prepare(folder, train, valid, vocab_size, symbols=[SPACE_MARK + symbol for symbol in sorted(symbols)], filters=Filters())

@@ -15,9 +15,10 @@ from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from core.trees import linearise, restore
 
-SYMBOLS = ("<pad>", "<s>", "</s>", "other", "XX", "(S", ")S", "(NP", ")NP")
+SYMBOLS = ("<pad>", "<s>", "</s>", "XX/NN", "XX", "(S", ")S", "(NP", ")NP")
 PAD, BOS, EOS = 0, 1, 2
-BRACKETS = Brackets(word=4, closing={5: 6, 7: 8})
+BRACKETS = Brackets(words=(4,), closing={5: 6, 7: 8})
+TAGGED = Brackets(words=(3, 4), closing={5: 6, 7: 8})
 
 
 class RandomScores:
@@ -45,19 +46,20 @@ class RandomScores:
         return torch.stack([torch.stack([self.log_probs(beginning) for beginning in row]) for row in self.beginnings])
 
 
-def searched(seeds: Sequence[int], num_words: Sequence[int], limits: Sequence[int], beam_size: int, length_penalty: float = 0.3) -> list[list[int]]:
-    options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), beam_size=beam_size, length_penalty=length_penalty)
-    scores = only_trees(RandomScores(seeds), BRACKETS, num_words, limits, PAD, EOS)
+def searched(seeds: Sequence[int], num_words: Sequence[int], limits: Sequence[int], beam_size: int, brackets: Brackets = BRACKETS) -> list[list[int]]:
+    options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), beam_size=beam_size, length_penalty=0.3)
+    scores = only_trees(RandomScores(seeds), brackets, num_words, limits, PAD, EOS)
     found = beam_search(scores, limits, options)
     assert all(hypotheses[0].finished for hypotheses in found)
     return [list(hypotheses[0].token_ids) for hypotheses in found]
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("beam_size", [1, 5])
-def test_whatever_the_scores_trees_over_the_sentences_come_out(seed: int, beam_size: int) -> None:
+@pytest.mark.parametrize(("beam_size", "brackets"), [(1, BRACKETS), (5, BRACKETS), (5, TAGGED)])
+def test_whatever_the_scores_trees_over_the_sentences_come_out(seed: int, beam_size: int, brackets: Brackets) -> None:
     num_words, limits = [1, 4, 9], [4, 12, 40]  # 4 has room for one bracket and one word only
-    for words, limit, token_ids in zip(num_words, limits, searched([seed, seed + 100, seed + 200], num_words, limits, beam_size), strict=True):
+    found = searched([seed, seed + 100, seed + 200], num_words, limits, beam_size, brackets)
+    for words, limit, token_ids in zip(num_words, limits, found, strict=True):
         assert len(token_ids) <= limit
         restore([SYMBOLS[token_id] for token_id in token_ids[:-1]], [str(word) for word in range(words)])  # raises if it is none
 
@@ -105,7 +107,7 @@ def test_brackets_are_found_in_a_vocabulary(tree_tokenizer: SentencePieceTokeniz
     brackets = Brackets.of(tree_tokenizer)
     pairs = {(tree_tokenizer.piece(opening), tree_tokenizer.piece(closing)) for opening, closing in brackets.closing.items()}
     assert {("\u2581(S", "\u2581)S"), ("\u2581(NP", "\u2581)NP")} <= pairs
-    assert tree_tokenizer.piece(brackets.word) == "\u2581XX"
+    assert [tree_tokenizer.piece(word) for word in brackets.words] == ["\u2581XX"]
 
 
 def test_a_translation_model_says_that_it_writes_no_trees(tiny_checkpoint: str) -> None:

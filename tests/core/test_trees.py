@@ -61,6 +61,7 @@ def test_names_what_is_no_tree(text: str, message: str) -> None:
 def test_the_sequence_of_a_tree() -> None:
     (tree,) = read_trees(SENTENCE)
     assert " ".join(linearise(tree)) == "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
+    assert " ".join(linearise(tree, with_tags=True)) == "(S (NP XX/PRP )NP (VP XX/VBZ (NP XX/DT XX/NN )NP )VP XX/. )S"
 
 
 @settings(max_examples=40)
@@ -70,6 +71,7 @@ def test_a_sequence_and_its_words_are_the_tree_without_tags(tree: Tree) -> None:
     assert linearise(restored) == linearise(tree)
     assert restored.words() == tree.words()
     assert {leaf.label for leaf in restored.leaves()} == {"XX"}
+    assert restore(linearise(tree, with_tags=True), tree.words()) == tree
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.parsing import Brackets
 from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
 from core.trees import Tree, linearise, read_trees
 from train.__main__ import main
@@ -72,6 +73,16 @@ def test_trees_become_a_tokenizer_and_shards(files: tuple[Path, Path], tmp_path:
     kept = list(Treebank([data / "trees" / "test.mrg"]))
     assert [" ".join(tree.words()) for tree in kept] == ["The man runs .", "The man sleeps .", "The man sings ."]
     assert linearise(kept[0])[0] == "(S"
+
+
+def test_tags_are_pieces(files: tuple[Path, Path], tmp_path: Path) -> None:
+    trees = Treebank([files[0]])
+    prepare_trees(tmp_path / "data", {"train": trees, "valid": trees}, 300, with_tags=True)
+    tokenizer = SentencePieceTokenizer.from_file(tmp_path / "data" / "tokenizer.model")
+    _, target = TokenShards(tmp_path / "data" / "train").pair(0)
+    assert "".join(map(tokenizer.piece, target)) == " (S (NP XX/DT XX/NN )NP (VP XX/VBZ )VP XX/. )S".replace(" ", SPACE_MARK)
+    assert len(target) == 10  # a piece each
+    assert len(Brackets.of(tokenizer).words) == 4
 
 
 def test_phrases_become_sentences(files: tuple[Path, Path], tmp_path: Path) -> None:
