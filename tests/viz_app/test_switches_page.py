@@ -6,6 +6,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.heads import Head
 from tests.viz_app.pages import healthy
 from viz_app import state, switching, widgets
+from viz_app.figures import switches
 
 
 def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,7 +18,8 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(app: AppT
     reading: state.Reading = app.session_state[state.READING]
     assert app.button[-1].disabled  # nothing to switch back
     app.session_state[switching.GATES] = (reading.model.digest, {Head("cross", 1, 0): 0.0, Head("encoder_self", 0, 0): 0.5})
-    monkeypatch.setattr(widgets, "PATIENCE", 0.0)  # as if the search took long
+    monkeypatch.setattr(widgets, "PATIENCE", 0.0)  # as if the search took long, and found other words
+    monkeypatch.setattr(switches, "difference", lambda *texts: tuple([True] * len(words) for words in texts))
     healthy(app.run())
     assert any("a change of" in text.value for text in app.markdown)
     assert "stop_gated" not in [button.key for button in app.button]  # it is done: there is nothing left to stop
