@@ -146,7 +146,8 @@ def _join(axes: "Axes", weights: Tensor, query: int | None, mark: HeadMark, betw
     pairs = [(row, column) for row, column in drawn(weights, MIN_WEIGHT).nonzero().tolist() if query is None or row == query]
     ends = [[(_x(row) + shift, between[0]), (_x(column) + shift, between[1])] for row, column in pairs]
     alphas = [min(1.0, weights[row, column].item()) for row, column in pairs]
-    axes.add_collection(LineCollection(ends, colors=mark.color, alpha=alphas, linewidths=1.3, linestyles=DASHES[mark.dash], capstyle="round"))
+    if pairs:  # matplotlib refuses an empty list of opacities
+        axes.add_collection(LineCollection(ends, colors=mark.color, alpha=alphas, linewidths=1.3, linestyles=DASHES[mark.dash], capstyle="round"))
 
 
 def _squares(axes: "Axes", weights: Tensor, mark: HeadMark, y: float) -> None:

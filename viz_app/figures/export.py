@@ -95,7 +95,8 @@ def export_lines(
         ends = [[(0, query + shift), (1, key + shift)] for query, key in pairs]
         alphas = [weights[query, key].item() for query, key in pairs]
         dashes = {"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}[mark.dash]
-        axes.add_collection(LineCollection(ends, colors=mark.color, alpha=np.clip(alphas, 0.0, 1.0), linewidths=1.4, linestyles=dashes))
+        if pairs:  # matplotlib refuses an empty list of opacities
+            axes.add_collection(LineCollection(ends, colors=mark.color, alpha=np.clip(alphas, 0.0, 1.0), linewidths=1.4, linestyles=dashes))
         title = name(attention.layer, head)
         axes.text((place + 0.5) / len(heads), -1.1, title, ha="center", va="center", color=mark.color, fontsize=LABEL_POINTS, weight="bold")
     for labels, x, side in ((queries, -0.03, "right"), (keys, 1.03, "left")):

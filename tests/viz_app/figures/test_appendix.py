@@ -51,6 +51,12 @@ def test_any_length_can_be_drawn(make_map: Any, size: int) -> None:
     assert figure_width(panels) > 0.19 * size
 
 
+def test_a_word_that_looks_at_nothing_shown_has_no_lines(make_map: Any) -> None:
+    attention = make_map(5, 4)
+    attention.weights[1, 3] = 0  # all of it was on a token that is hidden
+    assert set(texts(appendix_figure([Panel(attention, (1,), 3)], "svg"))) >= {"L1 H2", "the"}
+
+
 def test_what_is_not_there_is_refused(make_map: Any) -> None:
     with pytest.raises(ValueError, match="layer 1 has 3 heads, there is no head 4"):
         appendix_figure([Panel(make_map(), (3,))], "svg")

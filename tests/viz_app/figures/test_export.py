@@ -47,6 +47,12 @@ def test_any_length_can_be_exported(make_map: Any, size: tuple[int, int]) -> Non
         assert export_lines(attention, [0, 1, 2], "svg", top_mass=0.9)
 
 
+def test_a_head_without_a_line_is_exported(make_map: Any) -> None:
+    attention = make_map()
+    attention.weights[1] = 0
+    assert export_lines(attention, [0, 1], "svg").startswith(b"<?xml")
+
+
 def test_csv_is_every_weight(make_map: Any) -> None:
     attention = make_map(layer=2)
     table = pd.read_csv(io.BytesIO(export_csv(attention, [1])))
