@@ -1,20 +1,25 @@
 """The joint view: encoder, cross and decoder attention of one layer in one matrix."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
+from core import Explanation
 from core.analysis.combined import Combination
+from core.analysis.heads import Maps
 from core.analysis.joint import JointMap, joint_map
 from core.analysis.methods import Method
 from core.capture import KINDS
 from viz_app import choice, state
+from viz_app.components.lines import AXES, Axis
+from viz_app.components.map import joint_attention_map
+from viz_app.components.sentence_bar import WordSelection
 from viz_app.downloads import downloads
-from viz_app.figures.base import CHART_CONFIG
-from viz_app.figures.joint_map import export_joint, joint_figure, joint_table
-from viz_app.methods import PER_LAYER, method_maps
+from viz_app.figures.joint_map import export_joint, joint_table
+from viz_app.methods import PER_LAYER
 from viz_app.text import sentence_case
-from viz_app.toolbar import method_box, page_theme, prepared
+from viz_app.toolbar import Options, method_box, page_theme
 
 LAYER, HEAD, VIEW = "joint_layer", "joint_head", "joint_view"
 ALL_LAYERS = "All layers"
@@ -34,48 +39,84 @@ def page(reading: state.Reading, words: bool, hide_special: bool) -> None:
     """Everything below the toolbar."""
     st.markdown("**Joint**: encoder, cross and decoder attention in one matrix", help=HOW_TO_READ)
     maps_of = reading.explanation.maps
-    num_layers = max(len(maps_of[kind]) for kind in KINDS)
-    num_heads = max(attention.num_heads for kind in KINDS for attention in maps_of[kind])
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         method = method_box()
-        layer, head = _place_boxes(num_layers, 1 if method in PER_LAYER else num_heads)
+        layer, head = _place_boxes(maps_of, method in PER_LAYER)
         view = st.segmented_control(
             "View", ("Map", "Table"), default="Map", required=True, key=VIEW, bind="query-params", label_visibility="collapsed"
         )
     try:
-        found = method_maps(reading, method)
-        joint = joint_map({kind: [prepared(attention, words, hide_special) for attention in found[kind]] for kind in KINDS}, layer, head)
+        joint = joint_map({kind: Options(kind, "Map", words, hide_special, method).layers(reading) for kind in KINDS}, layer, head)
     except (RuntimeError, ValueError) as error:
         st.error(sentence_case(str(error)))
         return
-    _lacking(joint, layer, len(maps_of["encoder_self"]), len(maps_of["decoder_self"]))
+    _lacking(joint, layer, maps_of)
     name = f"{'all layers' if layer is None else f'L{layer + 1}'} {head if isinstance(head, str) else f'H{head + 1}'}"
     if view == "Map":
-        figure = joint_figure(joint, page_theme())
-        st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="joint_map", alt=f"Joint attention of {name}")
+        _map(reading, joint, name, words, hide_special)
     else:
         st.dataframe(joint_table(joint), hide_index=True, height=560)
     downloads(file_name(layer, head, method), partial(export_joint, joint, name, theme=page_theme()), lambda: joint_table(joint))
 
 
-def _place_boxes(num_layers: int, num_heads: int) -> tuple[int | None, int | Combination]:
+def _map(reading: state.Reading, joint: JointMap, name: str, words: bool, hide_special: bool) -> None:
+    """The matrix, the selected word framed; a click on a word selects it everywhere."""
+    seen = (reading.explanation, words, hide_special)
+    look: dict[str, Any] = {"place": place(state.selected_word(reading), joint, *seen), "links": links(*seen)}
+    clicked = joint_attention_map(joint, name, page_theme(), **look)
+    word = clicked and word_at(*clicked, joint, *seen)
+    if word:
+        state.select_word(reading, word)
+        st.rerun()
+
+
+def place(word: WordSelection | None, joint: JointMap, explanation: Explanation, words: bool, hide_special: bool) -> tuple[int | None, int | None]:
+    """Where a selected word stands in the matrix: its row and its column, see `choice.place`."""
+    if word is None or word[0] == "source":
+        return choice.place(word, explanation, "encoder_self", words, hide_special)
+    query, key = choice.place(word, explanation, "decoder_self", words, hide_special)
+    return None if query is None else joint.source_rows + query, None if key is None else joint.source_columns + key
+
+
+def word_at(axis: Axis, index: int, joint: JointMap, explanation: Explanation, words: bool, hide_special: bool) -> WordSelection | None:
+    """The word that a row or a column of the matrix belongs to, see `choice.word_at`."""
+    inside = index - (joint.source_rows if axis == "query" else joint.source_columns)  # the target, which follows the source
+    if inside < 0:
+        return choice.word_at(axis, index, explanation, "encoder_self", words, hide_special)
+    return choice.word_at(axis, inside, explanation, "decoder_self", words, hide_special)
+
+
+def links(explanation: Explanation, words: bool, hide_special: bool) -> dict[Axis, list[str]]:
+    """The words that rows and columns of the matrix belong to, see `choice.links`."""
+    source, target = (choice.links(explanation, kind, words, hide_special) for kind in ("encoder_self", "decoder_self"))
+    return {axis: [*source[axis], *target[axis]] for axis in AXES}
+
+
+def _place_boxes(maps_of: Maps, per_layer: bool) -> tuple[int | None, int | Combination]:
     """The layer and the head, or what to make of many."""
-    layers = [ALL_LAYERS, *(f"L{layer + 1}" for layer in range(num_layers))]
+    layers = [ALL_LAYERS, *(f"L{layer + 1}" for layer in range(max(len(maps_of[kind]) for kind in KINDS)))]
     if st.session_state.get(LAYER) not in (None, *layers):
         st.session_state[LAYER] = layers[-1]
     layer = st.selectbox("Layer", layers, index=len(layers) - 1, key=LAYER, bind="query-params", label_visibility="collapsed", width=130)
-    heads = [MEAN, MAXIMUM, *((f"H{head + 1}" for head in range(num_heads)) if layer != ALL_LAYERS and num_heads > 1 else ())]
+    num_heads = max((each.num_heads for kind in KINDS for each in maps_of[kind] if f"L{each.layer + 1}" == layer), default=1)
+    heads = [MEAN, MAXIMUM, *((f"H{head + 1}" for head in range(num_heads)) if num_heads > 1 and not per_layer else ())]
     if st.session_state.get(HEAD) not in (None, *heads):
         st.session_state[HEAD] = MEAN
     head = st.selectbox("Head", heads, key=HEAD, bind="query-params", label_visibility="collapsed", width=180)
     return None if layer == ALL_LAYERS else int(layer[1:]) - 1, COMBINED[head] if head in COMBINED else int(head[1:]) - 1
 
 
-def _lacking(joint: JointMap, layer: int | None, encoder_layers: int, decoder_layers: int) -> None:
+def _lacking(joint: JointMap, layer: int | None, maps_of: Maps) -> None:
     """Why a block is empty that might have been full."""
-    if joint.missing and layer is not None:
-        names = " and ".join(choice.KIND_NAMES[kind].lower() for kind in joint.missing)
-        st.caption(f"No {names} attention here: the encoder has {encoder_layers} layers, the decoder {decoder_layers}.")
+    if not joint.missing or layer is None:
+        return
+    names = " and ".join(choice.KIND_NAMES[kind].lower() for kind in joint.missing)
+    encoder, decoder = maps_of["encoder_self"], maps_of["decoder_self"]
+    if layer < min(len(encoder), len(decoder)):
+        counts = f"the encoder has {encoder[layer].num_heads} heads, the decoder {decoder[layer].num_heads}"
+    else:
+        counts = f"the encoder has {len(encoder)} layers, the decoder {len(decoder)}"
+    st.caption(f"No {names} attention here: {counts}.")
 
 
 def file_name(layer: int | None, head: int | Combination, method: Method) -> str:

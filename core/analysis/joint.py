@@ -70,7 +70,7 @@ def joint_map(maps: Maps, layer: int | None, head: int | Combination) -> JointMa
         else:
             weights[place] = block
     if len(missing) == len(places):
-        raise ValueError(f"no attention of this model has a layer {layer} with a head {head}")
+        raise ValueError(f"no attention of this model has a layer {layer} with a head {head}, both counted from 0")
     predicted = decoder.predicted_tokens or cross.predicted_tokens or decoder.query_tokens
     return JointMap(weights, rows, columns, predicted, source_rows, source_columns, tuple(missing))
 

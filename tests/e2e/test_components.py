@@ -9,12 +9,13 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
+from core.analysis.joint import JointMap
 from core.capture import AttentionMap
 from core.translator import Explanation
 from viz_app.components import lines, map, sentence_bar
 from viz_app.components.component import script_beside
 from viz_app.components.lines import lines_payload
-from viz_app.components.map import map_payload
+from viz_app.components.map import joint_payload, map_payload
 from viz_app.components.sentence_bar import sentence_payload
 from viz_app.figures.theme import LIGHT
 
@@ -91,6 +92,28 @@ def test_a_cell_a_row_and_a_column_are_read_with_the_keyboard(page: Page, attent
     page.keyboard.press("Enter")
     assert page.evaluate("sent.at(-1)") == ["word", {"axis": "query", "index": 1}]
     assert page.locator("img, script").count() == 0
+
+
+def test_the_joint_matrix_says_why_a_block_is_empty_and_tells_source_from_target(page: Page) -> None:
+    weights = torch.tensor([[1.0, torch.nan, torch.nan], [1.0, 1.0, 0.0], [1.0, 0.25, 0.75]])
+    tokens = (f"\u2581{EVIL}", "<s>", "\u2581Hund")
+    joint = JointMap(weights, tokens, tokens, ("\u2581Hund", "</s>"), 1, 1)
+    mount(page, map, joint_payload(joint, "L5 mean", LIGHT, place=(2, None)))
+    expect(page.locator(".blank")).to_have_text("the source does not see the target")
+    expect(page.locator(".edge")).to_have_count(2)
+    tip = page.get_by_role("status")
+    page.get_by_role("img", name="L5 mean, 3 rows and 3 columns").focus()
+    for key in ("ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(tip).to_have_text(f"{EVIL}does not look at <s>the source does not see the target")
+    page.get_by_role("button", name="fed Hund, predicts </s>").focus()
+    expect(tip).to_have_text(f"fed Hund \u25b8 predicts </s> looks atsource1.000 {EVIL}target0.750 Hund0.250 <s>")
+    page.get_by_role("button", name="Hund, target", exact=True).focus()
+    expect(tip).to_have_text("Hund is looked at bytarget0.750 </s>0.000 Hund")
+    page.keyboard.press("Enter")
+    assert page.evaluate("sent") == [["word", {"axis": "key", "index": 2}]]
+    empty = page.evaluate("Array.from(host.shadowRoot.querySelector('canvas').getContext('2d').getImageData(1, 0, 2, 1).data)")
+    assert empty == [0] * 8  # two cells that are see-through
 
 
 def test_what_was_sent_first_is_not_drawn_over_what_was_sent_last(page: Page, attention: AttentionMap) -> None:

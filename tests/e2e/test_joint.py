@@ -1,5 +1,7 @@
 """All three kinds of attention in one matrix."""
 
+import re
+
 from playwright.sync_api import Page, expect
 
 from tests.e2e.downloads import downloaded
@@ -7,10 +9,14 @@ from tests.e2e.downloads import downloaded
 
 def test_the_joint_view_by_layer_and_head(page: Page, app: str) -> None:
     page.goto(f"{app}/heads?text=The+dog+is+wet.&beam_size=1&kind=Joint&joint_layer=L1")
-    expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_be_visible(timeout=60_000)  # the first chart loads what draws it
+    matrix = page.get_by_role("img", name="L1 mean, ")
     expect(page.get_by_text("the source does not see the target")).to_be_visible()
-    page.locator(".js-plotly-plot .nsewdrag").first.hover(position={"x": 12, "y": 12})
-    expect(page.locator(".hovertext")).to_contain_text("looks at The")
+    page.get_by_role("button", name="dog, source").first.hover()
+    expect(page.get_by_role("status")).to_contain_text("dog is looked at by")
+    dog = page.get_by_role("group", name="Source").get_by_role("button", name="dog")
+    expect(dog).to_have_class(re.compile("pointed"))
+    matrix.click(position={"x": 12, "y": 12})  # the first row
+    expect(page.get_by_role("button", name="The", exact=True)).to_have_attribute("aria-pressed", "true")
     box = page.get_by_role("combobox", name="Head")
     box.click()
     page.get_by_role("option", name="Maximum of heads").click()

@@ -17,8 +17,9 @@ from viz_app import head_cards, sample
 
 @pytest.fixture(scope="session")
 def uneven_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
-    """Three encoder layers of four heads, one decoder layer of two."""
-    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_encoder_layers=3, num_decoder_layers=1, num_decoder_heads=2)
+    """Three encoder layers of two heads, one decoder layer of four."""
+    heads = {"num_heads": 2, "num_decoder_heads": 4}
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_encoder_layers=3, num_decoder_layers=1, **heads)
     path = tmp_path_factory.mktemp("uneven") / "uneven.safetensors"
     with torch.random.fork_rng():
         torch.manual_seed(4)
@@ -51,15 +52,16 @@ def test_the_joint_view_says_what_a_smaller_stack_lacks(app: AppTest) -> None:
     app.query_params["kind"] = "Joint"
     opened(app, "heads")
     assert app.selectbox(key="joint_layer").options == ["All layers", "L1", "L2", "L3"]
+    assert app.selectbox(key="joint_head").options == ["Mean of heads", "Maximum of heads", "H1", "H2"]
     assert "No decoder and cross attention here: the encoder has 3 layers, the decoder 1." in captions(app)
     app.selectbox(key="joint_layer").set_value("L1")
     app.selectbox(key="joint_head").set_value("H4")
     healthy(app.run())
-    assert "No decoder and cross attention here: the encoder has 4 heads, the decoder 2." in captions(app)
+    assert "No encoder attention here: the encoder has 2 heads, the decoder 4." in captions(app)
     app.selectbox(key="joint_head").set_value("H2")
     healthy(app.run())
     assert "attention here" not in captions(app)
-    assert len(app.get("plotly_chart")) == 1
+    assert any(drawing.proto.component_name.endswith("map") for drawing in app.get("bidi_component"))
     assert {button.proto.label for button in app.get("download_button")} >= {"SVG", "PDF", "PNG", "CSV"}
     app.switch_page("app_pages/compare.py")  # which has no joint view
     healthy(app.run())
@@ -75,7 +77,7 @@ def test_a_step_many_heads_as_one_and_a_label(app: AppTest) -> None:
     assert "nothing yet to take the mean" in captions(app)
     app.session_state["labels"] = ["aligner"]  # no gold links: no head bears it
     healthy(app.run())
-    assert "0 of 2 heads: aligner." in captions(app)
+    assert "0 of 4 heads: aligner." in captions(app)
 
 
 def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:

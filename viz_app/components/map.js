@@ -1,7 +1,8 @@
-// One head as a map. A pointer, or the arrow keys, read its cells; a word at its side reads its whole row or column.
+// Attention as a map. A pointer, or the arrow keys, read its cells; a word at its side reads its whole row or column.
+// Its axes may have parts, such as source and target; where two of them have nothing to do with each other it is blank.
 
 const ROOM = 11; // pixels that a written word needs; where there is less, every second, third, ... is written
-const MOST = 3; // of a row's or a column's weights that are told
+const MOST = 3; // of a row's or a column's weights that are told, in each part
 const OTHER = { query: "key", key: "query" };
 const STEP = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
@@ -9,7 +10,7 @@ function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const { axis, index, cell } = parentElement.activeElement?.dataset ?? {};
   const map = build(root, data, (word) => setTriggerValue("word", word));
-  root.replaceChildren(headNames([data.head]), map.frame, scale(data));
+  root.replaceChildren(data.head.color ? headNames([data.head]) : "", map.frame, scale(data));
   point(map, {}, false);
   if (axis) map.words[axis][index]?.focus({ preventScroll: true });
   if (cell) map.cells.focus({ preventScroll: true });
@@ -24,25 +25,34 @@ function build(root, data, send) {
   const size = { query: data.query.length, key: data.key.length };
   const bytes = Uint8Array.from(atob(data.weights), (character) => character.charCodeAt(0));
   const map = { root, data, size, steps: new Int16Array(bytes.buffer), words: {}, send, at: {} };
-  const pitch = Math.min(30, Math.max(7, Math.floor(620 / size.query)));
+  const pitch = Math.min(30, Math.max(4, Math.floor(620 / size.query)));
   map.frame = element("div", "frame");
   map.frame.style.setProperty("--rows", size.query);
   map.frame.style.setProperty("--columns", size.key);
   map.frame.style.setProperty("--height", `${Math.max(150, size.query * pitch)}px`);
   map.words.query = data.query.map((spans, index) => word(map, "query", index, spans));
   map.words.key = data.key.map((spans, index) => word(map, "key", index, spans));
-  const top = band("tops", "Columns", map.words.key);
-  const left = band("sides left", "Rows", map.words.query);
-  map.frame.append(element("div", "corner", data.predicted ? "fed" : ""), top, element("div", "corner", data.predicted ? "predicts" : ""));
-  map.frame.append(left, cells(map));
+  map.frame.append(titles("above", data.parts.key, "before"), titles("aside before", data.parts.query, "before"));
+  map.frame.append(element("div", "corner", data.corners[0]), element("div", "corner after", data.corners[1]));
+  map.frame.append(band("tops", "Columns", map.words.key), band("sides left", "Rows", map.words.query), cells(map));
   if (data.predicted) {
-    map.beside = data.predicted.map((spans, index) => beside(map, spans, index));
+    map.beside = data.predicted.map((spans, index) => beside(map, spans ?? [], index));
     const right = element("div", "sides right");
     right.setAttribute("aria-hidden", "true"); // a row's button says it too
     right.append(...map.beside);
-    map.frame.append(right);
+    map.frame.append(right, titles("aside after", data.parts.query, "after"));
   }
   return map;
+}
+
+function titles(style, parts, which) {
+  const list = element("div", `titles ${style}`);
+  for (const part of parts) {
+    const title = element("div", "title", part[which]);
+    title.style.flexGrow = part.stop - part.start;
+    list.append(title);
+  }
+  return list;
 }
 
 function band(style, name, words) {
@@ -58,7 +68,7 @@ function word(map, axis, index, spans) {
   node.type = "button";
   node.tabIndex = index ? -1 : 0; // Tab reaches the rows, the columns and the cells, arrow keys go on from there
   Object.assign(node.dataset, { axis, index });
-  node.setAttribute("aria-label", axis === "query" ? rowName(map.data, index) : textOf(spans));
+  node.setAttribute("aria-label", spokenName(map.data, axis, index));
   const text = element("span", "text", "");
   text.append(...spelled(spans));
   node.append(text);
@@ -102,7 +112,7 @@ function cells(map) {
   map.bands = { query: element("div", "band query"), key: element("div", "band key") };
   map.tip = element("div", "tip");
   map.tip.setAttribute("role", "status");
-  box.append(map.picture, element("div", "gaps"), ...Object.values(map.data.lit).some((index) => index !== null) ? selected(map) : []);
+  box.append(map.picture, element("div", "gaps"), ...blanks(map), ...edges(map), ...selected(map));
   box.append(map.bands.query, map.bands.key, map.tip);
   box.onpointermove = (event) => {
     const { left, top, width, height } = map.picture.getBoundingClientRect();
@@ -134,7 +144,7 @@ function painted({ data, size, steps }) {
   const image = context.createImageData(size.key, size.query);
   const stops = data.scale.map((color) => [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16)));
   const shades = Array.from({ length: data.steps * (1 - data.low) + 1 }, (_, step) => shade(stops, step / (data.steps * (1 - data.low))));
-  steps.forEach((step, cell) => image.data.set(shades[step - data.low * data.steps], 4 * cell));
+  steps.forEach((step, cell) => step !== data.nothing && image.data.set(shades[step - data.low * data.steps], 4 * cell));
   context.putImageData(image, 0, 0);
   return canvas;
 }
@@ -148,17 +158,29 @@ function shade(stops, share) {
 function selected({ data, size }) {
   return Object.entries(data.lit).flatMap(([axis, index]) => {
     if (index === null) return [];
-    const frame = element("div", `band ${axis} selected`);
-    lay(frame, axis, index, size);
-    return [frame];
+    return [laid(element("div", `band ${axis} selected`), axis, index, index + 1, size)];
   });
 }
 
-function lay(node, axis, index, size) {
-  node.hidden = index === undefined;
-  if (node.hidden) return;
-  node.style[axis === "query" ? "top" : "left"] = `${(100 * index) / size[axis]}%`;
-  node.style[axis === "query" ? "height" : "width"] = `${100 / size[axis]}%`;
+// Where two parts of an axis meet.
+function edges({ data, size }) {
+  return Object.entries(data.parts).flatMap(([axis, parts]) => parts.slice(1).map(({ start }) => laid(element("div", `edge ${axis}`), axis, start, start, size)));
+}
+
+// Two parts that have nothing to do with each other, and why.
+function blanks({ data, size }) {
+  return data.blanks.map(({ query, key, why }) => {
+    const box = element("div", "blank");
+    box.append(element("span", "", why));
+    for (const [axis, part] of Object.entries({ query, key })) laid(box, axis, data.parts[axis][part].start, data.parts[axis][part].stop, size);
+    return box;
+  });
+}
+
+function laid(node, axis, start, stop, size) {
+  node.style[axis === "query" ? "top" : "left"] = `${(100 * start) / size[axis]}%`;
+  node.style[axis === "query" ? "height" : "width"] = `${(100 * (stop - start)) / size[axis]}%`;
+  return node;
 }
 
 // Light up a row, a column or both, here and, if it is to be told, in the other drawings.
@@ -166,7 +188,8 @@ function point(map, at, told) {
   const { data, size, words } = map;
   map.at = at;
   for (const axis of ["query", "key"]) {
-    lay(map.bands[axis], axis, at[axis], size);
+    map.bands[axis].hidden = at[axis] === undefined;
+    if (at[axis] !== undefined) laid(map.bands[axis], axis, at[axis], at[axis] + 1, size);
     words[axis].forEach((node, index) => {
       node.classList.toggle("on", index === (at[axis] ?? data.lit[axis]));
       if (axis === "query") map.beside?.[index].classList.toggle("on", node.classList.contains("on"));
@@ -184,16 +207,13 @@ function describe(map, told) {
   if (tip.hidden) return;
   const lines = [];
   if (query !== undefined && key !== undefined) {
-    lines.push([row(data, query)], ["looks at ", strong(data.key[key])], [number(map, query, key)]);
+    const found = value(map, query, key) !== data.nothing;
+    lines.push([row(data, query)], [found ? "looks at " : "does not look at ", strong(data.key[key])], [found ? number(map, query, key) : reason(data, query, key)]);
   } else {
     const [axis, index] = query !== undefined ? ["query", query] : ["key", key];
-    const of = (other) => (axis === "query" ? [index, other] : [other, index]);
-    const order = Array.from({ length: size[OTHER[axis]] }, (_, other) => other).sort((a, b) => Math.abs(value(map, ...of(b))) - Math.abs(value(map, ...of(a))));
     lines.push(axis === "query" ? [row(data, index), " looks at"] : [strong(data.key[index]), " is looked at by"]);
-    for (const other of order.slice(0, MOST)) {
-      const name = axis === "query" ? data.key[other] : (data.predicted ?? data.query)[other];
-      lines.push([number(map, ...of(other)), " ", strong(name)]);
-    }
+    for (const part of data.parts[OTHER[axis]]) lines.push(...largest(map, axis, index, part));
+    if (lines.length === 1) lines.push(["nothing"]);
   }
   tip.replaceChildren(
     ...lines.map((parts) => {
@@ -208,6 +228,22 @@ function describe(map, told) {
   tip.style[right ? "left" : "right"] = key === undefined ? "4px" : `calc(${(100 * (right ? key + 1 : size.key - key)) / size.key}% + 6px)`;
 }
 
+// The largest weights of a row or a column within a part of the other axis.
+function largest(map, axis, index, { name, start, stop }) {
+  const { data } = map;
+  const of = (other) => (axis === "query" ? [index, other] : [other, index]);
+  const strength = (other) => Math.abs(value(map, ...of(other)));
+  const others = Array.from({ length: stop - start }, (_, place) => start + place).filter((other) => value(map, ...of(other)) !== data.nothing);
+  const names = others.sort((a, b) => strength(b) - strength(a)).slice(0, MOST);
+  const lines = names.map((other) => [number(map, ...of(other)), " ", strong((axis === "key" && data.predicted?.[other]) || data[OTHER[axis]][other])]);
+  return lines.length && name ? [[element("span", "faint", name)], ...lines] : lines;
+}
+
+function reason(data, query, key) {
+  const lies = (axis, part, index) => data.parts[axis][part].start <= index && index < data.parts[axis][part].stop;
+  return data.blanks.find((blank) => lies("query", blank.query, query) && lies("key", blank.key, key))?.why ?? "";
+}
+
 function value({ steps, size }, query, key) {
   return steps[query * size.key + key];
 }
@@ -220,13 +256,16 @@ function number(map, query, key) {
 
 function row(data, index) {
   const name = element("span", "");
-  if (data.predicted) name.append("fed ", strong(data.query[index]), " \u25b8 predicts ", strong(data.predicted[index]));
+  if (data.predicted?.[index]) name.append("fed ", strong(data.query[index]), " \u25b8 predicts ", strong(data.predicted[index]));
   else name.append(strong(data.query[index]));
   return name;
 }
 
-function rowName(data, index) {
-  return data.predicted ? `fed ${textOf(data.query[index])}, predicts ${textOf(data.predicted[index])}` : textOf(data.query[index]);
+function spokenName(data, axis, index) {
+  const text = textOf(data[axis][index]);
+  if (axis === "query" && data.predicted?.[index]) return `fed ${text}, predicts ${textOf(data.predicted[index])}`;
+  const { name } = data.parts[axis].find(({ stop }) => index < stop);
+  return name ? `${text}, ${name}` : text;
 }
 
 function strong(spans) {

@@ -1,4 +1,4 @@
-"""One head as a map, large: a row for each word that looks, a column for each it may look at; point at a cell and read its weight."""
+"""Attention as a map, one head or all three kinds in one: a row for each word that looks, a column for each it may look at."""
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
+from core.analysis.joint import JointMap
 from core.capture import AttentionMap
 from viz_app.components.component import component_beside, listening
 from viz_app.components.labels import label_spans
@@ -13,6 +14,9 @@ from viz_app.components.lines import AXES, Axis, clicked_word
 from viz_app.figures.theme import Theme, head_name
 
 STEPS = 1000  # that a weight of 1 is sent in: three decimals, as everywhere
+NO_WEIGHT = -(2**15)  # is sent where nothing can look
+NOT_SEEN = "the source does not see the target"
+LACKING = "no such layer or head"
 
 _component = component_beside(__file__)
 
@@ -22,10 +26,9 @@ def map_payload(
     head: int,
     theme: Theme,
     *,
-    place: tuple[int | None, int | None] = (None, None),
     diverging: bool = False,
-    links: Mapping[Axis, Sequence[str]] | None = None,
     name: Callable[[int, int], str] = head_name,
+    **look: Any,
 ) -> dict[str, Any]:
     """What the browser needs to draw one head.
 
@@ -33,15 +36,14 @@ def map_payload(
 
     Args:
         head: counted from 0.
-        place: a row and a column to frame.
         diverging: the weights are signed differences: colours run from -1 to 1, centred at 0.
-        links: the words that rows and columns belong to, see `choice.links`: with them, what is pointed at lights up in the
-            other drawings of the page too, and the other way round.
         name: what to call the head, from its layer and its number.
+        look: `place` and `links`, see `_drawing`.
 
     Returns:
-        `head`: its name, colour and dashes; `query`, `key` and, in the decoder, `predicted`: the spans of each word; `weights`:
-        row by row, in steps of 1 / `STEPS`, as 16-bit numbers in base 64; `scale`: its colours, evenly spaced from `low` to 1.
+        `head`: its name, colour and dashes; `query`, `key` and, in the decoder, `predicted`: the spans of each word; `parts`: of
+        each axis, from where to where, and what they are called; `corners`: what is written over the rows' names; `blanks`: the
+        parts that have nothing to do with each other, and why; and what `_drawing` returns.
 
     Raises:
         ValueError: the layer has no such head.
@@ -54,12 +56,35 @@ def map_payload(
         "query": [label_spans(token) for token in attention.query_tokens],
         "key": [label_spans(token) for token in attention.key_tokens],
         "predicted": attention.predicted_tokens and [label_spans(token) for token in attention.predicted_tokens],
-        "weights": _packed(attention.weights[head]),
-        "steps": STEPS,
-        "scale": theme.diverging if diverging else theme.sequential,
-        "low": -1 if diverging else 0,
-        "lit": dict(zip(AXES, place, strict=True)),
-        "links": links,
+        "parts": {"query": [_part("", 0, len(attention.query_tokens))], "key": [_part("", 0, len(attention.key_tokens))]},
+        "corners": ("fed", "predicts") if attention.predicted_tokens else ("", ""),
+        "blanks": [],
+        **_drawing(attention.weights[head], theme, diverging, **look),
+    }
+
+
+def joint_payload(joint: JointMap, name: str, theme: Theme, **look: Any) -> dict[str, Any]:
+    """The same of all three kinds in one matrix, whose axes are divided into source and target. Rows of the source predict nothing.
+
+    Args:
+        name: of the layer and the head.
+        look: as for one head.
+    """
+    rows, columns = len(joint.rows), len(joint.columns)
+    lacking = {"encoder_self": (0, 0), "cross": (1, 0), "decoder_self": (1, 1)}
+    blanks = {(0, 1): NOT_SEEN} | {lacking[kind]: LACKING for kind in joint.missing}
+    return {
+        "head": {"name": name},
+        "query": [label_spans(token) for token in joint.rows],
+        "key": [label_spans(token) for token in joint.columns],
+        "predicted": [*[None] * joint.source_rows, *(label_spans(token) for token in joint.predicted)],
+        "parts": {
+            "query": [_part("source", 0, joint.source_rows), _part("target", joint.source_rows, rows, "target, fed", "predicts")],
+            "key": [_part("source", 0, joint.source_columns), _part("target", joint.source_columns, columns)],
+        },
+        "corners": ("", ""),
+        "blanks": [{"query": query, "key": key, "why": why} for (query, key), why in blanks.items()],
+        **_drawing(joint.weights, theme, **look),
     }
 
 
@@ -74,11 +99,51 @@ def attention_map(attention: AttentionMap, head: int, theme: Theme, *, key: str 
         The axis and the position of the word that was clicked just now, else None. Keep it and hand it back as `place`: the
         component remembers nothing.
     """
-    result = _component(data=map_payload(attention, head, theme, **options), key=key, on_word_change=listening)
-    return clicked_word(result.get("word"), len(attention.query_tokens), len(attention.key_tokens))
+    return _clicked(map_payload(attention, head, theme, **options), key)
 
 
-def _packed(weights: Tensor) -> str:
-    """[Q, K] as text."""
-    steps = (weights.float() * STEPS).round().clamp(-STEPS, STEPS)
-    return base64.b64encode(steps.numpy().astype("<i2").tobytes()).decode()
+def joint_attention_map(joint: JointMap, name: str, theme: Theme, *, key: str = "joint_map", **options: Any) -> tuple[Axis, int] | None:
+    """The same of all three kinds in one matrix; options: those of `joint_payload`."""
+    return _clicked(joint_payload(joint, name, theme, **options), key)
+
+
+def _clicked(payload: dict[str, Any], key: str) -> tuple[Axis, int] | None:
+    result = _component(data=payload, key=key, on_word_change=listening)
+    return clicked_word(result.get("word"), len(payload["query"]), len(payload["key"]))
+
+
+def _part(name: str, start: int, stop: int, before: str | None = None, after: str = "") -> dict[str, Any]:
+    """Neighbours on an axis: what they are, and what is written before and behind them."""
+    return {"name": name, "start": start, "stop": stop, "before": name if before is None else before, "after": after}
+
+
+def _drawing(
+    weights: Tensor,
+    theme: Theme,
+    diverging: bool = False,
+    *,
+    place: tuple[int | None, int | None] = (None, None),
+    links: Mapping[Axis, Sequence[str]] | None = None,
+) -> dict[str, Any]:
+    """What does not depend on whose weights they are.
+
+    Args:
+        weights: [Q, K]; NaN where nothing can look.
+        place: a row and a column to frame.
+        links: the words that rows and columns belong to, see `choice.links`: with them, what is pointed at lights up in the
+            other drawings of the page too, and the other way round.
+
+    Returns:
+        `weights`: row by row, in steps of 1 / `steps`, as 16-bit numbers in base 64, `nothing` for NaN; `scale`: its colours,
+        evenly spaced from `low` to 1; `lit`, `links`: place and links.
+    """
+    steps = (weights.float() * STEPS).round().clamp(-STEPS, STEPS).nan_to_num(nan=NO_WEIGHT)
+    return {
+        "weights": base64.b64encode(steps.numpy().astype("<i2").tobytes()).decode(),
+        "steps": STEPS,
+        "nothing": NO_WEIGHT,
+        "scale": theme.diverging if diverging else theme.sequential,
+        "low": -1 if diverging else 0,
+        "lit": dict(zip(AXES, place, strict=True)),
+        "links": links,
+    }

@@ -1,15 +1,20 @@
 """One part of a head's scores, token by token."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 from torch import Tensor
 
 from core.analysis.score_parts import ScoreParts
-from viz_app.figures.base import color_bar, empty_figure
+from core.analysis.words import JOINT, continues_word, is_special, readable
+from viz_app.figures.base import bare_axis, color_bar, empty_figure, escaped
 from viz_app.figures.theme import Theme
-from viz_app.figures.token_axes import MAX_CHARACTERS, hover_axis, label_space, token_label
 
 WRITTEN = 32  # tokens that are written beside the map; of more, only the hover tells the names
+MAX_CHARACTERS = 14  # of a name
+CHARACTER_WIDTH = 7.3  # pixels, of the 12 pixel monospace font
 
 
 def score_map(matrix: Tensor, found: ScoreParts, most: float, theme: Theme) -> go.Figure:
@@ -21,7 +26,7 @@ def score_map(matrix: Tensor, found: ScoreParts, most: float, theme: Theme) -> g
     """
     tokens = found.tokens
     written = len(tokens) <= WRITTEN
-    side = label_space(tokens) if written else 6
+    side = _label_space(tokens) if written else 6
     figure = empty_figure(theme, 250 + side, margin=(side, side, 4, 40))
     figure.add_heatmap(
         z=np.where(found.allowed.numpy(), matrix.numpy(), np.nan).astype(np.float32),
@@ -32,9 +37,30 @@ def score_map(matrix: Tensor, found: ScoreParts, most: float, theme: Theme) -> g
         hoverongaps=False,
         hovertemplate="<b>%{y}</b> asks, <b>%{x}</b> is asked<br>%{z:+.3f}<extra></extra>",
     )
-    names = [token_label(token, theme, MAX_CHARACTERS) for token in tokens]
+    names = [_label(token, theme) for token in tokens]
     look = {"showticklabels": written, "tickfont": {"family": theme.monospace_font, "size": 10, "color": theme.text}, "ticklabelstandoff": 3}
     end = len(tokens) - 0.5
     return figure.update_layout(
-        xaxis={**hover_axis(names, [-0.5, end]), **look, "side": "top", "tickangle": -90}, yaxis={**hover_axis(names, [end, -0.5]), **look}
+        xaxis={**_token_axis(names, [-0.5, end]), **look, "side": "top", "tickangle": -90}, yaxis={**_token_axis(names, [end, -0.5]), **look}
     )
+
+
+def _token_axis(names: Sequence[str], span: list[float]) -> dict[str, Any]:
+    """Positions, not names, are the categories, so that a word that occurs twice has two rows."""
+    return bare_axis(range=span, tickmode="array", tickvals=list(range(len(names))), ticktext=list(names))
+
+
+def _label(token: str, theme: Theme) -> str:
+    """A token as Plotly markup: escaped, cut short, with joint marks and special tokens in the faint colour."""
+    text = readable(token)
+    short = text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "\u2026"
+    if is_special(token):
+        return f'<span style="color:{theme.faint}">{escaped(short)}</span>'
+    if continues_word(token):
+        return f'<span style="color:{theme.faint}">{JOINT}</span>{escaped(short.removeprefix(JOINT))}'
+    return escaped(short)
+
+
+def _label_space(tokens: Sequence[str]) -> int:
+    """Pixels that the widest label takes."""
+    return round(max(6, *(min(MAX_CHARACTERS, len(readable(token))) for token in tokens)) * CHARACTER_WIDTH) + 10
