@@ -89,12 +89,12 @@ def picture(model: Model, parse: Parse) -> None:
     """The tree and the heads; a click in here runs nothing else again."""
     nodes = tree_nodes(parse.tree)
     selected = selected_node(parse, nodes)
-    node = nodes[selected]
+    node, words = nodes[selected], "1 word" if len(parse.words) == 1 else f"{len(parse.words)} words"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view: str = st.segmented_control(
             "View", ("Tree", "Table"), default="Tree", required=True, key="parsing_view", bind="query-params", label_visibility="collapsed"
         )
-        st.markdown(f"**Tree**: {counted(len(parse.words))}, log-probability {parse.log_prob:.2f}", help=HOW_TO_READ, width="content")
+        st.markdown(f"**Tree**: {words}, log-probability {parse.log_prob:.2f}", help=HOW_TO_READ, width="content")
         st.caption(f"Parsed by {plain(model.name)}, beam {BEAM_SIZE}, length penalty {LENGTH_PENALTY}", width="content")
     place = st.container()
     table = constituent_table(parse)

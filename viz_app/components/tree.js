@@ -24,9 +24,10 @@ function draw({ data, parentElement, setTriggerValue }) {
 const left = (node) => node.x * CHARACTER + 4;
 const top = (node) => node.row * ROW + 4;
 
+// To a place in the next row, and straight down from there, as far below as a word may stand: so no line crosses another.
 function line(over, node) {
   const [x0, y0, x1, y1] = [left(over), top(over) + BOX, left(node), top(node)];
-  return vector("path", { class: "edge", d: `M${x0},${y0}L${x1},${y1}` });
+  return vector("path", { class: "edge", d: `M${x0},${y0}L${x1},${top(over) + ROW}V${y1}` });
 }
 
 function drawing(node, index, selected, send) {

@@ -8,6 +8,7 @@ from viz_app.figures.paper import CHARACTER, LABEL_POINTS, Format, check_format,
 from viz_app.figures.theme import LIGHT, Theme
 
 GAP = 2  # characters between two words
+LEAST = 2  # characters of a word, with the gap enough for its weight below
 ROW = 0.42  # inches on paper
 
 
@@ -37,7 +38,7 @@ class Node:
 def tree_nodes(tree: Tree) -> list[Node]:
     """Where everything stands: each word has room for itself and for whatever stands over it alone, each constituent the middle of its parts."""
     words, found = tree.words(), constituents(tree)
-    widths = [len(word) for word in words]
+    widths = [max(LEAST, len(word)) for word in words]
     for each in found:
         if each.end - each.start == 1:
             widths[each.start] = max(widths[each.start], len(each.label))
@@ -79,6 +80,12 @@ def width(nodes: Sequence[Node]) -> float:
     return max(node.x + len(node.label) / 2 for node in nodes) + GAP / 2
 
 
+def edge(over: Node, node: Node) -> list[tuple[float, float]]:
+    """From a node to one of its parts, in characters and rows: to its place in the next row, and straight down from there, so that no line
+    crosses another however deep the words beside it stand."""
+    return [(over.x, over.row + 0.25), (node.x, over.row + 1 - 0.28), (node.x, node.row - 0.28)]
+
+
 def export_tree(tree: Tree, file_format: Format, theme: Theme = LIGHT) -> bytes:
     """The tree for a paper.
 
@@ -95,7 +102,8 @@ def export_tree(tree: Tree, file_format: Format, theme: Theme = LIGHT) -> bytes:
     for node in nodes:
         if node.parent is not None:
             over = nodes[node.parent]
-            axes.plot([over.x, node.x], [over.row + 0.25, node.row - 0.28], color=theme.faint, linewidth=0.7)
+            x, y = zip(*edge(over, node), strict=True)
+            axes.plot(x, y, color=theme.faint, linewidth=0.7, solid_joinstyle="round")
         axes.text(node.x, node.row, node.label, ha="center", va="center", color=theme.text, fontsize=LABEL_POINTS,
                   style="normal" if node.is_word else "italic", parse_math=False)  # fmt: skip
     return saved(figure, file_format)

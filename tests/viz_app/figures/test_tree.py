@@ -10,7 +10,7 @@ from core.trees import Tree, linearise, read_trees
 from viz_app.components.tree import clicked_node, tree_payload
 from viz_app.figures.brackets import bracket_map, bracket_table
 from viz_app.figures.theme import LIGHT
-from viz_app.figures.tree import export_tree, tree_nodes, width
+from viz_app.figures.tree import edge, export_tree, tree_nodes, width
 
 
 @pytest.fixture
@@ -44,6 +44,26 @@ def test_a_long_label_over_one_short_word_has_room() -> None:
     (tree,) = read_trees("(S (WHADVP (XX so)) (WHADVP (XX it)))")
     first, second = (node for node in tree_nodes(tree) if node.label == "WHADVP")
     assert second.x - first.x > len("WHADVP")
+
+
+def test_no_line_crosses_another() -> None:
+    """A word that hangs high beside words that hang low: a straight line to it would cut through theirs."""
+    (tree,) = read_trees("(S (XX far) (NP (NP (NP (XX a) (XX b)) (XX c)) (PP (XX d) (NP (XX e)))) (XX ,) (VP (XX f)) (XX .))")
+    nodes = tree_nodes(tree)
+    edges = [edge(nodes[node.parent], node) for node in nodes if node.parent is not None]
+    segments = [(number, *ends) for number, points in enumerate(edges) for ends in itertools.pairwise(points) if ends[0] != ends[1]]
+    for (one, *first), (other, *second) in itertools.combinations(segments, 2):
+        assert one == other or not crossing(first, second)
+
+
+def crossing(first: list[tuple[float, float]], second: list[tuple[float, float]]) -> bool:
+    """Whether two segments have an inner point in common: the ends of each lie on either side of the other."""
+
+    def side(ends: list[tuple[float, float]], point: tuple[float, float]) -> float:
+        (x0, y0), (x1, y1) = ends
+        return (x1 - x0) * (point[1] - y0) - (y1 - y0) * (point[0] - x0)
+
+    return side(first, second[0]) * side(first, second[1]) < -1e-9 and side(second, first[0]) * side(second, first[1]) < -1e-9
 
 
 def test_payload_and_clicks(tree: Tree) -> None:
