@@ -1,6 +1,7 @@
 """What the page "Why self-attention" knows: measurements that came with the app, those of this machine, and traces."""
 
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -51,6 +52,7 @@ class Measuring:
     steps: Iterator[Cost]
     running: bool = True
     found: list[Cost] = field(default_factory=list[Cost])
+    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
     def done(self) -> bool:
@@ -61,8 +63,10 @@ class Measuring:
         self.running = running
 
     def advance(self) -> None:
-        """One layer more."""
-        self.found.append(next(self.steps))
+        """One layer more. A run of the page that was interrupted may still be at its last while the next one asks for more."""
+        with self.turn:
+            if not self.done:
+                self.found.append(next(self.steps))
 
     def table(self) -> CostTable:
         """What has been found so far."""

@@ -27,13 +27,14 @@ def checkpoint_box() -> models.Model | None:
             help="A .safetensors file that Headlight wrote: parameters, tokenizer and configuration in one. It stays on this machine.",
         )
     if file is not None and st.session_state.get(SEEN) != file.file_id:
-        st.session_state[SEEN], st.session_state[REFUSED] = file.file_id, None
+        st.session_state[REFUSED] = None
         with problem, st.spinner(f"Reading {plain(file.name)}"):
             try:
                 st.session_state[UPLOADED] = models.uploaded_model(file.name, file)
                 state.new_sentence()
             except models.ModelError as error:
                 st.session_state[REFUSED] = str(error)
+        st.session_state[SEEN] = file.file_id  # now that it is read: a click in between begins anew
     model = _current_model(facts)
     if file is not None and st.session_state.get(REFUSED):
         reason = plain(st.session_state[REFUSED]).removesuffix(".")

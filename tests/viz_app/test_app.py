@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
 from core.checkpoint import save_checkpoint
@@ -14,7 +15,7 @@ from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy
-from viz_app import widgets
+from viz_app import models, widgets
 
 SCRIPTS = ("app_pages/translate.py", "app_pages/heads.py", "app_pages/positions.py")
 
@@ -186,6 +187,17 @@ def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_sent_back(
     assert "2 + 2 layers, 4 heads" in shown(app)
     assert app.file_uploader[0].value is None
     assert len(app.multiselect(key="heads_cross").value) == 1
+
+
+def test_an_upload_that_a_click_interrupted_is_read_after_all(app: AppTest, other_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> models.Model:
+        raise StopException
+
+    app.run()
+    with monkeypatch.context() as patch:
+        patch.setattr(models, "uploaded_model", interrupted)
+        upload(app, "other.safetensors", other_checkpoint.read_bytes())
+    assert "1 + 1 layers, 2 heads" in shown(app.run())
 
 
 def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(app: AppTest, other_checkpoint: Path) -> None:

@@ -1,12 +1,17 @@
 """The page "Why self-attention" without a browser, and the measurements that come with it."""
 
+import threading
+import time
+from collections.abc import Iterator
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.layer_cost import grid
+from core.analysis.layer_cost import Cost, grid
 from core.analysis.layer_types import LAYER_TYPES, Sizes
 from tests.viz_app.pages import Start, healthy
 from viz_app import layer_costs
+from viz_app.layer_costs import Measuring
 
 
 @pytest.fixture
@@ -82,6 +87,25 @@ def test_a_link_to_a_measurement_offers_the_same_again(why: AppTest) -> None:
     assert why.session_state[layer_costs.MEASURING].at == Sizes(n=16, d=64, k=5, r=32)
     assert why.query_params[layer_costs.MEASURED] == "16.64.5.32"
     assert "measure_same" not in [button.key for button in why.button]
+
+
+def test_two_runs_of_the_page_measure_in_turns() -> None:
+    """Streamlit begins the next run while the one that it interrupts is still at a layer."""
+
+    def slowly() -> Iterator[Cost]:
+        for cost in layer_costs.shipped().costs[:3]:
+            begun.set()
+            time.sleep(0.01)
+            yield cost
+
+    begun, here = threading.Event(), Measuring(Sizes(n=16, d=32), "a machine", 3, slowly())
+    first = threading.Thread(target=lambda: [here.advance() for _ in range(3)])
+    first.start()
+    assert begun.wait(10)
+    while not here.done:
+        here.advance()
+    first.join()
+    assert here.table().costs == layer_costs.shipped().costs[:3]
 
 
 @pytest.mark.parametrize("named", ["64.512.3", "64.512.3.9", "64.512.3.8.1", "99999.512.3.8", "<b>"])
