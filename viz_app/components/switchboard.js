@@ -4,7 +4,8 @@ function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const place = { ...parentElement.activeElement?.dataset };
   const boards = element("div", "boards");
-  boards.append(...data.boards.map((board) => drawn(board, (layer, head) => setTriggerValue("switch", { kind: board.kind, layer, head }))));
+  const columns = Math.max(...data.boards.flatMap(({ rows }) => rows.map(({ cells }) => cells.length))); // of all boards: cells of one size
+  boards.append(...data.boards.map((board) => drawn(board, columns, (layer, head) => setTriggerValue("switch", { kind: board.kind, layer, head }))));
   root.replaceChildren(boards, legend(data));
   if (place.kind) {
     const again = root.querySelector(`[data-kind="${place.kind}"][data-row="${place.row}"][data-column="${place.column}"]`);
@@ -16,17 +17,17 @@ function draw({ data, parentElement, setTriggerValue }) {
   }
 }
 
-function drawn({ kind, name, rows }, send) {
+function drawn({ kind, name, rows }, columns, send) {
   const board = element("div", "board");
   const off = rows.flatMap(({ cells }) => cells).filter(({ gate }) => gate !== 1).length;
   board.append(element("div", "title", off ? `${name}: ${off} set` : name));
   const grid = element("div", "grid");
-  const columns = Math.max(...rows.map(({ cells }) => cells.length));
+  const heads = Math.max(...rows.map(({ cells }) => cells.length));
   grid.style.setProperty("--columns", columns);
   grid.setAttribute("role", "group");
   grid.setAttribute("aria-label", `Switches: ${name}`);
   grid.append(element("span", "name"));
-  for (let head = 0; head < columns; head++) grid.append(element("span", "name", `H${head + 1}`));
+  for (let head = 0; head < columns; head++) grid.append(element("span", "name", head < heads ? `H${head + 1}` : ""));
   const buttons = rows.map((row, index) => {
     const all = button("layer", row.name, kind, index, 0, () => send(row.layer, null));
     all.setAttribute("aria-label", `All heads of ${name} ${row.name}`);
