@@ -1,11 +1,15 @@
-"""The page Compare in a real browser: two sentences, and what differs."""
+"""The page Compare in a real browser: two sentences, what differs, and one selection in all three maps."""
 
 from playwright.sync_api import Page, expect
 
 
 def test_two_sentences_side_by_side(page: Page, app: str, requests: list[str]) -> None:
-    page.goto(f"{app}/compare?text=A+dog+runs.&second_text=A+dog+runs+fast.&beam_size=1&against=Sentence&kind=Encoder")
+    page.goto(f"{app}/compare?text=A+dog+runs.&second_text=A+wet+dog+runs.&beam_size=1&against=Sentence&kind=Encoder")
     expect(page.get_by_text("Difference", exact=False).first).to_be_visible()
     expect(page.locator("canvas.picture")).to_have_count(3)
-    expect(page.get_by_text("fast (second)")).to_be_visible()
+    expect(page.get_by_text("(second)", exact=False)).to_be_visible()
+    page.get_by_role("button", name="dog", exact=True).first.hover()  # in the sentence: it stands second in the first, third in the second
+    expect(page.locator("button.word.on[data-axis=key]")).to_have_text(["dog", "dog", "dog"])
+    page.locator("button.word[data-axis=key]", has_text="runs").nth(1).hover()  # in the second map
+    expect(page.locator("button.word.on[data-axis=key]")).to_have_text(["runs", "runs", "runs"])
     assert set(requests) == {app.removeprefix("http://")}

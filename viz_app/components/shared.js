@@ -102,7 +102,7 @@ function moveInColumns([left, right], name, index, event) {
 }
 
 // What is pointed at in one drawing lights up in all others on the page that know the same words. A place is a row and a
-// column, each undefined where none is meant, of a drawing of a size, and the names of the words that these belong to,
+// column, each undefined where none is meant, of a drawing of a size with words of these names, and the names of the two,
 // or, in the sentence, the name of a word alone; null: nothing is pointed at any more.
 const POINTED = "headlight:pointed";
 
@@ -119,15 +119,20 @@ function listen(root, hear) {
   return root.deafen;
 }
 
-// The row and the column that a place means in a drawing of this size, whose rows and columns belong to these words.
+// The row and the column that a place means in a drawing of this size, whose rows and columns belong to these words: the same
+// where all words are the same, or else those of the same words.
 function placed(place, size, links) {
   if (!place || !links) return {};
-  if (place.size) return place.size.query === size.query && place.size.key === size.key ? place : {};
-  const found = (names) => (names.includes(place.words[0]) ? names.indexOf(place.words[0]) : undefined);
-  return { query: found(links.query), key: found(links.key) };
+  const same = (axis) => place.size[axis] === size[axis] && String(place.links[axis]) === String(links[axis]);
+  if (place.links && same("query") && same("key")) return place;
+  const found = (axis) => {
+    const word = place.links ? place.links[axis][place[axis]] : place.words[0];
+    return word && links[axis].includes(word) ? links[axis].indexOf(word) : undefined;
+  };
+  return { query: found("query"), key: found("key") };
 }
 
 function placeOf({ query, key }, size, links) {
   if (query === undefined && key === undefined) return null;
-  return { query, key, size, words: [links.query[query], links.key[key]].filter(Boolean) };
+  return { query, key, size, links, words: [links.query[query], links.key[key]].filter(Boolean) };
 }
