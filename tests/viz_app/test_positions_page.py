@@ -40,6 +40,7 @@ def test_every_picture_with_its_table_and_its_check(start: Start, tiny_checkpoin
     for name in ("Encoding", "Sinusoids", "Similarity", "Rotation"):
         assert len(view(app, name).get("plotly_chart")) == 1
         assert {button.label for button in app.get("download_button")} >= {"SVG", "PDF", "PNG", "CSV"}
+        assert ("learned none" in captions(app)) == (name in ("Encoding", "Similarity"))  # where a model's own would be drawn
     app.toggle(key="positions_table").set_value(True).run()
     assert list(app.dataframe[0].value.columns)[:2] == ["dimension", "turned_by_degrees"]
     assert not app.get("plotly_chart")

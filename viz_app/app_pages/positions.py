@@ -51,6 +51,7 @@ HOW_TO_READ = {
         dotted the least and the largest. Positions that training rarely saw stay near where they began.""",
     FIRST_LAYER: FIRST_LAYER_HELP,
 }
+NONE_LEARNED = f"It has learned none; with a checkpoint that has (Table 3, row E), the view {LEARNED} sets the two side by side."
 CLOCKS = (0, 1 / 8, 1 / 4, 1 / 2)  # which pairs of dimensions are drawn, as shares of all
 
 
@@ -106,7 +107,7 @@ def chosen_positions() -> tuple[Tensor, str]:
     model, count = state.model(), count_box()
     sinusoids = f"The paper's sinusoids at d_model {width()}, the width of {plain(model.name)}."
     if model.translator.model.config.positions != "learned":
-        return sinusoidal_encoding(count, width()), sinusoids
+        return sinusoidal_encoding(count, width()), f"{sinusoids} {NONE_LEARNED}"
     whose = st.segmented_control("Positions of", ("This model", "The paper"), default="This model", required=True, key="whose", bind="query-params")
     if whose == "The paper":
         return sinusoidal_encoding(count, width()), f"{sinusoids} The model has learned others."
