@@ -79,14 +79,15 @@ def test_the_keyboard_reaches_every_word(page: Page, attention: AttentionMap) ->
 
 
 def test_a_cell_a_row_and_a_column_are_read_with_the_keyboard(page: Page, attention: AttentionMap) -> None:
-    mount(page, map, map_payload(attention, 1, LIGHT, links={"query": ["target 0", "target 1", "target 2"], "key": ["source 0", "source 1"]}))
+    links = {"query": ["target 0", "target 1", "target 2"], "key": ["source 0", "source 1"]}
+    mount(page, map, map_payload(attention, 1, LIGHT, links=links))
     page.evaluate("addEventListener('headlight:pointed', ({ detail }) => sent.push(detail.place))")
     tip = page.get_by_role("status")
     page.get_by_role("img", name="L5 H2").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     expect(tip).to_contain_text("0.750")
-    assert page.evaluate("sent.at(-1)") == {"query": 2, "key": 1, "size": {"query": 3, "key": 2}, "words": ["target 2", "source 1"]}
+    assert page.evaluate("sent.at(-1)") == {"query": 2, "key": 1, "size": {"query": 3, "key": 2}, "links": links, "words": ["target 2", "source 1"]}
     page.get_by_role("button", name="fed Ein, predicts Hund").focus()
     expect(tip).to_have_text("fed Ein \u25b8 predicts Hund looks at1.000 dog0.000 " + EVIL)
     page.keyboard.press("Enter")
