@@ -3,6 +3,7 @@
 
 const ROOM = 11; // pixels that a written word needs; where there is less, every second, third, ... is written
 const MOST = 3; // of a row's or a column's weights that are told, in each part
+const MANY = 250; // columns, of which each has a pixel even where the window does not
 const OTHER = { query: "key", key: "query" };
 const STEP = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
@@ -26,7 +27,7 @@ function build(root, data, send) {
   const bytes = Uint8Array.from(atob(data.weights), (character) => character.charCodeAt(0));
   const map = { root, data, size, steps: new Int16Array(bytes.buffer), words: {}, send, at: {} };
   const pitch = Math.min(30, Math.max(4, Math.floor(620 / size.query)));
-  map.frame = element("div", "frame");
+  map.frame = element("div", size.key > MANY ? "frame wide" : "frame");
   map.frame.style.setProperty("--rows", size.query);
   map.frame.style.setProperty("--columns", size.key);
   map.frame.style.setProperty("--height", `${Math.max(150, size.query * pitch)}px`);
