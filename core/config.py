@@ -124,7 +124,7 @@ PRESETS: dict[str, TransformerConfig] = {
     # in the authors' Tensor2Tensor, as the paper only says that it was tuned. With 32,000 pieces for semi-supervised training.
     "parsing": replace(_BASE, vocab_size=16_000, d_model=1024, num_encoder_layers=4, num_decoder_layers=4, dropout=0.2),
     # Parsing from a few thousand trees, on a CPU.
-    "parsing-small": replace(_BASE, vocab_size=2_000, d_model=128, d_ff=512, num_heads=4, num_encoder_layers=3, num_decoder_layers=3),
+    "parsing-small": replace(_BASE, vocab_size=4_000, d_model=192, d_ff=768, num_heads=4, num_encoder_layers=3, num_decoder_layers=3, dropout=0.3),
     # For tests: everything is there, nothing takes time.
     "tiny": replace(_BASE, vocab_size=64, d_model=32, d_ff=64, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, max_positions=64),
 }

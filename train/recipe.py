@@ -67,9 +67,9 @@ RECIPES: dict[str, Recipe] = {
     "multi30k": Recipe(steps=8_000, batch_tokens=4_096, warmup=2_000, cooldown=2_000, max_length=128, snapshot_every=500, bucketing="target"),
     # Trees are long sequences; 16,000 steps of warming up as in `transformer_parsing_base` of the authors' Tensor2Tensor.
     "parsing": replace(_PAPER, warmup=16_000, max_length=512),
-    # Small batches and a length limit, so that a CPU sees the trees often.
+    # Small batches, so that a CPU makes many steps.
     "parsing-small": Recipe(
-        steps=20_000, batch_tokens=1_024, warmup=400, rate_scale=0.45, max_length=100, precision="float32", snapshot_every=400, bucketing="target"
+        steps=4_000, batch_tokens=2_048, warmup=600, rate_scale=0.55, cooldown=1_500, max_length=200, snapshot_every=400, bucketing="target"
     ),
     "tiny": Recipe(steps=200, batch_tokens=256, warmup=50, max_length=32, snapshot_every=50, keep_snapshots=2),
 }

@@ -26,9 +26,7 @@ def add_prepare_trees(commands: Commands) -> None:
         parser.add_argument(f"--{part}", nargs=2, metavar=("FIRST", "LAST"), help=f"ids of the trees to {part} on, both included")
     parser.add_argument("--vocab-size", type=int, default=16_000, help="pieces of the joint vocabulary (default: %(default)s; 32000 in 6.3, too)")
     parser.add_argument("--phrases", action="store_true", help="train on every phrase of the trees as well, as if it were a sentence: for few trees")
-    parser.add_argument(
-        "--tags", action="store_true", help="have the model write the words' tags as well, which keep count: for few trees"
-    )
+    parser.add_argument("--tags", action="store_true", help="have the model write the words' tags as well, which keep count: for few trees")
     parser.set_defaults(run=_prepare_trees)
 
 
