@@ -14,12 +14,25 @@ def frame(page: Page) -> FrameLocator:
 def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: list[str]) -> None:
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))
-    page.goto(f"{app}/bertviz?{urlencode({'text': HOSTILE})}&kind=Encoder&beam_size=1&hide_special=false")
+    page.goto(
+        f"{app}/bertviz?{urlencode({'text': HOSTILE, 'selection': 'encoder_self|attention|L1 H1'})}&kind=Encoder&beam_size=1&hide_special=false"
+    )
     expect(frame(page).locator("#left text").filter(has_text="script").first).to_be_visible(timeout=60_000)
     assert frame(page).locator("img").count() == 0
     tokens, lines = frame(page).locator("#left text"), frame(page).locator("#attention line")
     assert lines.count() == 4 * tokens.count() ** 2  # of one layer's four heads
     tokens.first.hover()
+    expect(frame(page).locator("#attention line[visibility=visible]")).to_have_count(4 * tokens.count())
+    page.mouse.move(0, 0)
+    heads = frame(page).get_by_role("button", name="Head ")
+    heads.first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert [heads.nth(head).get_attribute("aria-pressed") for head in range(4)] == ["true", "true", "false", "false"]
+    page.keyboard.press("Shift+Enter")
+    assert [heads.nth(head).get_attribute("aria-pressed") for head in range(4)] == ["false", "true", "false", "false"]
+    expect(frame(page).locator("#attention line[visibility=visible]")).to_have_count(0)
+    page.keyboard.press("Shift+Tab")
     expect(frame(page).locator("#attention line[visibility=visible]")).to_have_count(4 * tokens.count())
     page.get_by_text("Model view", exact=True).click()
     expect(frame(page).locator(".attn_background")).to_have_count(8)

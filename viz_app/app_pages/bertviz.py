@@ -17,15 +17,15 @@ from viz_app.figures.theme import head_name
 HOW_TO_READ = {
     "Head view": """
         Lines lead from each token at the left to what it looks at, at the right; each head of the layer has a colour. Hover a token to see
-        its lines alone. Click a coloured square to hide or show a head, double-click it to see that head alone.""",
+        its lines alone. Click a coloured square to hide or show a head, double-click it to see that head alone. By keyboard: Tab goes from
+        group to group, arrow keys within one, Enter clicks, Shift+Enter double-clicks.""",
     "Model view": """
         A row a layer, a column a head. Click a small picture to see it large, click it again to put it away; hover a token of the large one
-        to see its lines alone.""",
+        to see its lines alone. By keyboard: Tab goes to the small pictures, arrow keys from one to the next, Enter clicks.""",
 }
 ABOUT = """
  BertViz (Vig 2019, *A Multiscale Visualization of Attention in the Transformer Model*) counts from 0: its layer 4, head 2 is L5 H3
-elsewhere. Weights are rounded to three decimals. Its drawings answer the mouse alone; the page Heads shows the same to the keyboard,
-and as a table."""
+elsewhere. Weights are rounded to three decimals. The page Heads shows the same as a table."""
 
 
 def page(reading: state.Reading) -> None:

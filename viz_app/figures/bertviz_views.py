@@ -27,6 +27,7 @@ _SHIM = "window.require = { config() {} }; window.requirejs = (names, run) => ru
 _FIT = """const svg = document.querySelector("#vis svg");
 svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
 svg.style.width = "100%"; svg.style.maxWidth = `${svg.getAttribute("width")}px`; svg.style.height = "auto";"""
+_KEYS = Path(__file__).with_name("bertviz_keys.js")
 
 
 def too_long(maps: Sequence[AttentionMap]) -> int:
@@ -58,6 +59,7 @@ def bertviz_page(maps: Sequence[AttentionMap], view: View, theme: Theme, layer: 
     scripts = [*((_VENDOR / name).read_text("utf-8") for name in ("jquery-3.7.1.slim.min.js", "d3-5.16.0.min.js")), _SHIM, script]
     if view == "Model view":
         scripts.append(_FIT)
+    scripts.append(_KEYS.read_text("utf-8"))
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'"
     head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}"><style>{_style(theme)}</style>'
@@ -120,4 +122,6 @@ svg[fill] {{ fill: {theme.background}; }}
 text {{ fill: {theme.text}; }}
 rect[fill="black"], rect[fill="white"] {{ fill: {theme.background}; }}
 rect[fill="#222"], rect[fill="#F5F5F5"], rect.background {{ fill: {theme.hairline}; }}
+#vis [tabindex]:focus-visible {{ outline: 2px solid {theme.text}; outline-offset: 1px; }}
+.attn_background:has(~ rect:focus-visible) {{ stroke: {theme.text}; stroke-opacity: 1; }}
 """

@@ -41,7 +41,7 @@ def test_the_head_view_begins_with_the_heads_that_are_chosen(make_map: Any) -> N
 def test_no_token_ends_the_script_and_nothing_is_asked_of_the_outside(make_map: Any, view: View, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bertviz_views, "MAX_CHARACTERS", 100)
     page = bertviz_page([make_map(token=EVIL)], view, LIGHT)
-    assert page.count("<script>") == page.count("</script>") == (4 if view == "Head view" else 5)
+    assert page.count("<script>") == page.count("</script>") == (5 if view == "Head view" else 6)
     assert not re.search(r"<(script|link|img|iframe)[^>]*(src|href)", page)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy
