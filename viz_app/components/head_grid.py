@@ -10,11 +10,9 @@ from core.capture import AttentionMap
 from viz_app import choice
 from viz_app.cards import LayerHead, Note
 from viz_app.components.component import component_beside, draw
-from viz_app.components.lines import AXES, Axis
+from viz_app.components.lines import AXES, COMBINED_TITLES, Axis
 from viz_app.figures.grid import grid_picture, readable_on
 from viz_app.figures.theme import Theme
-
-COMBINED_TITLES = ("mean", "max")
 
 _component = component_beside(__file__)
 

@@ -14,6 +14,7 @@ from viz_app.figures.theme import Theme, head_name
 Axis = Literal["query", "key"]
 AXES: tuple[Axis, Axis] = ("query", "key")
 
+COMBINED_TITLES = ("mean", "max")  # of many heads as one, where there is little room
 DECIMALS = 3
 _TITLES: dict[Kind, tuple[str, str]] = {
     "encoder_self": ("source", "looks at source"),
@@ -66,7 +67,7 @@ def lines_payload(
         "heads": [
             {
                 "name": name(attention.layer, head),
-                "short": f"H{head + 1}" if attention.layer >= 0 else name(attention.layer, head).split()[0].lower(),
+                "short": COMBINED_TITLES[head] if attention.layer < 0 else f"H{head + 1}",
                 "color": theme.head_mark(head).color,
                 "dash": theme.head_mark(head).dash,
                 "lines": _triples(attention.weights[head], drawn(attention.weights[head], min_weight, top_mass)),

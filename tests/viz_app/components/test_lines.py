@@ -36,7 +36,7 @@ def test_heads_have_their_name_their_number_and_their_mark(make_map: Any) -> Non
 
 def test_many_heads_as_one_are_no_head_of_a_number(make_map: Any) -> None:
     attention = replace(make_map(num_heads=2), layer=ALL)
-    assert [head["short"] for head in lines_payload(attention, [0, 1], LIGHT, name=name_of)["heads"]] == ["mean", "maximum"]
+    assert [head["short"] for head in lines_payload(attention, [0, 1], LIGHT, name=name_of)["heads"]] == ["mean", "max"]
 
 
 def test_every_query_and_every_key_is_a_word_of_its_own(make_map: Any) -> None:
