@@ -46,6 +46,22 @@ def toggle_link(gold: GoldLinks, link: Link) -> None:
     st.session_state[LINKS] = format_links(changed)
 
 
+def given_pairs(files: Sequence[tuple[str, bytes]], pasted: str) -> list[GoldPair]:
+    """What files hold, source, target and links, if all three are there; else what was pasted.
+
+    Raises:
+        ValueError: neither is there, or as `uploaded_pairs` and `pasted_pairs`.
+    """
+    if len(files) == 3:
+        return uploaded_pairs(files)
+    if not pasted.strip():
+        raise ValueError(
+            f"there are {len(files)} of 3 files and no pasted lines: upload source, target and links, "
+            f"or paste lines of source {SEPARATOR} target {SEPARATOR} links"
+        )
+    return pasted_pairs(pasted)
+
+
 def pasted_pairs(text: str) -> list[GoldPair]:
     """Lines of `source ||| target ||| 0-0 1-2`; blank lines are skipped.
 
@@ -55,7 +71,7 @@ def pasted_pairs(text: str) -> list[GoldPair]:
     lines = [(number, line.split(SEPARATOR)) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     for number, parts in lines:
         if len(parts) != 3:
-            raise ValueError(f"line {number} has {len(parts)} parts, expected 3: source {SEPARATOR} target {SEPARATOR} links")
+            raise ValueError(f"line {number} has {len(parts)} part{'s'[: len(parts) > 1]}, expected 3: source {SEPARATOR} target {SEPARATOR} links")
     sources, targets, links = ([parts[place] for _, parts in lines] for place in range(3))
     return gold_pairs(sources, targets, links)
 

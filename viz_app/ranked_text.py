@@ -26,23 +26,24 @@ def text_with_gold() -> None:
 
 @st.fragment
 def form() -> None:
-    """What to rank on."""
+    """What to rank on. In a form one click sends what is still being typed along with it."""
     st.markdown("**Heads as aligners of a text with gold links**", help=ABOUT_FILE)
-    files = [column.file_uploader(name, key=f"gold_{name}", max_upload_size=5) for column, name in zip(st.columns(3), FILES, strict=True)]
-    pasted = st.text_area(
-        "Or paste lines",
-        key="gold_pasted",
-        placeholder="a dog runs ||| ein hund l\u00e4uft ||| 0-0 1-1 2-2",
-        height=80,
-        help=ABOUT_FILE,
-    )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        asked = st.button("Rank all heads", disabled=not (all(files) or pasted.strip()), key="rank_file")
-        st.caption("by the method chosen above")
+    with st.form("gold_text", border=False):
+        files = [column.file_uploader(name, key=f"gold_{name}", max_upload_size=5) for column, name in zip(st.columns(3), FILES, strict=True)]
+        pasted = st.text_area(
+            "Or paste lines",
+            key="gold_pasted",
+            placeholder="a dog runs ||| ein hund l\u00e4uft ||| 0-0 1-1 2-2",
+            height=80,
+            help=ABOUT_FILE,
+            persist_state="session",
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            asked = st.form_submit_button("Rank all heads", key="rank_file")
+            st.caption("by the method chosen above")
     if asked:
         try:
-            given = [(file.name, file.getvalue()) for file in files if file]
-            pairs = gold.uploaded_pairs(given) if all(files) else gold.pasted_pairs(pasted)
+            pairs = gold.given_pairs([(file.name, file.getvalue()) for file in files if file], pasted)
         except ValueError as error:
             st.error(sentence_case(str(error)))
             return

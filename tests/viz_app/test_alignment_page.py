@@ -49,7 +49,7 @@ def test_every_method_aligns(app: AppTest, method: str) -> None:
 
 
 def test_a_pasted_text_ranks_all_heads_as_the_command_line_does(app: AppTest, tiny_checkpoint: Path) -> None:
-    app.text_area(key="gold_pasted").set_value(LINE).run()
+    app.text_area(key="gold_pasted").set_value(LINE)
     app.button(key="rank_file").click()
     healthy(app.run())
     table = healthy(app.run()).dataframe(key="aligners_file").value
@@ -57,14 +57,17 @@ def test_a_pasted_text_ranks_all_heads_as_the_command_line_does(app: AppTest, ti
     assert list(zip(table["head"], table["rows"], table["AER"], strict=True)) == [
         (str(each), each.rows, pytest.approx(each.score.error_rate)) for each in expected
     ]
-    app.text_area(key="gold_pasted").set_value("no links ||| here").run()
-    app.button(key="rank_file").click()
-    assert "expected 3" in healthy(app.run()).error[0].value
+    for pasted, reason in (("no links ||| here", "expected 3"), (" ", "no pasted lines")):
+        app.text_area(key="gold_pasted").set_value(pasted)  # not sent before the click, for which the button has to be enabled
+        assert not app.button(key="rank_file").disabled
+        app.button(key="rank_file").click()
+        assert reason in healthy(app.run()).error[0].value
+        assert app.text_area(key="gold_pasted").value == pasted
 
 
 def test_a_ranking_can_be_stopped_and_taken_up_again(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "TURN", 0.0)  # a pair a turn
-    app.text_area(key="gold_pasted").set_value("\n".join([LINE] * 9)).run()
+    app.text_area(key="gold_pasted").set_value("\n".join([LINE] * 9))
     app.button(key="rank_file").click()
     healthy(app.run())
     assert app.button(key="run_ranking").label == "Stop"

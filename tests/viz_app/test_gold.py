@@ -41,7 +41,8 @@ def test_pasted_and_uploaded_texts_are_the_same_pairs():
     assert [pair.links for pair in pairs] == [parse_links("0-0 1-1 2?2"), parse_links("0-0")]
     files = [("s", b"a dog runs\nwhere ?\n"), ("t", "ein Hund l\u00e4uft\nwo ?\n".encode()), ("l", b"0-0 1-1 2?2\n0-0\n")]
     stripped = [GoldPair(pair.source.strip(), pair.target.strip(), pair.links) for pair in pairs]
-    assert gold.uploaded_pairs(files) == stripped
+    assert gold.uploaded_pairs(files) == gold.given_pairs(files, "") == stripped
+    assert gold.given_pairs(files[:2], LINES) == pairs
 
 
 def test_texts_that_are_not_as_expected_are_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch):
@@ -49,6 +50,8 @@ def test_texts_that_are_not_as_expected_are_refused_with_the_reason(monkeypatch:
         gold.pasted_pairs("a ||| b ||| 0-0\n\na ||| b")
     with pytest.raises(ValueError, match=r"l\.txt is not UTF-8 text"):
         gold.uploaded_pairs([("s.txt", b"a"), ("t.txt", b"b"), ("l.txt", b"\xff")])
+    with pytest.raises(ValueError, match="there are 2 of 3 files and no pasted lines: upload source, target and links, or paste"):
+        gold.given_pairs([("s.txt", b"a"), ("t.txt", b"b")], "\n")
     monkeypatch.setattr(gold, "MAX_BYTES", 3)
     with pytest.raises(ValueError, match=r"s\.txt is larger than 0 MB"):
         gold.uploaded_pairs([("s.txt", b"a a a"), ("t.txt", b"b"), ("l.txt", b"")])

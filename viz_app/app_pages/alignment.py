@@ -86,7 +86,7 @@ def toolbar(reading: state.Reading) -> tuple[Method, Place, Rows, Sequence[Atten
         by_name = {place_name(place): place for place in places(cross)}
         if st.session_state.get("aligner", st.query_params.get("aligner")) not in by_name:
             address.preset("aligner", place_name(choice.telling_head("cross", cross)) if cross[0].num_heads > 1 else "mean")
-        name = st.selectbox("Head", by_name, None, key="aligner", bind="query-params", width=130)
+        name = st.selectbox("Head", by_name, None, required=True, key="aligner", bind="query-params", width=130)
         rows: Rows = segments("Rows", ROW_NAMES, "predicted", "rows", help=ABOUT_ROWS)
     return method, by_name[name or next(iter(by_name))], rows, cross
 
@@ -135,7 +135,7 @@ def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None
     """Every aligner on this sentence, best first; a click on a row looks at it."""
     st.markdown("**Heads as aligners of this sentence**, best first", help=ABOUT_AER)
     if not links.possible:
-        st.caption("Link a few words on the left, and every head is ranked by how near it comes to your links.")
+        st.caption("Link a few words in the picture, and every head is ranked by how near it comes to your links.")
         return
     linked = len({target for _, target in links.possible})
     if linked < words:
@@ -151,8 +151,8 @@ def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
     if view == "Target words":
         table = target_table(alignment, shares(reading))
         columns = {
-            "target": st.column_config.TextColumn("Target", width=100),
-            "looks_at": st.column_config.TextColumn("Looks at", width=100),
+            "target": st.column_config.TextColumn("Target", width=90),
+            "looks_at": st.column_config.TextColumn("Looks at", width=90),
             "weight": st.column_config.NumberColumn("Weight", format="%.2f"),
             "from_source": st.column_config.ProgressColumn("From source", format="%.2f", min_value=0, max_value=1, width=110),
             "from_prefix": st.column_config.NumberColumn("From prefix", format="%.2f"),
