@@ -18,6 +18,7 @@ from viz_app.components.sentence_bar import WordSelection
 from viz_app.downloads import downloads
 from viz_app.figures.joint_map import export_joint, joint_table
 from viz_app.methods import PER_LAYER
+from viz_app.table import show_table
 from viz_app.text import sentence_case
 from viz_app.toolbar import Options, method_box, page_theme
 
@@ -55,7 +56,7 @@ def page(reading: state.Reading, words: bool, hide_special: bool) -> None:
     if view == "Map":
         _map(reading, joint, name, words, hide_special)
     else:
-        st.dataframe(joint_table(joint), hide_index=True, height=560)
+        show_table(joint_table(joint), height=560)
     downloads(file_name(layer, head, method), partial(export_joint, joint, name, theme=page_theme()), lambda: joint_table(joint))
 
 

@@ -53,7 +53,7 @@ def test_the_same_sentence_has_no_difference_and_another_one_has(app: AppTest) -
     healthy(app.run())
     assert distances(app) == sorted(distances(app), reverse=True)
     assert distances(app)[0] > 0
-    assert any("wet (second)" in caption.value.replace("\\", "") for caption in app.caption)
+    assert any("\u201cwet\u201d (second)" in caption.value.replace("\\", "") for caption in app.caption)
 
 
 def test_every_method_can_be_compared(app: AppTest) -> None:

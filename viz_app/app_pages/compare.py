@@ -177,12 +177,8 @@ def agreement(found: Difference) -> str:
     """Which words are left out of the difference."""
     if found.is_whole:
         return "Both have the same words on both axes."
-    parts = [
-        f"{', '.join(isolated(readable(word)) for word in words)} ({side})"
-        for words, side in ((found.first_only, "first"), (found.second_only, "second"))
-        if words
-    ]
-    return plain(f"Drawn are the words that both have in the same order. Without a counterpart, and so left out: {'; '.join(parts)}.")
+    parts = [f"{', '.join(map(named, words))} ({side})" for words, side in ((found.first_only, "first"), (found.second_only, "second")) if words]
+    return f"Drawn are the words that both have in the same order. Without a counterpart, and so left out: {'; '.join(parts)}."
 
 
 def in_words(found: Difference, head: int) -> str:
@@ -196,8 +192,8 @@ def in_words(found: Difference, head: int) -> str:
 
 
 def named(token: str) -> str:
-    """A token within a sentence."""
-    return isolated(plain(readable(token)))
+    """A token within a sentence, set off from it: it may be a full stop."""
+    return f"\u201c{isolated(plain(readable(token)))}\u201d"
 
 
 def distances(found: dict[int, Difference], kind: Kind, method: Method) -> None:

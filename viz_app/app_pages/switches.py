@@ -16,6 +16,7 @@ from viz_app.figures.base import CHART_CONFIG
 from viz_app.figures.export_chart import export_chart
 from viz_app.figures.export_switches import export_changes, export_switches, switches_table
 from viz_app.figures.theme import Theme, theme_named
+from viz_app.table import show_table
 from viz_app.text import sentence_case
 
 AT_ONCE = 80  # tokens of source and target together up to which every head is measured without being asked
@@ -111,9 +112,8 @@ def each_alone(reading: state.Reading, measured: switching.Measurement, theme: T
     table = switches.effects_table(measured.found, importance)
     left, right = st.container(key="switch-effects").columns(2, gap="large")
     with left:
-        st.dataframe(
+        show_table(
             table,
-            hide_index=True,
             height=420,
             column_config={
                 "head": st.column_config.TextColumn("Head off"),
