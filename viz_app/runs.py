@@ -113,6 +113,17 @@ def table_3(folder: Path) -> pd.DataFrame | None:
     return table
 
 
+def told_before(facts: dict[str, Any]) -> str:
+    """Where a run began, if not with random parameters: what its log does not hold; "" if it does not say."""
+    init: Any = facts.get("init")
+    steps = init.get("steps") if isinstance(init, dict) else None
+    return (
+        f"It began with the parameters of {init.get('file', 'a checkpoint')} after {steps:,} steps: they are not in this log."
+        if isinstance(steps, int)
+        else ""
+    )
+
+
 def _lines(log: Path) -> tuple[Line, ...]:
     try:
         return tuple(read_log(log))

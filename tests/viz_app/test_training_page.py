@@ -89,6 +89,12 @@ def test_a_folder_that_is_no_run_is_explained_and_stays_typed(app: AppTest, tmp_
     assert app.text_input(key="run_folder").value == str(tmp_path / "none")
 
 
+def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
+    facts = {"init": {"file": "en-de.safetensors", "steps": 4450}}
+    assert runs.told_before(facts) == "It began with the parameters of en-de.safetensors after 4,450 steps: they are not in this log."
+    assert [runs.told_before(facts) for facts in ({}, {"init": None}, {"init": {}}, {"init": "x"}, {"init": {"steps": "<b>"}})] == [""] * 5
+
+
 def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
     assert runs.run_in(run).is_going_on
     long_ago = time.time() - 2 * runs.FRESH

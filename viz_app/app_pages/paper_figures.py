@@ -13,7 +13,7 @@ from viz_app.figures.appendix import Panel, appendix_figure, appendix_table, fig
 from viz_app.methods import PER_LAYER, method_maps
 from viz_app.paper_figures import FIGURES
 from viz_app.table import show_table
-from viz_app.text import plain, sentence_case
+from viz_app.text import isolated, plain, sentence_case
 from viz_app.toolbar import page_theme, prepared, token_boxes
 
 SELECTION = "Selection on Heads"
@@ -120,11 +120,12 @@ def selection(words: bool, hide: bool) -> tuple[list[Panel], str]:
 def strongest(panels: Sequence[Panel]) -> str:
     """The largest weight of each head at the word whose lines are drawn, as a sentence."""
     return "; ".join(
-        f"{choice.name_of(panel.attention.layer, head)}: {readable(panel.attention.key_tokens[int(weights.argmax())])} {float(weights.max()):.2f}"
+        f"{choice.name_of(panel.attention.layer, head)}: {isolated(readable(panel.attention.key_tokens[place]))} {float(weights[place]):.2f}"
         for panel in panels
         if panel.query is not None
         for head in panel.heads
         for weights in (panel.attention.weights[head, panel.query],)
+        for place in (int(weights.argmax()),)
     )
 
 

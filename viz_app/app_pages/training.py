@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -101,6 +101,8 @@ def follow(view: str, folder: Path | None, followed: bool) -> None:
                 st.rerun()  # the end: nothing more to follow
         elif state.model().name != run.name:
             st.caption(plain(f"{state.model().name} was uploaded without its run: this is that of {run.name}, the shipped checkpoint."))
+        if view != CARD and (before := runs.told_before(known(run))):
+            st.caption(plain(before))
         if view == CURVES:
             curves(run, theme)
         elif view == RATE:
@@ -119,6 +121,11 @@ def status(run: runs.Run) -> str:
     preset = f", preset {run.facts['preset']}" if "preset" in run.facts else ""
     now = f"in progress, written {run.age:.0f} s ago; looked at every {EVERY} s" if run.is_going_on else "not in progress"
     return plain(f"{run.name}{preset}: step {run.step:,}{of}, {now}")
+
+
+def known(run: runs.Run) -> dict[str, Any]:
+    """What a run, or the checkpoint that was shipped without its folder, says of how it was begun."""
+    return run.facts or (state.model().translator.training if state.model().name == run.name else {})
 
 
 def has_log(run: runs.Run) -> bool:
@@ -161,7 +168,7 @@ def curves(run: runs.Run, theme: training.Theme) -> None:
 
 def rate(run: runs.Run, theme: training.Theme) -> None:
     """The schedule with its knobs."""
-    facts = run.facts or (state.model().translator.training if run.age == float("inf") else {})
+    facts = known(run)
     recipe, config = facts.get("recipe", {}), facts.get("config", {})
     d_model: int = config.get("d_model") or state.model().translator.model.config.d_model
     columns = st.columns(5, gap="medium")
