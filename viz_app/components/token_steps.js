@@ -16,7 +16,7 @@ function draw({ data, parentElement, setTriggerValue }) {
   const line = element("div", "tokens");
   line.setAttribute("role", "group");
   line.setAttribute("aria-label", "Translation, token by token");
-  line.dir = "auto";
+  line.dir = data.direction;
   tokens.forEach((token, position) => place(line, token, data.tokens[position]));
   root.replaceChildren(line, panel);
 

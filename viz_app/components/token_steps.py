@@ -10,6 +10,7 @@ from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, draw
 from viz_app.components.labels import label_spans, run_spans, spoken
+from viz_app.text import direction
 
 END = "</s>"  # the only special token that may be written
 Choice = tuple[int, str, bool]  # a position, a text, and whether a person has typed it; otherwise it is one of the alternatives there
@@ -31,7 +32,7 @@ def steps_payload(
         `tokens`: for each position its spans, its name as it is read aloud, whether no space is before it, the letters `begun` that
         a typed word would go on from, its log-probability and probability, and its `options`, the most probable first: token, spans,
         name, log-probability, probability, and whether it is the one that was written, which comes last if it is none of them. What a
-        search never writes is left out.
+        search never writes is left out. `direction`: where the whole is read from.
     """
     least = min(range(len(explanation.log_probs)), key=explanation.log_probs.__getitem__)
     return {
@@ -49,6 +50,7 @@ def steps_payload(
             }
             for position, (token, log_prob) in enumerate(zip(explanation.predicted_tokens, explanation.log_probs, strict=True))
         ],
+        "direction": direction(explanation.target),
         "forced": num_forced,
         "step": least if step is None else step,
         "problem": None if problem is None else dict(zip(("position", "text", "message"), problem, strict=True)),

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -49,6 +50,11 @@ def test_tokens_stand_as_in_the_text_and_say_what_a_word_would_go_on_from(explan
     tokens = steps_payload(explanation)["tokens"]
     assert [token["glued"] for token in tokens] == [True, False, True, False, False]
     assert [token["begun"] for token in tokens] == ["", "", "brau", "", ""]
+
+
+def test_the_line_is_read_from_where_most_of_its_letters_are(explanation: Explanation) -> None:
+    assert steps_payload(explanation)["direction"] == "ltr"
+    assert steps_payload(replace(explanation, target="A: \u05e9\u05dc\u05d5\u05dd"))["direction"] == "rtl"
 
 
 def test_the_least_probable_token_is_looked_at_first(explanation: Explanation) -> None:
