@@ -148,7 +148,7 @@ function say(view, node) {
     each.line.classList.add("way");
   }
   const words = element("div", "path");
-  words.dir = "auto";
+  words.dir = data.direction;
   path.forEach(({ run, spans, glued }, index) => {
     if (index && !glued) words.append(" ");
     words.append(...(index === path.length - 1 && !run.length ? spans : run).map(([part, style]) => element("span", style, part)));

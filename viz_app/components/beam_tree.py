@@ -8,6 +8,7 @@ from core.analysis.characters import BytePiece, is_special
 from core.tokenizer import SPACE_MARK
 from viz_app.components.component import component_beside, draw
 from viz_app.components.labels import Span, label_spans, run_spans, spoken
+from viz_app.text import direction
 
 _component = component_beside(__file__)
 
@@ -21,7 +22,8 @@ def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dic
     Returns:
         `steps`: for each position its nodes: spans, alone and within a `run` of text, name as it is read aloud, whether no space is
         before them, the parent's rank, probability of the token, score, fate, `until` when it is alive, whether it is on the way to the
-        best hypothesis, whether it was forced, and an index into `reasons`; `stop`: why the search ended; `selected`: position and rank.
+        best hypothesis, whether it was forced, and an index into `reasons`; `stop`: why the search ended; `direction`: where the best
+        hypothesis is read from; `selected`: position and rank.
     """
     reasons: dict[str, int] = {}
     best = {tree.best[:length] for length in range(1, len(tree.best) + 1)}
@@ -48,6 +50,7 @@ def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dic
         ],
         "reasons": list(reasons),
         "stop": stop_reason(tree),
+        "direction": direction(next((node.text for nodes in reversed(tree.steps) for node in nodes if node.token_ids in best), "")),
         "columns": max(map(len, tree.steps)),
         "selected": next(([node.position, node.rank] for nodes in tree.steps for node in nodes if node.token_ids == selected), None),
     }

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -36,6 +37,8 @@ def test_payload(tree: BeamTree) -> None:
     assert payload["steps"][1][1]["glued"]
     assert payload["reasons"][pruned["reason"]].startswith("Pruned: it would end here")
     assert tree_payload(tree, (9, 9))["selected"] is None
+    end = replace(tree.steps[1][0], text="A: \u05e9\u05dc\u05d5\u05dd")
+    assert (payload["direction"], tree_payload(replace(tree, steps=(tree.steps[0], (end,))))["direction"]) == ("ltr", "rtl")
 
 
 def test_every_fate_has_its_reason(tree: BeamTree) -> None:
