@@ -25,8 +25,9 @@ NODE = "tree_node"  # where the session keeps which node is looked at, and of wh
 MEAN = "Mean of all"
 HOW_TO_READ = """
 The model reads the words and writes the tree from left to right: `(NP` opens a noun phrase, `XX` stands for the next word, or
-`XX/NN` where the model gives tags, and `)NP` closes the phrase. Click a bracket or a word to see what the heads looked at when it was written: the words are tinted by it, with the
-weight below. The labels are those of the Penn Treebank: S sentence, NP noun phrase, VP verb phrase, PP prepositional phrase.
+`XX/NN` where the model gives tags, and `)NP` closes the phrase. Click a bracket or a word to see what the heads looked at when
+it was written: the words are tinted by it, with the weight below. The labels are those of the Penn Treebank: S sentence, NP
+noun phrase, VP verb phrase, PP prepositional phrase.
 
 The search keeps 21 hypotheses and admits only trees over these words (section 6.3 of the paper). That a head looked at a word
 does not say that it chose the bracket for it.
