@@ -116,8 +116,9 @@ def _data(manifest: dict[str, Any]) -> str:
 
 
 def _training(facts: dict[str, Any]) -> str:
-    rows = [(name, f"`{facts[name]}`" if name in ("command", "commit") else facts[name]) for name in
-            ("preset", "command", "commit", "seed", "hardware", "torch", "steps", "hours", "memory_gb", "date") if name in facts]  # fmt: skip
+    named = ("preset", "command", "commit", "seed", "hardware", "torch", "steps", "hours", "memory_gb", "date")
+    told = [name for name in named if facts.get(name) is not None]
+    rows = [(name, f"`{facts[name]}`" if name in ("command", "commit") else facts[name]) for name in told]
     if init := facts.get("init"):
         known = [f"{init[unit]} {unit}" for unit in ("steps", "hours") if unit in init]
         rows.append(("begun with", f"`{init['file']}`, {', '.join([*known, 'SHA-256 ' + init['sha256'][:12]])}"))

@@ -69,7 +69,7 @@ RECIPES: dict[str, Recipe] = {
     "parsing": replace(_PAPER, warmup=16_000, max_length=512),
     # Small batches, so that a CPU makes many steps.
     "parsing-small": Recipe(
-        steps=4_000, batch_tokens=2_048, warmup=600, rate_scale=0.55, cooldown=1_500, max_length=200, snapshot_every=400, bucketing="target"
+        steps=6_000, batch_tokens=2_048, warmup=600, rate_scale=0.55, cooldown=800, max_length=200, snapshot_every=400, bucketing="target"
     ),
     "tiny": Recipe(steps=200, batch_tokens=256, warmup=50, max_length=32, snapshot_every=50, keep_snapshots=2),
 }
