@@ -1,5 +1,6 @@
 """Heads ranked as aligners of a text with gold links: how far each session has got with it, and what came of it."""
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ class Ranking:
     running: bool = True
     done: int = 0
     problem: str = ""
+    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _scores: AlignerRanking = field(default_factory=AlignerRanking)
 
     def let_run(self, running: bool) -> None:
@@ -49,7 +51,14 @@ class Ranking:
         self.running = running
 
     def advance(self) -> bool:
-        """One turn's worth of pairs more, one at least; whether it can go on. What is finished is remembered."""
+        """One turn's worth of pairs more, one at least; whether it can go on. What is finished is remembered.
+
+        A run of the page that was interrupted may still be at its last pairs while the next one asks for more.
+        """
+        with self.turn:
+            return self._advance()
+
+    def _advance(self) -> bool:
         end = time.monotonic() + TURN
         while self.done < len(self.pairs):
             try:
@@ -64,7 +73,8 @@ class Ranking:
         st.session_state[RANKED] = Ranked(self.model.name, self.method, len(self.pairs), aligners)
         if self.method == "attention":
             st.session_state[RATES] = (self.model.digest, head_error_rates(aligners))
-        del st.session_state[RANKING]
+        if ranking() is self:
+            del st.session_state[RANKING]
         return False
 
 

@@ -1,5 +1,6 @@
 """A sample of sentences that heads are scored on: which sentences, how far it has got, and what came of it for each checkpoint."""
 
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -83,20 +84,26 @@ class Sampling:
     scorer: Scorer
     running: bool = True
     done: int = field(default=0)
+    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def let_run(self, running: bool) -> None:
         """Stop it, or go on with it."""
         self.running = running
 
     def advance(self) -> bool:
-        """Some sentences more; whether there are more still. What is finished is remembered."""
-        for maps in next(self.batches):
-            self.scorer.add(maps)
-            self.done += 1
-        if self.done < len(self.sentences):
-            return True
-        _finished().get((self.digest, self.sentences), self.scorer.cards)
-        return False
+        """Some sentences more; whether there are more still. What is finished is remembered.
+
+        A run of the page that was interrupted may still be at its last sentences while the next one asks for more.
+        """
+        with self.turn:
+            if self.done < len(self.sentences):
+                for maps in next(self.batches):
+                    self.scorer.add(maps)
+                    self.done += 1
+            if self.done < len(self.sentences):
+                return True
+            _finished().get((self.digest, self.sentences), self.scorer.cards)
+            return False
 
 
 def begin(model: Model, sentences: tuple[str, ...]) -> None:

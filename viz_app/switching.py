@@ -1,6 +1,7 @@
 """Which heads a session has switched, and what that does to its translation."""
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -134,6 +135,7 @@ class Measurement:
     steps: Iterator[tuple[Head, GateEffect]]
     running: bool
     found: dict[Head, float] = field(default_factory=dict[Head, float])
+    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
     def done(self) -> bool:
@@ -144,9 +146,11 @@ class Measurement:
         self.running = running
 
     def advance(self) -> None:
-        """One head more."""
-        head, effect = next(self.steps)
-        self.found[head] = effect.change
+        """One head more. A run of the page that was interrupted may still be at its last while the next one asks for more."""
+        with self.turn:
+            if not self.done:
+                head, effect = next(self.steps)
+                self.found[head] = effect.change
 
 
 def measurement(about: Reading, at_once: bool) -> Measurement:

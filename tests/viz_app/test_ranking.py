@@ -1,5 +1,6 @@
 """A text with gold links: ranked turn by turn, stopped and taken up again."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -50,6 +51,17 @@ def test_turn_by_turn_it_comes_to_what_the_command_line_prints(session: dict[str
     assert (found.num_pairs, found.aligners) == (2, rank_aligners(model.translator, PAIRS))
     assert ranking.error_rates(model) == head_error_rates(found.aligners)
     assert not ranking.error_rates(Model("other.safetensors", "another digest", model.translator))
+
+
+def test_two_runs_of_the_page_at_once_score_each_pair_once(session: dict[str, Any], model: Model) -> None:
+    """One that was interrupted is still at its last pair while the next one asks for more."""
+    work = begun(model, PAIRS * 3)
+    with ThreadPoolExecutor(2) as runs:
+        for run in [runs.submit(lambda: [True for _ in iter(work.advance, False)]) for _ in range(2)]:
+            run.result()
+    found = ranking.ranked()
+    assert found is not None
+    assert found.aligners == rank_aligners(model.translator, PAIRS * 3)
 
 
 def test_a_pair_that_cannot_be_scored_ends_it_with_its_reason(session: dict[str, Any], model: Model) -> None:

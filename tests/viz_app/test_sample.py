@@ -1,6 +1,7 @@
 """A sample of sentences: read, scored batch by batch, remembered for each checkpoint."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -59,6 +60,17 @@ def test_stopped_it_stays_where_it_was_until_it_goes_on(session: dict[str, Any],
     assert (sample.sampling(model), work.running, work.done) == (work, False, 8)
     work.let_run(True)
     assert not work.advance()
+
+
+def test_two_runs_of_the_page_at_once_score_each_sentence_once(session: dict[str, Any], model: Model) -> None:
+    """One that was interrupted is still at its last sentences while the next one asks for more."""
+    sample.begin(model, SENTENCES)
+    work = sample.sampling(model)
+    assert work is not None
+    with ThreadPoolExecutor(2) as runs:
+        for run in [runs.submit(lambda: [True for _ in iter(work.advance, False)]) for _ in range(2)]:
+            run.result()
+    assert work.done == len(SENTENCES)
 
 
 def test_what_is_common_in_the_sample_is_not_rare(session: dict[str, Any], model: Model) -> None:
