@@ -1,5 +1,7 @@
 """What the server does besides Streamlit's own work: it answers to this machine's names alone, paints a frame, and gets the model ready."""
 
+import gc
+import re
 import sys
 import threading
 from collections.abc import AsyncGenerator
@@ -16,6 +18,7 @@ from viz_app import models
 from viz_app.pages import PAGES
 
 ROOT = b'<div id="root"></div>'  # where Streamlit's page is drawn
+STYLE_SHEET = re.compile(rb'<link rel="stylesheet"[^>]*>')
 SWITCH_INTERVAL = 0.0005  # seconds that one thread may keep the interpreter from the others while the model is read
 
 
@@ -27,7 +30,11 @@ async def lifespan(_app: App) -> AsyncGenerator[None]:
 
 
 def get_ready() -> None:
-    """Load the model that the app starts with, in small enough turns that pages are served meanwhile."""
+    """Load the model that the app starts with, in small enough turns that pages are served meanwhile.
+
+    What is there then, mostly code, stays. Streamlit collects garbage after every run of a page and of a part of one, and would
+    look through all of it each time, a tenth of a second in which nothing is sent.
+    """
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
@@ -35,6 +42,7 @@ def get_ready() -> None:
             models.shipped_model()
     finally:
         sys.setswitchinterval(interval)
+    gc.freeze()
 
 
 class Framed:
@@ -63,7 +71,10 @@ class Framed:
 
     async def _send_framed(self, held: list[Message], send: Send) -> None:
         start, *parts = held
-        body = b"".join(part.get("body", b"") for part in parts).replace(ROOT, ROOT + self.frame, 1)
+        body = b"".join(part.get("body", b"") for part in parts)
+        # A browser paints nothing below a style sheet before it has read it; the frame needs none but its own.
+        style_sheets = b"".join(STYLE_SHEET.findall(body))
+        body = STYLE_SHEET.sub(b"", body).replace(ROOT, ROOT + self.frame + style_sheets, 1)
         headers = MutableHeaders(raw=start["headers"])
         headers["content-length"] = str(len(body))
         for name in ("etag", "last-modified"):  # those of the page without the frame

@@ -38,7 +38,7 @@ STYLE = """css => {
 
 def mount(page: Page, module: Any, payload: dict[str, Any], since: int = 1) -> None:
     script = base64.b64encode(script_beside(module.__file__).encode()).decode()
-    page.evaluate(MOUNT, [f"data:text/javascript;base64,{script}", json.loads(json.dumps({"since": since, "drawn": payload}))])
+    page.evaluate(MOUNT, [f"data:text/javascript;base64,{script}", json.loads(json.dumps([since, payload]))])
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ class Session:
     def words(self) -> object:
         """What the sentence bar was told to show."""
         drawings = (element.bidi_component for element in self.elements)
-        return next(json.loads(drawing.json)["drawn"] for drawing in drawings if "sentence_bar" in drawing.component_name)
+        return next(json.loads(drawing.json)[1] for drawing in drawings if "sentence_bar" in drawing.component_name)
 
     def bring(self, checkpoint: Path) -> None:
         """Upload a checkpoint, which the next run uses."""

@@ -1,5 +1,6 @@
 """What the server does besides Streamlit's own work, on a page and other answers made up here."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,15 @@ from starlette.testclient import TestClient
 from viz_app import models, serving
 from viz_app.pages import PAGES
 
-PAGE = f"<!DOCTYPE html><body>{serving.ROOT.decode()}<p>end</p></body>"
+STYLE_SHEET = '<link rel="stylesheet" crossorigin href="./style.css">'
+PAGE = f"<!DOCTYPE html><head>{STYLE_SHEET}<title>Page</title></head><body>{serving.ROOT.decode()}<p>end</p></body>"
+
+
+@pytest.fixture(autouse=True)
+def nothing_frozen() -> Iterator[None]:
+    """What the server sets aside from the collection of garbage, other tests' objects here, goes back to it."""
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture
@@ -40,9 +49,9 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 def test_a_page_comes_with_the_frame_of_the_app(client: TestClient, path: str) -> None:
     answer = client.get(path)
     before, frame, after = answer.text.partition('<div id="frame"')
-    assert before.startswith(PAGE.partition("<p>")[0])
+    assert before.startswith(PAGE.replace(STYLE_SHEET, "").partition("<p>")[0])
     assert frame
-    assert after.endswith("<p>end</p></body>")
+    assert after.endswith(f"{STYLE_SHEET}<p>end</p></body>")  # it would keep what is below it from being painted
     assert all(f"<p>{title}</p>" in after for _, title in PAGES)
     assert int(answer.headers["content-length"]) == len(answer.content)
     assert "etag" not in answer.headers  # a browser would keep the frame of an older app
@@ -62,9 +71,10 @@ def test_only_names_of_this_machine_are_answered(client: TestClient, host: str, 
 
 def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(models.CHECKPOINT_VARIABLE, str(tiny_checkpoint))
-    interval = sys.getswitchinterval()
+    interval, frozen = sys.getswitchinterval(), gc.get_freeze_count()
     serving.get_ready()
     assert sys.getswitchinterval() == interval
+    assert gc.get_freeze_count() > frozen  # a collection after a run of a page looks through what is newer alone
     monkeypatch.setattr("core.Translator.from_checkpoint", None)  # nothing is read again
     assert models.shipped_model().name == tiny_checkpoint.name
     st.cache_resource.clear()

@@ -27,19 +27,20 @@ def component_beside(file: str) -> Drawing:
     return drawing
 
 
-def dated(key: str, data: Any) -> dict[str, Any]:
-    """The data, and since when a session draws them under this key, in microseconds.
+def dated(key: str, data: Any) -> list[Any]:
+    """Since when a session draws these data under this key, in microseconds, and the data.
 
     The browser asks for a script whenever it has new data, and while the script is not there yet, Chromium often answers the
     later question first: what was sent last would be drawn first, and what is old would stay. With the date it is left out
-    (shared.js). The date stays while the data do, for the browser draws again whatever has changed.
+    (shared.js). The date stays while the data do, for the browser draws again whatever has changed. The two come as a list:
+    in a dictionary Streamlit looks for tables, with pandas, which takes the first page half a second to import.
     """
     name, content = f"dated_{key}", json.dumps(data)
     known, since = st.session_state.get(name, (None, 0))
     if known != hash(content):
         since = max(since + 1, time.time_ns() // 1000)
         st.session_state[name] = (hash(content), since)
-    return {"since": since, "drawn": data}
+    return [since, data]
 
 
 def script_beside(file: str) -> str:

@@ -4,7 +4,7 @@
 const shownSince = new WeakMap();
 
 export default function (component) {
-  const { since, drawn } = component.data;
+  const [since, drawn] = component.data;
   if (since < shownSince.get(component.parentElement)) return undefined;
   shownSince.set(component.parentElement, since);
   return draw({ ...component, data: drawn });

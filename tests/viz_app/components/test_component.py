@@ -13,6 +13,6 @@ def test_data_keep_their_date_until_they_change(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(time, "time_ns", lambda: 5_000)  # a clock that stands still
     first, same, other = dated("map", [1, 2]), dated("map", [1, 2]), dated("map", [1, 3])
     assert first == same
-    assert other["drawn"] == [1, 3]
-    assert first["since"] < other["since"]
-    assert other["since"] < dated("map", [1, 2])["since"]  # they are new again
+    assert other[1] == [1, 3]
+    assert first[0] < other[0]
+    assert other[0] < dated("map", [1, 2])[0]  # they are new again
