@@ -1,7 +1,7 @@
 """What the output depends on, by its gradient: which attention weights, and which heads."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -28,19 +28,25 @@ class AttentionGradients:
     num_predicted: int
 
 
-def attention_gradients(translator: Translator, source: str, target: str | Sequence[int], position: int | None = None) -> AttentionGradients:
+def attention_gradients(
+    translator: Translator, source: str, target: str | Sequence[int], positions: Collection[int] | None = None
+) -> AttentionGradients:
     """Replay a translation, and differentiate its log-probability with respect to all attention weights.
 
     Args:
         source, target: as for `Translator.explain`.
-        position: of the one predicted token to explain, from 0; None for all of them together, `</s>` included.
+        positions: of the predicted tokens to explain, from 0, together; None for all of them, `</s>` included.
 
     Raises:
-        ValueError: as `Translator.explain`, or `position` is not that of a predicted token.
+        ValueError: as `Translator.explain`; a position is not that of a predicted token, or there is none.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
-    if position is not None and not 0 <= position < len(predicted):
-        raise ValueError(f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}")
+    explained = sorted(set(range(len(predicted)) if positions is None else positions))
+    if not explained:
+        raise ValueError(f"no predicted token is to be explained: give positions from 0 to {len(predicted) - 1}, or None for all")
+    for position in explained:
+        if not 0 <= position < len(predicted):
+            raise ValueError(f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}")
     maps = translator.explain(source, target).maps
     live: dict[str, Tensor] = {}
 
@@ -52,17 +58,16 @@ def attention_gradients(translator: Translator, source: str, target: str | Seque
         with translator.inspect() as model, capture_attention(model, keep):
             logits = model(torch.tensor([source_ids], device=model.device), torch.tensor([fed], device=model.device))[0]
         log_probs = logits.float().log_softmax(-1).gather(1, torch.tensor(predicted, device=logits.device)[:, None]).squeeze(1)  # [T]
-        explained = log_probs.sum() if position is None else log_probs[position]
-        found = torch.autograd.grad(explained, list(live.values()))
+        found = torch.autograd.grad(log_probs[explained].sum(), list(live.values()))
     by_path = {path: gradient[0].float().cpu() for path, gradient in zip(live, found, strict=True)}
     gradients: dict[Kind, list[Tensor]] = {kind: [by_path[attention_path(kind, layer.layer)] for layer in layers] for kind, layers in maps.items()}
-    return AttentionGradients(maps, gradients, len(predicted) if position is None else 1)
+    return AttentionGradients(maps, gradients, len(explained))
 
 
 def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMaps:
     """Gradient x attention: (grad a * a)+, where looking made the predicted tokens more probable (Chefer et al. 2021).
 
-    Chefer et al. average it over heads, E_h[(grad a * a)+], and take the gradient of one output. Each row is divided by
+    Chefer et al. average it over heads, E_h[(grad a * a)+], and take the gradient of one output, as `positions` of one token do. Each row is divided by
     its sum; a row of zeros stays one: nothing the token looked at spoke for the output.
 
     Args:

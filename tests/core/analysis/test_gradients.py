@@ -12,11 +12,11 @@ SOURCE, TARGET = "Can you help me?", "Können Sie mir helfen?"
 
 
 def test_the_gradient_of_a_weight_is_its_finite_difference(translator: Translator):
-    found = attention_gradients(translator, SOURCE, TARGET)
+    found, of_one = attention_gradients(translator, SOURCE, TARGET), attention_gradients(translator, SOURCE, TARGET, [4])
     source_ids, fed, predicted = (torch.tensor(ids) for ids in translator.token_ids(SOURCE, TARGET))
     for kind, layer, (head, i, j) in (("cross", 1, (2, 3, 1)), ("encoder_self", 0, (0, 1, 2)), ("decoder_self", 2, (1, 4, 0))):
 
-        def log_prob(change: float, place: str = attention_path(kind, layer), where: tuple[int, int, int] = (head, i, j)) -> float:
+        def log_probs(change: float, place: str = attention_path(kind, layer), where: tuple[int, int, int] = (head, i, j)) -> torch.Tensor:
             def add(path: str, weights: torch.Tensor) -> torch.Tensor | None:
                 if path != place:
                     return None
@@ -26,10 +26,11 @@ def test_the_gradient_of_a_weight_is_its_finite_difference(translator: Translato
 
             with torch.inference_mode(), translator.inspect() as model, capture_attention(model, add):
                 logits = model(source_ids[None], fed[None])[0].double()
-            return float(logits.log_softmax(-1).gather(1, predicted[:, None]).sum())
+            return logits.log_softmax(-1).gather(1, predicted[:, None])[:, 0]
 
-        expected = (log_prob(0.002) - log_prob(-0.002)) / 0.004  # nearer than any bend of the feed-forward network
-        assert float(found.gradients[kind][layer][head, i, j]) == pytest.approx(expected, rel=0.02, abs=2e-3)
+        expected = (log_probs(0.002) - log_probs(-0.002)) / 0.004  # nearer than any bend of the feed-forward network
+        assert float(found.gradients[kind][layer][head, i, j]) == pytest.approx(float(expected.sum()), rel=0.02, abs=2e-3)
+        assert float(of_one.gradients[kind][layer][head, i, j]) == pytest.approx(float(expected[4]), rel=0.02, abs=2e-3)
 
 
 def test_importance_is_the_derivative_by_a_gate(translator: Translator):
@@ -46,15 +47,20 @@ def test_importance_is_the_derivative_by_a_gate(translator: Translator):
 
 
 def test_one_position_knows_nothing_of_what_comes_after(translator: Translator):
-    found = attention_gradients(translator, SOURCE, TARGET, position=2)
+    found = attention_gradients(translator, SOURCE, TARGET, [2])
     for kind in ("decoder_self", "cross"):
         for gradient in found.gradients[kind]:
             assert gradient[:, 3:].abs().max() == 0
             assert gradient[:, :3].abs().max() > 0
-    everywhere = attention_gradients(translator, SOURCE, TARGET)
-    positions = [attention_gradients(translator, SOURCE, TARGET, position=t) for t in range(everywhere.num_predicted)]
-    summed = torch.stack([position.gradients["cross"][0] for position in positions]).sum(0)
-    assert torch.allclose(summed, everywhere.gradients["cross"][0], atol=1e-4)
+
+
+def test_the_gradients_of_parts_of_the_output_sum_to_that_of_the_whole(translator: Translator):
+    whole = attention_gradients(translator, SOURCE, TARGET)
+    parts = [attention_gradients(translator, SOURCE, TARGET, positions) for positions in ([1], [0, 2], range(3, whole.num_predicted))]
+    assert sum(part.num_predicted for part in parts) == whole.num_predicted
+    for kind in ("encoder_self", "decoder_self", "cross"):
+        summed = torch.stack([part.gradients[kind][0] for part in parts]).sum(0)
+        assert torch.allclose(summed, whole.gradients[kind][0], atol=1e-4)
 
 
 def test_gradient_maps_by_hand():
@@ -87,4 +93,6 @@ def test_nothing_is_left_behind(translator: Translator):
 
 def test_a_position_that_is_not_there(translator: Translator):
     with pytest.raises(ValueError, match=r"position 99 is not one of the \d+ predicted tokens: give 0 to"):
-        attention_gradients(translator, SOURCE, TARGET, position=99)
+        attention_gradients(translator, SOURCE, TARGET, [0, 99])
+    with pytest.raises(ValueError, match=r"no predicted token is to be explained: give positions from 0 to \d+, or None for all"):
+        attention_gradients(translator, SOURCE, TARGET, [])
