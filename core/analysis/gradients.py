@@ -67,7 +67,7 @@ def attention_gradients(
 def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMaps:
     """Gradient x attention: (grad a * a)+, where looking made the predicted tokens more probable (Chefer et al. 2021).
 
-    Chefer et al. average it over heads, E_h[(grad a * a)+], and take the gradient of one output, as `positions` of one token do. Each row is divided by
+    Chefer et al. average it over heads, E_h[(grad a * a)+], and take the gradient of one output. Each row is divided by
     its sum; a row of zeros stays one: nothing the token looked at spoke for the output.
 
     Args:
