@@ -1,12 +1,14 @@
 """What the server does besides Streamlit's own work, on a page and other answers made up here."""
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import streamlit as st
+import torch
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, StreamingResponse
@@ -21,10 +23,12 @@ PAGE = f"<!DOCTYPE html><head>{STYLE_SHEET}<title>Page</title></head><body>{serv
 
 
 @pytest.fixture(autouse=True)
-def nothing_frozen() -> Iterator[None]:
-    """What the server sets aside from the collection of garbage, other tests' objects here, goes back to it."""
+def process_as_before() -> Iterator[None]:
+    """The server sets its process up for itself; other tests run in this one."""
+    threads = torch.get_num_threads()
     yield
     gc.unfreeze()
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture
@@ -78,6 +82,19 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
     monkeypatch.setattr("core.Translator.from_checkpoint", None)  # nothing is read again
     assert models.shipped_model().name == tiny_checkpoint.name
     st.cache_resource.clear()
+
+
+@pytest.mark.parametrize(("cores", "variable", "threads"), [(8, None, [4]), (1, None, [1]), (8, "8", [])])
+def test_half_of_the_cores_is_the_browsers(monkeypatch: pytest.MonkeyPatch, cores: int, variable: str | None, threads: list[int]) -> None:
+    chosen: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", chosen.append)
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    if variable is None:
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    else:
+        monkeypatch.setenv("OMP_NUM_THREADS", variable)
+    serving.leave_cores_to_the_browser()
+    assert chosen == threads
 
 
 def test_a_missing_model_is_left_for_the_page_to_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
