@@ -40,3 +40,7 @@ def test_the_search_step_by_step_with_the_keyboard(page: Page, app: str) -> None
     expect(page.locator("[data-position='2']:focus")).to_have_count(1)
     page.keyboard.press("ArrowUp")
     expect(node(page, 1, 0)).to_be_focused()
+    page.get_by_role("link", name="See its attention").click()
+    expect(page.get_by_role("group", name="Heads", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Beam", exact=True).click()
+    expect(page.locator("output")).to_have_text(re.compile("^2 of"))  # where it was left

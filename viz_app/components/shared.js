@@ -38,13 +38,18 @@ function textOf(spans) {
   return spans.map(([text]) => text).join("");
 }
 
-// The address keeps what only the browser knows, such as a slider in a drawing, under a name that is no widget's.
-function held(name, least, most) {
-  const value = Number(new URLSearchParams(window.location.search).get(name) ?? NaN);
+// The address keeps what only the browser knows, such as a slider in a drawing, under a name that is no widget's. Another page has
+// another address, so it is also kept here, for a reader who comes back to what it is about.
+const kept = new Map();
+
+function held(name, least, most, about) {
+  const last = kept.get(name);
+  const value = Number(new URLSearchParams(window.location.search).get(name) ?? (last?.about === about ? last?.value : null) ?? NaN);
   return Number.isInteger(value) && value >= least && value <= most ? value : undefined;
 }
 
-function hold(name, value) {
+function hold(name, value, about) {
+  kept.set(name, { value, about });
   const address = new URL(window.location.href);
   if (address.searchParams.get(name) === (value === null ? null : String(value))) return;
   if (value === null) address.searchParams.delete(name);

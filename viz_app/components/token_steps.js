@@ -7,7 +7,7 @@ function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const focused = { ...parentElement.activeElement?.dataset };
   const said = JSON.stringify([data.step, data.problem, data.tokens.map(({ spans }) => spans)]);
-  const asked = root.dataset.said === undefined && !data.problem ? held(TOKEN, 1, data.tokens.length) : undefined;
+  const asked = root.dataset.said === undefined && !data.problem ? held(TOKEN, 1, data.tokens.length, said) : undefined;
   if (root.dataset.said !== said) root.dataset.step = asked ? asked - 1 : (data.problem?.position ?? data.step); // else the reader's own choice stays
   root.dataset.said = said;
 
@@ -23,7 +23,7 @@ function draw({ data, parentElement, setTriggerValue }) {
   const send = (choice) => setTriggerValue("choice", { position: Number(root.dataset.step), ...choice });
   const look = (position, focus) => {
     root.dataset.step = position;
-    hold(TOKEN, position === data.step ? null : position + 1);
+    hold(TOKEN, position === data.step ? null : position + 1, said);
     tokens.forEach((token, index) => {
       token.setAttribute("aria-pressed", index === position);
       token.tabIndex = index === position ? 0 : -1; // Tab reaches the line, arrow keys its tokens
