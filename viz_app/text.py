@@ -26,6 +26,11 @@ def direction(text: str) -> Direction:
     return "" if right == left == 0 else "rtl" if right > left else "ltr"
 
 
+def decimal(value: float, digits: int, sign: bool = False) -> str:
+    """A number to be read: a minus and not a hyphen before it, and with `sign` a plus."""
+    return format(value, f"{'+' if sign else ''}.{digits}f").replace("-", "\u2212").replace("inf", "\u221e")
+
+
 def sentence_case(message: str) -> str:
     """An error's message as a sentence, where Markdown is read."""
     return plain(message[:1].upper() + message[1:] + ("" if message.endswith(".") else "."))

@@ -9,7 +9,7 @@ import pandas as pd
 from core import Explanation, ScoredText
 from core.analysis.forced import aligned
 from core.analysis.words import readable
-from viz_app.text import isolated
+from viz_app.text import decimal, isolated
 
 NEGLIGIBLE = math.log(0.005)  # reads as 0.00
 
@@ -44,7 +44,7 @@ def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
     """The n-best list, best first, the chosen one marked."""
     rows = "".join(
         f"<tr{' class=chosen' if index == chosen else ''}><td>{index + 1}</td><td>{_clamped(hypothesis.text)}</td>"
-        f"<td>{hypothesis.score:.2f}</td><td>{hypothesis.log_prob:.2f}</td><td>{len(hypothesis.tokens)}</td></tr>"
+        f"<td>{decimal(hypothesis.score, 2)}</td><td>{decimal(hypothesis.log_prob, 2)}</td><td>{len(hypothesis.tokens)}</td></tr>"
         for index, hypothesis in enumerate(hypotheses)
     )
     heads = "<th></th><th>Hypothesis</th><th>score</th><th>log-prob</th><th>tokens</th>"
@@ -55,12 +55,11 @@ def score_table(rows: Sequence[tuple[str, ScoredText]]) -> str:
     """Translations below each other with what they are ranked by, the last also as its difference from the first."""
     (_, first), (_, last) = rows[0], rows[-1]
     body = "".join(
-        f"<tr><td>{html.escape(name)}</td><td>{target.score:.3f}</td><td>{target.log_prob:.3f}</td><td>{len(target.tokens)}</td></tr>"
+        f"<tr><td>{html.escape(name)}</td><td>{decimal(target.score, 3)}</td><td>{decimal(target.log_prob, 3)}</td><td>{len(target.tokens)}</td></tr>"
         for name, target in rows
     )
-    change = (
-        f"<td>{last.score - first.score:+.3f}</td><td>{last.log_prob - first.log_prob:+.3f}</td><td>{len(last.tokens) - len(first.tokens):+d}</td>"
-    )
+    changes = ((last.score - first.score, 3), (last.log_prob - first.log_prob, 3), (len(last.tokens) - len(first.tokens), 0))
+    change = "".join(f"<td>{decimal(value, digits, sign=True)}</td>" for value, digits in changes)
     heads = "<th></th><th>score</th><th>log-prob</th><th>tokens</th>"
     return f'<table class="scores"><thead><tr>{heads}</tr></thead><tbody>{body}<tr class="change"><td>change</td>{change}</tr></tbody></table>'
 

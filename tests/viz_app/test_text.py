@@ -1,10 +1,11 @@
 """Text from elsewhere, where Markdown is read."""
 
+import math
 import re
 
 import pytest
 
-from viz_app.text import direction, isolated, plain, sentence_case, shortened
+from viz_app.text import decimal, direction, isolated, plain, sentence_case, shortened
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,7 @@ def test_a_text_is_read_from_where_most_of_its_letters_are(text: str, found: str
 def test_short_text_stays_and_long_text_ends_in_a_mark() -> None:
     assert shortened("abc", 3) == "abc"
     assert shortened("ab cde", 4) == "ab\u2026"
+
+
+def test_numbers_have_a_minus_and_no_hyphen() -> None:
+    assert (decimal(-1.25, 1), decimal(0.5, 2, sign=True), decimal(-math.inf, 2)) == ("\u22121.2", "+0.50", "\u2212\u221e")

@@ -21,7 +21,7 @@ from viz_app.figures.theme import theme_named
 from viz_app.methods import METHOD_HELP, METHOD_NAMES, Method, method_maps
 from viz_app.ranked_text import text_with_gold
 from viz_app.table import show_table
-from viz_app.text import plain, sentence_case
+from viz_app.text import decimal, plain, sentence_case
 from viz_app.toolbar import segments
 
 HOW_TO_READ = """
@@ -169,10 +169,10 @@ def numbers(reading: state.Reading, alignment: WordAlignment) -> None:
 
 def coverage_text(weights: Tensor) -> str:
     """How much of the source was looked at, and how clearly: [T, S], rows that sum to 1."""
-    penalty, deviation, confidence = (f"{score(weights):.2f}" for score in (coverage_penalty, coverage_deviation, attention_confidence))
-    away = f"absentmindedness {absentmindedness_out(weights):.2f} from the target, {absentmindedness_in(weights):.2f} from the source"
-    text = f"Coverage penalty {penalty}, deviation {deviation}; {away}; attention confidence {confidence}"
-    return text.replace("-", "\u2212").replace("inf", "\u221e")
+    scores = (coverage_penalty, coverage_deviation, absentmindedness_out, absentmindedness_in, attention_confidence)
+    penalty, deviation, out, back, confidence = (decimal(score(weights), 2) for score in scores)
+    away = f"absentmindedness {out} from the target, {back} from the source"
+    return f"Coverage penalty {penalty}, deviation {deviation}; {away}; attention confidence {confidence}"
 
 
 sentence()

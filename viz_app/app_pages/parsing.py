@@ -18,7 +18,7 @@ from viz_app.figures.theme import head_name, theme_named
 from viz_app.figures.tree import Node, export_tree, tree_nodes
 from viz_app.models import Model, ModelError
 from viz_app.table import show_table
-from viz_app.text import plain, sentence_case
+from viz_app.text import decimal, plain, sentence_case
 from viz_app.widgets import stoppable
 
 NODE = "tree_node"  # where the session keeps which node is looked at, and of which sentence; its name in the address
@@ -95,7 +95,7 @@ def picture(model: Model, parse: Parse) -> None:
         view: str = st.segmented_control(
             "View", ("Tree", "Table"), default="Tree", required=True, key="parsing_view", bind="query-params", label_visibility="collapsed"
         )
-        st.markdown(f"**Tree**: {words}, log-probability {parse.log_prob:.2f}", help=HOW_TO_READ, width="content")
+        st.markdown(f"**Tree**: {words}, log-probability {decimal(parse.log_prob, 2)}", help=HOW_TO_READ, width="content")
         st.caption(f"Parsed by {plain(model.name)}, beam {BEAM_SIZE}, length penalty {LENGTH_PENALTY}", width="content")
     place = st.container()
     table = constituent_table(parse)

@@ -19,7 +19,7 @@ from viz_app.figures.export_chart import export_chart
 from viz_app.figures.theme import Theme, theme_named
 from viz_app.score_split import FIRST_LAYER, FIRST_LAYER_HELP, FIRST_LAYER_TEXT, first_layer, table_box
 from viz_app.table import show_table
-from viz_app.text import plain
+from viz_app.text import decimal, plain
 
 ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED = "Encoding", "Sinusoids", "Similarity", "Rotation", "Learned"
 TEXTS = {
@@ -161,8 +161,9 @@ def learned_against_sinusoidal(theme: Theme) -> Drawing:
     found = model_positions(state.model().translator.model, count_box())
     mine, paper = (position_similarity(each, "cosine") for each in (found, sinusoidal_encoding(len(found), width())))
     above = mine.new_ones(mine.shape).triu(1).bool()
+    correlation = decimal(spearman(mine[above], paper[above]), 2)
     note = (
-        f"Rank correlation of learned with sinusoidal cosines over all pairs of {len(found)} positions: {spearman(mine[above], paper[above]):.2f}. "
+        f"Rank correlation of learned with sinusoidal cosines over all pairs of {len(found)} positions: {correlation}. "
         f"Mean length of a learned position: {float(found.norm(dim=1).mean()):.2f}; of a sinusoidal one: {(width() / 2) ** 0.5:.2f}."
     )
     return Drawing(positions.by_distance(found, theme), lambda: position_tables.by_distance_table(found), note)

@@ -17,7 +17,7 @@ from viz_app.figures.export_chart import export_chart
 from viz_app.figures.export_switches import export_changes, export_switches, switches_table
 from viz_app.figures.theme import Theme, theme_named
 from viz_app.table import show_table
-from viz_app.text import sentence_case
+from viz_app.text import decimal, sentence_case
 
 AT_ONCE = 80  # tokens of source and target together up to which every head is measured without being asked
 HOW_TO_READ = """
@@ -63,14 +63,14 @@ def outcome(reading: state.Reading, set_to: Mapping[Head, float], theme: Theme) 
     with right:
         st.markdown(
             "**Log-probability of the hypothesis above**, token by token",
-            help="The same tokens, scored with the switches: orange became less probable, blue more. Hover a token for its numbers.",
+            help="The same tokens, scored with the switches: blue became less probable, orange more. Hover a token for its numbers.",
         )
         effect = switching.gated_effect(reading, set_to) if set_to else None
         before = reading.explanation.log_probs
         changes = effect.changes if effect else [0.0] * len(before)
         st.html(switches.changed_tokens(reading.explanation.predicted_tokens, before, changes, theme))
-        change = f", now **{sum(before) + effect.change:.2f}**: a change of **{effect.change:+.2f}** nats" if effect else ""
-        st.markdown(f"All heads on **{sum(before):.2f}**{change}.")
+        change = f", now **{decimal(sum(before) + effect.change, 2)}**: a change of **{decimal(effect.change, 2, sign=True)}** nats" if effect else ""
+        st.markdown(f"All heads on **{decimal(sum(before), 2)}**{change}.")
         tokens = reading.explanation.predicted_tokens
         draw = partial(export_changes, tokens, changes, theme=theme)
         downloads("switched-tokens", draw, lambda: switches.tokens_table(tokens, before, changes))
@@ -127,7 +127,9 @@ def each_alone(reading: state.Reading, measured: switching.Measurement, theme: T
         downloads("heads-off", partial(export_chart, figure, theme=theme), lambda: table)
         correlation = spearman(table["change"].abs(), table["importance"])
         if not math.isnan(correlation):
-            st.caption(f"Rank correlation between the size of the change and the importance by gradient: {correlation:.2f}, over {len(table)} heads.")
+            st.caption(
+                f"Rank correlation between the size of the change and the importance by gradient: {decimal(correlation, 2)}, over {len(table)} heads."
+            )
 
 
 def run(measured: switching.Measurement) -> None:

@@ -85,7 +85,7 @@ function place(view, lines, row, node, position, rank) {
   button.tabIndex = -1;
   Object.assign(button.dataset, { position, rank });
   const mark = element("span", "mark");
-  button.append(mark, label(node.spans), element("span", "score", node.score.toFixed(2)));
+  button.append(mark, label(node.spans), element("span", "score", decimal(node.score, 2)));
   const drawn = { ...node, position, rank, line, button, mark };
   button.onmouseenter = button.onfocus = () => say(view, drawn);
   button.onclick = () => view.send(position, rank);
@@ -155,7 +155,7 @@ function say(view, node) {
   });
   const state = stateOf(node, step);
   const reason = step < last && state === "live" ? `Live at step ${step}.` : data.reasons[node.reason];
-  const facts = `rank ${node.rank + 1} of ${nodes[node.position - 1].length}, score ${node.score.toFixed(2)}, token log-prob ${node.tokenLogProb.toFixed(2)}`;
+  const facts = `rank ${node.rank + 1} of ${nodes[node.position - 1].length}, score ${decimal(node.score, 2)}, token log-prob ${decimal(node.tokenLogProb, 2)}`;
   const line = element("div", "");
   line.append(element("span", "numbers", `${facts}  `), reason);
   told.replaceChildren(words, line);

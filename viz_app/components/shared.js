@@ -38,6 +38,11 @@ function textOf(spans) {
   return spans.map(([text]) => text).join("");
 }
 
+// A number to be read: a minus and not a hyphen before it.
+function decimal(value, digits) {
+  return value.toFixed(digits).replace("-", "\u2212");
+}
+
 // The address keeps what only the browser knows, such as a slider in a drawing, under a name that is no widget's. Another page has
 // another address, so it is also kept here, for a reader who comes back to what it is about.
 const kept = new Map();

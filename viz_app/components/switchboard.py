@@ -48,7 +48,7 @@ def switchboard_payload(heads: Sequence[Head], gates: Mapping[Head, float], effe
     return {
         "boards": [{"kind": kind, "name": KIND_NAMES[kind], "rows": rows(kind)} for kind in KINDS],
         "limit": round(limit, 2) if effects else None,
-        "scale": [theme.diverging[-1], theme.background, theme.diverging[0]],
+        "scale": [theme.diverging[0], theme.background, theme.diverging[-1]],
     }
 
 

@@ -67,7 +67,7 @@ function tokenButton({ spans, name, logProb, probability, options }, position, f
   node.style.setProperty("--tint", `${Math.round(60 * (1 - probability))}%`);
   node.append(...spans.map(([part, style]) => element("span", style, part)));
   const rank = options.findIndex(({ written }) => written) + 1;
-  const words = [name, `probability ${probability.toFixed(3)}`, `log-probability ${signed(logProb, 3)}`];
+  const words = [name, `probability ${probability.toFixed(3)}`, `log-probability ${decimal(logProb, 3)}`];
   if (position < forced) words.push("forced");
   else if (rank > 1) words.push(`not the first choice`);
   node.title = words.join(", ");
@@ -127,9 +127,9 @@ function optionButton({ spans, name, logProb, probability, written }, send) {
   bar.style.width = `${100 * probability}%`;
   track.append(bar);
   node.append(element("span", "mark", written ? "\u25cf" : ""), text, track, element("span", "number", probability.toFixed(2)));
-  node.append(element("span", "number faint", signed(logProb, 2)));
+  node.append(element("span", "number faint", decimal(logProb, 2)));
   const is = written ? ", as it is now: keeps the beginning, and searches on" : "";
-  node.title = `${name}: probability ${probability.toFixed(3)}, log-probability ${signed(logProb, 3)}${is}`;
+  node.title = `${name}: probability ${probability.toFixed(3)}, log-probability ${decimal(logProb, 3)}${is}`;
   node.setAttribute("aria-label", `${name}, probability ${probability.toFixed(2)}${written ? ", written" : ""}`);
   node.onclick = send;
   return node;
@@ -142,8 +142,4 @@ function move(panel, token, event) {
   if (goal === undefined) return;
   event.preventDefault();
   (options[goal] ?? (goal < 0 ? token : panel.querySelector("input"))).focus();
-}
-
-function signed(value, digits) {
-  return value.toFixed(digits).replace("-", "\u2212");
 }

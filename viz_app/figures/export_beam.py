@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from core.analysis.beam_tree import BeamNode, BeamTree
 from viz_app.figures.paper import LABEL_POINTS, Format, check_format, paper, saved, short
 from viz_app.figures.theme import LIGHT, Theme
+from viz_app.text import decimal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,4 +63,4 @@ def _node(axes: "Axes", node: BeamNode, fate: str, best: bool, theme: Theme) -> 
     axes.text(node.rank - width / 2 + 0.1, node.position, MARKS[fate], ha="center", color=theme.faint, fontsize=6, **text)
     words = theme.text if alive else theme.faint
     axes.text(node.rank + 0.06, node.position - 0.11, short(node.token, MAX_CHARACTERS), ha="center", color=words, fontsize=LABEL_POINTS, **text)
-    axes.text(node.rank + 0.06, node.position + 0.15, f"{node.score:.2f}", ha="center", color=theme.faint, fontsize=6, **text)
+    axes.text(node.rank + 0.06, node.position + 0.15, decimal(node.score, 2), ha="center", color=theme.faint, fontsize=6, **text)

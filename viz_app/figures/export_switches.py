@@ -11,6 +11,7 @@ from viz_app.figures.export_boxes import Box, export_boards, export_tokens
 from viz_app.figures.paper import Format
 from viz_app.figures.switches import effect_color, scale_limit, titled
 from viz_app.figures.theme import LIGHT, Theme
+from viz_app.text import decimal
 
 
 def export_switches(
@@ -30,7 +31,7 @@ def export_switches(
 
     def box(head: Head) -> Box:
         gate, effect = gates.get(head, 1.0), effects.get(head)
-        text = "" if effect is None else f"{effect:+.1f}" if round(effect, 1) else "0"
+        text = "" if effect is None else decimal(effect, 1, sign=True) if round(effect, 1) else "0"
         if gate != 1:
             text = "off" if gate == 0 else f"{gate:.1f}"
         return Box(text, effect_color(effect or 0.0, limit, theme), marked=gate != 1)
@@ -63,5 +64,7 @@ def export_changes(tokens: Sequence[str], changes: Sequence[float], file_format:
         ValueError: the format is not one of `FORMATS`.
     """
     limit = scale_limit(changes)
-    boxes = [Box(readable(token), effect_color(change, limit, theme), f"{change:+.2f}") for token, change in zip(tokens, changes, strict=True)]
+    boxes = [
+        Box(readable(token), effect_color(change, limit, theme), decimal(change, 2, sign=True)) for token, change in zip(tokens, changes, strict=True)
+    ]
     return export_tokens(boxes, file_format, theme, title="change of the log-probability, in nats")

@@ -13,6 +13,7 @@ from core.analysis.words import JOINT, readable, word, word_groups
 from core.tokenizer import SPACE_MARK
 from viz_app.figures.base import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
+from viz_app.text import decimal
 
 MIN_LIMIT = 0.1  # nats: a scale of effects smaller than this would make noise look like news
 DEEP = 0.6  # of the scale, from where text is written in the page's background colour
@@ -31,8 +32,8 @@ def scale_limit(effects: Sequence[float]) -> float:
 
 
 def effect_color(effect: float, limit: float, theme: Theme) -> str:
-    """The colour of a change from -limit to limit; a loss is orange, a gain blue, none is the background."""
-    share = min(max(-effect / limit, -1.0), 1.0)
+    """The colour of a change from -limit to limit; a loss is blue, a gain orange, none is the background."""
+    share = min(max(effect / limit, -1.0), 1.0)
     return theme.diverging[round((share + 1) / 2 * (len(theme.diverging) - 1))]
 
 
@@ -76,7 +77,9 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
     for group, change in zip(groups, of_group, strict=True):
         name = readable(tokens[group.start]) if len(group) == 1 else word(tokens[group.start : group.stop])
         old = sum(before[group.start : group.stop])
-        title = html.escape(f"{name}: log-probability {old:.3f} before, {old + change:.3f} now, change {change:+.3f}")
+        title = html.escape(
+            f"{name}: log-probability {decimal(old, 3)} before, {decimal(old + change, 3)} now, change {decimal(change, 3, sign=True)}"
+        )
         special = is_special(tokens[group.start])
         space = " " if group.start and (special or tokens[group.start].startswith(SPACE_MARK)) else ""
         color = effect_color(change, limit, theme)

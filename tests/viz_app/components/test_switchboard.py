@@ -19,7 +19,7 @@ def test_payload() -> None:
     assert [board["name"] for board in payload["boards"]] == ["Encoder", "Decoder", "Cross"]
     assert [len(row["cells"]) for row in encoder["rows"] + decoder["rows"] + cross["rows"]] == [3, 1, 2, 2]
     first, second, third = encoder["rows"][0]["cells"]
-    assert (first["gate"], first["effect"], first["color"]) == (1.0, -2.0, LIGHT.diverging[-1])
+    assert (first["gate"], first["effect"], first["color"]) == (1.0, -2.0, LIGHT.diverging[0])
     assert (second["gate"], second["effect"], second["name"]) == (0.5, 1.0, "Encoder L1 H2")
     assert (third["effect"], third["color"]) == (None, LIGHT.background)
     assert payload["limit"] == 2.0

@@ -12,8 +12,8 @@ EVIL = "<img src=x onerror=alert(1)>"
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_no_change_is_the_page_and_both_ways_are_far_from_it(theme: Theme) -> None:
     assert switches.effect_color(0.0, 2.0, theme) == theme.background
-    assert switches.effect_color(-2.0, 2.0, theme) == theme.diverging[-1]  # a loss
-    assert switches.effect_color(5.0, 2.0, theme) == theme.diverging[0]  # a gain, even past the end
+    assert switches.effect_color(-2.0, 2.0, theme) == theme.diverging[0]  # a loss
+    assert switches.effect_color(5.0, 2.0, theme) == theme.diverging[-1]  # a gain, even past the end
     assert switches.text_color(0.1, 2.0, theme) == theme.text
     assert switches.text_color(-1.9, 2.0, theme) == theme.background
 
@@ -52,8 +52,8 @@ def test_words_and_tokens_are_escaped() -> None:
 def test_tokens_stand_on_the_colour_of_their_change() -> None:
     text = switches.changed_tokens(("\u2581Ein", "\u2581Hund", "</s>"), [-0.5, -1.0, 0.0], [0.0, -2.0, 1.0], LIGHT)
     assert f"background: {LIGHT.background}" in text
-    assert f"background: {LIGHT.diverging[-1]}" in text
-    assert "Hund: log-probability -1.000 before, -3.000 now, change -2.000" in text
+    assert f"background: {LIGHT.diverging[0]}" in text
+    assert "Hund: log-probability −1.000 before, −3.000 now, change −2.000" in text
 
 
 def test_the_table_begins_with_the_greatest_loss() -> None:
