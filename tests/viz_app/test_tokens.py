@@ -29,8 +29,8 @@ def test_the_chosen_hypothesis_is_marked_and_an_empty_one_named() -> None:
     none = ScoredText(text="", token_ids=(2,), tokens=("</s>",), token_log_probs=(-3.0,), score=-3.0)
     markup = tokens.hypothesis_table([one, none], 1)
     assert markup.count("class=chosen") == 1
-    assert visible(markup.split("class=chosen")[1]).startswith(">2empty-3.00-3.001")
-    assert "1Ja.−1.25−1.502" in visible(markup)
+    assert visible(markup.split("class=chosen")[1]).startswith(">2empty\u22123.00\u22123.001")
+    assert "1Ja.\u22121.25\u22121.502" in visible(markup)
 
 
 def test_the_table_names_what_else_was_likely() -> None:
@@ -65,7 +65,7 @@ def test_two_translations_are_compared_from_where_they_differ() -> None:
 
 def test_the_scores_stand_beside_their_difference() -> None:
     markup = visible(tokens.score_table([("own", scored("ab", [-1.0, -0.5, 0.0])), ("mine", scored("a", [-2.0, 0.0]))]))
-    assert markup.endswith("own−1.500−1.5003mine−2.000−2.0002change−0.500−0.500−1")
+    assert markup.endswith("own\u22121.500\u22121.5003mine\u22122.000\u22122.0002change\u22120.500\u22120.500\u22121")
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_every_candidate_stands_in_the_tree_with_its_fate(tree: BeamTree) -> Non
     found = texts(export_tree(tree, "svg", DARK))
     assert {"x", EVIL, "z", "v", "</s>", "<s>", "1", "2"} <= set(found)
     assert found.count("\u00d7") == 2
-    assert found.count("−0.50") == 5
+    assert found.count("\u22120.50") == 5
 
 
 @pytest.mark.parametrize("file_format", ["pdf", "png"])

@@ -53,7 +53,7 @@ def test_tokens_stand_on_the_colour_of_their_change() -> None:
     text = switches.changed_tokens(("\u2581Ein", "\u2581Hund", "</s>"), [-0.5, -1.0, 0.0], [0.0, -2.0, 1.0], LIGHT)
     assert f"background: {LIGHT.background}" in text
     assert f"background: {LIGHT.diverging[0]}" in text
-    assert "Hund: log-probability −1.000 before, −3.000 now, change −2.000" in text
+    assert "Hund: log-probability \u22121.000 before, \u22123.000 now, change \u22122.000" in text
 
 
 def test_the_table_begins_with_the_greatest_loss() -> None:
