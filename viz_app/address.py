@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -11,11 +12,14 @@ from core.analysis.words import word_groups
 from viz_app import state
 from viz_app.models import Model
 
+if TYPE_CHECKING:
+    from viz_app.components.sentence_bar import WordSelection
+
 READ = "address_read"  # whether this session has looked at the address that it was opened with
 HYPOTHESIS, TARGET, PREFIX, MODEL, WORD = "hypothesis", "target", "prefix", "model", "word"  # names there; of the hypotheses the first is 1
 SEPARATOR = "."
 DIGITS = 8  # of a model's digest
-_ASKED_WORD = "word_asked_for"
+_ASKED_WORDS = "words_asked_for"
 
 
 def read(model: Model, search: state.Search) -> None:
@@ -27,7 +31,7 @@ def read(model: Model, search: state.Search) -> None:
     if st.session_state.get(READ):
         return
     st.session_state[READ] = True
-    st.session_state[_ASKED_WORD] = st.query_params.get(WORD)
+    st.session_state[_ASKED_WORDS] = [name for name in st.query_params.get_all(WORD) if name]
     if number := st.query_params.get(HYPOTHESIS):
         if not re.fullmatch("[1-9][0-9]?", number):
             raise ValueError(f"the address holds {HYPOTHESIS}={number}, expected a number from 1 on: the best hypothesis is shown instead")
@@ -51,14 +55,18 @@ def _token_ids(name: str) -> tuple[int, ...]:
     return tuple(int(token_id) for token_id in ids.split(SEPARATOR) if token_id)
 
 
-def recall_word(reading: state.Reading) -> None:
-    """Select the word that the address names, when the session begins; one that is not there is left out.
+def recall_words(reading: state.Reading) -> None:
+    """Select the words that the address names, when the session begins.
 
     Raises:
-        ValueError: it names no word.
+        ValueError: it names what is no word of them; then none is selected.
     """
-    if not (asked := st.session_state.pop(_ASKED_WORD, None)):
-        return
+    if asked := st.session_state.pop(_ASKED_WORDS, None):
+        state.select_words(reading, dict.fromkeys(_word(reading, name) for name in asked))
+
+
+def _word(reading: state.Reading, asked: str) -> "WordSelection":
+    """The one that the address names so."""
     named = re.fullmatch(r"(source|target)\.([1-9][0-9]{0,3})", asked)
     if named is None:
         raise ValueError(f"the address holds {WORD}={asked}, expected one such as source.3: no word is selected")
@@ -66,11 +74,11 @@ def recall_word(reading: state.Reading) -> None:
     words = word_groups(reading.explanation.source_tokens if source else reading.explanation.predicted_tokens)
     if int(named[2]) > len(words):
         raise ValueError(f"the address holds {WORD}={asked}, but there are {len(words)} words: none is selected")
-    state.select_word(reading, ("source" if source else "target", words[int(named[2]) - 1]))
+    return "source" if source else "target", words[int(named[2]) - 1]
 
 
 def write(reading: state.Reading) -> None:
-    """Name what is looked at, unless it is the best hypothesis, and the word that is selected, if one is."""
+    """Name what is looked at, unless it is the best hypothesis, and the words that are selected."""
     forced = reading.forced_as if reading.index == state.FORCED_INDEX else None
     put(HYPOTHESIS, str(reading.index + 1) if reading.index > 0 else "")
     put(PREFIX, _joined(forced.prefix if forced else ()))
@@ -79,14 +87,13 @@ def write(reading: state.Reading) -> None:
     put(WORD, _named(reading))
 
 
-def _named(reading: state.Reading) -> str:
-    """The selected word, as the address names it: its side, and its number from 1."""
-    if (selected := state.selected_word(reading)) is None:
-        return ""
-    side, tokens = selected
-    explanation = reading.explanation
-    words = word_groups(explanation.source_tokens if side == "source" else explanation.predicted_tokens)
-    return next((f"{side}.{number}" for number, word in enumerate(words, start=1) if word.start == tokens.start), "")
+def _named(reading: state.Reading) -> list[str]:
+    """The selected words, as the address names them: their side, and their number from 1."""
+    if not (selected := state.selected_words(reading)):
+        return []
+    sides = {"source": reading.explanation.source_tokens, "target": reading.explanation.predicted_tokens}
+    numbers = {(side, word.start): number for side, tokens in sides.items() for number, word in enumerate(word_groups(tokens), start=1)}
+    return [f"{side}{SEPARATOR}{numbers[side, tokens.start]}" for side, tokens in selected]
 
 
 def _joined(token_ids: Iterable[int]) -> str:

@@ -67,10 +67,10 @@ def num_forced(about: state.Reading) -> int:
 
 
 def step(about: state.Reading) -> int | None:
-    """The position to look into: that of the selected word, or where the search took over; None if there is neither."""
-    side, word = state.selected_word(about) or (None, None)
-    if side == "target" and word is not None:
-        return word.start
+    """The position to look into: that of the word selected last, or where the search took over; None if there is neither."""
+    for side, word in reversed(state.selected_words(about)):
+        if side == "target":
+            return word.start
     return len(about.prefix) - 1 if about.prefix and _searched_on(about) else None
 
 

@@ -1,7 +1,7 @@
 """Which heads are looked at: named for people, remembered for each kind of attention, and found for those who have not chosen."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,11 @@ from core.analysis.scorecards import ScoreCard, score_cards
 from core.analysis.words import axis_groups, word_groups
 from core.capture import AttentionMap, Kind
 from viz_app import address
-from viz_app.components.lines import AXES, Axis
-from viz_app.components.sentence_bar import Side, WordSelection
+from viz_app.components.lines import Axis
+from viz_app.components.sentence_bar import Side
 from viz_app.figures.theme import head_name
 from viz_app.methods import PER_LAYER
+from viz_app.output import Output
 from viz_app.state import Reading
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ COMBINED_NAMES: dict[LayerHead, str] = {
 }
 _SHOWN, _RECALLED = "heads_shown", "selection_recalled"
 SELECTION, SEPARATOR = "selection", "|"  # its name in the address, and what stands between kind, method and heads there
+OUTPUT_SEPARATOR = "."  # and before each token, counted from 1, of the output that the method is about
 KIND_NAMES: dict[Kind, str] = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross"}
 KIND_TEXTS: dict[Kind, str] = {
     "encoder_self": "each source token looks at the source",
@@ -82,6 +84,8 @@ class Shown:
     method: Method = "attention"
     heads: Sequence[LayerHead] = ()
     view: "View" = "Lines"
+    output: Output | None = None  # of the reading with this identity
+    output_of: Hashable = None
 
     def first_head(self, digest: str) -> Head | None:
         """The first that is one head and not many as one; None where there is none of this model."""
@@ -94,10 +98,16 @@ def shown() -> Shown:
     return st.session_state.setdefault(_SHOWN, Shown())
 
 
-def look_at(about: Reading, kind: Kind, method: Method, heads: Sequence[LayerHead], view: "View" = "Lines") -> None:
+def look_at(about: Reading, kind: Kind, method: Method, heads: Sequence[LayerHead], view: "View" = "Lines", output: Output | None = None) -> None:
     """Remember what the page Heads shows, for other pages that draw the same."""
     now = shown()
     now.digest, now.kind, now.method, now.heads, now.view = about.model.digest, kind, method, tuple(heads), view
+    now.output, now.output_of = output, about.identity
+
+
+def output_looked_at(about: Reading) -> Output | None:
+    """Which output the method there is about; None for all of it, as of a sentence that was not looked at there."""
+    return shown().output if shown().output_of == about.identity else None
 
 
 def looked_at(about: Reading) -> tuple[Kind, Method, Sequence[LayerHead]]:
@@ -113,20 +123,24 @@ def recall(about: Reading) -> None:
     begun = shown().digest or st.session_state.get(_RECALLED)
     st.session_state[_RECALLED] = True
     kind, _, asked = st.query_params.get(SELECTION, "").partition(SEPARATOR)
-    method, _, asked = asked.partition(SEPARATOR)
+    named, _, asked = asked.partition(SEPARATOR)
+    method, *numbers = named.split(OUTPUT_SEPARATOR)
+    output = tuple(sorted({int(number) - 1 for number in numbers if re.fullmatch("[1-9][0-9]{0,3}", number)}))
+    possible = len(output) == len(numbers) and (not output or (method == "gradient" and output[-1] < len(about.explanation.predicted_tokens)))
     chosen = asked.split(SEPARATOR)
     for known_kind, maps in about.explanation.maps.items():
         places = [*((each.layer, head) for each in maps for head in range(each.num_heads)), *COMBINED_NAMES]
         known = {name_of(*place): place for place in places}
-        if not begun and kind == known_kind and method in METHODS and all(name in known for name in chosen):
-            look_at(about, known_kind, method, [known[name] for name in chosen])
+        if not begun and kind == known_kind and method in METHODS and possible and all(name in known for name in chosen):
+            look_at(about, known_kind, method, [known[name] for name in chosen], output=output or None)
             if method not in PER_LAYER:
                 st.session_state[chosen_key(known_kind)] = chosen
 
 
-def keep(kind: Kind, method: Method, heads: Sequence[LayerHead]) -> None:
+def keep(kind: Kind, method: Method, heads: Sequence[LayerHead], output: Output | None = None) -> None:
     """There, hold in the address what is drawn."""
-    address.put(SELECTION, SEPARATOR.join([kind, method, *(name_of(*head) for head in heads)]))
+    named = OUTPUT_SEPARATOR.join([method, *(str(position + 1) for position in output or ())])
+    address.put(SELECTION, SEPARATOR.join([kind, named, *(name_of(*head) for head in heads)]))
 
 
 def with_combined(maps: Sequence[AttentionMap], chosen: Collection[LayerHead]) -> list[AttentionMap]:
@@ -160,39 +174,14 @@ def toggled(chosen: Sequence[str], name: str, compare: bool) -> list[str]:
     return [*chosen, name]
 
 
-def place(word: WordSelection | None, explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> tuple[int | None, int | None]:
-    """Where a selected word stands in a map: its row and its column, each None if it has none there.
+def links(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> dict[Axis, list[str]]:
+    """Which word of the sentence each row and column of a map belongs to, as the sentence bar names it: `target 3`, or nothing for `<s>`.
 
     Args:
         words, hide_special: what was done to the map, as for `axis_groups`.
     """
-    if word is None:
-        return None, None
-    side, tokens = word
-    rows, keys = _groups(explanation, kind, words, hide_special)
-    asks = (side == "source") == (kind == "encoder_self")
-    looked_at = (side == "target") == (kind == "decoder_self")
-    shift = 1 if kind == "decoder_self" else 0  # what position p put out was fed at p + 1
-    return (
-        next((row for row, group in enumerate(rows) if asks and _meet(group, tokens)), None),
-        next((key for key, group in enumerate(keys) if looked_at and _meet(group, range(tokens.start + shift, tokens.stop + shift))), None),
-    )
-
-
-def word_at(axis: Axis, index: int, explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> WordSelection | None:
-    """The word that a row or a column of a map belongs to, the other way round; None for `<s>`, which is in neither sentence."""
-    rows, keys = _groups(explanation, kind, words, hide_special)
-    side, shift = _sentence_of(axis, kind)
-    position = (rows if axis == "query" else keys)[index].start - shift
-    tokens = explanation.source_tokens if side == "source" else explanation.predicted_tokens
-    return next(((side, group) for group in word_groups(tokens) if position in group), None)
-
-
-def links(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> dict[Axis, list[str]]:
-    """Which word of the sentence each row and column of a map belongs to, as the sentence bar names it: `target 3`, or nothing for `<s>`."""
-    rows, keys = _groups(explanation, kind, words, hide_special)
     named: dict[Axis, list[str]] = {}
-    for axis, groups in zip(AXES, (rows, keys), strict=True):
+    for axis, groups in positions(explanation, kind, words, hide_special).items():
         side, shift = _sentence_of(axis, kind)
         tokens = explanation.source_tokens if side == "source" else explanation.predicted_tokens
         starts = {position: group.start for group in word_groups(tokens) for position in group}
@@ -200,18 +189,15 @@ def links(explanation: Explanation, kind: Kind, words: bool, hide_special: bool)
     return named
 
 
+def positions(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> dict[Axis, list[range]]:
+    """The tokens that stand behind each row and column of a map, as for `links`."""
+    rows = explanation.source_tokens if kind == "encoder_self" else explanation.predicted_tokens
+    keys = explanation.fed_tokens if kind == "decoder_self" else explanation.source_tokens
+    return {"query": axis_groups(rows, words, hide_special), "key": axis_groups(keys, words, hide_special)}
+
+
 def _sentence_of(axis: Axis, kind: Kind) -> tuple[Side, int]:
     """Which sentence an axis is about, and how many positions later a token of it stands on the axis: what was put out is fed one later."""
     if kind == "encoder_self" or (kind == "cross" and axis == "key"):
         return "source", 0
     return "target", 1 if axis == "key" else 0
-
-
-def _groups(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> tuple[list[range], list[range]]:
-    rows = explanation.source_tokens if kind == "encoder_self" else explanation.predicted_tokens
-    keys = explanation.fed_tokens if kind == "decoder_self" else explanation.source_tokens
-    return axis_groups(rows, words, hide_special), axis_groups(keys, words, hide_special)
-
-
-def _meet(first: range, second: range) -> bool:
-    return first.start < second.stop and second.start < first.stop

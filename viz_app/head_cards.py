@@ -148,7 +148,7 @@ def plain_but_bold(name: str, text: str) -> str:
 
 
 def _correlations(reading: state.Reading, heads: Sequence[choice.LayerHead], options: Options) -> None:
-    correlations = rank_correlations(reading, options.method, options.kind)
+    correlations = rank_correlations(reading, options.method, options.kind, options.output)
     for layer, head in heads:
         if layer < 0:
             continue

@@ -8,20 +8,20 @@ import streamlit as st
 
 from core.analysis.words import readable
 from core.capture import AttentionMap
-from viz_app import choice, state
+from viz_app import choice, one_selection, state, together
 from viz_app.components.labels import FED_ARROW
-from viz_app.components.lines import Axis, attention_lines
+from viz_app.components.lines import Place, attention_lines, whose_lines
 from viz_app.components.map import attention_map
 from viz_app.downloads import downloads
 from viz_app.figures.export import Format, export_lines, export_map
 from viz_app.figures.tables import lines_table
 from viz_app.table import show_table
 from viz_app.text import isolated, plain
-from viz_app.toolbar import Options, page_theme
+from viz_app.toolbar import Options, page_theme, prepared
 
 MASSES = (1.0, 0.9, 0.75, 0.5)
 STEP = "step"  # the widget that holds the decoding step, 0 for none
-_STEP_WORD = "step_word"  # the word that was selected when the step was chosen: whichever was chosen last is shown
+_STEP_WORDS = "step_words"  # the words that were selected when the step was chosen: whichever was chosen last is shown
 ABOUT_STEP = """
 The row from which one token is predicted, or with whole words one word. Arrow keys move the slider; 0 shows all steps. The row has seen
 what was fed up to it, and nothing after.
@@ -44,14 +44,15 @@ def mass_box(view: str) -> float | None:
     return None if share == 1 else share
 
 
-def step_box(reading: state.Reading, attention: AttentionMap) -> int | None:
-    """Which decoding step is looked at, as a row of the map; None: all of them."""
+def step_box(reading: state.Reading, options: Options) -> int | None:
+    """Which decoding step is looked at, as a row of the maps; None: all of them."""
+    attention = prepared(reading.explanation.maps[options.kind][0], options.words, options.hide_special)
     if attention.predicted_tokens is None:
         return None
-    count, word = len(attention.predicted_tokens), state.selected_word(reading)
-    if st.session_state.get(_STEP_WORD) != word or st.session_state.get(STEP, 0) > count:
+    count, words = len(attention.predicted_tokens), state.selected_words(reading)
+    if st.session_state.get(_STEP_WORDS, ()) != words or st.session_state.get(STEP, 0) > count:
         st.session_state[STEP] = 0
-    st.session_state[_STEP_WORD] = word
+    st.session_state[_STEP_WORDS] = words
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="decoding-step"):
         step = st.slider("Decoding step", 0, count, key=STEP, bind="query-params", width=200, label_visibility="collapsed")
         told = "All decoding steps"
@@ -62,10 +63,10 @@ def step_box(reading: state.Reading, attention: AttentionMap) -> int | None:
     return step - 1 if step else None
 
 
-def place(reading: state.Reading, options: Options) -> tuple[int | None, int | None]:
-    """The row and the column that are looked at: of the decoding step, else of the word that is selected everywhere."""
-    query, key = choice.place(state.selected_word(reading), reading.explanation, options.kind, options.words, options.hide_special)
-    return query if options.step is None else options.step, key
+def place(reading: state.Reading, options: Options) -> Place:
+    """The rows and columns that are looked at: of the words that are selected everywhere, but the row of a decoding step alone."""
+    found = one_selection.place(one_selection.selected_names(reading), options.links(reading.explanation))
+    return found if options.step is None else {"query": [options.step], "key": found["key"]}
 
 
 def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[choice.LayerHead], options: Options) -> None:
@@ -88,29 +89,25 @@ def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[
             _map(reading, attention, chosen[0], options, number)
         else:
             _table(attention, chosen, options)
-        _export_row(attention, chosen, options)
+        _export_row(reading, attention, chosen, options)
+    together.tables(
+        [(by_layer[layer], head) for layer, head in heads], whose_lines(place(reading, options), options.links(reading.explanation)), options
+    )
 
 
 def _lines(reading: state.Reading, attention: AttentionMap, heads: Sequence[int], options: Options, number: int) -> None:
     """Heads of one layer as lines, the drawing of this number on the page; a click on a word selects it everywhere."""
-    query, key = place(reading, options)
-    selected = ("query", query) if query is not None else ("key", key) if key is not None else None
-    look: dict[str, Any] = {"top_mass": options.top_mass, "name": options.name, "selected": selected, "links": options.links(reading.explanation)}
-    select(reading, attention_lines(attention, heads, page_theme(), key=f"lines_{number}", **look), options)
+    seen = place(reading, options)
+    if options.step is not None:
+        seen = {"query": seen["query"], "key": []}  # the lines of the step, and no others
+    look: dict[str, Any] = {"top_mass": options.top_mass, "name": options.name, "place": seen, "links": options.links(reading.explanation)}
+    attention_lines(attention, heads, page_theme(), one_selection.selecting(reading), key=f"lines_{number}", **look)
 
 
 def _map(reading: state.Reading, attention: AttentionMap, head: int, options: Options, number: int) -> None:
-    """One head as a map, the selected word or the decoding step framed."""
+    """One head as a map, the selected words or the decoding step framed."""
     look: dict[str, Any] = {"place": place(reading, options), "name": options.name, "links": options.links(reading.explanation)}
-    select(reading, attention_map(attention, head, page_theme(), key=f"map_{number}", **look), options)
-
-
-def select(reading: state.Reading, clicked: tuple[Axis, int] | None, options: Options) -> None:
-    """Select the word of a row or a column everywhere, if one was clicked."""
-    word = clicked and choice.word_at(*clicked, reading.explanation, options.kind, options.words, options.hide_special)
-    if word:
-        state.select_word(reading, word)
-        st.rerun()
+    attention_map(attention, head, page_theme(), one_selection.selecting(reading), key=f"map_{number}", **look)
 
 
 def _table(attention: AttentionMap, heads: Sequence[int], options: Options) -> None:
@@ -132,7 +129,7 @@ def _table(attention: AttentionMap, heads: Sequence[int], options: Options) -> N
     )
 
 
-def _export_row(attention: AttentionMap, heads: Sequence[int], options: Options) -> None:
+def _export_row(reading: state.Reading, attention: AttentionMap, heads: Sequence[int], options: Options) -> None:
     """The picture as files."""
     theme = page_theme()  # those who draw later are not on the page
 
@@ -142,8 +139,7 @@ def _export_row(attention: AttentionMap, heads: Sequence[int], options: Options)
         return export_lines(attention, heads, file_format, theme, top_mass=options.top_mass, name=options.name)
 
     def table() -> pd.DataFrame:
-        weights = lines_table(attention, heads)
-        weights.insert(1, "method", options.method)
+        weights = options.noted(lines_table(attention, heads), reading, 1)
         if attention.layer < 0:  # many heads as one have a name instead of numbers
             weights["head"] = [options.name(attention.layer, head).lower() for head in weights["head"]]
             return weights.drop(columns=["layer"])
@@ -158,4 +154,4 @@ def file_name(attention: AttentionMap, heads: Sequence[int], options: Options) -
         numbered = "-and-".join(options.name(attention.layer, head).lower().replace(" ", "-") for head in heads)
     else:
         numbered = f"layer{attention.layer}" + ("" if options.per_layer else f"-head{'-'.join(str(head) for head in heads)}")
-    return f"{attention.kind}-{numbered}{'' if options.method == 'attention' else f'-{options.method}'}"
+    return f"{attention.kind}-{numbered}{options.file_part}"

@@ -1,6 +1,7 @@
 """All heads at a glance: what the grid shows, how it is sorted, and which labels it is narrowed down to."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -9,10 +10,10 @@ from core.analysis.head_labels import DEFINITIONS
 from core.analysis.methods import Method
 from core.analysis.scorecards import ScoreCard
 from core.capture import AttentionMap
-from viz_app import choice, state
+from viz_app import choice, output, state
 from viz_app.cards import SORT_TEXTS, SORTS, Sort, labelled, notes, ordered
 from viz_app.components.head_grid import grid_rows, head_grid
-from viz_app.components.lines import Axis
+from viz_app.components.lines import Links, Place
 from viz_app.downloads import downloads
 from viz_app.figures.export_panels import export_panels
 from viz_app.figures.paper import Format
@@ -65,14 +66,17 @@ def about_method(reading: state.Reading, options: Options) -> None:
     method = options.method
     if method == "attention":
         return
-    correlation = mean(value for layer in rank_correlations(reading, method, options.kind).values() for value in layer)
+    values = rank_correlations(reading, method, options.kind, options.output).values()
+    correlation = mean(value for layer in values for value in layer)
+    told = "none, for too few can be looked at" if math.isnan(correlation) else f"{correlation:.2f} over all heads"
     st.caption(
-        f"**{METHOD_NAMES[method]}**: {METHOD_TEXTS[method]}. Rank correlation with the raw weights: {correlation:.2f} over all heads.",
-        help=f"{METHOD_SOURCES[method]}\n\n{ABOUT_CORRELATION}",
+        f"**{METHOD_NAMES[method]}**{plain(options.about_output(reading))}: {METHOD_TEXTS[method]}. Rank correlation with the raw weights: {told}.",
+        help="\n\n".join([METHOD_SOURCES[method], *([output.ABOUT] if method == "gradient" else []), ABOUT_CORRELATION]),
     )
 
 
 def grid(
+    reading: state.Reading,
     maps: Sequence[AttentionMap],
     heads: Sequence[choice.LayerHead],
     options: Options,
@@ -80,13 +84,13 @@ def grid(
     by: Sort,
     found: Sequence[ScoreCard],
     labels: Sequence[str],
-    place: tuple[int | None, int | None],
-    links: Mapping[Axis, Sequence[str]],
+    place: Place,
+    links: Links,
 ) -> None:
     """All heads, to click on, and their mean and maximum; sorted, and narrowed down to those that bear a label.
 
     Args:
-        place: row and column to light up in every map.
+        place: rows and columns to light up in every map.
         links: the words that rows and columns belong to.
     """
     order = ordered(found, by)
@@ -108,19 +112,23 @@ def grid(
     look = {"order": order, "notes": said, "row_height": 58 if order is None else 74, "per_layer": options.per_layer, "place": place, "links": links}
     head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{chosen_key}", **look)
     rows = grid_rows(shown, order)
-    name = f"all-{'layers' if options.per_layer else 'heads'}-{options.kind}{'' if options.method == 'attention' else f'-{options.method}'}"
+    title = f"{choice.KIND_NAMES[options.kind].lower()} attention, {METHOD_NAMES[options.method].lower()}{options.about_output(reading)}"
     downloads(
-        name,
-        partial(export_grid, shown, rows, options, page_theme()),
-        lambda: grid_table(shown, [head for _, row in rows for head in row if head[0] >= 0]),
+        f"all-{'layers' if options.per_layer else 'heads'}-{options.kind}{options.file_part}",
+        partial(export_grid, shown, rows, options, title, page_theme()),
+        lambda: options.noted(grid_table(shown, [head for _, row in rows for head in row if head[0] >= 0]), reading, 2),
     )
 
 
 def export_grid(
-    maps: Sequence[AttentionMap], rows: Sequence[tuple[str, Sequence[choice.LayerHead]]], options: Options, theme: Theme, file_format: Format
+    maps: Sequence[AttentionMap],
+    rows: Sequence[tuple[str, Sequence[choice.LayerHead]]],
+    options: Options,
+    title: str,
+    theme: Theme,
+    file_format: Format,
 ) -> bytes:
     """The grid as a file, as it is arranged, each head with its name."""
     weights = {attention.layer: attention.weights.float().numpy() for attention in maps}
     panels = [[(options.name(layer, head), weights[layer][head]) for layer, head in row] for _, row in rows]
-    title = f"{choice.KIND_NAMES[options.kind].lower()} attention, {METHOD_NAMES[options.method].lower()}"
     return export_panels(panels, file_format, theme, title=title)

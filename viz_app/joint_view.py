@@ -1,7 +1,6 @@
 """The joint view: encoder, cross and decoder attention of one layer in one matrix."""
 
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -11,13 +10,13 @@ from core.analysis.heads import Maps
 from core.analysis.joint import JointMap, joint_map
 from core.analysis.methods import Method
 from core.capture import KINDS
-from viz_app import choice, state
+from viz_app import choice, one_selection, state
 from viz_app.components.lines import AXES, Axis
 from viz_app.components.map import joint_attention_map
-from viz_app.components.sentence_bar import WordSelection
 from viz_app.downloads import downloads
 from viz_app.figures.joint_map import export_joint, joint_table
-from viz_app.methods import PER_LAYER
+from viz_app.methods import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
+from viz_app.output import ABOUT, file_part, output_box, told_in_markdown
 from viz_app.table import show_table
 from viz_app.text import sentence_case
 from viz_app.toolbar import Options, method_box, page_theme
@@ -42,49 +41,31 @@ def page(reading: state.Reading, words: bool, hide_special: bool) -> None:
     maps_of = reading.explanation.maps
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         method = method_box()
+        output = output_box(reading, None) if method == "gradient" else None
         layer, head = _place_boxes(maps_of, method in PER_LAYER)
         view = st.segmented_control(
             "View", ("Map", "Table"), default="Map", required=True, key=VIEW, bind="query-params", label_visibility="collapsed"
         )
     try:
-        joint = joint_map({kind: Options(kind, "Map", words, hide_special, method).layers(reading) for kind in KINDS}, layer, head)
+        joint = joint_map({kind: Options(kind, "Map", words, hide_special, method, output).layers(reading) for kind in KINDS}, layer, head)
     except (RuntimeError, ValueError) as error:
         st.error(sentence_case(str(error)))
         return
+    if method == "gradient":
+        st.caption(f"**{METHOD_NAMES[method]}** for {told_in_markdown(reading.explanation, output)}: {METHOD_TEXTS[method]}.", help=ABOUT)
     _lacking(joint, layer, maps_of)
     name = f"{'all layers' if layer is None else f'L{layer + 1}'} {head if isinstance(head, str) else f'H{head + 1}'}"
     if view == "Map":
         _map(reading, joint, name, words, hide_special)
     else:
         show_table(joint_table(joint), height=560)
-    downloads(file_name(layer, head, method), partial(export_joint, joint, name, theme=page_theme()), lambda: joint_table(joint))
+    downloads(file_name(layer, head, method) + file_part(output), partial(export_joint, joint, name, theme=page_theme()), lambda: joint_table(joint))
 
 
 def _map(reading: state.Reading, joint: JointMap, name: str, words: bool, hide_special: bool) -> None:
-    """The matrix, the selected word framed; a click on a word selects it everywhere."""
-    seen = (reading.explanation, words, hide_special)
-    look: dict[str, Any] = {"place": place(state.selected_word(reading), joint, *seen), "links": links(*seen)}
-    clicked = joint_attention_map(joint, name, page_theme(), **look)
-    word = clicked and word_at(*clicked, joint, *seen)
-    if word:
-        state.select_word(reading, word)
-        st.rerun()
-
-
-def place(word: WordSelection | None, joint: JointMap, explanation: Explanation, words: bool, hide_special: bool) -> tuple[int | None, int | None]:
-    """Where a selected word stands in the matrix: its row and its column, see `choice.place`."""
-    if word is None or word[0] == "source":
-        return choice.place(word, explanation, "encoder_self", words, hide_special)
-    query, key = choice.place(word, explanation, "decoder_self", words, hide_special)
-    return None if query is None else joint.source_rows + query, None if key is None else joint.source_columns + key
-
-
-def word_at(axis: Axis, index: int, joint: JointMap, explanation: Explanation, words: bool, hide_special: bool) -> WordSelection | None:
-    """The word that a row or a column of the matrix belongs to, see `choice.word_at`."""
-    inside = index - (joint.source_rows if axis == "query" else joint.source_columns)  # the target, which follows the source
-    if inside < 0:
-        return choice.word_at(axis, index, explanation, "encoder_self", words, hide_special)
-    return choice.word_at(axis, inside, explanation, "decoder_self", words, hide_special)
+    """The matrix, the selected words framed; a click on a word selects it everywhere."""
+    look = one_selection.look(reading, links(reading.explanation, words, hide_special))
+    joint_attention_map(joint, name, page_theme(), one_selection.selecting(reading), **look)
 
 
 def links(explanation: Explanation, words: bool, hide_special: bool) -> dict[Axis, list[str]]:

@@ -1,17 +1,53 @@
-"""One selection in several drawings: a word is pointed at and selected in all that have it, though it may stand elsewhere in each."""
+"""One selection of words in all drawings: a word is pointed at and selected in all that have it, though it may stand elsewhere in each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
-
-import streamlit as st
 
 from core.analysis.comparison import common_axes
 from core.capture import AttentionMap, Kind
 from viz_app import choice, state
-from viz_app.components.lines import AXES, Axis
+from viz_app.components.lines import AXES, Axis, Links
+from viz_app.components.sentence_bar import WordSelection, word_name, words_by_name
+from viz_app.components.words import How, OnWord
 
 Positions = Mapping[Axis, Sequence[int | None]]  # of each row and key of a drawing: where the same word stands in the reading's own map
+
+
+def selecting(about: state.Reading) -> OnWord:
+    """What answers a click on a word, in any drawing."""
+    return partial(select, about)
+
+
+def select(about: state.Reading, name: str, how: How) -> None:
+    """Select the word of this name everywhere, as the click says."""
+    word = words_by_name(about.explanation).get(name)
+    state.select_words(about, selected_after(state.selected_words(about), word, how))
+
+
+def selected_after(selected: tuple[WordSelection, ...], word: WordSelection | None, how: How) -> tuple[WordSelection, ...]:
+    """Which words are selected after a click: on the only one that was, none; beside others, one more or one less."""
+    if word is None:
+        return () if how == "none" else selected
+    if how == "also":
+        return tuple(each for each in selected if each != word) if word in selected else (*selected, word)
+    return () if selected == (word,) else (word,)
+
+
+def selected_names(about: state.Reading) -> set[str]:
+    """The selected words, as `choice.links` names them."""
+    return {word_name(word) for word in state.selected_words(about)}
+
+
+def place(names: Collection[str], links: Links) -> dict[Axis, list[int]]:
+    """The rows and columns of a drawing that belong to words of these names."""
+    return {axis: [index for index, name in enumerate(links[axis]) if name in names] for axis in AXES}
+
+
+def look(about: state.Reading, links: Links) -> dict[str, Any]:
+    """How a drawing of a sentence's words is to show the selection: `links` and `place`, as `attention_map` takes them."""
+    return {"links": links, "place": place(selected_names(about), links)}
 
 
 def own_positions(own: AttentionMap) -> Positions:
@@ -33,7 +69,7 @@ def common_positions(own: AttentionMap, other: AttentionMap) -> Positions:
 
 @dataclass(frozen=True)
 class Selection:
-    """That of the words of what is read.
+    """That of the words of what is read, in drawings of other words too.
 
     Attributes:
         words, hide_special: what was done to the maps, as for `choice.links`.
@@ -45,21 +81,6 @@ class Selection:
     hide_special: bool
 
     def look(self, positions: Positions) -> dict[str, Any]:
-        """How a drawing is to show it: `links` and `place`, as `attention_map` takes them."""
-        how = (self.reading.explanation, self.kind, self.words, self.hide_special)
-        names, selected = choice.links(*how), choice.place(state.selected_word(self.reading), *how)
-        links = {axis: ["" if here is None else names[axis][here] for here in positions[axis]] for axis in AXES}
-        place = tuple(
-            None if here is None or here not in positions[axis] else positions[axis].index(here) for axis, here in zip(AXES, selected, strict=True)
-        )
-        return {"links": links, "place": place}
-
-    def select(self, clicked: tuple[Axis, int] | None, positions: Positions) -> None:
-        """Select the word of a row or a column everywhere, if one was clicked that the reading has."""
-        here = positions[clicked[0]][clicked[1]] if clicked else None
-        if clicked is None or here is None:
-            return
-        word = choice.word_at(clicked[0], here, self.reading.explanation, self.kind, self.words, self.hide_special)
-        if word:
-            state.select_word(self.reading, word)
-            st.rerun()
+        """How a drawing is to show it, see `look`; words that the reading has not are linked to none."""
+        names = choice.links(self.reading.explanation, self.kind, self.words, self.hide_special)
+        return look(self.reading, {axis: ["" if here is None else names[axis][here] for here in positions[axis]] for axis in AXES})

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -20,7 +20,7 @@ V = TypeVar("V")
 # Where a session keeps things that are no widget's value.
 MODEL = "model"  # the current one
 READING = "reading"  # what the pages are about
-WORD = "word"  # the selected word, everywhere
+WORDS = "words_selected"  # the selected words, everywhere
 FORCED = "forced"  # which target is looked at though it is none of the hypotheses found
 FORCED_INDEX = -1  # what the choice of hypothesis calls it
 
@@ -160,15 +160,15 @@ def reading() -> Reading | None:
     return st.session_state.get(READING)
 
 
-def selected_word(about: Reading) -> "WordSelection | None":
-    """The word that is selected everywhere, if it is one of this reading."""
-    identity, word = st.session_state.get(WORD, (None, None))
-    return word if identity == about.identity else None
+def selected_words(about: Reading) -> "tuple[WordSelection, ...]":
+    """The words that are selected everywhere, in the order in which they were, if they are of this reading."""
+    identity, words = st.session_state.get(WORDS, (None, ()))
+    return words if identity == about.identity else ()
 
 
-def select_word(about: Reading, word: "WordSelection") -> None:
-    """Select a word everywhere; the one that is selected already is let go."""
-    st.session_state[WORD] = (about.identity, None if selected_word(about) == word else word)
+def select_words(about: Reading, words: "Iterable[WordSelection]") -> None:
+    """Select these words everywhere, and no others."""
+    st.session_state[WORDS] = (about.identity, tuple(words))
 
 
 def forced(model: Model, search: Search) -> Forced | None:

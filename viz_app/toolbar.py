@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import streamlit as st
 
 from core.analysis.methods import Method
-from core.analysis.words import merge_words, without_special_tokens
+from core.analysis.words import merge_words, readable, without_special_tokens
 from core.capture import KINDS, AttentionMap, Kind
 from viz_app import choice, state
 from viz_app.components.lines import Axis
 from viz_app.figures.theme import Theme, theme_named
 from viz_app.methods import METHOD_NAMES, PER_LAYER, method_maps
+from viz_app.output import Output, file_part, told
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core import Explanation
 
 JOINT = "joint"
@@ -29,6 +32,7 @@ class Options:
     """What the page Heads was told.
 
     Attributes:
+        output: the predicted tokens that the gradient is of; None: all, as for every other method.
         top_mass: how much of each row's weight is drawn as lines; None: all that can be seen.
         step: the row of the decoding step that is looked at, if one is.
     """
@@ -38,6 +42,7 @@ class Options:
     words: bool
     hide_special: bool
     method: Method = "attention"
+    output: Output | None = None
     top_mass: float | None = None
     step: int | None = None
 
@@ -50,6 +55,24 @@ class Options:
         """What a head is called."""
         return choice.layer_name(layer, head) if self.per_layer else choice.name_of(layer, head)
 
+    @property
+    def file_part(self) -> str:
+        """What the name of a file says of the method."""
+        return "" if self.method == "attention" else f"-{self.method}{file_part(self.output)}"
+
+    def about_output(self, reading: state.Reading) -> str:
+        """Which output the method is about, to follow its name as plain text; nothing where it is about none."""
+        return f" for {told(reading.explanation, self.output)}" if self.method == "gradient" else ""
+
+    def noted(self, table: "pd.DataFrame", reading: state.Reading, place: int) -> "pd.DataFrame":
+        """A table of numbers with the method, and the output that it is about, as columns at a place; tokens are counted from 0."""
+        if self.method == "gradient":
+            tokens = reading.explanation.predicted_tokens
+            about = "all" if self.output is None else " ".join(f"{position} {readable(tokens[position])}" for position in self.output)
+            table.insert(place, "output", about)
+        table.insert(place, "method", self.method)
+        return table
+
     def links(self, explanation: "Explanation") -> dict[Axis, list[str]]:
         """The words that rows and columns belong to."""
         return choice.links(explanation, self.kind, self.words, self.hide_special)
@@ -61,8 +84,8 @@ class Options:
             RuntimeError: the model cannot be taken apart by the method.
         """
         how = (self.words, self.hide_special)
-        found = method_maps(reading, self.method)[self.kind]
-        return _seen().get((reading.identity, self.method, self.kind, how), lambda: [prepared(attention, *how) for attention in found])
+        found = method_maps(reading, self.method, self.output)[self.kind]
+        return _seen().get((reading.identity, self.method, self.output, self.kind, how), lambda: [prepared(attention, *how) for attention in found])
 
 
 @st.cache_resource(show_spinner=False)

@@ -120,7 +120,7 @@ def read(model: Model, search: state.Search, menu: "DeltaGenerator", below: "Del
     )
     reading = state.Reading(model, search, translation, index or 0, forced, forced_as)
     try:
-        address.recall_word(reading)
+        address.recall_words(reading)
     except ValueError as error:
         waiting.error(sentence_case(str(error)))
     address.write(reading)
@@ -190,8 +190,6 @@ def examples() -> None:
 def show_words(reading: state.Reading) -> None:
     """The sentence and its translation as words to click on."""
     from viz_app.components.sentence_bar import sentence_bar
+    from viz_app.one_selection import selecting
 
-    clicked = sentence_bar(reading.explanation, selected=state.selected_word(reading))
-    if clicked is not None:
-        state.select_word(reading, clicked)
-        st.rerun()
+    sentence_bar(reading.explanation, selecting(reading), selected=state.selected_words(reading))

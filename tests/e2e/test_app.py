@@ -163,8 +163,20 @@ def test_a_word_selected_anywhere_is_selected_everywhere(page: Page, app: str) -
     word.click()
     expect(word).to_have_class(re.compile(r"\bon\b"))
     expect(page.get_by_label("source", exact=True).get_by_role("button", name="dog")).to_have_class(re.compile(r"\bon\b"))
+    words(page, "wet").click(modifiers=["ControlOrMeta"])
+    page.get_by_label("source", exact=True).get_by_role("button", name="The").press("Shift+Enter")
+    selected = page.get_by_label("source", exact=True).locator("[aria-pressed=true]")
+    expect(selected).to_have_text(["The", "dog", "wet"])
+    expect(page.locator(".note")).to_have_text("numbers: mean of 3 selected rows")
+    expect(page.get_by_text("Mean of 3 selected rows: \u201cThe\u201d, \u201cdog\u201d, \u201cwet\u201d")).to_be_visible()
+    page.reload()
+    expect(selected).to_have_text(["The", "dog", "wet"])
     go_to(page, "Translate")
-    expect(words(page, "dog")).to_have_class(re.compile(r"\bon\b"))
+    pressed = page.get_by_label("Source", exact=True).locator("[aria-pressed=true]")
+    expect(pressed).to_have_count(3)
+    words(page, "dog").press("Escape")
+    expect(pressed).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("word="))
 
 
 def test_upload_a_checkpoint_then_a_bad_one_then_go_back(page: Page, app: str, other_checkpoint: bytes) -> None:

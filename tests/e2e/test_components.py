@@ -14,12 +14,13 @@ from core.capture import AttentionMap
 from core.translator import Explanation
 from viz_app.components import lines, map, sentence_bar
 from viz_app.components.component import script_beside
-from viz_app.components.lines import lines_payload
+from viz_app.components.lines import Links, lines_payload
 from viz_app.components.map import joint_payload, map_payload
 from viz_app.components.sentence_bar import sentence_payload
 from viz_app.figures.theme import LIGHT
 
 EVIL = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
+LINKS: Links = {"query": ["target 0", "target 1", "target 2"], "key": ["source 0", "source 1"]}
 MOUNT = """async ([address, data]) => {
   window.sent ??= [];
   const host = (window.host ??= document.body.appendChild(document.createElement("div")));
@@ -60,38 +61,41 @@ def test_hovering_a_word_leaves_its_lines_and_shows_their_weights(page: Page, at
 
 
 def test_a_click_sends_the_word_and_keeps_its_lines(page: Page, attention: AttentionMap) -> None:
-    mount(page, lines, lines_payload(attention, [0], LIGHT))
+    mount(page, lines, lines_payload(attention, [0], LIGHT, links=LINKS))
     page.locator("[data-axis=key]").first.click()
+    page.locator("[data-axis=query]").nth(2).click(modifiers=["Shift"])
+    assert page.evaluate("sent") == [["word", {"word": "source 0", "how": "only"}], ["word", {"word": "target 2", "how": "also"}]]
+    mount(page, lines, lines_payload(attention, [0], LIGHT, place={"query": [1], "key": []}, links=LINKS))
     page.mouse.move(0, 0)
-    assert page.evaluate("sent") == [["word", {"axis": "key", "index": 0}]]
-    expect(page.locator(".value")).to_have_text(["0.900", "0.500"])
-    mount(page, lines, lines_payload(attention, [0], LIGHT, selected=("query", 1)))
     expect(page.locator(".value")).to_have_text(["1.000"])
+    mount(page, lines, lines_payload(attention, [0, 1], LIGHT, place={"query": [1, 2], "key": []}, links=LINKS))
+    expect(page.locator("[aria-pressed=true]")).to_have_text(["Ein \u25b8 Hund", "Hund \u25b8 </s>"])
+    expect(page.locator(".value")).to_have_text(["H10.750", "H20.375", "H20.625", "H10.250"])
+    expect(page.locator(".note")).to_have_text("numbers: mean of 2 selected rows")
 
 
 def test_the_keyboard_reaches_every_word(page: Page, attention: AttentionMap) -> None:
-    mount(page, lines, lines_payload(attention, [0], LIGHT))
-    for key in ("Tab", "ArrowDown", "ArrowRight", "Enter"):
+    mount(page, lines, lines_payload(attention, [0], LIGHT, links=LINKS))
+    for key in ("Tab", "ArrowDown", "ArrowRight", "Enter", "Shift+Enter", "Escape"):
         page.keyboard.press(key)
-    assert page.evaluate("sent") == [["word", {"axis": "key", "index": 1}]]
+    assert page.evaluate("sent.map(([, { word, how }]) => `${word} ${how}`)") == ["source 1 only", "source 1 also", " none"]
     mount(page, lines, lines_payload(attention, [0], LIGHT))
     expect(page.locator("[data-axis=key]").nth(1)).to_be_focused()
 
 
 def test_a_cell_a_row_and_a_column_are_read_with_the_keyboard(page: Page, attention: AttentionMap) -> None:
-    links = {"query": ["target 0", "target 1", "target 2"], "key": ["source 0", "source 1"]}
-    mount(page, map, map_payload(attention, 1, LIGHT, links=links))
+    mount(page, map, map_payload(attention, 1, LIGHT, links=LINKS))
     page.evaluate("addEventListener('headlight:pointed', ({ detail }) => sent.push(detail.place))")
     tip = page.get_by_role("status")
     page.get_by_role("img", name="L5 H2").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     expect(tip).to_contain_text("0.750")
-    assert page.evaluate("sent.at(-1)") == {"query": 2, "key": 1, "size": {"query": 3, "key": 2}, "links": links, "words": ["target 2", "source 1"]}
+    assert page.evaluate("sent.at(-1)") == {"query": 2, "key": 1, "size": {"query": 3, "key": 2}, "links": LINKS, "words": ["target 2", "source 1"]}
     page.get_by_role("button", name="fed Ein, predicts Hund").focus()
     expect(tip).to_have_text("fed Ein \u25b8 predicts Hund looks at1.000 dog0.000 " + EVIL)
     page.keyboard.press("Enter")
-    assert page.evaluate("sent.at(-1)") == ["word", {"axis": "query", "index": 1}]
+    assert page.evaluate("sent.at(-1)") == ["word", {"word": "target 1", "how": "only"}]
     assert page.locator("img, script").count() == 0
 
 
@@ -99,7 +103,9 @@ def test_the_joint_matrix_says_why_a_block_is_empty_and_tells_source_from_target
     weights = torch.tensor([[1.0, torch.nan, torch.nan], [1.0, 1.0, 0.0], [1.0, 0.25, 0.75]])
     tokens = (f"\u2581{EVIL}", "<s>", "\u2581Hund")
     joint = JointMap(weights, tokens, tokens, ("\u2581Hund", "</s>"), 1, 1)
-    mount(page, map, joint_payload(joint, "L5 mean", LIGHT, place=(2, None)))
+    links = {"query": ["source 0", "target 0", "target 1"], "key": ["source 0", "", "target 0"]}
+    mount(page, map, joint_payload(joint, "L5 mean", LIGHT, place={"query": [1, 2], "key": []}, links=links))
+    expect(page.locator(".band.selected")).to_have_count(2)
     expect(page.locator(".blank")).to_have_text("the source does not see the target")
     expect(page.locator(".edge")).to_have_count(2)
     tip = page.get_by_role("status")
@@ -112,7 +118,7 @@ def test_the_joint_matrix_says_why_a_block_is_empty_and_tells_source_from_target
     page.get_by_role("button", name="Hund, target", exact=True).focus()
     expect(tip).to_have_text("Hund is looked at bytarget0.750 </s>0.000 Hund")
     page.keyboard.press("Enter")
-    assert page.evaluate("sent") == [["word", {"axis": "key", "index": 2}]]
+    assert page.evaluate("sent") == [["word", {"word": "target 0", "how": "only"}]]
     empty = page.evaluate("Array.from(host.shadowRoot.querySelector('canvas').getContext('2d').getImageData(1, 0, 2, 1).data)")
     assert empty == [0] * 8  # two cells that are see-through
 
@@ -143,15 +149,16 @@ def test_the_sentence_bar_shows_probabilities_and_sends_words(page: Page) -> Non
         alternatives=((), (), ()),
         maps={},
     )
-    mount(page, sentence_bar, sentence_payload(explanation, ("target", range(1, 2))))
+    mount(page, sentence_bar, sentence_payload(explanation, [("target", range(2))]))
     expect(page.locator("[data-side=source]").first).to_have_text(EVIL)
     assert page.locator("img, script").count() == 0
     assert page.locator(".bar").evaluate_all("bars => bars.map(bar => bar.style.width)") == ["100%", "50%", "10%"]
     expect(page.locator("[aria-pressed=true]")).to_have_text("H\u00b7und")
     page.locator("[data-side=target]").first.click()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
-    assert page.evaluate("sent") == [["word", {"side": "target", "start": 0}], ["word", {"side": "target", "start": 2}]]
+    for key in ("ArrowRight", "Shift+Enter", "Escape"):
+        page.keyboard.press(key)
+    sent = [("target 0", "only"), ("target 2", "also"), ("", "none")]
+    assert page.evaluate("sent") == [["word", {"word": word, "how": how}] for word, how in sent]
 
 
 def test_a_long_sentence_turns_to_the_word_that_is_meant_while_the_page_stays(page: Page) -> None:
@@ -161,7 +168,7 @@ def test_a_long_sentence_turns_to_the_word_that_is_meant_while_the_page_stays(pa
     page.evaluate(STYLE, Path(sentence_bar.__file__).with_suffix(".css").read_text(encoding="utf-8"))
     source, words = page.get_by_role("group", name="Source"), page.locator("[data-side=source]")
     expect(source).to_have_class("side below")
-    mount(page, sentence_bar, sentence_payload(explanation, ("source", range(200, 201))), since=2)
+    mount(page, sentence_bar, sentence_payload(explanation, [("source", range(200, 201))]), since=2)
     expect(words.nth(200)).to_be_in_viewport()
     expect(source).to_have_class("side above below")
     page.evaluate("dispatchEvent(new CustomEvent('headlight:pointed', { detail: { place: { words: ['source 300'] } } }))")
@@ -170,7 +177,7 @@ def test_a_long_sentence_turns_to_the_word_that_is_meant_while_the_page_stays(pa
     page.keyboard.press("End")
     expect(words.nth(400)).to_be_in_viewport()
     expect(source).to_have_class("side above")
-    mount(page, sentence_bar, sentence_payload(explanation, ("source", range(200, 201))), since=3)  # the same word: who reads on is left to read
+    mount(page, sentence_bar, sentence_payload(explanation, [("source", range(200, 201))]), since=3)  # the same word: who reads on is left to read
     expect(source).to_have_class("side above")
     assert page.evaluate("scrollY") == 0
     assert source.evaluate("side => side.clientHeight") < 200

@@ -4,11 +4,12 @@ import pytest
 import torch
 
 from core import Explanation, Translator
-from core.analysis.words import merge_words, without_special_tokens, word_groups
+from core.analysis.words import merge_words, without_special_tokens
 from core.capture import KINDS, AttentionMap, Kind
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from viz_app import choice
+from viz_app.components.sentence_bar import words_by_name
 
 
 @pytest.fixture(scope="module")
@@ -72,52 +73,28 @@ def test_the_telling_head_looks_at_words_and_not_at_the_end_of_the_sentence() ->
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("hide_special", [False, True])
-def test_a_selected_word_stands_where_the_map_names_it(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> None:
-    shown = prepared(explanation.maps[kind][0], words, hide_special)
-    sides = {"source": explanation.source_tokens, "target": explanation.predicted_tokens}
-    rows = shown.predicted_tokens or shown.query_tokens
-    for side, tokens in sides.items():
-        for group in word_groups(tokens):
-            query, key = choice.place((side, group), explanation, kind, words, hide_special)  # type: ignore[arg-type]
-            text = "".join(tokens[group.start : group.stop]).removeprefix("\u2581")
-            for place, labels in ((query, rows), (key, shown.key_tokens)):
-                if place is not None:
-                    assert text.startswith(str(labels[place]).removeprefix("\u2581"))
-            asks = side == ("source" if kind == "encoder_self" else "target")
-            special = hide_special and tokens[group.start] == "</s>"
-            assert (query is not None) == (asks and not special)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("words", [False, True])
-@pytest.mark.parametrize("hide_special", [False, True])
-def test_a_word_found_from_a_row_or_column_stands_there(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> None:
-    how = (explanation, kind, words, hide_special)
-    shown = prepared(explanation.maps[kind][0], words, hide_special)
-    for index in range(len(shown.query_tokens)):
-        word = choice.word_at("query", index, *how)
-        place = choice.place(word, *how)[0]
-        assert place is not None
-        assert choice.word_at("query", place, *how) == word
-    for index, token in enumerate(shown.key_tokens):
-        word = choice.word_at("key", index, *how)
-        assert (word is None) == (token == "<s>")
-        if word is not None and kind != "encoder_self":
-            place = choice.place(word, *how)[1]
-            assert place is not None
-            assert choice.word_at("key", place, *how) == word
-
-
-def test_no_word_stands_nowhere(explanation: Explanation) -> None:
-    assert choice.place(None, explanation, "cross", True, True) == (None, None)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("words", "hide_special"), [(True, True), (False, False)])
-def test_rows_and_columns_are_linked_to_the_words_that_a_click_on_them_selects(
+def test_rows_and_columns_are_linked_to_the_words_whose_tokens_they_show(
     explanation: Explanation, kind: Kind, words: bool, hide_special: bool
 ) -> None:
-    how = (explanation, kind, words, hide_special)
-    for axis, names in choice.links(*how).items():
-        found = [choice.word_at(axis, index, *how) for index in range(len(names))]
-        assert names == [f"{word[0]} {word[1].start}" if word else "" for word in found]
+    shown = prepared(explanation.maps[kind][0], words, hide_special)
+    linked = choice.links(explanation, kind, words, hide_special)
+    known, found = words_by_name(explanation), dict[str, str]()
+    for axis, tokens in (("query", shown.predicted_tokens or shown.query_tokens), ("key", shown.key_tokens)):
+        assert len(linked[axis]) == len(tokens)
+        for name, token in zip(linked[axis], tokens, strict=True):
+            assert (name == "") == (token == "<s>")
+            found[f"{axis} {name}"] = found.get(f"{axis} {name}", "") + str(token).removeprefix("\u2581")
+    for place, text in found.items():
+        axis, _, name = place.partition(" ")
+        if name:
+            side, group = known[name]
+            assert side == ("source" if kind == "encoder_self" or (kind == "cross" and axis == "key") else "target")
+            tokens = explanation.source_tokens if side == "source" else explanation.predicted_tokens
+            assert "".join(tokens[group.start : group.stop]).removeprefix("\u2581") == text  # all of its pieces
+
+
+def test_the_positions_behind_rows_and_columns_leave_none_out(explanation: Explanation) -> None:
+    for kind, maps in explanation.maps.items():
+        found = choice.positions(explanation, kind, words=True, hide_special=False)
+        for axis, count in zip(("query", "key"), maps[0].weights.shape[1:], strict=True):
+            assert [position for group in found[axis] for position in group] == list(range(count))

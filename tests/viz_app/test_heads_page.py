@@ -7,12 +7,16 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.words import word_groups
 from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start
-from viz_app import head_cards, sample
+from viz_app import head_cards, head_detail, sample, state
+from viz_app.methods import method_maps
+from viz_app.output import NOTHING_SELECTED, told
+from viz_app.text import plain
 
 
 @pytest.fixture(scope="session")
@@ -77,6 +81,30 @@ def test_a_step_many_heads_as_one_and_a_label(app: AppTest) -> None:
     app.session_state["labels"] = ["aligner"]  # no gold links: no head bears it
     healthy(app.run())
     assert "0 of 4 heads: aligner." in captions(app)
+
+
+def test_the_gradient_of_one_output_and_several_words_together(app: AppTest, tokenizer: SentencePieceTokenizer) -> None:
+    target = ".".join(map(str, [*tokenizer.encode("Ein Hund."), tokenizer.eos_id]))
+    seen = {"weights": "Gradient \u00d7 attention", "output": "Selected output", "heads_cross": "L1 H2", "words": "false", "target": target}
+    for name, value in seen.items():
+        app.query_params[name] = value
+    opened(app, "heads")
+    assert "for the whole translation" in captions(app)
+    assert NOTHING_SELECTED in captions(app)
+    reading: state.Reading = app.session_state[state.READING]
+    first, second, *_ = word_groups(reading.explanation.predicted_tokens)
+    app.session_state[head_detail.STEP] = 2
+    healthy(app.run())
+    assert f"for {plain(told(reading.explanation, (1,)))}: where a weight" in captions(app)
+    app.session_state[state.WORDS] = (reading.identity, (("target", second), ("target", first), ("source", range(1))))
+    healthy(app.run())  # the words were selected after the step
+    positions = (*first, *second)
+    assert f"for {plain(told(reading.explanation, positions))}: where a weight" in captions(app)
+    weights = method_maps(reading, "gradient", positions)["cross"][0].weights[1]
+    assert not weights.equal(method_maps(reading, "gradient")["cross"][0].weights[1])
+    assert any(title.value.startswith(f"**Mean of {len(positions)} selected rows**") for title in app.markdown)
+    table = next(frame.value for frame in app.dataframe if "L1 H2, mean" in frame.value)
+    assert table["L1 H2, mean"].tolist() == pytest.approx(weights[list(positions), : len(table)].mean(0).tolist())
 
 
 def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:

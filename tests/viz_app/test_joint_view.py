@@ -4,11 +4,12 @@ import pytest
 
 from core import Explanation, Translator
 from core.analysis.joint import JointMap, joint_map
-from core.analysis.words import merge_words, without_special_tokens, word_groups
+from core.analysis.words import merge_words, without_special_tokens
 from core.capture import KINDS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from viz_app import joint_view
+from viz_app.components.sentence_bar import words_by_name
 
 
 @pytest.fixture(scope="module")
@@ -25,23 +26,16 @@ def matrix(explanation: Explanation, plain: bool) -> JointMap:
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_a_word_stands_in_the_row_and_the_column_that_a_click_selects_it_from(explanation: Explanation, plain: bool) -> None:
-    joint, how = matrix(explanation, plain), (explanation, not plain, not plain)
-    assert joint_view.place(None, joint, *how) == (None, None)
-    for side, tokens in (("source", explanation.source_tokens), ("target", explanation.predicted_tokens)):
-        for group in word_groups(tokens):
-            query, key = joint_view.place((side, group), joint, *how)  # type: ignore[arg-type]
-            assert plain or (query is None) == (tokens[group.start] == "</s>")
-            for axis, index in (("query", query), ("key", key)):
-                if index is not None:
-                    assert joint_view.word_at(axis, index, joint, *how) == (side, group)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("plain", [False, True])
-def test_rows_and_columns_are_linked_to_the_words_that_a_click_on_them_selects(explanation: Explanation, plain: bool) -> None:
-    joint, how = matrix(explanation, plain), (explanation, not plain, not plain)
-    linked = joint_view.links(*how)
+def test_rows_and_columns_are_linked_to_words_of_their_own_sentence(explanation: Explanation, plain: bool) -> None:
+    joint, known = matrix(explanation, plain), words_by_name(explanation)
+    linked = joint_view.links(explanation, not plain, not plain)
     assert (len(linked["query"]), len(linked["key"])) == joint.weights.shape
-    for axis, names in linked.items():
-        found = [joint_view.word_at(axis, index, joint, *how) for index in range(len(names))]
-        assert names == [f"{word[0]} {word[1].start}" if word else "" for word in found]
+    for names, tokens, divided in ((linked["query"], (*joint.rows[: joint.source_rows], *joint.predicted), joint.source_rows),
+                                   (linked["key"], joint.columns, joint.source_columns)):  # fmt: skip
+        for index, (name, token) in enumerate(zip(names, tokens, strict=True)):
+            assert (name == "") == (token == "<s>")
+            if name:
+                side, group = known[name]
+                assert side == ("source" if index < divided else "target")
+                sentence = explanation.source_tokens if side == "source" else explanation.predicted_tokens
+                assert str(token).removeprefix("\u2581") in "".join(sentence[group.start : group.stop])

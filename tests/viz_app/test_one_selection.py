@@ -12,7 +12,7 @@ from core.capture import AttentionMap
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from viz_app import state
-from viz_app.one_selection import Selection, common_positions, other_positions, own_positions
+from viz_app.one_selection import Selection, common_positions, other_positions, own_positions, selected_after, selecting
 
 
 class Read:
@@ -40,7 +40,6 @@ def test_a_word_is_selected_in_every_drawing_that_has_it(
 ) -> None:
     session: dict[str, Any] = {}
     monkeypatch.setattr(st, "session_state", session)
-    monkeypatch.setattr(st, "rerun", lambda: None)
     reading = cast("state.Reading", Read(tiny_model, tokenizer))
     own, other = (
         without_special_tokens(merge_words(Translator(tiny_model, tokenizer).explain(text, "Ein Hund.").maps["encoder_self"][0]))
@@ -49,14 +48,26 @@ def test_a_word_is_selected_in_every_drawing_that_has_it(
     positions = other_positions(own, other)
     assert positions == {"query": [0, None, 1, 2, 3], "key": [0, None, 1, 2, 3]}
     selection = Selection(reading, "encoder_self", True, True)
-    selection.select(("key", 1), positions)  # "wet", which the reading has not
-    assert not session
-    selection.select(("key", 2), positions)
-    assert selection.look(own_positions(own))["place"] == (1, 1)
-    look = selection.look(positions)
-    assert look["place"] == (2, 2)
-    assert look["links"]["key"][1] == ""
-    assert look["links"]["key"][2] == selection.look(own_positions(own))["links"]["key"][1]
-    selection.select(None, positions)
-    selection.select(("query", 2), positions)  # again: it is let go
-    assert selection.look(positions)["place"] == (None, None)
+    links = selection.look(positions)["links"]
+    assert links["key"][1] == ""  # "wet", which the reading has not
+    assert links["key"][2] == selection.look(own_positions(own))["links"]["key"][1]
+    selecting(reading)(links["key"][2], "only")
+    assert selection.look(own_positions(own))["place"] == {"query": [1], "key": [1]}
+    assert selection.look(positions)["place"] == {"query": [2], "key": [2]}
+    selecting(reading)(links["query"][0], "also")
+    assert selection.look(positions)["place"] == {"query": [0, 2], "key": [0, 2]}
+    selecting(reading)("", "none")
+    assert selection.look(positions)["place"] == {"query": [], "key": []}
+
+
+def test_a_click_selects_a_word_alone_or_beside_others() -> None:
+    one, other = ("source", range(1)), ("target", range(2, 4))
+    assert selected_after((), one, "only") == (one,)
+    assert selected_after((one,), one, "only") == ()
+    assert selected_after((one,), other, "only") == (other,)
+    assert selected_after((one, other), one, "only") == (one,)
+    assert selected_after((one,), other, "also") == (one, other)
+    assert selected_after((one, other), one, "also") == (other,)
+    assert selected_after((one,), one, "also") == ()
+    assert selected_after((one, other), None, "none") == ()
+    assert selected_after((one,), None, "only") == (one,)  # a word that is not there

@@ -72,12 +72,15 @@ def test_tokens_of_another_checkpoint_are_not_forced(app: AppTest) -> None:
     assert "forces tokens of another checkpoint (0123abcd), this one is tiny" in app.error[0].value.replace("\\", "")
 
 
-def test_the_address_restores_the_selected_word(app: AppTest) -> None:
-    app.query_params["word"] = "source.2"
+@pytest.mark.parametrize("names", [["source.2"], ["target.1", "source.2"]])
+def test_the_address_restores_the_selected_words(app: AppTest, names: list[str]) -> None:
+    app.query_params["word"] = names
     about = reading(healthy(app.run()))
-    assert app.session_state[state.WORD] == (about.identity, ("source", word_groups(about.explanation.source_tokens)[1]))
-    assert app.query_params["word"] == "source.2"
-    app.session_state[state.WORD] = (about.identity, None)
+    sides = {"source.2": about.explanation.source_tokens, "target.1": about.explanation.predicted_tokens}
+    words = {name: (name[:6], word_groups(tokens)[int(name[-1]) - 1]) for name, tokens in sides.items()}
+    assert app.session_state[state.WORDS] == (about.identity, tuple(words[name] for name in names))
+    assert app.query_params["word"] == (names if len(names) > 1 else names[0])
+    app.session_state[state.WORDS] = (about.identity, ())
     assert "word" not in healthy(app.run()).query_params
 
 

@@ -12,14 +12,14 @@ from core.analysis.methods import Method
 from core.analysis.words import readable
 from core.capture import AttentionMap, Kind
 from viz_app import address, choice, second, state, toolbar
-from viz_app.components.lines import AXES, Axis, attention_lines
+from viz_app.components.lines import attention_lines
 from viz_app.components.map import attention_map
 from viz_app.downloads import downloads
 from viz_app.figures.export import export_lines, export_map
 from viz_app.figures.tables import lines_table
 from viz_app.figures.theme import head_name, theme_named
 from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER
-from viz_app.one_selection import Positions, Selection, common_positions, other_positions, own_positions
+from viz_app.one_selection import Positions, Selection, common_positions, other_positions, own_positions, selecting
 from viz_app.second import AGAINST, Against, Side
 from viz_app.table import show_table
 from viz_app.text import isolated, plain, sentence_case, shortened
@@ -69,9 +69,9 @@ def page() -> None:
     own, second_one = (layers[head[0]] for layers in maps)
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
-        selection.select(*one_side("First", mine, own, head[1], method, view, selection, own_positions(own)))
+        one_side("First", mine, own, head[1], method, view, selection, own_positions(own))
     with right:
-        selection.select(*one_side("Second", other, second_one, head[1], method, view, selection, other_positions(own, second_one)))
+        one_side("Second", other, second_one, head[1], method, view, selection, other_positions(own, second_one))
     st.divider()
     signed(maps[0], maps[1], head, method, against, selection)
 
@@ -124,24 +124,18 @@ def export_name(what: str, attention: AttentionMap, head: int, method: Method) -
 
 def one_side(
     title: str, side: Side, attention: AttentionMap, head: int, method: Method, view: str, selection: Selection, positions: Positions
-) -> tuple[tuple[Axis, int] | None, Positions]:
-    """One of the two, drawn.
-
-    Returns:
-        Which row or column was clicked, if one was, and the positions.
-    """
+) -> None:
+    """One of the two, drawn."""
     st.markdown(f"**{title}**: {isolated(plain(shortened(side.name)))}")
     theme, name, look = theme_named(st.context.theme.type), name_of(method), selection.look(positions)
-    key = f"compare_{title}_{attention.kind}"
+    key, on_word = f"compare_{title}_{attention.kind}", selecting(selection.reading)
     if view == "Lines":
-        selected = next(((axis, at) for axis, at in zip(AXES, look.pop("place"), strict=True) if at is not None), None)
-        clicked = attention_lines(attention, [head], theme, name=name, key=key, selected=selected, **look)
+        attention_lines(attention, [head], theme, on_word, name=name, key=key, **look)
         draw = partial(export_lines, attention, [head], theme=theme, name=name)
     else:
-        clicked = attention_map(attention, head, theme, name=name, key=f"{key}_map", **look)
+        attention_map(attention, head, theme, on_word, name=name, key=f"{key}_map", **look)
         draw = partial(export_map, attention, head, theme=theme, name=name)
     downloads(export_name(title.lower(), attention, head, method), draw, lambda: lines_table(attention, [head]))
-    return clicked, positions
 
 
 def signed(
@@ -161,10 +155,9 @@ def signed(
         st.caption(agreement(here))
         positions = common_positions(first[head[0]], other[head[0]])
         look = {"diverging": True, "name": name_of(method), **selection.look(positions)}
-        clicked = attention_map(here.map, head[1], theme_named(st.context.theme.type), key="difference_map", **look)
+        attention_map(here.map, head[1], theme_named(st.context.theme.type), selecting(selection.reading), key="difference_map", **look)
         draw = partial(export_map, here.map, head[1], theme=theme_named(st.context.theme.type), diverging=True, name=name_of(method))
         downloads(export_name("difference", here.map, head[1], method), draw, lambda: lines_table(here.map, [head[1]]))
-    selection.select(clicked, positions)
     with right:
         st.markdown(f"**All {'layers' if method in PER_LAYER else 'heads'}**, the most different first", help=ABOUT_DISTANCE)
         distances(found, kind, method)

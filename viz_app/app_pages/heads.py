@@ -5,6 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from viz_app import address, choice, head_cards, head_detail, head_overview, joint_view, sample, state
+from viz_app.output import output_box
 from viz_app.text import sentence_case
 from viz_app.toolbar import JOINT, Options, Shown, View, shown_box, token_boxes
 
@@ -19,6 +20,9 @@ The last row shows many heads as one: the **mean** of all, and the **maximum**, 
 
 Lines show "0.9 of mass" when, of what each word has to give, only the largest weights are drawn that together reach this share. Lines
 fainter than 0.02 are never drawn; Map and Table leave nothing out.
+
+Ctrl, Cmd or Shift with a click selects a **word** beside others, Shift+Enter does so by keyboard, a long touch on the sentence above. Escape lets
+go of all. What several rows or columns have together stands in a table below.
 
 A large weight says that information *may* have flowed from there, not that it decided the outcome: attention is not an
 explanation by itself.
@@ -62,12 +66,17 @@ def heads_page(reading: state.Reading, options: Options) -> None:
     except ValueError as error:
         st.error(sentence_case(str(error)))
     overview, detail = st.container(key="overview-and-detail").columns([5, 6], gap="medium")
+    with detail:
+        boxes = st.container(horizontal=True, gap="small")
+        options = replace(options, step=head_detail.step_box(reading, options))
     found = head_cards.judged(reading, options.kind)
     with overview:
         st.markdown(f"**{choice.KIND_NAMES[options.kind]} attention**: {choice.KIND_TEXTS[options.kind]}", help=HOW_TO_READ)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             by, method = head_overview.grid_boxes()
             options = replace(options, method=method)
+            if method == "gradient":
+                options = replace(options, output=output_box(reading, step_tokens(reading, options)))
             labels = head_overview.label_box(found, options.per_layer)
             head_cards.basis_box(reading)
             st.toggle("Compare", False, key="compare", bind="query-params", help="A click adds a head to those shown, or takes it away.")
@@ -78,21 +87,26 @@ def heads_page(reading: state.Reading, options: Options) -> None:
             return
         head_overview.about_method(reading, options)
     key = choose_first(reading, options)
-    with detail, st.container(horizontal=True, gap="small"):
+    with boxes:
         every = choice.names(maps, options.name)
         chosen = st.multiselect("Heads", every, key=key, bind="query-params", label_visibility="collapsed", select_all=False)
         options = replace(options, top_mass=head_detail.mass_box(options.view))
     heads = [choice.parsed(name) for name in chosen]
     maps = choice.with_combined(maps, heads)
-    choice.look_at(reading, options.kind, options.method, heads, options.view)
-    with detail:
-        options = replace(options, step=head_detail.step_box(reading, maps[0]))
+    choice.look_at(reading, options.kind, options.method, heads, options.view, options.output)
     place = head_detail.place(reading, options)
     with overview:
-        head_overview.grid(maps, heads, options, key, by, found, labels, place, options.links(reading.explanation))
+        head_overview.grid(reading, maps, heads, options, key, by, found, labels, place, options.links(reading.explanation))
     with detail:
         head_detail.large(reading, maps, heads, options)
         head_cards.cards(reading, heads, options)
+
+
+def step_tokens(reading: state.Reading, options: Options) -> range | None:
+    """The tokens that are predicted at the decoding step which is looked at, if one is."""
+    if options.step is None:
+        return None
+    return choice.positions(reading.explanation, options.kind, options.words, options.hide_special)["query"][options.step]
 
 
 def choose_first(reading: state.Reading, options: Options) -> str:

@@ -7,10 +7,11 @@ import streamlit as st
 
 from core.analysis.words import readable
 from core.capture import AttentionMap
-from viz_app import address, choice, paper_figures, state
+from viz_app import address, choice, one_selection, paper_figures, state
 from viz_app.downloads import downloads
 from viz_app.figures.appendix import Panel, appendix_figure, appendix_table, figure_width
-from viz_app.methods import PER_LAYER, method_maps
+from viz_app.methods import METHOD_NAMES, PER_LAYER, method_maps
+from viz_app.output import told
 from viz_app.paper_figures import FIGURES
 from viz_app.table import show_table
 from viz_app.text import isolated, plain, sentence_case
@@ -104,11 +105,15 @@ def selection(words: bool, hide: bool) -> tuple[list[Panel], str]:
         return [], ""
     choice.recall(reading)
     kind, method, heads = choice.looked_at(reading)
-    choice.keep(kind, method, heads)
+    output = choice.output_looked_at(reading)
+    choice.keep(kind, method, heads, output)
+    seen = "" if method == "attention" else f", {METHOD_NAMES[method].lower()}"
+    seen += f" for {told(reading.explanation, output)}" if method == "gradient" else ""
     names = [choice.layer_name(*head) if method in PER_LAYER else choice.name_of(*head) for head in heads]
-    st.markdown(f"**{choice.KIND_NAMES[kind]} attention**, {', '.join(names)}: as chosen on the page Heads.", help=HOW_TO_READ)
-    maps = choice.with_combined([prepared(attention, words, hide) for attention in method_maps(reading, method)[kind]], heads)
-    query, _ = choice.place(state.selected_word(reading), reading.explanation, kind, words, hide)
+    st.markdown(f"**{choice.KIND_NAMES[kind]} attention**, {', '.join(names)}{plain(seen)}: as chosen on the page Heads.", help=HOW_TO_READ)
+    maps = choice.with_combined([prepared(attention, words, hide) for attention in method_maps(reading, method, output)[kind]], heads)
+    rows = one_selection.look(reading, choice.links(reading.explanation, kind, words, hide))["place"]["query"]
+    query = rows[0] if len(rows) == 1 else None
     panels = [
         Panel(attention, tuple(head for layer, head in heads if layer == attention.layer), query)
         for attention in sorted(maps, key=lambda attention: attention.layer)

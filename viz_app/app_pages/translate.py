@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.words import merge_words, without_special_tokens
-from viz_app import changes, choice, state, tokens
+from viz_app import changes, choice, one_selection, state, tokens
 from viz_app.components.lines import attention_lines
 from viz_app.components.token_steps import token_steps
 from viz_app.downloads import downloads
@@ -132,19 +132,11 @@ def telling_head(reading: state.Reading) -> None:
         help=f"Of all cross-attention heads, {name} puts most of its weight on single words here. What it looks at when it writes a word is "
         "often the word that is translated, but attention is not an explanation by itself. All heads are on the page Heads.",
     )
-    how = (reading.explanation, "cross", True, True)
-    query, key = choice.place(state.selected_word(reading), *how)
-    selected = ("query", query) if query is not None else ("key", key) if key is not None else None
+    look = one_selection.look(reading, choice.links(reading.explanation, "cross", True, True))
     attention = without_special_tokens(merge_words(maps[layer]))
     theme = theme_named(st.context.theme.type)
-    clicked = attention_lines(
-        attention, [head], theme, selected=selected, links=choice.links(reading.explanation, "cross", True, True), key="telling_head", height=420
-    )
+    attention_lines(attention, [head], theme, one_selection.selecting(reading), key="telling_head", height=420, **look)
     downloads(f"cross-layer{layer}-head{head}", partial(export_lines, attention, [head], theme=theme), lambda: lines_table(attention, [head]))
-    word = clicked and choice.word_at(*clicked, *how)
-    if word:
-        state.select_word(reading, word)
-        st.rerun()
 
 
 reading = state.reading()

@@ -25,16 +25,25 @@ function draw({ data, parentElement, setTriggerValue }) {
   buttons.flat()[0].tabIndex = 0; // Tab reaches the grid, arrow keys its cells
   if (place?.row) buttons[place.row]?.[place.column]?.focus({ preventScroll: true });
   light(grid, data.lit, data.size);
-  return listen(root, (place) => light(grid, place ? placed(place, data.size, data.links) : data.lit, data.size));
+  return listen(root, (place) => light(grid, place ? pointedAt(placed(place, data.size, data.links)) : data.lit, data.size));
 }
 
-// A row and a column of every small map.
+function pointedAt({ query, key }) {
+  return { query: query === undefined ? [] : [query], key: key === undefined ? [] : [key] };
+}
+
+// Rows and columns of every small map; neighbours are one band.
 function light(grid, lit, size) {
-  for (const axis of ["query", "key"]) {
-    const index = lit?.[axis] ?? null;
-    grid.classList.toggle(`lit-${axis}`, index !== null);
-    grid.style.setProperty(`--${axis}`, `${(100 * index) / size[axis]}%`);
-    grid.style.setProperty(`--${axis}-size`, `max(2px, ${100 / size[axis]}%)`);
+  for (const [axis, way] of [["query", "bottom"], ["key", "right"]]) {
+    const at = (index) => `${(100 * index) / size[axis]}%`;
+    const first = lit[axis].filter((index) => !lit[axis].includes(index - 1));
+    const last = lit[axis].filter((index) => !lit[axis].includes(index + 1));
+    const stops = first.flatMap((index, band) => {
+      const [from, to] = [at(index), `max(${at(last[band] + 1)}, ${at(index)} + 2px)`];
+      return [`transparent ${from}`, `var(--edge) ${from} calc(${from} + 1px)`, `var(--lit) 0 calc(${to} - 1px)`, `var(--edge) 0 ${to}`, "transparent 0"];
+    });
+    grid.classList.toggle(`lit-${axis}`, stops.length > 0);
+    grid.style.setProperty(`--${axis}`, stops.length ? `linear-gradient(to ${way}, ${stops.join()})` : "none");
   }
 }
 

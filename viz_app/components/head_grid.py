@@ -10,7 +10,7 @@ from core.capture import AttentionMap
 from viz_app import choice
 from viz_app.cards import LayerHead, Note
 from viz_app.components.component import component_beside, draw
-from viz_app.components.lines import AXES, COMBINED_TITLES, Axis
+from viz_app.components.lines import AXES, COMBINED_TITLES, NOWHERE, Links, Place
 from viz_app.figures.grid import grid_picture, readable_on
 from viz_app.figures.theme import Theme
 
@@ -26,8 +26,8 @@ def grid_payload(
     order: Sequence[LayerHead] | None = None,
     notes: Mapping[LayerHead, Note] | None = None,
     per_layer: bool = False,
-    place: tuple[int | None, int | None] = (None, None),
-    links: Mapping[Axis, Sequence[str]] | None = None,
+    place: Place = NOWHERE,
+    links: Links | None = None,
 ) -> dict[str, Any]:
     """What the browser needs to draw the grid.
 
@@ -39,13 +39,13 @@ def grid_payload(
         order: the heads in reading order; None: a row a layer.
         notes: what to say of heads: a caption on the cell, if there is one, and a text to hover.
         per_layer: whether the maps stand for all heads of their layer.
-        place: a row and a column to light up in every map while nothing is pointed at in another drawing.
-        links: the words that rows and columns belong to, see `choice.links`; None: what is pointed at elsewhere is ignored.
+        place: rows and columns to light up in every map while nothing is pointed at in another drawing.
+        links: the words that rows and columns belong to; None: what is pointed at elsewhere is ignored.
 
     Returns:
         `picture`: of all maps, see `grid_picture`; `columns`: their names; `rows`: for each its name and its heads: name,
-        title to write on it, layer, head, caption, text and, if it is selected, its mark; `lit`: the row and the column
-        to light up; `size`: how many there are; `links`.
+        title to write on it, layer, head, caption, text and, if it is selected, its mark; `lit`: the rows and the
+        columns to light up; `size`: how many there are; `links`.
 
     Raises:
         ValueError: no maps, or maps of different sentences.
@@ -71,7 +71,7 @@ def grid_payload(
         "picture": grid_picture(maps, theme),
         "columns": columns,
         "sorted": order is not None,
-        "lit": dict(zip(AXES, place, strict=True)),
+        "lit": {axis: list(place[axis]) for axis in AXES},
         "size": dict(zip(AXES, maps[0].weights.shape[1:], strict=True)),
         "links": links,
         "rowHeight": row_height,

@@ -10,22 +10,22 @@ function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const scrolled = root.querySelector(".box")?.scrollTop ?? 0;
   const { axis, index } = parentElement.activeElement?.dataset ?? {};
-  const drawing = build(root, data, (word) => setTriggerValue("word", word));
+  const drawing = build(root, data, (word, how) => setTriggerValue("word", { word, how }));
   drawing.box.scrollTop = scrolled;
   if (axis) {
     drawing.words[axis][index]?.focus({ preventScroll: true });
-    if (drawing.pinned) show(drawing, drawing.pinned);
+    if (data.selected.length) show(drawing, data.selected);
   }
   return listen(root, (place) => {
     const { query, key } = placed(place, drawing.size, data.links);
-    show(drawing, query !== undefined ? ["query", query] : key !== undefined ? ["key", key] : drawing.pinned);
+    show(drawing, query !== undefined ? [["query", query]] : key !== undefined ? [["key", key]] : data.selected);
   });
 }
 
 function build(root, data, send) {
   const size = { query: data.queries.words.length, key: data.keys.words.length };
   const rows = Math.max(size.query, size.key);
-  const drawing = { root, data, size, height: rows * PITCH, pinned: data.selected, words: {}, lines: { query: [], key: [] } };
+  const drawing = { root, data, size, height: rows * PITCH, words: {}, lines: { query: [], key: [] } };
   data.heads.forEach((head, place) => {
     for (let i = 0; i < head.lines.length; i += 3) {
       const line = { head, place, query: head.lines[i], key: head.lines[i + 1], weight: head.lines[i + 2] };
@@ -46,14 +46,17 @@ function build(root, data, send) {
   middle.style.height = `${drawing.height}px`;
   columns.append(column(drawing, "query", data.queries, send), middle, column(drawing, "key", data.keys, send));
   box.append(columns);
-  root.replaceChildren(headNames(data.heads), box);
+  const names = headNames(data.heads);
+  names.append((drawing.note = element("span", "note")));
+  root.replaceChildren(names, box);
 
   drawAll(drawing);
-  show(drawing, drawing.pinned);
+  show(drawing, data.selected);
   return drawing;
 }
 
 function column(drawing, axis, { title, words }, send) {
+  const { links, lit } = drawing.data;
   const list = element("div", axis === "query" ? "column queries" : "column");
   list.setAttribute("role", "group");
   list.setAttribute("aria-label", title);
@@ -66,13 +69,14 @@ function column(drawing, axis, { title, words }, send) {
     word.append(...spelled(spans));
     word.onmouseenter = word.onfocus = () => point(drawing, [axis, index]);
     word.onmouseleave = word.onblur = () => point(drawing, null);
-    word.onclick = () => {
-      const same = drawing.pinned?.[0] === axis && drawing.pinned[1] === index;
-      drawing.pinned = same ? null : [axis, index];
-      point(drawing, drawing.pinned);
-      send({ axis, index });
+    if (links?.[axis][index]) {
+      word.setAttribute("aria-pressed", lit[axis].includes(index));
+      word.onclick = ({ ctrlKey, metaKey, shiftKey }) => send(links[axis][index], ctrlKey || metaKey || shiftKey ? "also" : "only");
+    }
+    word.onkeydown = (event) => {
+      if (event.key === "Escape") send("", "none");
+      else moveInColumns(["query", "key"].map((name) => [name, drawing.words[name]]), axis, index, event);
     };
-    word.onkeydown = (event) => moveInColumns(["query", "key"].map((name) => [name, drawing.words[name]]), axis, index, event);
     return word;
   });
   list.append(element("div", "title", title), ...drawing.words[axis]);
@@ -93,28 +97,41 @@ function drawAll({ data, all }) {
 // A word that is pointed at, here and everywhere; null: none any more.
 function point(drawing, word) {
   const { root, size, data } = drawing;
-  show(drawing, word ?? drawing.pinned);
+  show(drawing, word ? [word] : data.selected);
   if (data.links) tell(root, word && placeOf({ [word[0]]: word[1] }, size, data.links));
 }
 
-// Show all lines, or those of one word with their numbers.
-function show(drawing, word) {
-  const { data, words, lines, middle, all, few } = drawing;
+// Show all lines, or those of some words with their numbers.
+function show(drawing, chosen) {
+  const { words, middle, all, few, note } = drawing;
   middle.querySelectorAll(".values").forEach((values) => values.remove());
   few.replaceChildren();
-  all.style.display = word ? "none" : "";
+  all.style.display = chosen.length ? "none" : "";
   for (const list of [words.query, words.key]) for (const entry of list) entry.classList.remove("on", "off");
-  if (!word) return;
-  const [axis, index] = word;
+  for (const [axis, index] of chosen) words[axis][index]?.classList.add("on");
+  const told = ["query", "key"].map((axis) => showSide(drawing, axis, chosen.filter(([side]) => side === axis).map(([, index]) => index)));
+  note.textContent = told.some(Boolean) ? `numbers: ${told.filter(Boolean).join(", ")}` : "";
+}
+
+// The same of words of one column. Returns what the numbers are, if they are of several words.
+function showSide({ data, words, lines, middle, few }, axis, indices) {
+  if (!indices.length) return "";
   const other = axis === "query" ? "key" : "query";
-  const found = (lines[axis][index] ?? []).toSorted((a, b) => b.weight - a.weight);
+  const found = indices.flatMap((index) => lines[axis][index] ?? []).toSorted((a, b) => b.weight - a.weight);
   const ends = Map.groupBy(found, (line) => line[other]);
-  words[axis][index]?.classList.add("on");
-  words[other].forEach((entry, place) => entry.classList.toggle("off", !ends.has(place)));
+  words[other].forEach((entry, place) => entry.classList.toggle("off", !ends.has(place) && !entry.classList.contains("on")));
   for (const line of found) {
     few.append(stroke(line.head, curve(line.query, line.key, line.place, data.heads.length), Math.max(line.weight, 0.25)));
   }
-  for (const [place, met] of ends) middle.append(numbers(met, place, other, data.heads.length));
+  const several = indices.length > 1;
+  for (const [place, met] of ends) middle.append(numbers(several ? together(met, axis, place) : met, place, other, data.heads.length));
+  return several ? `${axis === "query" ? "mean" : "sum"} of ${indices.length} selected ${axis === "query" ? "rows" : "columns"}` : "";
+}
+
+// Each head that meets a word there, with the number of all selected words.
+function together(met, axis, place) {
+  const heads = [...new Set(met.map((line) => line.head))];
+  return heads.map((head) => ({ head, weight: head.together[axis][place] })).toSorted((a, b) => b.weight - a.weight);
 }
 
 function numbers(met, place, side, count) {

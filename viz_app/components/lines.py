@@ -3,16 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+import streamlit as st
 from torch import Tensor
 
+from core.analysis.together import mean_of_rows, sum_of_columns
 from core.capture import AttentionMap, Kind
-from viz_app.components.component import component_beside, listening
+from viz_app.components.component import Drawing, component_beside
 from viz_app.components.labels import FED_ARROW, label_spans, row_spans
+from viz_app.components.words import OnWord, answering
 from viz_app.figures.lines import MIN_WEIGHT, drawn
 from viz_app.figures.theme import Theme, head_name
 
 Axis = Literal["query", "key"]
 AXES: tuple[Axis, Axis] = ("query", "key")
+Place = Mapping[Axis, Sequence[int]]  # rows and columns
+Links = Mapping[Axis, Sequence[str]]  # the words that rows and columns belong to, see `choice.links`
+NOWHERE: Place = {"query": (), "key": ()}
 
 COMBINED_TITLES = ("mean", "max")  # of many heads as one, where there is little room
 DECIMALS = 3
@@ -32,8 +38,8 @@ def lines_payload(
     *,
     min_weight: float = MIN_WEIGHT,
     top_mass: float | None = None,
-    selected: tuple[Axis, int] | None = None,
-    links: Mapping[Axis, Sequence[str]] | None = None,
+    place: Place = NOWHERE,
+    links: Links | None = None,
     height: int = 560,
     name: Callable[[int, int], str] = head_name,
 ) -> dict[str, Any]:
@@ -42,15 +48,17 @@ def lines_payload(
     Args:
         heads: counted from 0.
         min_weight, top_mass: which lines are left out, see `drawn`.
-        selected: the word whose lines alone are shown while the pointer is elsewhere.
-        links: the words that rows and columns belong to, see `choice.links`: with them, what is pointed at lights up in the
-            other drawings of the page too, and the other way round.
+        place: the rows and columns whose lines alone are shown while the pointer is elsewhere; of a word that has both, the row.
+        links: the words that rows and columns belong to: with them, a word can be selected by a click, and what is pointed at
+            lights up in the other drawings of the page too, and the other way round.
         height: in pixels; more words scroll.
         name: what to call a head, from its layer and its number.
 
     Returns:
         `queries` and `keys`: a title and, for each word, its spans; `heads`: name, the same beside a number, where the
-        layer is known, colour, dashes and the lines as a flat list query, key, weight, query, key, weight ...
+        layer is known, colour, dashes, the lines as a flat list query, key, weight, query, key, weight ... and, where several
+        rows or columns are selected, what they weigh `together`; `lit`: rows and columns;
+        `selected`: those whose lines are shown, an axis and an index each.
 
     Raises:
         ValueError: the layer has no such head; `min_weight` or `top_mass` is not between 0 and 1.
@@ -61,6 +69,7 @@ def lines_payload(
     query_title, key_title = _TITLES[attention.kind]
     predicted = attention.predicted_tokens or (None,) * len(attention.query_tokens)
     rows = [row_spans(fed, token) for fed, token in zip(attention.query_tokens, predicted, strict=True)]
+    selected = whose_lines(place, links)
     return {
         "queries": {"title": query_title, "words": rows},
         "keys": {"title": key_title, "words": [label_spans(token) for token in attention.key_tokens]},
@@ -71,10 +80,12 @@ def lines_payload(
                 "color": theme.head_mark(head).color,
                 "dash": theme.head_mark(head).dash,
                 "lines": _triples(attention.weights[head], drawn(attention.weights[head], min_weight, top_mass)),
+                "together": _together(attention, head, selected),
             }
             for head in heads
         ],
-        "selected": list(selected) if selected else None,
+        "lit": {axis: list(place[axis]) for axis in AXES},
+        "selected": [(axis, index) for axis, indices in selected.items() for index in indices],
         "links": links,
         "height": height,
     }
@@ -84,32 +95,47 @@ def attention_lines(
     attention: AttentionMap,
     heads: Sequence[int],
     theme: Theme,
+    on_word: OnWord,
     *,
     key: str = "attention_lines",
     **options: Any,
-) -> tuple[Axis, int] | None:
-    """Draw the lines on the page, and tell which word was clicked.
+) -> None:
+    """Draw the lines on the page.
 
     Args:
+        on_word: told which word was clicked. Hand back as `place` what it makes of that: the component remembers nothing.
         key: of the component, as for any widget.
         options: those of `lines_payload`.
-
-    Returns:
-        The axis and the position of the word that was clicked just now, else None. Keep it and hand it back as
-        `selected`: the component remembers nothing.
     """
-    payload = lines_payload(attention, heads, theme, **options)
-    result = _component(data=payload, key=key, on_word_change=listening)
-    return clicked_word(result.get("word"), len(attention.query_tokens), len(attention.key_tokens))
+    draw_words(_component, lines_payload(attention, heads, theme, **options), key, on_word)
 
 
-def clicked_word(value: object, queries: int, keys: int) -> tuple[Axis, int] | None:
-    """What the browser sent as an axis and a position of the drawing, or None if it is neither."""
-    match value:
-        case {"axis": "query" | "key" as axis, "index": int(index)} if 0 <= index < (queries if axis == "query" else keys):
-            return axis, index
-        case _:
-            return None
+def draw_words(drawing: Drawing, payload: dict[str, Any], key: str, on_word: OnWord) -> None:
+    """Draw what may be a part of the page. After a click all of it is drawn anew, for a word is selected everywhere."""
+    known = {name for names in (payload["links"] or {}).values() for name in names}
+    result = drawing(data=payload, key=key, on_word_change=answering(key, known, on_word))
+    if result.get("word"):
+        st.rerun()
+
+
+def whose_lines(place: Place, links: Links | None = None) -> dict[Axis, list[int]]:
+    """Of selected rows and columns those whose lines are drawn: the columns of words that have a row too are left out."""
+    rows = {links["query"][row] for row in place["query"]} if links else set[str]()
+    keys = [key for key in place["key"] if not links or links["key"][key] not in rows]
+    return {"query": list(place["query"]), "key": keys}
+
+
+def _together(attention: AttentionMap, head: int, selected: Place) -> dict[Axis, list[float] | None]:
+    """What several rows give to each key on average, and what each query gives to several columns; None where less than two are selected."""
+    rows, columns = selected["query"], selected["key"]
+    return {
+        "query": _rounded(mean_of_rows(attention, rows)[head]) if len(rows) > 1 else None,
+        "key": _rounded(sum_of_columns(attention, columns)[head]) if len(columns) > 1 else None,
+    }
+
+
+def _rounded(weights: Tensor) -> list[float]:
+    return [round(weight, DECIMALS) for weight in weights.tolist()]
 
 
 def _triples(weights: Tensor, keep: Tensor) -> list[float]:

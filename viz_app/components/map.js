@@ -10,7 +10,7 @@ const STEP = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRig
 function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const { axis, index, cell } = parentElement.activeElement?.dataset ?? {};
-  const map = build(root, data, (word) => setTriggerValue("word", word));
+  const map = build(root, data, (word, how) => setTriggerValue("word", { word, how }));
   root.replaceChildren(data.head.color ? headNames([data.head]) : "", map.frame, scale(data));
   point(map, {}, false);
   if (axis) map.words[axis][index]?.focus({ preventScroll: true });
@@ -70,6 +70,7 @@ function word(map, axis, index, spans) {
   node.tabIndex = index ? -1 : 0; // Tab reaches the rows, the columns and the cells, arrow keys go on from there
   Object.assign(node.dataset, { axis, index });
   node.setAttribute("aria-label", spokenName(map.data, axis, index));
+  if (map.data.links?.[axis][index]) node.setAttribute("aria-pressed", map.data.lit[axis].includes(index));
   const text = element("span", "text", "");
   text.append(...spelled(spans));
   node.append(text);
@@ -77,6 +78,7 @@ function word(map, axis, index, spans) {
   node.onfocus = () => point(map, { [axis]: index }, true);
   node.onblur = () => point(map, {}, true);
   node.onkeydown = (event) => {
+    if (event.key === "Escape") return map.send("", "none");
     const goal = { ArrowDown: index + 1, ArrowRight: index + 1, ArrowUp: index - 1, ArrowLeft: index - 1, Home: 0, End: map.size[axis] - 1 }[event.key];
     const next = map.words[axis][goal];
     if (!next) return;
@@ -99,7 +101,13 @@ function beside(map, spans, index) {
 function react(map, node, axis, index) {
   node.onmouseenter = () => point(map, { [axis]: index }, true);
   node.onmouseleave = () => point(map, {}, true);
-  node.onclick = () => map.send({ axis, index });
+  node.onclick = (event) => select(map, axis, index, event);
+}
+
+// Select the word of a row or a column; with a key held, it too.
+function select({ data, send }, axis, index, { ctrlKey, metaKey, shiftKey }) {
+  const name = data.links?.[axis][index];
+  if (name) send(name, ctrlKey || metaKey || shiftKey ? "also" : "only");
 }
 
 function cells(map) {
@@ -122,15 +130,15 @@ function cells(map) {
   };
   box.onpointerleave = () => point(map, {}, true);
   box.onblur = () => point(map, {}, true);
-  box.onclick = () => map.at.query !== undefined && map.send({ axis: "query", index: map.at.query });
+  box.onclick = (event) => map.at.query !== undefined && select(map, "query", map.at.query, event);
   box.onkeydown = (event) => walk(map, event);
   return box;
 }
 
 function walk(map, event) {
   const step = STEP[event.key];
-  if (event.key === "Enter" && map.at.query !== undefined) return map.cells.onclick();
-  if (event.key === "Escape") return point(map, {}, true);
+  if (event.key === "Enter" && map.at.query !== undefined) return map.cells.onclick(event);
+  if (event.key === "Escape") return map.at.query === undefined ? map.send("", "none") : point(map, {}, true);
   if (!step) return;
   event.preventDefault();
   const { query = step[0] < 0 ? map.size.query : step[0] ? -1 : 0, key = step[1] < 0 ? map.size.key : step[1] ? -1 : 0 } = map.at;
@@ -157,10 +165,9 @@ function shade(stops, share) {
 }
 
 function selected({ data, size }) {
-  return Object.entries(data.lit).flatMap(([axis, index]) => {
-    if (index === null) return [];
-    return [laid(element("div", `band ${axis} selected`), axis, index, index + 1, size)];
-  });
+  return Object.entries(data.lit).flatMap(([axis, indices]) =>
+    indices.map((index) => laid(element("div", `band ${axis} selected`), axis, index, index + 1, size)),
+  );
 }
 
 // Where two parts of an axis meet.
@@ -192,7 +199,7 @@ function point(map, at, told) {
     map.bands[axis].hidden = at[axis] === undefined;
     if (at[axis] !== undefined) laid(map.bands[axis], axis, at[axis], at[axis] + 1, size);
     words[axis].forEach((node, index) => {
-      node.classList.toggle("on", index === (at[axis] ?? data.lit[axis]));
+      node.classList.toggle("on", at[axis] === undefined ? data.lit[axis].includes(index) : index === at[axis]);
       if (axis === "query") map.beside?.[index].classList.toggle("on", node.classList.contains("on"));
     });
   }

@@ -1,16 +1,17 @@
 """Attention as a map, one head or all three kinds in one: a row for each word that looks, a column for each it may look at."""
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
 
 from core.analysis.joint import JointMap
 from core.capture import AttentionMap
-from viz_app.components.component import component_beside, listening
+from viz_app.components.component import component_beside
 from viz_app.components.labels import label_spans
-from viz_app.components.lines import AXES, Axis, clicked_word
+from viz_app.components.lines import AXES, NOWHERE, Links, Place, draw_words
+from viz_app.components.words import OnWord
 from viz_app.figures.theme import Theme, head_name
 
 STEPS = 1000  # that a weight of 1 is sent in: three decimals, as everywhere
@@ -88,28 +89,20 @@ def joint_payload(joint: JointMap, name: str, theme: Theme, **look: Any) -> dict
     }
 
 
-def attention_map(attention: AttentionMap, head: int, theme: Theme, *, key: str = "attention_map", **options: Any) -> tuple[Axis, int] | None:
-    """Draw one head on the page, and tell which word was clicked.
+def attention_map(attention: AttentionMap, head: int, theme: Theme, on_word: OnWord, *, key: str = "attention_map", **options: Any) -> None:
+    """Draw one head on the page.
 
     Args:
+        on_word: told which word was clicked. Hand back as `place` what it makes of that: the component remembers nothing.
         key: of the component, as for any widget.
         options: those of `map_payload`.
-
-    Returns:
-        The axis and the position of the word that was clicked just now, else None. Keep it and hand it back as `place`: the
-        component remembers nothing.
     """
-    return _clicked(map_payload(attention, head, theme, **options), key)
+    draw_words(_component, map_payload(attention, head, theme, **options), key, on_word)
 
 
-def joint_attention_map(joint: JointMap, name: str, theme: Theme, *, key: str = "joint_map", **options: Any) -> tuple[Axis, int] | None:
+def joint_attention_map(joint: JointMap, name: str, theme: Theme, on_word: OnWord, *, key: str = "joint_map", **options: Any) -> None:
     """The same of all three kinds in one matrix; options: those of `joint_payload`."""
-    return _clicked(joint_payload(joint, name, theme, **options), key)
-
-
-def _clicked(payload: dict[str, Any], key: str) -> tuple[Axis, int] | None:
-    result = _component(data=payload, key=key, on_word_change=listening)
-    return clicked_word(result.get("word"), len(payload["query"]), len(payload["key"]))
+    draw_words(_component, joint_payload(joint, name, theme, **options), key, on_word)
 
 
 def _part(name: str, start: int, stop: int, before: str | None = None, after: str = "") -> dict[str, Any]:
@@ -122,16 +115,16 @@ def _drawing(
     theme: Theme,
     diverging: bool = False,
     *,
-    place: tuple[int | None, int | None] = (None, None),
-    links: Mapping[Axis, Sequence[str]] | None = None,
+    place: Place = NOWHERE,
+    links: Links | None = None,
 ) -> dict[str, Any]:
     """What does not depend on whose weights they are.
 
     Args:
         weights: [Q, K]; NaN where nothing can look.
-        place: a row and a column to frame.
-        links: the words that rows and columns belong to, see `choice.links`: with them, what is pointed at lights up in the
-            other drawings of the page too, and the other way round.
+        place: rows and columns to frame.
+        links: the words that rows and columns belong to: with them, a word can be selected by a click, and what is pointed at
+            lights up in the other drawings of the page too, and the other way round.
 
     Returns:
         `weights`: row by row, in steps of 1 / `steps`, as 16-bit numbers in base 64, `nothing` for NaN; `scale`: its colours,
@@ -144,6 +137,6 @@ def _drawing(
         "nothing": NO_WEIGHT,
         "scale": theme.diverging if diverging else theme.sequential,
         "low": -1 if diverging else 0,
-        "lit": dict(zip(AXES, place, strict=True)),
+        "lit": {axis: list(place[axis]) for axis in AXES},
         "links": links,
     }

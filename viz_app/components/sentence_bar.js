@@ -12,7 +12,7 @@ function draw({ data, parentElement, setTriggerValue }) {
   const place = focused && { ...focused };
   const turned = new Map(sidesOf(root).map((side) => [side.textContent, side.scrollTop]));
   const chosen = chosenIn(root);
-  const send = (side, start) => setTriggerValue("word", { side, start });
+  const send = (word, how) => setTriggerValue("word", { word, how });
   const arrow = element("span", "arrow", "\u2192");
   arrow.setAttribute("aria-hidden", "true");
   const target = element("div", "target");
@@ -38,8 +38,7 @@ function sidesOf(root) {
 }
 
 function chosenIn(root) {
-  const word = root.querySelector(".on");
-  return word && nameOf(word);
+  return [...root.querySelectorAll(".on")].map(nameOf).join();
 }
 
 // Bring a word of a long sentence into sight by turning its side alone: the page stays where it is.
@@ -62,13 +61,12 @@ function nameOf({ dataset }) {
 }
 
 function sentence(side, data, send) {
-  const { selected } = data;
   const list = element("div", "side");
   list.setAttribute("role", "group");
   list.setAttribute("aria-label", side === "source" ? "Source" : "Translation");
   list.dir = data.directions[side];
-  const buttons = data[side].map(({ start, stop, glued, direction, pieces }, index) => {
-    const chosen = selected?.side === side && start <= selected.start && selected.start < stop;
+  const buttons = data[side].map(({ start, glued, direction, pieces }, index) => {
+    const chosen = data.selected.includes(`${side} ${start}`);
     const word = element("button", `word${glued ? " glued" : ""}${chosen ? " on" : ""}`);
     word.type = "button";
     word.tabIndex = index ? -1 : 0; // Tab reaches a sentence, arrow keys its words
@@ -78,8 +76,13 @@ function sentence(side, data, send) {
     word.dir = direction;
     word.append(...pieces.map((each, place) => piece(each, joins(pieces[place - 1], each), joins(each, pieces[place + 1]))));
     word.title = pieces.filter((each) => each.probability !== null).map(described).join("\n");
-    word.onclick = () => send(side, start);
-    word.onkeydown = (event) => move(buttons, index, event);
+    word.onclick = ({ ctrlKey, metaKey, shiftKey }) => send(nameOf(word), ctrlKey || metaKey || shiftKey ? "also" : "only");
+    word.oncontextmenu = (event) => {
+      if (event.pointerType !== "touch") return;
+      event.preventDefault(); // a long touch adds a word, as there is no key to hold
+      send(nameOf(word), "also");
+    };
+    word.onkeydown = (event) => (event.key === "Escape" ? send("", "none") : move(buttons, index, event));
     return word;
   });
   list.append(...runs(buttons));

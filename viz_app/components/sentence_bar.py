@@ -1,7 +1,7 @@
-"""The sentence and its translation in one line: which words there are, how sure the model was of each, and which is selected."""
+"""The sentence and its translation in one line: which words there are, how sure the model was of each, and which are selected."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from core.analysis.words import grapheme_groups, is_special, word, word_groups
@@ -9,6 +9,7 @@ from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, listening
 from viz_app.components.labels import unit_spans
+from viz_app.components.words import OnWord, answering
 from viz_app.text import direction
 
 Side = Literal["source", "target"]
@@ -17,45 +18,45 @@ WordSelection = tuple[Side, range]  # the positions of a word's tokens in `sourc
 _component = component_beside(__file__)
 
 
-def sentence_payload(explanation: Explanation, selected: WordSelection | None = None) -> dict[str, Any]:
+def word_name(word: WordSelection) -> str:
+    """What all drawings call a word of the sentence: its side and where its tokens begin, such as `target 3`."""
+    side, tokens = word
+    return f"{side} {tokens.start}"
+
+
+def words_by_name(explanation: Explanation) -> dict[str, WordSelection]:
+    """All words of both sentences."""
+    sides: dict[Side, Sequence[str]] = {"source": explanation.source_tokens, "target": explanation.predicted_tokens}
+    return {word_name((side, group)): (side, group) for side, tokens in sides.items() for group in word_groups(tokens)}
+
+
+def sentence_payload(explanation: Explanation, selected: Iterable[WordSelection] = ()) -> dict[str, Any]:
     """What the browser needs to write the sentence and its translation as words.
 
     Returns:
         `source` and `target`: for each word the tokens' positions, whether it follows the last without a space, where it
         is read from, and its pieces: spans, and in the target the probability. Bytes that spell one character, and accents
         with the letter they stand on, are one piece, with the product of their probabilities. `directions`: where each of
-        the two sentences is read from; `selected`: side and start of the word to mark.
+        the two sentences is read from; `selected`: the names of the words to mark.
     """
     return {
         "source": _words(explanation.source_tokens, None),
         "target": _words(explanation.predicted_tokens, explanation.log_probs),
         "directions": {"source": direction(explanation.source), "target": direction(explanation.target)},
-        "selected": {"side": selected[0], "start": selected[1].start} if selected else None,
+        "selected": [word_name(word) for word in selected],
     }
 
 
-def sentence_bar(explanation: Explanation, *, selected: WordSelection | None = None, key: str = "sentence_bar") -> WordSelection | None:
-    """Draw the bar on the page, and tell which word was clicked. It is on every page, so it also has the page drawn anew in another theme.
+def sentence_bar(explanation: Explanation, on_word: OnWord, *, selected: Iterable[WordSelection] = (), key: str = "sentence_bar") -> None:
+    """Draw the bar on the page. It is on every page, so it also has the page drawn anew in another theme.
 
     Args:
-        selected: the word to mark; any position inside it will do.
+        on_word: told which word was clicked. Hand back as `selected` what it makes of that: the bar remembers nothing.
+        selected: the words to mark.
         key: of the component, as for any widget.
-
-    Returns:
-        The word that was clicked just now, else None. Keep it and hand it back as `selected`: the bar remembers nothing.
     """
-    result = _component(data=sentence_payload(explanation, selected), key=key, on_word_change=listening, on_theme_change=listening)
-    return clicked_word(result.get("word"), explanation)
-
-
-def clicked_word(value: object, explanation: Explanation) -> WordSelection | None:
-    """What the browser sent as a word of the sentence, or None if there is no such word."""
-    match value:
-        case {"side": "source" | "target" as side, "start": int(start)}:
-            tokens = explanation.source_tokens if side == "source" else explanation.predicted_tokens
-            return next(((side, group) for group in word_groups(tokens) if group.start == start), None)
-        case _:
-            return None
+    clicked = answering(key, words_by_name(explanation), on_word)
+    _component(data=sentence_payload(explanation, selected), key=key, on_word_change=clicked, on_theme_change=listening)
 
 
 def _words(tokens: Sequence[str], log_probs: Sequence[float] | None) -> list[dict[str, Any]]:

@@ -47,8 +47,8 @@ def test_many_heads_as_one_have_a_row_of_their_own(make_map: Any) -> None:
 
 
 def test_the_selected_row_and_column_are_lit_in_every_map(make_map: Any) -> None:
-    payload = grid_payload([make_map(queries=5, keys=4)], LIGHT, place=(None, 3))
-    assert payload["lit"] == {"query": None, "key": 3}
+    payload = grid_payload([make_map(queries=5, keys=4)], LIGHT, place={"query": [], "key": [3]})
+    assert payload["lit"] == {"query": [], "key": [3]}
     assert payload["size"] == {"query": 5, "key": 4}
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from viz_app.choice import ALL, name_of
-from viz_app.components.lines import clicked_word, lines_payload
+from viz_app.components.lines import Links, Place, lines_payload, whose_lines
 from viz_app.figures.theme import DARK, LIGHT
 
 
@@ -40,10 +40,11 @@ def test_many_heads_as_one_are_no_head_of_a_number(make_map: Any) -> None:
 
 
 def test_every_query_and_every_key_is_a_word_of_its_own(make_map: Any) -> None:
-    payload = lines_payload(make_map(6, 4), [0], LIGHT, selected=("key", 2))
+    payload = lines_payload(make_map(6, 4), [0], LIGHT, place={"query": [], "key": [2]})
     assert len(payload["queries"]["words"]) == 6
     assert len(payload["keys"]["words"]) == 4
-    assert payload["selected"] == ["key", 2]
+    assert payload["selected"] == [("key", 2)]
+    assert payload["lit"] == {"query": [], "key": [2]}
 
 
 @pytest.mark.parametrize("token", ["\u2581<b>x</b>", "\u2581</script><script>alert(1)</script>"])
@@ -63,18 +64,19 @@ def test_a_head_that_is_not_there_is_refused(make_map: Any) -> None:
         lines_payload(make_map(), [3], LIGHT)
 
 
-@pytest.mark.parametrize(
-    ("sent", "found"),
-    [
-        ({"axis": "query", "index": 4}, ("query", 4)),
-        ({"axis": "key", "index": 0}, ("key", 0)),
-        ({"axis": "key", "index": 4}, None),
-        ({"axis": "query", "index": -1}, None),
-        ({"axis": "query", "index": "4"}, None),
-        ({"axis": "row", "index": 0}, None),
-        (None, None),
-        ([], None),
-    ],
-)
-def test_what_the_browser_sends_is_a_word_of_the_drawing_or_nothing(sent: object, found: object) -> None:
-    assert clicked_word(sent, queries=5, keys=4) == found
+def test_of_several_words_the_rows_are_averaged_and_the_columns_summed(make_map: Any) -> None:
+    attention = make_map(3, 2)
+    place: Place = {"query": [0, 2], "key": [0, 1]}
+    links: Links = {"query": ["a", "b", "c"], "key": ["d", "e"]}
+    head = lines_payload(attention, [1], LIGHT, place=place, links=links)["heads"][0]
+    weights = attention.weights[1].tolist()
+    assert head["together"]["query"] == pytest.approx([(weights[0][key] + weights[2][key]) / 2 for key in range(2)], abs=6e-4)
+    assert head["together"]["key"] == pytest.approx([sum(row) for row in weights], abs=6e-4)
+    alone = lines_payload(attention, [1], LIGHT, place={"query": [0], "key": []}, links=links)["heads"][0]
+    assert alone["together"] == {"query": None, "key": None}
+
+
+def test_of_a_word_with_a_row_and_a_column_the_lines_of_the_row_are_drawn() -> None:
+    links: Links = {"query": ["a", "b"], "key": ["a", "b", "c"]}
+    assert whose_lines({"query": [1], "key": [1, 2]}, links) == {"query": [1], "key": [2]}
+    assert whose_lines({"query": [], "key": [0]}, links) == {"query": [], "key": [0]}

@@ -49,9 +49,9 @@ def test_encoder_rows_have_one_name(make_map: Any) -> None:
 
 
 def test_tokens_travel_as_they_are_and_survive_json(make_map: Any) -> None:
-    payload = json.loads(json.dumps(map_payload(make_map(token="\u2581<b>x</b>"), 0, LIGHT, place=(2, None))))
+    payload = json.loads(json.dumps(map_payload(make_map(token="\u2581<b>x</b>"), 0, LIGHT, place={"query": [0, 2], "key": []})))
     assert payload["key"][0] == [["<b>x</b>", ""]]
-    assert payload["lit"] == {"query": 2, "key": None}
+    assert payload["lit"] == {"query": [0, 2], "key": []}
 
 
 def test_two_hundred_tokens_are_little_to_send(make_map: Any) -> None:

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from core.translator import Explanation
-from viz_app.components.sentence_bar import clicked_word, sentence_payload
+from viz_app.components.sentence_bar import sentence_payload, words_by_name
 
 
 @pytest.fixture
@@ -50,22 +50,9 @@ def test_each_sentence_is_read_from_where_most_of_its_letters_are_and_each_word_
     assert [word["direction"] for word in payload["source"]] == ["rtl", "ltr", "ltr", "", "ltr"]
 
 
-def test_a_selected_word_is_named_by_any_of_its_tokens(explanation: Explanation) -> None:
-    assert sentence_payload(explanation, ("target", range(2, 3)))["selected"] == {"side": "target", "start": 2}
-    assert sentence_payload(explanation)["selected"] is None
-
-
-@pytest.mark.parametrize(
-    ("sent", "found"),
-    [
-        ({"side": "target", "start": 1}, ("target", range(1, 3))),
-        ({"side": "source", "start": 3}, ("source", range(3, 4))),
-        ({"side": "target", "start": 2}, None),
-        ({"side": "target", "start": 99}, None),
-        ({"side": "margin", "start": 0}, None),
-        ("target", None),
-        (None, None),
-    ],
-)
-def test_what_the_browser_sends_is_a_word_of_the_sentence_or_nothing(explanation: Explanation, sent: object, found: object) -> None:
-    assert clicked_word(sent, explanation) == found
+def test_selected_words_go_by_their_names(explanation: Explanation) -> None:
+    words = words_by_name(explanation)
+    assert list(words) == ["source 0", "source 1", "source 2", "source 3", "target 0", "target 1", "target 3", "target 4", "target 7"]
+    assert words["target 1"] == ("target", range(1, 3))
+    assert sentence_payload(explanation, (words["target 1"], words["source 0"]))["selected"] == ["target 1", "source 0"]
+    assert sentence_payload(explanation)["selected"] == []
