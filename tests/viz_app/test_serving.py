@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, StreamingResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from streamlit import config
 
 from viz_app import models, serving
 from viz_app.pages import PAGES
@@ -65,6 +67,13 @@ def test_all_else_goes_through_as_it_is(client: TestClient) -> None:
     assert client.get("/data").json() == {"html": PAGE}
     assert client.get("/missing").text == PAGE
     assert client.head("/").headers["content-length"] == str(len(PAGE))
+
+
+def test_it_listens_to_this_machine_alone_from_wherever_it_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(config, "_main_script_path", str(models.ROOT / "viz_app" / "main.py"))
+    last = Path(config.get_config_files("config.toml")[-1])  # what it says goes before what the others say
+    assert tomllib.loads(last.read_text(encoding="utf-8"))["server"]["address"] == "127.0.0.1"
 
 
 @pytest.mark.parametrize(("host", "status"), [("localhost", 200), ("127.0.0.1:8501", 200), ("headlight.example", 400), ("localhost.example:80", 400)])
