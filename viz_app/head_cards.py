@@ -16,9 +16,9 @@ from core.capture import Kind
 from viz_app import choice, gold, ranking, sample, state
 from viz_app.cards import offset_name, sentences
 from viz_app.head_overview import ABOUT_CORRELATION
-from viz_app.methods import mean, rank_correlations
+from viz_app.methods import NOTHING_TO_RANK, rank_correlations
 from viz_app.table import show_table
-from viz_app.text import plain, sentence_case
+from viz_app.text import decimal, plain, sentence_case
 from viz_app.toolbar import Options
 
 Basis = Literal["Sentence", "Sample"]
@@ -153,8 +153,16 @@ def _correlations(reading: state.Reading, heads: Sequence[choice.LayerHead], opt
         if layer < 0:
             continue
         values = correlations[layer] if options.per_layer else correlations[layer][head : head + 1]
-        spread = f"{min(values):.2f} to {max(values):.2f} with each head" if len(values) > 1 else f"{mean(values):.2f}"
-        st.caption(f"**{options.name(layer, head)}**: rank correlation with the raw weights {spread}.", help=ABOUT_CORRELATION)
+        st.caption(f"**{options.name(layer, head)}**: rank correlation with the raw weights {_spread(values)}.", help=ABOUT_CORRELATION)
+
+
+def _spread(correlations: Sequence[float]) -> str:
+    known = [value for value in correlations if not math.isnan(value)]
+    if not known:
+        return NOTHING_TO_RANK
+    if len(correlations) == 1:
+        return decimal(known[0], 2)
+    return f"{decimal(min(known), 2)} to {decimal(max(known), 2)} with each head"
 
 
 def sample_box(reading: state.Reading) -> None:

@@ -19,8 +19,8 @@ from viz_app.figures.export_panels import export_panels
 from viz_app.figures.paper import Format
 from viz_app.figures.tables import grid_table
 from viz_app.figures.theme import Theme
-from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER, mean, rank_correlations
-from viz_app.text import plain
+from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, NOTHING_TO_RANK, PER_LAYER, mean, rank_correlations
+from viz_app.text import decimal, plain
 from viz_app.toolbar import Options, method_box, page_theme
 
 ABOUT_CORRELATION = """
@@ -68,7 +68,7 @@ def about_method(reading: state.Reading, options: Options) -> None:
         return
     values = rank_correlations(reading, method, options.kind, options.output).values()
     correlation = mean(value for layer in values for value in layer)
-    told = "none, for too few can be looked at" if math.isnan(correlation) else f"{correlation:.2f} over all heads"
+    told = NOTHING_TO_RANK if math.isnan(correlation) else f"{decimal(correlation, 2)} over all heads"
     st.caption(
         f"**{METHOD_NAMES[method]}**{plain(options.about_output(reading))}: {METHOD_TEXTS[method]}. Rank correlation with the raw weights: {told}.",
         help="\n\n".join([METHOD_SOURCES[method], *([output.ABOUT] if method == "gradient" else []), ABOUT_CORRELATION]),

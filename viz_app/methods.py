@@ -46,6 +46,7 @@ METHOD_SOURCES: dict[Method, str] = {
     "contributions": "ALTI, Ferrando et al. 2022. A row may lack of 1 what the residual connection carried.",
     "rolled_contributions": "ALTI, Ferrando et al. 2022. In the decoder a row's 1 is shared between source and prefix.",
 }
+NOTHING_TO_RANK = "none, as there is nothing to rank"  # in place of a correlation
 PER_LAYER: frozenset[Method] = frozenset({"rollout", "contributions", "rolled_contributions"})  # one map a layer, not one a head
 
 

@@ -81,6 +81,6 @@ def _names(tokens: Sequence[str], output: Output) -> list[str]:
     names: list[str] = []
     for group in word_groups(tokens):
         if meant := [tokens[position] for position in group if position in output]:
-            text = word(meant) if len(meant) == len(group) else " ".join(map(readable, meant))
-            names.append(f"\u201c{isolated(readable(text))}\u201d")
+            text = readable(word(meant)) if len(meant) == len(group) else " ".join(map(readable, meant))
+            names.append(f"\u201c{isolated(text)}\u201d")
     return names

@@ -103,8 +103,9 @@ def telling_heads(attention: AttentionMap, query: int | None, count: int | None)
 
 def panels(figure: str, attention: AttentionMap, heads: Sequence[int], query: int | None) -> list[Panel]:
     """The drawings that a figure consists of."""
+    queries = () if query is None else (query,)
     if figure == "Figure 4":
-        return [Panel(attention, (heads[0],)), Panel(attention, tuple(heads), query)]
+        return [Panel(attention, (heads[0],)), Panel(attention, tuple(heads), queries)]
     if figure == "Figure 5":
         return [Panel(attention, (head,)) for head in heads]
-    return [Panel(attention, tuple(heads), query)]
+    return [Panel(attention, tuple(heads), queries)]

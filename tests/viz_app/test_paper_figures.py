@@ -31,9 +31,9 @@ def test_the_heads_that_look_most_sharply_at_another_word_are_shown() -> None:
 
 def test_every_figure_consists_of_the_paper_s_panels() -> None:
     attention = AttentionMap("encoder_self", 4, torch.full((3, 4, 4), 0.25), TOKENS, TOKENS)
-    assert [(panel.heads, panel.query) for panel in panels("Figure 3", attention, [0, 1, 2], 1)] == [((0, 1, 2), 1)]
-    assert [(panel.heads, panel.query) for panel in panels("Figure 4", attention, [1, 2], 1)] == [((1,), None), ((1, 2), 1)]
-    assert [(panel.heads, panel.query) for panel in panels("Figure 5", attention, [1, 2], None)] == [((1,), None), ((2,), None)]
+    assert [(panel.heads, panel.queries) for panel in panels("Figure 3", attention, [0, 1, 2], 1)] == [((0, 1, 2), (1,))]
+    assert [(panel.heads, panel.queries) for panel in panels("Figure 4", attention, [1, 2], 1)] == [((1,), ()), ((1, 2), (1,))]
+    assert [(panel.heads, panel.queries) for panel in panels("Figure 5", attention, [1, 2], None)] == [((1,), ()), ((2,), ())]
 
 
 def test_the_paper_s_words_are_words_of_its_sentences(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:

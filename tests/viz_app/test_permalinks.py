@@ -32,6 +32,11 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
     ("heads", {"weights": "Attention rollout", "layers_cross": "L1", "mass": "0.5 of mass"}, {"weights": "rollout", "mass": 0.5}),
     (
         "heads",
+        {"weights": "Gradient \u00d7 attention", "output": "Selected output", "word": ["target.1", "source.2"]},
+        {"weights": "gradient", "output": "selected"},
+    ),
+    (
+        "heads",
         {"kind": "Joint", "weights": "Norm-weighted", "joint_layer": "L1", "joint_head": "H2", "joint_view": "Table"},
         {"kind": "joint", "weights": "norms", "joint_layer": "L1", "joint_head": "H2"},
     ),
@@ -59,6 +64,7 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
         {"paper_text_3": "A dog runs.", "paper_layer": "L1", "paper_word_3": "dog", "paper_heads_3": ["L1 H2"]},
     ),
     ("paper_figures", {"figure": "Selection on Heads", "selection": "encoder_self|norms|L1 H2|Mean of all"}, {}),
+    ("paper_figures", {"figure": "Selection on Heads", "selection": "cross|gradient.2|L1 H2"}, {}),
     ("training", {"training_view": "Learning rate"}, {"training_view": "Learning rate"}),
     (
         "why",
@@ -96,7 +102,7 @@ def test_an_address_brings_its_view_back(app: AppTest, page: str, address: dict[
 
 @pytest.mark.parametrize("page", ["heads", "compare", "paper_figures"])
 def test_what_an_address_cannot_mean_is_left_out(app: AppTest, page: str) -> None:
-    names = {name for _, address, _ in VIEWS for name in address} - {"links", "switched"}  # these two have messages of their own
+    names = {name for _, address, _ in VIEWS for name in address} - {"links", "switched", "word"}  # these have messages of their own
     for name in names:
         app.query_params[name] = "<b>*_`$x$ 99|"
     app.query_params["second"], app.query_params["heads_cross"], app.query_params["step"] = "99", "L99 H1", "999"

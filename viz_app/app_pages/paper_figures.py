@@ -5,6 +5,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.analysis.together import mean_of_rows
 from core.analysis.words import readable
 from core.capture import AttentionMap
 from viz_app import address, choice, one_selection, paper_figures, state
@@ -21,7 +22,7 @@ SELECTION = "Selection on Heads"
 PIXELS, MOST_PIXELS = 150, 950  # of an inch of the figure on the page, and of all of it
 HOW_TO_READ = """
 As in the appendix of "Attention Is All You Need": the words above look at the words below, a line is as opaque as its weight, a colour is a
-head. Where only one word's lines are drawn, each word below also bears a square for every head, in the order of the names above.
+head. Where only the lines of some words are drawn, each word below also bears a square for every head, in the order of the names above.
 
 Which head does what is settled by chance in training, so another model's heads have other numbers than the paper's. Shown at first are those that
 look most sharply at one word other than themselves; choose any others. That a picture looks like the paper's proves nothing by itself.
@@ -50,7 +51,7 @@ def page() -> None:
     if view == "Picture":
         st.image(picture, width=min(MOST_PIXELS, round(PIXELS * figure_width(panels))), alt=f"{figure}: lines between words")
         if told := strongest(panels):
-            st.caption(f"Largest weight of each head: {plain(told)}.")
+            st.caption(f"Largest weight of each head{', on average over the selected words' if len(panels[0].queries) > 1 else ''}: {plain(told)}.")
     else:
         show_table(table, height=480)
     downloads(name, partial(appendix_figure, panels), lambda: table)
@@ -98,7 +99,7 @@ def heads_box(attention: AttentionMap, query: int | None, count: int | None, num
 
 
 def selection(words: bool, hide: bool) -> tuple[list[Panel], str]:
-    """What is chosen on the page Heads: a drawing for each layer, one word's lines where one is selected there."""
+    """What is chosen on the page Heads: a drawing for each layer, and only the lines of the words that are selected there, if any are."""
     reading = state.reading()
     if reading is None:
         st.info("The selection appears here as soon as there is a sentence to look at.")
@@ -113,9 +114,8 @@ def selection(words: bool, hide: bool) -> tuple[list[Panel], str]:
     st.markdown(f"**{choice.KIND_NAMES[kind]} attention**, {', '.join(names)}{plain(seen)}: as chosen on the page Heads.", help=HOW_TO_READ)
     maps = choice.with_combined([prepared(attention, words, hide) for attention in method_maps(reading, method, output)[kind]], heads)
     rows = one_selection.look(reading, choice.links(reading.explanation, kind, words, hide))["place"]["query"]
-    query = rows[0] if len(rows) == 1 else None
     panels = [
-        Panel(attention, tuple(head for layer, head in heads if layer == attention.layer), query)
+        Panel(attention, tuple(head for layer, head in heads if layer == attention.layer), tuple(rows))
         for attention in sorted(maps, key=lambda attention: attention.layer)
         if any(layer == attention.layer for layer, _ in heads)
     ]
@@ -127,9 +127,9 @@ def strongest(panels: Sequence[Panel]) -> str:
     return "; ".join(
         f"{choice.name_of(panel.attention.layer, head)}: {isolated(readable(panel.attention.key_tokens[place]))} {float(weights[place]):.2f}"
         for panel in panels
-        if panel.query is not None
+        if panel.queries
         for head in panel.heads
-        for weights in (panel.attention.weights[head, panel.query],)
+        for weights in (mean_of_rows(panel.attention, panel.queries)[head],)
         for place in (int(weights.argmax()),)
     )
 

@@ -8,6 +8,7 @@ from unicodedata import east_asian_width
 import pandas as pd
 from torch import Tensor
 
+from core.analysis.together import mean_of_rows
 from core.analysis.words import is_special
 from core.capture import AttentionMap
 from viz_app.figures.lines import drawn
@@ -33,18 +34,18 @@ class Panel:
 
     Attributes:
         heads: counted from 0.
-        query: the one word whose lines are drawn; None: those of all words.
+        queries: the words whose lines are drawn; none: those of all words.
     """
 
     attention: AttentionMap
     heads: tuple[int, ...]
-    query: int | None = None
+    queries: tuple[int, ...] = ()
 
 
 def appendix_figure(panels: Sequence[Panel], file_format: Format, theme: Theme = LIGHT, *, name: Callable[[int, int], str] = head_name) -> bytes:
     """One panel above the other. Above stand the words that look, below those that are looked at; a line is as opaque as its weight.
 
-    Where the lines of one word are drawn, each word below it also bears a square for each head, as opaque as the weight.
+    Where only the lines of some words are drawn, each word below also bears a square for each head, as opaque as their weights on average.
 
     Args:
         name: what to call a head, from its layer and its number.
@@ -82,7 +83,7 @@ def appendix_table(panels: Sequence[Panel]) -> pd.DataFrame:
     for number, panel in enumerate(panels):
         table = lines_table(panel.attention, panel.heads)
         table.insert(0, "panel", number)
-        tables.append(table if panel.query is None else table.query("query_position == @panel.query"))
+        tables.append(table.query("query_position in @panel.queries") if panel.queries else table)
     return pd.concat(tables, ignore_index=True)
 
 
@@ -91,13 +92,14 @@ def _check(panel: Panel) -> None:
     for head in panel.heads:
         if not 0 <= head < attention.num_heads:
             raise ValueError(f"layer {attention.layer + 1} has {attention.num_heads} heads, there is no head {head + 1}")
-    if panel.query is not None and not 0 <= panel.query < len(attention.query_tokens):
-        raise ValueError(f"there is no word {panel.query}: the sentence has words 0 to {len(attention.query_tokens) - 1}")
+    for query in panel.queries:
+        if not 0 <= query < len(attention.query_tokens):
+            raise ValueError(f"there is no word {query}: the sentence has words 0 to {len(attention.query_tokens) - 1}")
 
 
 def _height(panel: Panel) -> float:
     above, below = _length(_queries(panel.attention)), _length(panel.attention.key_tokens)
-    return above + GAP + below + HEADING + (CELL * len(panel.heads) if panel.query is not None else 0)
+    return above + GAP + below + HEADING + (CELL * len(panel.heads) if panel.queries else 0)
 
 
 def _length(tokens: Sequence[str]) -> float:
@@ -112,7 +114,7 @@ def _queries(attention: AttentionMap) -> tuple[str, ...]:
 
 def _draw(axes: "Axes", panel: Panel, width: float, height: float, theme: Theme, name: Callable[[int, int], str]) -> None:
     """In inches, from the lower left corner of the panel."""
-    attention, cells = panel.attention, CELL * len(panel.heads) if panel.query is not None else 0.0
+    attention, cells = panel.attention, CELL * len(panel.heads) if panel.queries else 0.0
     queries, keys = _queries(attention), attention.key_tokens
     axes.set_axis_off()
     axes.set_xlim(0, width)
@@ -122,14 +124,14 @@ def _draw(axes: "Axes", panel: Panel, width: float, height: float, theme: Theme,
     marks = [theme.head_mark(head) for head in panel.heads]
     for place, (head, mark) in enumerate(zip(panel.heads, marks, strict=True)):
         shift = (place - (len(panel.heads) - 1) / 2) * PITCH * 0.5 / max(len(panel.heads), 4)
-        _join(axes, attention.weights[head], panel.query, mark, (top, bottom + cells), shift)
-        if panel.query is not None:
-            _squares(axes, attention.weights[head, panel.query], mark, bottom + CELL * (len(panel.heads) - 1 - place))
+        _join(axes, attention.weights[head], panel.queries, mark, (top, bottom + cells), shift)
+        if panel.queries:
+            _squares(axes, mean_of_rows(attention, panel.queries)[head], mark, bottom + CELL * (len(panel.heads) - 1 - place))
     for tokens, y, side in ((queries, top + 0.04, "bottom"), (keys, bottom - 0.04, "top")):
         for position, token in enumerate(tokens):
-            strong = panel.query is None or (side == "bottom" and position == panel.query) or side == "top"
-            color = theme.faint if is_special(token) or not strong else theme.text
-            weight = "bold" if panel.query is not None and side == "bottom" and position == panel.query else "normal"
+            asks = side == "bottom" and position in panel.queries
+            color = theme.text if not is_special(token) and (asks or side == "top" or not panel.queries) else theme.faint
+            weight = "bold" if asks else "normal"
             text = axes.text(_x(position), y, short(token), color=color, fontsize=LABEL_POINTS, parse_math=False)
             text.set(weight=weight, ha="center", va=side, rotation=90)
     _legend(axes, panel, marks, height, theme, name)
@@ -139,11 +141,11 @@ def _x(position: int) -> float:
     return 0.15 + PITCH * (position + 0.5)
 
 
-def _join(axes: "Axes", weights: Tensor, query: int | None, mark: HeadMark, between: tuple[float, float], shift: float) -> None:
+def _join(axes: "Axes", weights: Tensor, queries: Sequence[int], mark: HeadMark, between: tuple[float, float], shift: float) -> None:
     """The lines of one head."""
     from matplotlib.collections import LineCollection
 
-    pairs = [(row, column) for row, column in drawn(weights, MIN_WEIGHT).nonzero().tolist() if query is None or row == query]
+    pairs = [(row, column) for row, column in drawn(weights, MIN_WEIGHT).nonzero().tolist() if not queries or row in queries]
     ends = [[(_x(row) + shift, between[0]), (_x(column) + shift, between[1])] for row, column in pairs]
     alphas = [min(1.0, weights[row, column].item()) for row, column in pairs]
     if pairs:  # matplotlib refuses an empty list of opacities
