@@ -2,6 +2,7 @@
 
 import gc
 import os
+import socket
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -91,6 +92,19 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
     monkeypatch.setattr("core.Translator.from_checkpoint", None)  # nothing is read again
     assert models.shipped_model().name == tiny_checkpoint.name
     st.cache_resource.clear()
+
+
+def test_connections_send_what_they_are_given_at_once() -> None:
+    """Of a listener that does not name TCP as its protocol, as Streamlit's does not, asyncio leaves the connections as they are."""
+    with socket.socket(socket.AF_INET) as listener, socket.socket() as browser:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        before = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        serving.send_at_once()
+        browser.connect(listener.getsockname())
+        connection, _ = listener.accept()
+        with connection:
+            assert (before, connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0) == (0, True)
 
 
 @pytest.mark.parametrize(("cores", "variable", "threads"), [(8, None, [4]), (1, None, [1]), (8, "8", [])])
