@@ -4,6 +4,7 @@ import gc
 import os
 import re
 import socket
+import stat
 import sys
 import threading
 from collections.abc import AsyncGenerator
@@ -21,6 +22,7 @@ from viz_app.pages import PAGES
 
 ROOT = b'<div id="root"></div>'  # where Streamlit's page is drawn
 STYLE_SHEET = re.compile(rb'<link rel="stylesheet"[^>]*>')
+OPEN_FILES = "/dev/fd"  # of this process, by number, on systems that have it
 SWITCH_INTERVAL = 0.0005  # seconds that one thread may keep the interpreter from the others while the model is read
 
 
@@ -38,14 +40,12 @@ def send_at_once() -> None:
     asyncio sees to that for sockets that name TCP as their protocol. Streamlit's names none, so whatever comes in two parts, as
     most answers do, waits until the browser has confirmed the first one: 40 ms on Linux. A connection is as its listener is.
     """
-    for name in os.listdir("/dev/fd") if os.path.isdir("/dev/fd") else ():
-        with suppress(OSError), open(os.dup(int(name)), "rb", buffering=0) as copy:  # closed by then, or no socket
-            listener = socket.socket(fileno=copy.fileno())
-            try:
-                if listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            finally:
-                listener.detach()
+    for name in os.listdir(OPEN_FILES) if os.path.isdir(OPEN_FILES) else ():
+        with suppress(OSError):  # closed by then
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                with socket.socket(fileno=os.dup(int(name))) as listener:
+                    if listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def get_ready() -> None:
