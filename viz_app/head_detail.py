@@ -101,13 +101,13 @@ def _lines(reading: state.Reading, attention: AttentionMap, heads: Sequence[int]
     if options.step is not None:
         seen = {"query": seen["query"], "key": []}  # the lines of the step, and no others
     look: dict[str, Any] = {"top_mass": options.top_mass, "name": options.name, "place": seen, "links": options.links(reading.explanation)}
-    attention_lines(attention, heads, page_theme(), one_selection.selecting(reading), key=f"lines_{number}", **look)
+    attention_lines(attention, heads, page_theme(), key=f"lines_{number}", **look)
 
 
 def _map(reading: state.Reading, attention: AttentionMap, head: int, options: Options, number: int) -> None:
     """One head as a map, the selected words or the decoding step framed."""
     look: dict[str, Any] = {"place": place(reading, options), "name": options.name, "links": options.links(reading.explanation)}
-    attention_map(attention, head, page_theme(), one_selection.selecting(reading), key=f"map_{number}", **look)
+    attention_map(attention, head, page_theme(), key=f"map_{number}", **look)
 
 
 def _table(attention: AttentionMap, heads: Sequence[int], options: Options) -> None:

@@ -65,7 +65,7 @@ def page(reading: state.Reading, words: bool, hide_special: bool) -> None:
 def _map(reading: state.Reading, joint: JointMap, name: str, words: bool, hide_special: bool) -> None:
     """The matrix, the selected words framed; a click on a word selects it everywhere."""
     look = one_selection.look(reading, links(reading.explanation, words, hide_special))
-    joint_attention_map(joint, name, page_theme(), one_selection.selecting(reading), **look)
+    joint_attention_map(joint, name, page_theme(), **look)
 
 
 def links(explanation: Explanation, words: bool, hide_special: bool) -> dict[Axis, list[str]]:

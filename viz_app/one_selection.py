@@ -2,37 +2,15 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from core.analysis.comparison import common_axes
 from core.capture import AttentionMap, Kind
 from viz_app import choice, state
 from viz_app.components.lines import AXES, Axis, Links
-from viz_app.components.sentence_bar import WordSelection, word_name, words_by_name
-from viz_app.components.words import How, OnWord
+from viz_app.components.sentence_bar import word_name
 
 Positions = Mapping[Axis, Sequence[int | None]]  # of each row and key of a drawing: where the same word stands in the reading's own map
-
-
-def selecting(about: state.Reading) -> OnWord:
-    """What answers a click on a word, in any drawing."""
-    return partial(select, about)
-
-
-def select(about: state.Reading, name: str, how: How) -> None:
-    """Select the word of this name everywhere, as the click says."""
-    word = words_by_name(about.explanation).get(name)
-    state.select_words(about, selected_after(state.selected_words(about), word, how))
-
-
-def selected_after(selected: tuple[WordSelection, ...], word: WordSelection | None, how: How) -> tuple[WordSelection, ...]:
-    """Which words are selected after a click: on the only one that was, none; beside others, one more or one less."""
-    if word is None:
-        return () if how == "none" else selected
-    if how == "also":
-        return tuple(each for each in selected if each != word) if word in selected else (*selected, word)
-    return () if selected == (word,) else (word,)
 
 
 def selected_names(about: state.Reading) -> set[str]:

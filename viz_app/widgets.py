@@ -1,6 +1,7 @@
 """The sentence on top of every page: what to translate, how to search, and which hypothesis is looked at."""
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -190,6 +191,5 @@ def examples() -> None:
 def show_words(reading: state.Reading) -> None:
     """The sentence and its translation as words to click on."""
     from viz_app.components.sentence_bar import sentence_bar
-    from viz_app.one_selection import selecting
 
-    sentence_bar(reading.explanation, selecting(reading), selected=state.selected_words(reading))
+    sentence_bar(reading.explanation, partial(state.select_words, reading), selected=state.selected_words(reading))

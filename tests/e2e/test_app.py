@@ -28,8 +28,9 @@ def translate(page: Page, text: str) -> None:
 
 
 def words(page: Page, text: str) -> Locator:
-    """A word of the sentence bar."""
-    return page.locator(".stMain").get_by_role("button", name=text, exact=True).first
+    """A word of the sentence bar, whichever drawing is there first."""
+    bar = page.get_by_label("Source", exact=True).or_(page.get_by_label("Translation", exact=True))
+    return bar.get_by_role("button", name=text, exact=True).first
 
 
 def go_to(page: Page, name: str) -> None:

@@ -23,6 +23,8 @@ EVIL = "</script><script>document.title='broken'</script><img src=x onerror=\"do
 LINKS: Links = {"query": ["target 0", "target 1", "target 2"], "key": ["source 0", "source 1"]}
 MOUNT = """async ([address, data]) => {
   window.sent ??= [];
+  window.clicked ??= [];
+  window.listening ??= addEventListener("headlight:selected", ({ detail: { word, also } }) => window.clicked.push([word, also])) ?? true;
   const host = (window.host ??= document.body.appendChild(document.createElement("div")));
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   if (!root.querySelector(".root")) root.innerHTML = '<div class="root"></div>';
@@ -64,7 +66,7 @@ def test_a_click_sends_the_word_and_keeps_its_lines(page: Page, attention: Atten
     mount(page, lines, lines_payload(attention, [0], LIGHT, links=LINKS))
     page.locator("[data-axis=key]").first.click()
     page.locator("[data-axis=query]").nth(2).click(modifiers=["Shift"])
-    assert page.evaluate("sent") == [["word", {"word": "source 0", "how": "only"}], ["word", {"word": "target 2", "how": "also"}]]
+    assert page.evaluate("clicked") == [["source 0", False], ["target 2", True]]
     mount(page, lines, lines_payload(attention, [0], LIGHT, place={"query": [1], "key": []}, links=LINKS))
     page.mouse.move(0, 0)
     expect(page.locator(".value")).to_have_text(["1.000"])
@@ -78,7 +80,7 @@ def test_the_keyboard_reaches_every_word(page: Page, attention: AttentionMap) ->
     mount(page, lines, lines_payload(attention, [0], LIGHT, links=LINKS))
     for key in ("Tab", "ArrowDown", "ArrowRight", "Enter", "Shift+Enter", "Escape"):
         page.keyboard.press(key)
-    assert page.evaluate("sent.map(([, { word, how }]) => `${word} ${how}`)") == ["source 1 only", "source 1 also", " none"]
+    assert page.evaluate("clicked") == [["source 1", False], ["source 1", True], ["", False]]
     mount(page, lines, lines_payload(attention, [0], LIGHT))
     expect(page.locator("[data-axis=key]").nth(1)).to_be_focused()
 
@@ -95,7 +97,7 @@ def test_a_cell_a_row_and_a_column_are_read_with_the_keyboard(page: Page, attent
     page.get_by_role("button", name="fed Ein, predicts Hund").focus()
     expect(tip).to_have_text("fed Ein \u25b8 predicts Hund looks at1.000 dog0.000 " + EVIL)
     page.keyboard.press("Enter")
-    assert page.evaluate("sent.at(-1)") == ["word", {"word": "target 1", "how": "only"}]
+    assert page.evaluate("clicked") == [["target 1", False]]
     assert page.locator("img, script").count() == 0
 
 
@@ -118,7 +120,7 @@ def test_the_joint_matrix_says_why_a_block_is_empty_and_tells_source_from_target
     page.get_by_role("button", name="Hund, target", exact=True).focus()
     expect(tip).to_have_text("Hund is looked at bytarget0.750 </s>0.000 Hund")
     page.keyboard.press("Enter")
-    assert page.evaluate("sent") == [["word", {"word": "target 0", "how": "only"}]]
+    assert page.evaluate("clicked") == [["target 0", False]]
     empty = page.evaluate("Array.from(host.shadowRoot.querySelector('canvas').getContext('2d').getImageData(1, 0, 2, 1).data)")
     assert empty == [0] * 8  # two cells that are see-through
 
@@ -155,10 +157,29 @@ def test_the_sentence_bar_shows_probabilities_and_sends_words(page: Page) -> Non
     assert page.locator(".bar").evaluate_all("bars => bars.map(bar => bar.style.width)") == ["100%", "50%", "10%"]
     expect(page.locator("[aria-pressed=true]")).to_have_text("H\u00b7und")
     page.locator("[data-side=target]").first.click()
-    for key in ("ArrowRight", "Shift+Enter", "Escape"):
+    for key in ("ArrowRight", "Shift+Enter", "Shift+Enter", "ArrowLeft", "Shift+Enter", "Shift+Enter", "Enter", "Enter", "Shift+Enter", "Escape"):
         page.keyboard.press(key)
-    sent = [("target 0", "only"), ("target 2", "also"), ("", "none")]
-    assert page.evaluate("sent") == [["word", {"word": word, "how": how}] for word, how in sent]
+    first, second = "target 0", "target 2"  # of which the first was selected, and a click let it go
+    sent = [[], [second], [], [first], [], [first], [], [first], []]
+    assert page.evaluate("sent") == [["words", words] for words in sent]
+
+
+def test_of_quick_clicks_each_counts_whatever_the_page_still_shows(page: Page) -> None:
+    tokens = ("\u2581a", "\u2581b", "\u2581c", "</s>")
+    explanation = Explanation("", "", tokens, ("<s>",), ("</s>",), (0.0,), ((),), {})
+    words, pressed = page.locator("[data-side=source]"), page.locator("[aria-pressed=true]")
+    mount(page, sentence_bar, sentence_payload(explanation))
+    words.nth(0).click()
+    words.nth(1).click(modifiers=["ControlOrMeta"])
+    mount(page, sentence_bar, sentence_payload(explanation, [("source", range(1))]), since=2)  # the answer to the first click
+    expect(pressed).to_have_text(["a", "b"])
+    words.nth(2).click(modifiers=["ControlOrMeta"])
+    assert page.evaluate("sent.at(-1)") == ["words", ["source 0", "source 1", "source 2"]]
+    mount(page, sentence_bar, sentence_payload(explanation, [("source", range(number, number + 1)) for number in range(3)]), since=3)
+    mount(page, sentence_bar, sentence_payload(explanation), since=4)  # it was answered: what the page says counts again
+    expect(pressed).to_have_count(0)
+    page.evaluate("dispatchEvent(new CustomEvent('headlight:selected', { detail: { word: 'source 1', also: false } }))")  # in another drawing
+    expect(pressed).to_have_text(["b"])
 
 
 def test_a_long_sentence_turns_to_the_word_that_is_meant_while_the_page_stays(page: Page) -> None:

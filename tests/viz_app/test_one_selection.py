@@ -12,7 +12,8 @@ from core.capture import AttentionMap
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from viz_app import state
-from viz_app.one_selection import Selection, common_positions, other_positions, own_positions, selected_after, selecting
+from viz_app.components.sentence_bar import words_by_name
+from viz_app.one_selection import Selection, common_positions, other_positions, own_positions
 
 
 class Read:
@@ -51,23 +52,11 @@ def test_a_word_is_selected_in_every_drawing_that_has_it(
     links = selection.look(positions)["links"]
     assert links["key"][1] == ""  # "wet", which the reading has not
     assert links["key"][2] == selection.look(own_positions(own))["links"]["key"][1]
-    selecting(reading)(links["key"][2], "only")
+    words = words_by_name(reading.explanation)
+    state.select_words(reading, [words[links["key"][2]]])
     assert selection.look(own_positions(own))["place"] == {"query": [1], "key": [1]}
     assert selection.look(positions)["place"] == {"query": [2], "key": [2]}
-    selecting(reading)(links["query"][0], "also")
+    state.select_words(reading, [words[links["key"][2]], words[links["query"][0]]])
     assert selection.look(positions)["place"] == {"query": [0, 2], "key": [0, 2]}
-    selecting(reading)("", "none")
+    state.select_words(reading, [])
     assert selection.look(positions)["place"] == {"query": [], "key": []}
-
-
-def test_a_click_selects_a_word_alone_or_beside_others() -> None:
-    one, other = ("source", range(1)), ("target", range(2, 4))
-    assert selected_after((), one, "only") == (one,)
-    assert selected_after((one,), one, "only") == ()
-    assert selected_after((one,), other, "only") == (other,)
-    assert selected_after((one, other), one, "only") == (one,)
-    assert selected_after((one,), other, "also") == (one, other)
-    assert selected_after((one, other), one, "also") == (other,)
-    assert selected_after((one,), one, "also") == ()
-    assert selected_after((one, other), None, "none") == ()
-    assert selected_after((one,), None, "only") == (one,)  # a word that is not there

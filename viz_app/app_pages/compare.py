@@ -19,7 +19,7 @@ from viz_app.figures.export import export_lines, export_map
 from viz_app.figures.tables import lines_table
 from viz_app.figures.theme import head_name, theme_named
 from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER
-from viz_app.one_selection import Positions, Selection, common_positions, other_positions, own_positions, selecting
+from viz_app.one_selection import Positions, Selection, common_positions, other_positions, own_positions
 from viz_app.second import AGAINST, Against, Side
 from viz_app.table import show_table
 from viz_app.text import isolated, plain, sentence_case, shortened
@@ -128,12 +128,12 @@ def one_side(
     """One of the two, drawn."""
     st.markdown(f"**{title}**: {isolated(plain(shortened(side.name)))}")
     theme, name, look = theme_named(st.context.theme.type), name_of(method), selection.look(positions)
-    key, on_word = f"compare_{title}_{attention.kind}", selecting(selection.reading)
+    key = f"compare_{title}_{attention.kind}"
     if view == "Lines":
-        attention_lines(attention, [head], theme, on_word, name=name, key=key, **look)
+        attention_lines(attention, [head], theme, name=name, key=key, **look)
         draw = partial(export_lines, attention, [head], theme=theme, name=name)
     else:
-        attention_map(attention, head, theme, on_word, name=name, key=f"{key}_map", **look)
+        attention_map(attention, head, theme, name=name, key=f"{key}_map", **look)
         draw = partial(export_map, attention, head, theme=theme, name=name)
     downloads(export_name(title.lower(), attention, head, method), draw, lambda: lines_table(attention, [head]))
 
@@ -155,7 +155,7 @@ def signed(
         st.caption(agreement(here))
         positions = common_positions(first[head[0]], other[head[0]])
         look = {"diverging": True, "name": name_of(method), **selection.look(positions)}
-        attention_map(here.map, head[1], theme_named(st.context.theme.type), selecting(selection.reading), key="difference_map", **look)
+        attention_map(here.map, head[1], theme_named(st.context.theme.type), key="difference_map", **look)
         draw = partial(export_map, here.map, head[1], theme=theme_named(st.context.theme.type), diverging=True, name=name_of(method))
         downloads(export_name("difference", here.map, head[1], method), draw, lambda: lines_table(here.map, [head[1]]))
     with right:

@@ -135,7 +135,7 @@ def telling_head(reading: state.Reading) -> None:
     look = one_selection.look(reading, choice.links(reading.explanation, "cross", True, True))
     attention = without_special_tokens(merge_words(maps[layer]))
     theme = theme_named(st.context.theme.type)
-    attention_lines(attention, [head], theme, one_selection.selecting(reading), key="telling_head", height=420, **look)
+    attention_lines(attention, [head], theme, key="telling_head", height=420, **look)
     downloads(f"cross-layer{layer}-head{head}", partial(export_lines, attention, [head], theme=theme), lambda: lines_table(attention, [head]))
 
 

@@ -25,22 +25,25 @@ function draw({ data, parentElement, setTriggerValue }) {
   buttons.flat()[0].tabIndex = 0; // Tab reaches the grid, arrow keys its cells
   if (place?.row) buttons[place.row]?.[place.column]?.focus({ preventScroll: true });
   light(grid, data.lit, data.size);
-  return listen(root, (place) => light(grid, place ? pointedAt(placed(place, data.size, data.links)) : data.lit, data.size));
+  return listen(root, (place) => light(grid, meant(data.lit, placed(place, data.size, data.links)), data.size));
 }
 
-function pointedAt({ query, key }) {
+// What is lit while a word is pointed at: its own row and column, or with one of those selected, those of all.
+function meant(lit, { query, key }) {
+  if ((query === undefined && key === undefined) || lit.query.includes(query) || lit.key.includes(key)) return lit;
   return { query: query === undefined ? [] : [query], key: key === undefined ? [] : [key] };
 }
 
-// Rows and columns of every small map; neighbours are one band.
+// Rows and columns of every small map; neighbours are one band. Edges of many would hide what is between.
 function light(grid, lit, size) {
   for (const [axis, way] of [["query", "bottom"], ["key", "right"]]) {
     const at = (index) => `${(100 * index) / size[axis]}%`;
     const first = lit[axis].filter((index) => !lit[axis].includes(index - 1));
     const last = lit[axis].filter((index) => !lit[axis].includes(index + 1));
+    const edge = first.length > 1 ? "var(--lit)" : "var(--edge)";
     const stops = first.flatMap((index, band) => {
       const [from, to] = [at(index), `max(${at(last[band] + 1)}, ${at(index)} + 2px)`];
-      return [`transparent ${from}`, `var(--edge) ${from} calc(${from} + 1px)`, `var(--lit) 0 calc(${to} - 1px)`, `var(--edge) 0 ${to}`, "transparent 0"];
+      return [`transparent ${from}`, `${edge} ${from} calc(${from} + 1px)`, `var(--lit) 0 calc(${to} - 1px)`, `${edge} 0 ${to}`, "transparent 0"];
     });
     grid.classList.toggle(`lit-${axis}`, stops.length > 0);
     grid.style.setProperty(`--${axis}`, stops.length ? `linear-gradient(to ${way}, ${stops.join()})` : "none");

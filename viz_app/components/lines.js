@@ -6,11 +6,11 @@ const BINS = 20; // lines of one head and about one weight are one path: 120 wor
 const SPREAD = 3; // pixels between the lines of different heads that join the same two words
 const MAX_VALUES = 4; // numbers shown at one word
 
-function draw({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement }) {
   const root = parentElement.querySelector(".root");
   const scrolled = root.querySelector(".box")?.scrollTop ?? 0;
   const { axis, index } = parentElement.activeElement?.dataset ?? {};
-  const drawing = build(root, data, (word, how) => setTriggerValue("word", { word, how }));
+  const drawing = build(root, data);
   drawing.box.scrollTop = scrolled;
   if (axis) {
     drawing.words[axis][index]?.focus({ preventScroll: true });
@@ -18,11 +18,11 @@ function draw({ data, parentElement, setTriggerValue }) {
   }
   return listen(root, (place) => {
     const { query, key } = placed(place, drawing.size, data.links);
-    show(drawing, query !== undefined ? [["query", query]] : key !== undefined ? [["key", key]] : data.selected);
+    show(drawing, meant(data, query !== undefined ? ["query", query] : key !== undefined ? ["key", key] : null));
   });
 }
 
-function build(root, data, send) {
+function build(root, data) {
   const size = { query: data.queries.words.length, key: data.keys.words.length };
   const rows = Math.max(size.query, size.key);
   const drawing = { root, data, size, height: rows * PITCH, words: {}, lines: { query: [], key: [] } };
@@ -44,7 +44,7 @@ function build(root, data, send) {
   picture.append(drawing.all, drawing.few);
   middle.append(picture);
   middle.style.height = `${drawing.height}px`;
-  columns.append(column(drawing, "query", data.queries, send), middle, column(drawing, "key", data.keys, send));
+  columns.append(column(drawing, "query", data.queries), middle, column(drawing, "key", data.keys));
   box.append(columns);
   const names = headNames(data.heads);
   names.append((drawing.note = element("span", "note")));
@@ -55,7 +55,7 @@ function build(root, data, send) {
   return drawing;
 }
 
-function column(drawing, axis, { title, words }, send) {
+function column(drawing, axis, { title, words }) {
   const { links, lit } = drawing.data;
   const list = element("div", axis === "query" ? "column queries" : "column");
   list.setAttribute("role", "group");
@@ -71,16 +71,21 @@ function column(drawing, axis, { title, words }, send) {
     word.onmouseleave = word.onblur = () => point(drawing, null);
     if (links?.[axis][index]) {
       word.setAttribute("aria-pressed", lit[axis].includes(index));
-      word.onclick = ({ ctrlKey, metaKey, shiftKey }) => send(links[axis][index], ctrlKey || metaKey || shiftKey ? "also" : "only");
+      word.onclick = (event) => select(links[axis][index], event);
     }
     word.onkeydown = (event) => {
-      if (event.key === "Escape") send("", "none");
+      if (event.key === "Escape") select("", event);
       else moveInColumns(["query", "key"].map((name) => [name, drawing.words[name]]), axis, index, event);
     };
     return word;
   });
   list.append(element("div", "title", title), ...drawing.words[axis]);
   return list;
+}
+
+// The sentence bar, which is on every page, answers it.
+function select(word, { ctrlKey, metaKey, shiftKey }) {
+  window.dispatchEvent(new CustomEvent("headlight:selected", { detail: { word, also: ctrlKey || metaKey || shiftKey } }));
 }
 
 function drawAll({ data, all }) {
@@ -97,8 +102,13 @@ function drawAll({ data, all }) {
 // A word that is pointed at, here and everywhere; null: none any more.
 function point(drawing, word) {
   const { root, size, data } = drawing;
-  show(drawing, word ? [word] : data.selected);
+  show(drawing, meant(data, word));
   if (data.links) tell(root, word && placeOf({ [word[0]]: word[1] }, size, data.links));
+}
+
+// Whose lines are shown while a word is pointed at: its own, or with one of those selected, those of all.
+function meant({ selected }, word) {
+  return word && !selected.some((each) => String(each) === String(word)) ? [word] : selected;
 }
 
 // Show all lines, or those of some words with their numbers.

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-import streamlit as st
 from torch import Tensor
 
 from core.analysis.together import mean_of_rows, sum_of_columns
 from core.capture import AttentionMap, Kind
-from viz_app.components.component import Drawing, component_beside
+from viz_app.components.component import component_beside
 from viz_app.components.labels import FED_ARROW, label_spans, row_spans
-from viz_app.components.words import OnWord, answering
 from viz_app.figures.lines import MIN_WEIGHT, drawn
 from viz_app.figures.theme import Theme, head_name
 
@@ -91,31 +89,14 @@ def lines_payload(
     }
 
 
-def attention_lines(
-    attention: AttentionMap,
-    heads: Sequence[int],
-    theme: Theme,
-    on_word: OnWord,
-    *,
-    key: str = "attention_lines",
-    **options: Any,
-) -> None:
-    """Draw the lines on the page.
+def attention_lines(attention: AttentionMap, heads: Sequence[int], theme: Theme, *, key: str = "attention_lines", **options: Any) -> None:
+    """Draw the lines on the page. A click on a word selects it in the sentence above, see `sentence_bar`.
 
     Args:
-        on_word: told which word was clicked. Hand back as `place` what it makes of that: the component remembers nothing.
         key: of the component, as for any widget.
         options: those of `lines_payload`.
     """
-    draw_words(_component, lines_payload(attention, heads, theme, **options), key, on_word)
-
-
-def draw_words(drawing: Drawing, payload: dict[str, Any], key: str, on_word: OnWord) -> None:
-    """Draw what may be a part of the page. After a click all of it is drawn anew, for a word is selected everywhere."""
-    known = {name for names in (payload["links"] or {}).values() for name in names}
-    result = drawing(data=payload, key=key, on_word_change=answering(key, known, on_word))
-    if result.get("word"):
-        st.rerun()
+    _component(data=lines_payload(attention, heads, theme, **options), key=key)
 
 
 def whose_lines(place: Place, links: Links | None = None) -> dict[Axis, list[int]]:

@@ -7,10 +7,10 @@ const MANY = 250; // columns, of which each has a pixel even where the window do
 const OTHER = { query: "key", key: "query" };
 const STEP = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-function draw({ data, parentElement, setTriggerValue }) {
+function draw({ data, parentElement }) {
   const root = parentElement.querySelector(".root");
   const { axis, index, cell } = parentElement.activeElement?.dataset ?? {};
-  const map = build(root, data, (word, how) => setTriggerValue("word", { word, how }));
+  const map = build(root, data);
   root.replaceChildren(data.head.color ? headNames([data.head]) : "", map.frame, scale(data));
   point(map, {}, false);
   if (axis) map.words[axis][index]?.focus({ preventScroll: true });
@@ -22,10 +22,10 @@ function draw({ data, parentElement, setTriggerValue }) {
   return () => [deafen(), measure.disconnect()]; // its own: another drawing may have followed by then
 }
 
-function build(root, data, send) {
+function build(root, data) {
   const size = { query: data.query.length, key: data.key.length };
   const bytes = Uint8Array.from(atob(data.weights), (character) => character.charCodeAt(0));
-  const map = { root, data, size, steps: new Int16Array(bytes.buffer), words: {}, send, at: {} };
+  const map = { root, data, size, steps: new Int16Array(bytes.buffer), words: {}, at: {} };
   const pitch = Math.min(30, Math.max(4, Math.floor(620 / size.query)));
   map.frame = element("div", size.key > MANY ? "frame wide" : "frame");
   map.frame.style.setProperty("--rows", size.query);
@@ -78,7 +78,7 @@ function word(map, axis, index, spans) {
   node.onfocus = () => point(map, { [axis]: index }, true);
   node.onblur = () => point(map, {}, true);
   node.onkeydown = (event) => {
-    if (event.key === "Escape") return map.send("", "none");
+    if (event.key === "Escape") return select("", event);
     const goal = { ArrowDown: index + 1, ArrowRight: index + 1, ArrowUp: index - 1, ArrowLeft: index - 1, Home: 0, End: map.size[axis] - 1 }[event.key];
     const next = map.words[axis][goal];
     if (!next) return;
@@ -101,13 +101,12 @@ function beside(map, spans, index) {
 function react(map, node, axis, index) {
   node.onmouseenter = () => point(map, { [axis]: index }, true);
   node.onmouseleave = () => point(map, {}, true);
-  node.onclick = (event) => select(map, axis, index, event);
+  if (map.data.links?.[axis][index]) node.onclick = (event) => select(map.data.links[axis][index], event);
 }
 
-// Select the word of a row or a column; with a key held, it too.
-function select({ data, send }, axis, index, { ctrlKey, metaKey, shiftKey }) {
-  const name = data.links?.[axis][index];
-  if (name) send(name, ctrlKey || metaKey || shiftKey ? "also" : "only");
+// The sentence bar, which is on every page, answers it.
+function select(word, { ctrlKey, metaKey, shiftKey }) {
+  window.dispatchEvent(new CustomEvent("headlight:selected", { detail: { word, also: ctrlKey || metaKey || shiftKey } }));
 }
 
 function cells(map) {
@@ -130,7 +129,7 @@ function cells(map) {
   };
   box.onpointerleave = () => point(map, {}, true);
   box.onblur = () => point(map, {}, true);
-  box.onclick = (event) => map.at.query !== undefined && select(map, "query", map.at.query, event);
+  box.onclick = (event) => data.links?.query[map.at.query] && select(data.links.query[map.at.query], event);
   box.onkeydown = (event) => walk(map, event);
   return box;
 }
@@ -138,7 +137,7 @@ function cells(map) {
 function walk(map, event) {
   const step = STEP[event.key];
   if (event.key === "Enter" && map.at.query !== undefined) return map.cells.onclick(event);
-  if (event.key === "Escape") return map.at.query === undefined ? map.send("", "none") : point(map, {}, true);
+  if (event.key === "Escape") return map.at.query === undefined ? select("", event) : point(map, {}, true);
   if (!step) return;
   event.preventDefault();
   const { query = step[0] < 0 ? map.size.query : step[0] ? -1 : 0, key = step[1] < 0 ? map.size.key : step[1] ? -1 : 0 } = map.at;

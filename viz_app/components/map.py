@@ -10,8 +10,7 @@ from core.analysis.joint import JointMap
 from core.capture import AttentionMap
 from viz_app.components.component import component_beside
 from viz_app.components.labels import label_spans
-from viz_app.components.lines import AXES, NOWHERE, Links, Place, draw_words
-from viz_app.components.words import OnWord
+from viz_app.components.lines import AXES, NOWHERE, Links, Place
 from viz_app.figures.theme import Theme, head_name
 
 STEPS = 1000  # that a weight of 1 is sent in: three decimals, as everywhere
@@ -89,20 +88,19 @@ def joint_payload(joint: JointMap, name: str, theme: Theme, **look: Any) -> dict
     }
 
 
-def attention_map(attention: AttentionMap, head: int, theme: Theme, on_word: OnWord, *, key: str = "attention_map", **options: Any) -> None:
-    """Draw one head on the page.
+def attention_map(attention: AttentionMap, head: int, theme: Theme, *, key: str = "attention_map", **options: Any) -> None:
+    """Draw one head on the page. A click on a word selects it in the sentence above, see `sentence_bar`.
 
     Args:
-        on_word: told which word was clicked. Hand back as `place` what it makes of that: the component remembers nothing.
         key: of the component, as for any widget.
         options: those of `map_payload`.
     """
-    draw_words(_component, map_payload(attention, head, theme, **options), key, on_word)
+    _component(data=map_payload(attention, head, theme, **options), key=key)
 
 
-def joint_attention_map(joint: JointMap, name: str, theme: Theme, on_word: OnWord, *, key: str = "joint_map", **options: Any) -> None:
+def joint_attention_map(joint: JointMap, name: str, theme: Theme, *, key: str = "joint_map", **options: Any) -> None:
     """The same of all three kinds in one matrix; options: those of `joint_payload`."""
-    draw_words(_component, joint_payload(joint, name, theme, **options), key, on_word)
+    _component(data=joint_payload(joint, name, theme, **options), key=key)
 
 
 def _part(name: str, start: int, stop: int, before: str | None = None, after: str = "") -> dict[str, Any]:

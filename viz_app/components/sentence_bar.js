@@ -12,12 +12,12 @@ function draw({ data, parentElement, setTriggerValue }) {
   const place = focused && { ...focused };
   const turned = new Map(sidesOf(root).map((side) => [side.textContent, side.scrollTop]));
   const chosen = chosenIn(root);
-  const send = (word, how) => setTriggerValue("word", { word, how });
+  const drawn = { ...data, selected: selectionOf(root, data) };
   const arrow = element("span", "arrow", "\u2192");
   arrow.setAttribute("aria-hidden", "true");
   const target = element("div", "target");
-  target.append(arrow, sentence("target", data, send));
-  root.replaceChildren(sentence("source", data, send), target);
+  target.append(arrow, sentence("target", drawn));
+  root.replaceChildren(sentence("source", drawn), target);
   if (place?.side) root.querySelector(`[data-side="${place.side}"][data-start="${place.start}"]`)?.focus({ preventScroll: true });
   for (const side of sidesOf(root)) side.scrollTop = turned.get(side.textContent) ?? 0;
   if (chosenIn(root) !== chosen) reveal(root.querySelector(".on"));
@@ -27,10 +27,57 @@ function draw({ data, parentElement, setTriggerValue }) {
     word.onmouseenter = word.onfocus = () => tell(root, { words: [nameOf(word)] });
     word.onmouseleave = word.onblur = () => tell(root, null);
   }
-  return listen(root, (place) => {
+  const rest = answerClicks(root, (words) => setTriggerValue("words", words));
+  const deafen = listen(root, (place) => {
     for (const word of root.querySelectorAll(".word")) word.classList.toggle("pointed", Boolean(place?.words.includes(nameOf(word))));
     for (const side of sidesOf(root)) reveal(side.querySelector(".pointed"));
   });
+  return () => [rest(), deafen()];
+}
+
+// Which words are selected is settled here, for all drawings: however quick the clicks, each counts. What was sent last stands
+// until the page comes back with it, or with another sentence.
+const SELECTED = "headlight:selected";
+
+function selectionOf(root, data) {
+  const about = JSON.stringify([data.source, data.target]);
+  const waits = root.chosen?.sent && root.chosen.about === about && String(root.chosen.words) !== String(data.selected);
+  if (!waits) root.chosen = { about, words: data.selected, sent: false };
+  return root.chosen.words;
+}
+
+// Answer to what is clicked, here and in other drawings, until the bar is drawn anew or taken off the page. Returns how to stop it.
+function answerClicks(root, send) {
+  window.removeEventListener(SELECTED, root.answer);
+  const answer = (root.answer = ({ detail: { word, also } }) => {
+    const words = selectedAfter(root.chosen.words, word, also);
+    Object.assign(root.chosen, { words, sent: true });
+    for (const each of root.querySelectorAll(".word")) {
+      mark(each, words);
+      if (nameOf(each) === word) reveal(each);
+    }
+    send(words);
+  });
+  window.addEventListener(SELECTED, answer);
+  return () => window.removeEventListener(SELECTED, answer);
+}
+
+// On the only selected word a click selects none; beside others it is one more or one less; without a word, none is left.
+function selectedAfter(selected, word, also) {
+  const others = selected.filter((each) => each !== word);
+  if (!word) return [];
+  if (also) return others.length < selected.length ? others : [...selected, word];
+  return selected.length === 1 && !others.length ? [] : [word];
+}
+
+function select(word, also) {
+  window.dispatchEvent(new CustomEvent(SELECTED, { detail: { word, also } }));
+}
+
+function mark(word, selected) {
+  const chosen = selected.includes(nameOf(word));
+  word.classList.toggle("on", chosen);
+  word.setAttribute("aria-pressed", chosen);
 }
 
 function sidesOf(root) {
@@ -60,29 +107,28 @@ function nameOf({ dataset }) {
   return `${dataset.side} ${dataset.start}`;
 }
 
-function sentence(side, data, send) {
+function sentence(side, data) {
   const list = element("div", "side");
   list.setAttribute("role", "group");
   list.setAttribute("aria-label", side === "source" ? "Source" : "Translation");
   list.dir = data.directions[side];
   const buttons = data[side].map(({ start, glued, direction, pieces }, index) => {
-    const chosen = data.selected.includes(`${side} ${start}`);
-    const word = element("button", `word${glued ? " glued" : ""}${chosen ? " on" : ""}`);
+    const word = element("button", `word${glued ? " glued" : ""}`);
     word.type = "button";
     word.tabIndex = index ? -1 : 0; // Tab reaches a sentence, arrow keys its words
     Object.assign(word.dataset, { side, start });
-    word.setAttribute("aria-pressed", chosen);
+    mark(word, data.selected);
     word.setAttribute("aria-label", spoken(pieces));
     word.dir = direction;
     word.append(...pieces.map((each, place) => piece(each, joins(pieces[place - 1], each), joins(each, pieces[place + 1]))));
     word.title = pieces.filter((each) => each.probability !== null).map(described).join("\n");
-    word.onclick = ({ ctrlKey, metaKey, shiftKey }) => send(nameOf(word), ctrlKey || metaKey || shiftKey ? "also" : "only");
+    word.onclick = ({ ctrlKey, metaKey, shiftKey }) => select(nameOf(word), ctrlKey || metaKey || shiftKey);
     word.oncontextmenu = (event) => {
       if (event.pointerType !== "touch") return;
       event.preventDefault(); // a long touch adds a word, as there is no key to hold
-      send(nameOf(word), "also");
+      select(nameOf(word), true);
     };
-    word.onkeydown = (event) => (event.key === "Escape" ? send("", "none") : move(buttons, index, event));
+    word.onkeydown = (event) => (event.key === "Escape" ? select("", false) : move(buttons, index, event));
     return word;
   });
   list.append(...runs(buttons));

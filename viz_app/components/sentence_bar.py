@@ -1,15 +1,16 @@
 """The sentence and its translation in one line: which words there are, how sure the model was of each, and which are selected."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
+
+import streamlit as st
 
 from core.analysis.words import grapheme_groups, is_special, word, word_groups
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, listening
 from viz_app.components.labels import unit_spans
-from viz_app.components.words import OnWord, answering
 from viz_app.text import direction
 
 Side = Literal["source", "target"]
@@ -47,16 +48,39 @@ def sentence_payload(explanation: Explanation, selected: Iterable[WordSelection]
     }
 
 
-def sentence_bar(explanation: Explanation, on_word: OnWord, *, selected: Iterable[WordSelection] = (), key: str = "sentence_bar") -> None:
-    """Draw the bar on the page. It is on every page, so it also has the page drawn anew in another theme.
+def sentence_bar(
+    explanation: Explanation,
+    on_words: Callable[[Sequence[WordSelection]], None],
+    *,
+    selected: Iterable[WordSelection] = (),
+    key: str = "sentence_bar",
+) -> None:
+    """Draw the bar on the page.
+
+    It is on every page, so it also answers to the words that are clicked in other drawings, and has the page drawn anew in another theme.
 
     Args:
-        on_word: told which word was clicked. Hand back as `selected` what it makes of that: the bar remembers nothing.
+        on_words: told which words are selected after a click, before the page runs again. Hand them back as `selected`.
         selected: the words to mark.
         key: of the component, as for any widget.
     """
-    clicked = answering(key, words_by_name(explanation), on_word)
-    _component(data=sentence_payload(explanation, selected), key=key, on_word_change=clicked, on_theme_change=listening)
+
+    def clicked() -> None:
+        words = selected_words(st.session_state[key].get("words"), explanation)
+        if words is not None:
+            on_words(words)
+
+    _component(data=sentence_payload(explanation, selected), key=key, on_words_change=clicked, on_theme_change=listening)
+
+
+def selected_words(value: object, explanation: Explanation) -> list[WordSelection] | None:
+    """What the browser sent as the names of all selected words, in order; None if it is anything else."""
+    known = words_by_name(explanation)
+    match value:
+        case [*names] if all(isinstance(name, str) and name in known for name in names):
+            return [known[name] for name in dict.fromkeys(names)]
+        case _:
+            return None
 
 
 def _words(tokens: Sequence[str], log_probs: Sequence[float] | None) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from core.translator import Explanation
-from viz_app.components.sentence_bar import sentence_payload, words_by_name
+from viz_app.components.sentence_bar import selected_words, sentence_payload, words_by_name
 
 
 @pytest.fixture
@@ -56,3 +56,19 @@ def test_selected_words_go_by_their_names(explanation: Explanation) -> None:
     assert words["target 1"] == ("target", range(1, 3))
     assert sentence_payload(explanation, (words["target 1"], words["source 0"]))["selected"] == ["target 1", "source 0"]
     assert sentence_payload(explanation)["selected"] == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        (["target 1", "source 3", "target 1"], [("target", range(1, 3)), ("source", range(3, 4))]),
+        ([], []),
+        (["target 1", "target 2"], None),
+        (["margin 0"], None),
+        ([1], None),
+        ("target 1", None),
+        (None, None),
+    ],
+)
+def test_what_the_browser_sends_is_words_of_the_sentence_or_nothing(explanation: Explanation, sent: object, found: object) -> None:
+    assert selected_words(sent, explanation) == found
