@@ -126,20 +126,21 @@ def _box(kinds: tuple[Shown, ...]) -> Shown:
 
 def token_boxes() -> tuple[bool, bool]:
     """Whether sub-words are merged, and whether special tokens are hidden."""
-    words = st.toggle(
-        "Whole words",
-        True,
-        key="words",
-        bind="query-params",
-        help="Sub-words of a word are merged: summed where they are looked at, averaged where they look.",
-    )
-    hide = st.toggle(
-        "Hide special tokens",
-        True,
-        key="hide_special",
-        bind="query-params",
-        help="Leaves out <s> and </s>. What a row lacks of 1 is what it gave to them.",
-    )
+    with st.container(horizontal=True, gap="medium", width="content"):  # on one line, be it the first or the second
+        words = st.toggle(
+            "Whole words",
+            True,
+            key="words",
+            bind="query-params",
+            help="Sub-words of a word are merged: summed where they are looked at, averaged where they look.",
+        )
+        hide = st.toggle(
+            "Hide special tokens",
+            True,
+            key="hide_special",
+            bind="query-params",
+            help="Leaves out <s> and </s>. What a row lacks of 1 is what it gave to them.",
+        )
     return words, hide
 
 
