@@ -16,9 +16,9 @@ from viz_app.components.map import joint_attention_map
 from viz_app.downloads import downloads
 from viz_app.figures.joint_map import export_joint, joint_table
 from viz_app.methods import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
-from viz_app.output import ABOUT, file_part, output_box, told_in_markdown
+from viz_app.output import ABOUT, file_part, output_box, told
 from viz_app.table import show_table
-from viz_app.text import sentence_case
+from viz_app.text import plain, sentence_case
 from viz_app.toolbar import Options, method_box, page_theme
 
 LAYER, HEAD, VIEW = "joint_layer", "joint_head", "joint_view"
@@ -52,7 +52,7 @@ def page(reading: state.Reading, words: bool, hide_special: bool) -> None:
         st.error(sentence_case(str(error)))
         return
     if method == "gradient":
-        st.caption(f"**{METHOD_NAMES[method]}** for {told_in_markdown(reading.explanation, output)}: {METHOD_TEXTS[method]}.", help=ABOUT)
+        st.caption(f"**{METHOD_NAMES[method]}** for {plain(told(reading.explanation, output))}: {METHOD_TEXTS[method]}.", help=ABOUT)
     _lacking(joint, layer, maps_of)
     name = f"{'all layers' if layer is None else f'L{layer + 1}'} {head if isinstance(head, str) else f'H{head + 1}'}"
     if view == "Map":

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.analysis.words import readable, word, word_groups
 from viz_app import state
-from viz_app.text import isolated, plain
+from viz_app.text import isolated
 
 if TYPE_CHECKING:
     from core import Explanation
@@ -61,11 +61,6 @@ def told(explanation: "Explanation", output: Output | None) -> str:
         return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more words ({len(output)} tokens)"
     numbers = ", ".join(str(position + 1) for position in output)
     return f"{', '.join(names)} ({'token' if len(output) == 1 else 'tokens'} {numbers})"
-
-
-def told_in_markdown(explanation: "Explanation", output: Output | None) -> str:
-    """The same, where Markdown is read."""
-    return plain(told(explanation, output))
 
 
 def file_part(output: Output | None) -> str:
