@@ -8,7 +8,7 @@ from streamlit.navigation.page import StreamlitPage
 # The page that a step is about, and what to try there.
 STEPS = (
     ("translate", "**See how a Transformer translates.** Type an English sentence below and press Enter, or pick one of those to try."),
-    ("translate", "**Every word answers a click**, several with Ctrl: they are selected on every page. The bar under each: how sure the model was."),
+    ("translate", "**Every word answers a click** (Ctrl: several) and is selected on every page. The bar under it: how sure the model was."),
     ("heads", "**Each small picture is one attention head:** rows look at columns. Click one to see it large; hover a word to see where it looks."),
     ("switches", "**Turn a head off** by a click, and see what becomes of the translation without it."),
     ("alignment", "**Which word stands for which?** Ribbons follow one head or method; link words yourself to see which head agrees with you."),
