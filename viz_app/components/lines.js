@@ -83,11 +83,6 @@ function column(drawing, axis, { title, words }) {
   return list;
 }
 
-// The sentence bar, which is on every page, answers it.
-function select(word, { ctrlKey, metaKey, shiftKey }) {
-  window.dispatchEvent(new CustomEvent("headlight:selected", { detail: { word, also: ctrlKey || metaKey || shiftKey } }));
-}
-
 function drawAll({ data, all }) {
   for (const [place, head] of data.heads.entries()) {
     const paths = Array.from({ length: BINS + 1 }, () => []);

@@ -104,11 +104,6 @@ function react(map, node, axis, index) {
   if (map.data.links?.[axis][index]) node.onclick = (event) => select(map.data.links[axis][index], event);
 }
 
-// The sentence bar, which is on every page, answers it.
-function select(word, { ctrlKey, metaKey, shiftKey }) {
-  window.dispatchEvent(new CustomEvent("headlight:selected", { detail: { word, also: ctrlKey || metaKey || shiftKey } }));
-}
-
 function cells(map) {
   const { data, size } = map;
   const box = (map.cells = element("div", Math.max(size.query, size.key) <= 40 ? "cells apart" : "cells"));

@@ -37,8 +37,6 @@ function draw({ data, parentElement, setTriggerValue }) {
 
 // Which words are selected is settled here, for all drawings: however quick the clicks, each counts. What was sent last stands
 // until the page comes back with it, or with another sentence.
-const SELECTED = "headlight:selected";
-
 function selectionOf(root, data) {
   const about = JSON.stringify([data.source, data.target]);
   const waits = root.chosen?.sent && root.chosen.about === about && String(root.chosen.words) !== String(data.selected);
@@ -68,10 +66,6 @@ function selectedAfter(selected, word, also) {
   if (!word) return [];
   if (also) return others.length < selected.length ? others : [...selected, word];
   return selected.length === 1 && !others.length ? [] : [word];
-}
-
-function select(word, also) {
-  window.dispatchEvent(new CustomEvent(SELECTED, { detail: { word, also } }));
 }
 
 function mark(word, selected) {
@@ -122,13 +116,13 @@ function sentence(side, data) {
     word.dir = direction;
     word.append(...pieces.map((each, place) => piece(each, joins(pieces[place - 1], each), joins(each, pieces[place + 1]))));
     word.title = pieces.filter((each) => each.probability !== null).map(described).join("\n");
-    word.onclick = ({ ctrlKey, metaKey, shiftKey }) => select(nameOf(word), ctrlKey || metaKey || shiftKey);
+    word.onclick = (event) => select(nameOf(word), event);
     word.oncontextmenu = (event) => {
       if (event.pointerType !== "touch") return;
       event.preventDefault(); // a long touch adds a word, as there is no key to hold
-      select(nameOf(word), true);
+      select(nameOf(word), { shiftKey: true });
     };
-    word.onkeydown = (event) => (event.key === "Escape" ? select("", false) : move(buttons, index, event));
+    word.onkeydown = (event) => (event.key === "Escape" ? select("", event) : move(buttons, index, event));
     return word;
   });
   list.append(...runs(buttons));

@@ -111,6 +111,14 @@ function moveInColumns([left, right], name, index, event) {
   goTo(column[place], column);
 }
 
+// Select a word of the sentence, with a key held down beside those that are; without a name, none. The sentence bar answers it, which
+// is on every page.
+const SELECTED = "headlight:selected";
+
+function select(word, { ctrlKey, metaKey, shiftKey }) {
+  window.dispatchEvent(new CustomEvent(SELECTED, { detail: { word, also: ctrlKey || metaKey || shiftKey } }));
+}
+
 // What is pointed at in one drawing lights up in all others on the page that know the same words. A place is a row and a
 // column, each undefined where none is meant, of a drawing of a size with words of these names, and the names of the two,
 // or, in the sentence, the name of a word alone; null: nothing is pointed at any more.
