@@ -151,7 +151,7 @@ def test_every_method_is_shown_with_its_rank_correlation(app: AppTest, method: s
     app.switch_page("app_pages/heads.py").run()
     app.selectbox(key="weights").set_value(method)
     healthy(app.run())
-    correlation = r"[Rr]ank correlation with the raw weights:? -?[01]\.\d\d"
+    correlation = r"[Rr]ank correlation with the raw weights:? \u2212?[01]\.\d\d"
     assert sum(bool(re.search(correlation, caption.value)) for caption in app.caption) == 2
     assert app.selectbox(key="sort").disabled == per_layer
     names = app.multiselect(key="layers_cross" if per_layer else "heads_cross")
