@@ -27,7 +27,7 @@ class HalfPackedLinear(nn.Module):
         self._packed = torch.ops.quantized.linear_prepack_fp16(weight.detach(), bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.ops.quantized.linear_dynamic_fp16(x, self._packed)
+        return torch.ops.quantized.linear_dynamic_fp16.default(x, self._packed)
 
 
 class PackedLinear(nn.Module):
@@ -39,7 +39,7 @@ class PackedLinear(nn.Module):
         self._packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, "none", [], "")
+        return torch.ops.mkldnn._linear_pointwise.default(x, self._packed, self.bias, "none", [], "")
 
 
 class PackedSelfAttention(MultiHeadAttention):
