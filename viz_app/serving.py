@@ -69,7 +69,7 @@ def leave_cores_to_the_browser() -> None:
     """Compute with half of the cores, unless `OMP_NUM_THREADS` says with how many.
 
     The browser is on this machine too and draws at the same time. PyTorch's threads wait for one another after every product, so one
-    that has lost its core to the browser stops them all: on two cores a search takes twice as long with two threads as with one.
+    that has lost its core to the browser stops them all.
     """
     import torch
 
