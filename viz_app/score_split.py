@@ -51,7 +51,7 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
     """
     reading = state.reading()
     if reading is None:
-        st.info("The scores appear here as soon as there is a sentence to look at.")
+        st.caption("The scores appear here as soon as there is a sentence to look at.")
         return
     with bar:
         kind: SelfAttention = st.segmented_control(

@@ -77,5 +77,5 @@ def test_every_text_has_a_tree(app: AppTest, text: str) -> None:
     assert int(count) > 2
     assert not app.error
     app.text_input(key="text").set_value("")
-    assert "as soon as there is a sentence" in healthy(app.run()).info[-1].value
+    assert "as soon as there is a sentence" in healthy(app.run()).caption[-1].value
     assert not any("Beam search" in each.value for each in app.markdown)

@@ -64,5 +64,5 @@ def test_every_text_has_its_heads_measured(app: AppTest, text: str) -> None:
     assert len(app.dataframe[0].value) == 24
     assert not app.error
     app.text_input(key="text").set_value("")
-    assert "as soon as there is a sentence" in healthy(app.run()).info[-1].value
+    assert "as soon as there is a sentence" in healthy(app.run()).caption[-1].value
     assert not app.dataframe

@@ -57,7 +57,7 @@ def sentence() -> None:
     aligner_list.just_chosen()
     reading = state.reading()
     if reading is None:
-        st.info("The alignment appears here as soon as there is a sentence to look at.")
+        st.caption("The alignment appears here as soon as there is a sentence to look at.")
         return
     method, place, rows, cross = toolbar(reading)
     alignment = align_words(cross, place, rows)

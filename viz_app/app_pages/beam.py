@@ -117,6 +117,6 @@ def page(reading: state.Reading) -> None:
 
 reading = state.reading()
 if reading is None:
-    st.info("The search appears here as soon as there is a sentence to translate.")
+    st.caption("The search appears here as soon as there is a sentence to translate.")
 else:
     page(reading)

@@ -76,6 +76,6 @@ def chosen_heads(reading: state.Reading, kind: Kind, maps: list[AttentionMap]) -
 
 reading = state.reading()
 if reading is None:
-    st.info("BertViz's views appear here as soon as there is a sentence to look at.")
+    st.caption("BertViz's views appear here as soon as there is a sentence to look at.")
 else:
     page(reading)

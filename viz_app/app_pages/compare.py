@@ -44,7 +44,7 @@ def page() -> None:
     """The page below the sentence; a click in here runs nothing else again."""
     reading = state.reading()
     if reading is None:
-        st.info("The comparison appears here as soon as there is a sentence to look at.")
+        st.caption("The comparison appears here as soon as there is a sentence to look at.")
         return
     with st.container(horizontal=True, gap="medium"):
         against: Against = st.segmented_control(

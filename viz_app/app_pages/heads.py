@@ -34,7 +34,7 @@ def overview_and_detail() -> None:
     """The page below the sentence; a click in here runs nothing else again."""
     reading = state.reading()
     if reading is None:
-        st.info("The heads appear here as soon as there is a sentence to look at.")
+        st.caption("The heads appear here as soon as there is a sentence to look at.")
         return
     kind, view, words, hide = choices()
     if kind == JOINT:

@@ -102,7 +102,7 @@ def selection(words: bool, hide: bool) -> tuple[list[Panel], str]:
     """What is chosen on the page Heads: a drawing for each layer, and only the lines of the words that are selected there, if any are."""
     reading = state.reading()
     if reading is None:
-        st.info("The selection appears here as soon as there is a sentence to look at.")
+        st.caption("The selection appears here as soon as there is a sentence to look at.")
         return [], ""
     choice.recall(reading)
     kind, method, heads = choice.looked_at(reading)

@@ -138,6 +138,6 @@ def picture(model: Model, parse: Parse) -> None:
 
 reading = state.reading()
 if reading is None:
-    st.info("The tree appears here as soon as there is a sentence to parse.")
+    st.caption("The tree appears here as soon as there is a sentence to parse.")
 elif found := parsed(reading.search.text):
     picture(*found)

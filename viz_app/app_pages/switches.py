@@ -146,6 +146,6 @@ def run(measured: switching.Measurement) -> None:
 
 reading = state.reading()
 if reading is None:
-    st.info("The switches appear here as soon as there is a sentence to translate.")
+    st.caption("The switches appear here as soon as there is a sentence to translate.")
 else:
     page(reading)
