@@ -58,10 +58,14 @@ def prepare(
         The manifest: what went in and what came out.
 
     Raises:
-        DataError: a file cannot be used or written, the labels do not fit the text, or nothing is left.
+        DataError: no text was given, a file cannot be used or written, the labels do not fit the text, or nothing is left.
         ValueError: no such vocabulary can be learned from the text.
     """
     filters, repeat = filters or Filters(), repeat or {}
+    if not train.files:
+        raise DataError("no text to train on was given: give --source and --target, --pairs, or --set")
+    if not valid.files:
+        raise DataError("no text to validate on was given: give --valid-source and --valid-target, --valid-pairs, or --set")
     work = folder / UNFINISHED
     request = _request(train, valid, vocab_size, tokenizer, labels, repeat, filters, *symbols)
     with _writing(folder):
@@ -70,7 +74,7 @@ def prepare(
             return _finish(folder, work)
         valid_pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
         if not valid_pairs:
-            raise DataError(f"there is nothing to validate on in {_names(valid)}: give --valid-source and --valid-target, or --valid-pairs")
+            raise DataError(f"there is nothing to validate on in {_names(valid)}: every pair has an empty side")
         given = _given_tokenizer(tokenizer) if tokenizer else None  # before the text is read, which may take long
         survey, times = _survey(work, train, labels, repeat, filters)
         pieces = _tokenizer(work, train, times, vocab_size, given, symbols)
@@ -239,7 +243,7 @@ def _say(message: str) -> None:
 
 
 def _names(text: ParallelText) -> str:
-    return ", ".join(map(str, text.files)) or "no files"
+    return ", ".join(map(str, text.files))
 
 
 def _counted(counts: dict[str, int]) -> str:

@@ -149,17 +149,21 @@ def test_going_on_does_not_do_again_what_is_done(tmp_path: Path, texts: tuple[Pa
 
 
 def test_bad_text_is_refused_and_leaves_no_finished_folder(tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs) -> None:
-    folder, (good, valid) = tmp_path / "data", texts
+    folder, (good, valid), nothing = tmp_path / "data", texts, tmp_path / "nothing"
+    nothing.touch()
     cases: list[tuple[Any, str]] = [
         (ParallelText(good.source, [tmp_path / "none"]), "there is no file"),
         (ParallelText(good.source, valid.target), "not parallel: 16 lines but 4"),
         (text(tmp_path, "empty", [("", "leer"), ("blank", " ")]), "no sentence pair in .* can be trained on: 2 empty"),
-        (ParallelText(), "no sentence pair in no files can be trained on: the files are empty"),
+        (ParallelText([nothing], [nothing]), "no sentence pair in .* can be trained on: the files are empty"),
+        (ParallelText(), "no text to train on was given: give --source and --target, --pairs, or --set"),
     ]
     for bad, message in cases:
         with pytest.raises(DataError, match=message):
             prepare(folder, bad, valid, vocab_size=400)
-    with pytest.raises(DataError, match="there is nothing to validate on in"):
+    with pytest.raises(DataError, match="no text to validate on was given: give --valid-source and --valid-target, --valid-pairs, or --set"):
+        prepare(folder, good, ParallelText(), vocab_size=400)
+    with pytest.raises(DataError, match=r"there is nothing to validate on in .*: every pair has an empty side"):
         prepare(folder, good, text(tmp_path, "blank", [(" ", "")]), vocab_size=400)
     for vocab_size in (10, 30_000):
         with pytest.raises(ValueError, match=f"no vocabulary of {vocab_size} pieces can be learned from this text"):
