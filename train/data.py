@@ -129,6 +129,7 @@ class Group:
     """The batches of one optimizer step."""
 
     batches: list[Batch]  # those of this process
+    numbers: range  # which of the step's batches, over all processes, they are
     num_tokens: int  # target tokens of all processes' batches
     start: Position
     end: Position
@@ -179,6 +180,7 @@ class Batches:
             parts = [next(stream) for _ in range(accumulate * num_ranks)]
             yield Group(
                 batches=[self.shards.batch(indices) for indices, _ in parts[rank::num_ranks]],
+                numbers=range(len(parts))[rank::num_ranks],
                 num_tokens=sum(int(self.lengths[indices, 1].sum()) for indices, _ in parts),
                 start=position,
                 end=parts[-1][1],

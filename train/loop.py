@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -96,7 +97,8 @@ def _train(training: Training, stream: Iterator[Group], recipe: Recipe, world: W
             break
         group = next(stream)
         smoothed = nll = torch.zeros((), device=world.device)
-        for batch in group.batches:
+        for number, batch in zip(group.numbers, group.batches, strict=True):
+            _seed_dropout(recipe.seed, step, number)
             with world.no_sync(loss_of, last=batch is group.batches[-1]), autocast(recipe, world.device):
                 loss = loss_of(batch)
             (loss.smoothed * world.size / group.num_tokens).backward()  # processes' gradients are averaged, not summed
@@ -121,6 +123,11 @@ def _train(training: Training, stream: Iterator[Group], recipe: Recipe, world: W
             save.state(training)
             message = f"stopped after step {step} of {recipe.steps}: the same command goes on from there"
             raise StoppedError(message, stop.signal_number or signal.SIGTERM)
+
+
+def _seed_dropout(seed: int, step: int, number: int) -> None:
+    """Make dropout a function of a batch's place in the run, so that it is the same however many processes there are, or were before."""
+    torch.manual_seed(int(np.random.SeedSequence((seed, step, number)).generate_state(1, np.uint64)[0]))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ log.jsonl              one JSON object a line: {"kind": "train" | "valid" | "sam
 tensorboard/           the same numbers as curves
 snapshots/             step-00001000.safetensors, ...: checkpoints as `core.checkpoint` writes them
 best.safetensors       the snapshot with the lowest validation loss so far
-state.pt               parameters, optimizer, random generators, position in the data
+state.pt               parameters, optimizer, position in the data
 lock                   held by the process that trains here
 """
 

@@ -20,7 +20,7 @@ ADAM_BETAS, ADAM_EPS = (0.9, 0.98), 1e-9  # (5.3)
 
 
 class Training:
-    """A model in training, with its optimizer, the random generators and the position in the data.
+    """A model in training, with its optimizer and the position in the data.
 
     Attributes:
         loss_of: the model and its loss, wrapped so that gradients are those of all processes.
@@ -31,8 +31,6 @@ class Training:
     def __init__(self, config: TransformerConfig, recipe: Recipe, world: World) -> None:
         torch.manual_seed(recipe.seed)
         self.model = Transformer(config).to(world.device).train()
-        if world.rank:  # the same parameters everywhere, but other dropout
-            torch.manual_seed(recipe.seed + 1_000_003 * world.rank)
         self.loss_of = world.wrap(TranslationLoss(self.model, recipe.label_smoothing))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=ADAM_BETAS, eps=ADAM_EPS, fused=True)
         self.window = Window(world)
@@ -68,9 +66,7 @@ class Training:
         return is_best
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs. Every process calls this, each with its own random generators."""
-        random = self._world.gather(torch.get_rng_state())
-        random_cuda = self._world.gather(torch.cuda.get_rng_state(self._world.device) if self._world.device.type == "cuda" else None)
+        """What `restore` needs. Every process calls this."""
         windows = self._world.gather(self.window.state())
         return {
             "step": self.step,
@@ -78,9 +74,6 @@ class Training:
             "hours": self.hours,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "random": random[0],
-            "random_cuda": [state for state in random_cuda if state is not None],
-            "random_ranks": random,
             "windows": windows,
             "best_nll": self.best_nll,
             "validations_since_best": self.validations_since_best,
@@ -89,7 +82,7 @@ class Training:
     def restore(self, state: dict[str, Any] | None) -> None:
         """Go back to a saved state, if there is one.
 
-        With another number of processes than it was saved with, the run goes on, but draws other dropout.
+        With another number of processes than it was saved with, the next line of the log leaves out the steps before.
         """
         if state is None:
             return
@@ -98,9 +91,5 @@ class Training:
         self.step, self.position = state["step"], Position(**state["position"])
         self.best_nll, self.validations_since_best = state.get("best_nll", math.inf), state.get("validations_since_best", 0)
         self._hours_before, self._began = state["hours"], time.perf_counter()
-        rank, random, random_cuda = self._world.rank, state.get("random_ranks", [state["random"]]), state["random_cuda"]
-        if len(random) == self._world.size:
-            torch.set_rng_state(random[rank])
-            self.window = Window(self._world, **state.get("windows", [{}] * len(random))[rank])
-        if self._world.device.type == "cuda" and len(random_cuda) == self._world.size:
-            torch.cuda.set_rng_state(random_cuda[rank], self._world.device)
+        if len(state["windows"]) == self._world.size:
+            self.window = Window(self._world, **state["windows"][self._world.rank])

@@ -26,7 +26,7 @@ def test_no_more_is_made_than_may_wait_and_the_thread_ends() -> None:
     def groups() -> Iterator[Group]:
         while True:
             made.append(1)
-            yield Group([], 1, Position(), Position())
+            yield Group([], range(0), 1, Position(), Position())
 
     with Prefetched(groups(), CPU) as stream:
         for _ in range(3):
@@ -37,7 +37,7 @@ def test_no_more_is_made_than_may_wait_and_the_thread_ends() -> None:
 
 def test_an_error_reaches_the_reader() -> None:
     def groups() -> Iterator[Group]:
-        yield Group([], 1, Position(), Position())
+        yield Group([], range(0), 1, Position(), Position())
         raise OSError("the disk is gone")
 
     with Prefetched(groups(), CPU) as stream:

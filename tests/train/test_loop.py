@@ -76,6 +76,15 @@ def test_accumulated_batches_count_as_one(tmp_path: Path, run_fit: Fit, monkeypa
     assert state["position"]["batch"] == 2 * 3
 
 
+def test_every_batch_of_a_run_has_dropout_of_its_own(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+    seeded = torch.manual_seed
+    monkeypatch.setattr(torch, "manual_seed", lambda seed: seeds.append(seed) or seeded(seed))
+    run_fit(tmp_path / "run", steps=3, accumulate=2)
+    initial, *others = seeds
+    assert len(set(others) - {initial}) == 3 * 2
+
+
 def test_clipping_is_felt_and_off_by_default(tmp_path: Path, run_fit: Fit) -> None:
     free, loose, tight = (parameters(run_fit(tmp_path / str(norm), clip_norm=norm)) for norm in (0.0, 1e9, 1e-3))
     assert torch.equal(free, loose)

@@ -47,7 +47,6 @@ def assert_same_run(one: Path, other: Path) -> None:
     assert [states[0][name] for name in ("step", "position", "windows", "best_nll")] == [
         states[1][name] for name in ("step", "position", "windows", "best_nll")
     ]
-    assert torch.equal(states[0]["random"], states[1]["random"])
 
 
 class Killed(BaseException):

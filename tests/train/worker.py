@@ -19,7 +19,7 @@ def work(data: Path, folder: Path, accumulate: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"pid-{os.environ.get('RANK', 'alone')}").write_text(str(os.getpid()))
     train.loop.LOG_EVERY = LOG_EVERY
-    config = replace(PRESETS["tiny"], vocab_size=400, num_encoder_layers=1, num_decoder_layers=1, dropout=0.0)
+    config = replace(PRESETS["tiny"], vocab_size=400, num_encoder_layers=1, num_decoder_layers=1)
     recipe = replace(
         recipe_for("tiny"),
         rate_scale=0.2,
