@@ -63,8 +63,10 @@ def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: Senten
 
 
 def test_first_screen_shows_a_translation_and_asks_nothing_of_the_outside(page: Page, app: str, requests: list[str]) -> None:
-    page.goto(app, wait_until="commit")
-    expect(page.locator("#frame").get_by_text("Heads")).to_be_visible()  # before Streamlit has painted anything
+    page.route("**/*.js", lambda route: route.abort())  # so that Streamlit paints nothing
+    page.goto(app)
+    expect(page.locator("#frame").get_by_text("Heads")).to_be_visible()
+    page.unroute("**/*.js")
     open_page(page, app)
     expect(page.locator("#frame")).to_have_count(0)
     expect(page.locator(".hypotheses tbody tr")).to_have_count(4)
