@@ -14,6 +14,7 @@ from pathlib import Path
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import App
 
@@ -115,9 +116,23 @@ class Framed:
         await send({"type": "http.response.body", "body": body})
 
 
+class FirstPage:
+    """Leads from the address that the first page would have by its name to `/`, where Streamlit has it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self.app
+        if scope["type"] == "http" and scope["path"] == f"/{PAGES[0][0]}":
+            query = scope["query_string"].decode("latin-1")
+            app = RedirectResponse(f"/?{query}" if query else "/")
+        await app(scope, receive, send)
+
+
 def _is_page(scope: Scope, start: Message) -> bool:
     is_html = MutableHeaders(raw=start["headers"]).get("content-type", "").startswith("text/html")
     return is_html and start["status"] == 200 and scope["method"] == "GET"
 
 
-MIDDLEWARE = [Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1"]), Middleware(Framed)]
+MIDDLEWARE = [Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1"]), Middleware(FirstPage), Middleware(Framed)]

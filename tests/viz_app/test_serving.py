@@ -64,6 +64,16 @@ def test_a_page_comes_with_the_frame_of_the_app(client: TestClient, path: str) -
     assert "etag" not in answer.headers  # a browser would keep the frame of an older app
 
 
+@pytest.mark.parametrize(
+    ("asked", "led_to"), [("/translate", "/"), ("/translate?text=A+dog%20runs.&word=target.2", "/?text=A+dog%20runs.&word=target.2")]
+)
+def test_the_first_page_is_found_by_its_name_too(client: TestClient, asked: str, led_to: str) -> None:
+    answer = client.get(asked, follow_redirects=False)
+    assert answer.is_redirect
+    assert answer.headers["location"] == led_to
+    assert client.get(asked).text == client.get("/").text
+
+
 def test_all_else_goes_through_as_it_is(client: TestClient) -> None:
     assert client.get("/data").json() == {"html": PAGE}
     assert client.get("/missing").text == PAGE
