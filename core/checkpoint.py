@@ -17,6 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from core.config import TransformerConfig
@@ -27,7 +28,10 @@ FORMAT_VERSION = 1
 TOKENIZER_KEY = "tokenizer.model"
 MAX_HEADER_BYTES = 4 * 2**20  # what describes the tensors; ours is some 30 KB
 MAX_TOKENIZER_BYTES = 64 * 2**20
-MAX_LAYERS = 256  # on either side; even without their weights, layers take time to set up
+# No training leads to weights beyond what half precision holds. In float32 they could overflow in a product of two hidden
+# states; below, with LayerNorm behind every sub-layer, nothing does up to the logits, whatever the sentence.
+MAX_WEIGHT = 65504.0
+TRIAL_TOKENS = 8  # on each side of the pass by which a loaded model is tried
 AGAIN = "copy or download it again, from where it is whole"  # what to do with part of a file
 MAX_MESSAGE = 500  # characters; a file that is meant to harm may have names of any length
 FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -125,7 +129,8 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     The model does not depend on the file afterwards: it may be replaced or deleted.
 
     Raises:
-        CheckpointError: the file is not a checkpoint of this format, or a part of it is missing, of a wrong shape or not finite.
+        CheckpointError: the file is not a checkpoint of this format, a part of it is missing, of a wrong shape or not finite,
+            too large to compute with, or what the model computes is not finite.
         FileNotFoundError: there is no such file.
     """
     path = Path(path)
@@ -135,7 +140,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     try:
         with safe_open(path, framework="pt") as file:
             config, training = _read_metadata(path, file.metadata() or {})
-            model = _outline(path, config)
+            model = _outline(config)
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
             _check_tensors(path, model, slices)
             tokenizer = _read_tokenizer(path, config, file.get_tensor(TOKENIZER_KEY))
@@ -147,10 +152,17 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
             raise CheckpointError(f"{path.name}: {name} holds {int((~tensor.isfinite()).sum())} values that are not finite (NaN or infinite)")
+        if (largest := float(tensor.abs().max())) > MAX_WEIGHT:
+            raise CheckpointError(
+                f"{path.name}: {name} holds the weight {largest:.3g}, at most {MAX_WEIGHT:g} is read: the file is damaged ({AGAIN}), "
+                "or the training diverged"
+            )
     model.load_state_dict(tensors, assign=True)
     if config.positions == "sinusoidal":
         model.embedding.positions = SinusoidalPositions(config)  # derived, so not in the file
-    return Checkpoint(model.eval().requires_grad_(False), tokenizer, training)
+    model.eval().requires_grad_(False)
+    _try_out(path, model)
+    return Checkpoint(model, tokenizer, training)
 
 
 def _check_header(path: Path) -> None:
@@ -195,9 +207,6 @@ def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerCon
         config = TransformerConfig(**values)
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{path.name}: its config cannot be used: {error}") from error
-    if max(config.num_encoder_layers, config.num_decoder_layers) > MAX_LAYERS:
-        layers = f"{config.num_encoder_layers} + {config.num_decoder_layers}"
-        raise CheckpointError(f"{path.name}: its config says {layers} layers; at most {MAX_LAYERS} on either side are read")
     return config, _json_object(path, "training", metadata.get("training", "{}"))
 
 
@@ -221,13 +230,10 @@ class _NothingDrawn(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-def _outline(path: Path, config: TransformerConfig) -> Transformer:
+def _outline(config: TransformerConfig) -> Transformer:
     """A model whose parameters have shapes but take no memory."""
-    try:
-        with torch.device("meta"), _NothingDrawn():
-            return Transformer(config)
-    except (RuntimeError, TypeError, OverflowError) as error:
-        raise CheckpointError(f"{path.name}: no model is as large as its config says: {error}") from error
+    with torch.device("meta"), _NothingDrawn():
+        return Transformer(config)
 
 
 def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> None:
@@ -248,6 +254,28 @@ def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> Non
     if dtype != "U8" or len(shape) != 1 or shape[0] > MAX_TOKENIZER_BYTES:
         raise CheckpointError(
             f"{path.name}: {TOKENIZER_KEY} has type {dtype} and shape {shape}, expected one row of at most {MAX_TOKENIZER_BYTES} U8"
+        )
+
+
+@torch.no_grad()
+def _try_out(path: Path, model: Transformer) -> None:
+    """One short forward pass: weights may be finite, yet what is computed with them not.
+
+    The tokens are those with the largest embeddings, so that a single damaged row of that matrix is seen, too.
+
+    Raises:
+        CheckpointError: a log-probability is NaN or infinite.
+    """
+    config = model.config
+    largest = model.embedding.tokens.weight.abs().amax(1)
+    largest[[config.pad_id, config.bos_id, config.eos_id]] = -1
+    positions = config.max_positions if config.positions == "learned" else TRIAL_TOKENS
+    count = min(TRIAL_TOKENS, positions, config.vocab_size - 2) - 1
+    tokens = largest.topk(count).indices
+    source, target = F.pad(tokens, (0, 1), value=config.eos_id), F.pad(tokens, (1, 0), value=config.bos_id)
+    if not model(source[None], target[None]).log_softmax(-1).isfinite().all():
+        raise CheckpointError(
+            f"{path.name}: what this model computes is not finite (NaN or infinite): the file is damaged ({AGAIN}), or the training diverged"
         )
 
 

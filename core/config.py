@@ -5,6 +5,23 @@ from typing import Literal, NamedTuple
 
 Positions = Literal["sinusoidal", "learned"]
 
+# The most that each size may be: well beyond any Transformer that was ever trained, and small enough that no product of
+# two or three of them, such as the number of elements of a matrix, comes near the 64-bit integers that tensors count in.
+MAX_SIZES: dict[str, int] = {
+    "vocab_size": 2**24,
+    "d_model": 2**16,
+    "d_ff": 2**20,
+    "num_heads": 2**12,
+    "num_decoder_heads": 2**12,
+    "d_k": 2**16,
+    "d_v": 2**16,
+    "num_encoder_layers": 256,  # even without their weights, layers take time to set up
+    "num_decoder_layers": 256,
+    "neighbourhood": 2**24,
+    "max_positions": 2**24,
+}
+OPTIONAL_SIZES = ("num_decoder_heads", "d_k", "d_v", "neighbourhood")
+
 
 class HeadShape(NamedTuple):
     """How many heads an attention layer has, and how wide they are (3.2.2)."""
@@ -42,11 +59,9 @@ class TransformerConfig:
     eos_id: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers", "max_positions"):
-            _require_positive_int(name, getattr(self, name))
-        for name in ("num_decoder_heads", "d_k", "d_v", "neighbourhood"):
-            if getattr(self, name) is not None:
-                _require_positive_int(name, getattr(self, name))
+        for name in MAX_SIZES:
+            if name not in OPTIONAL_SIZES or getattr(self, name) is not None:
+                require_size(name, getattr(self, name))
         for name in ("num_heads", "num_decoder_heads"):
             number = getattr(self, name)
             if number and (self.d_k is None or self.d_v is None) and self.d_model % number:
@@ -84,9 +99,12 @@ class TransformerConfig:
         return HeadShape(number, self.d_k or self.d_model // number, self.d_v or self.d_model // number)
 
 
-def _require_positive_int(name: str, value: object) -> None:
+def require_size(name: str, value: object) -> None:
+    """Raises: ValueError, if this is no size that the field of that name may have."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} ({value!r}) must be a positive integer")
+    if value > MAX_SIZES[name]:
+        raise ValueError(f"{name} ({value}) must be at most {MAX_SIZES[name]}")
 
 
 _BASE = TransformerConfig(vocab_size=37_000)

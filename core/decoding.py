@@ -4,6 +4,7 @@ Beam search as in section 6.1 of the paper: hypotheses are ranked by log-probabi
 ((5 + length) / 6)^alpha of Wu et al. 2016, where length counts every target token, `</s>` included.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
@@ -17,6 +18,16 @@ MAX_LENGTH_PENALTY = 5.0
 _T = TypeVar("_T")
 Fate = Literal["live", "finished", "pruned"]
 Stop = Literal["cannot_win", "beam_finished", "limit"]
+
+
+class NonFiniteError(ValueError):
+    """What the model computes is NaN or infinite, so there is nothing to choose from or to show."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"what the model computes is not finite (NaN or infinite) {where}: its weights are damaged, or their training diverged; "
+            "use another checkpoint"
+        )
 
 
 class NextLogits(Protocol):
@@ -138,6 +149,9 @@ def greedy_search(next_logits: NextLogits, limits: Sequence[int], options: Searc
 
     Returns:
         For each sentence what was found; not `finished` if it came to its limit.
+
+    Raises:
+        NonFiniteError: no token has a finite log-probability.
     """
     found: list[Hypothesis] = [Hypothesis()] * len(limits)
     searched, sentences = list(range(len(limits))), None
@@ -148,6 +162,8 @@ def greedy_search(next_logits: NextLogits, limits: Sequence[int], options: Searc
         tokens: list[int] = best[0].flatten().tolist()
         token_log_probs: list[float] = best[1].flatten().tolist()
         for sentence, token_id, token_log_prob in zip(searched, tokens, token_log_probs, strict=True):
+            if token_log_prob == -torch.inf:
+                raise NonFiniteError(f"at position {len(found[sentence].token_ids) + 1}")
             found[sentence] = _continued(found[sentence], token_id, token_log_prob, options)
         kept = [row for row, sentence in enumerate(searched) if not found[sentence].finished and len(found[sentence].token_ids) < limits[sentence]]
         sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
@@ -206,6 +222,7 @@ def beam_steps(
 
     Raises:
         ValueError: a prefix leaves no room below its limit, has `</s>` before its end, or holds what is never generated.
+        NonFiniteError: no continuation of a sentence has a finite log-probability.
     """
     forced = [tuple(prefix) for prefix in prefixes or [()] * len(limits)]
     for prefix, limit in zip(forced, limits, strict=True):
@@ -227,6 +244,8 @@ def beam_steps(
             (first, *_), prefix = live[row], forced[sentence]
             if len(first.token_ids) < len(prefix):
                 candidates[row] = [_forced_candidate(logits[row, 0], first, prefix[len(first.token_ids)])]
+            if not any(math.isfinite(log_prob) for *_, log_prob in candidates[row]):
+                raise NonFiniteError(f"at position {len(first.token_ids) + 1}")
         states = tuple(
             _advance(sentence, hypotheses, ended, continuations, limits[sentence], options)
             for sentence, hypotheses, ended, continuations in zip(searched, live, finished, candidates, strict=True)
@@ -243,12 +262,15 @@ def _filled(row: Sequence[_T], width: int, filler: _T) -> list[_T]:
 
 
 def _most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) -> tuple[Tensor, Tensor]:
-    """[B, W, V] logits -> ids and log-probabilities of the best tokens of each hypothesis, best first: [B, W, count] each."""
+    """[B, W, V] logits -> ids and log-probabilities of the best tokens of each hypothesis, best first: [B, W, count] each.
+
+    Of a hypothesis whose logits are NaN or plus infinity, all are minus infinity.
+    """
     log_probs = logits.log_softmax(-1)
     for token_id in (options.bos_id, *options.never):
         log_probs[..., token_id] = -torch.inf
     top = log_probs.topk(min(count, logits.size(-1)))
-    return top.indices, top.values
+    return top.indices, top.values.masked_fill(top.values.isnan(), -torch.inf)  # NaN ranks above all numbers
 
 
 def _candidates(logits: Tensor, log_probs: Tensor, options: SearchOptions) -> list[list[tuple[int, int, float, float]]]:

@@ -1,5 +1,6 @@
 """What many tests share: a tokenizer learned from a few sentences, a tiny model, and the two in one file."""
 
+import copy
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch comes: tests run side by side, and their models are tiny
@@ -118,6 +119,16 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory, tiny_model: Transf
     """`tiny_model` and `tokenizer` as one file. Do not change it: copy it."""
     path = tmp_path_factory.mktemp("checkpoints") / "tiny.safetensors"
     save_checkpoint(path, tiny_model, tokenizer, {"preset": "tiny", "steps": 0})
+    return path
+
+
+@pytest.fixture(scope="session")
+def overflowing_checkpoint(tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Path:
+    """A whole file whose weights are finite, but not what is computed with them. Do not change it."""
+    model = copy.deepcopy(tiny_model)
+    model.embedding.tokens.weight[5] = 3e38
+    path = tmp_path_factory.mktemp("checkpoints") / "overflowing.safetensors"
+    save_checkpoint(path, model, tokenizer)
     return path
 
 

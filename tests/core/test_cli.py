@@ -189,3 +189,15 @@ def test_who_has_read_enough_is_told_no_error(tiny_checkpoint: Path, monkeypatch
         monkeypatch.setattr(sys, "stdout", cut)
         assert cli.main(["inspect", str(tiny_checkpoint)]) == 1
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("command", [["translate"], ["explain", "--text", "A dog runs.", "-o", "out.json"]])
+def test_weights_that_overflow_are_one_line(
+    command: list[str], feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], overflowing_checkpoint: Path
+) -> None:
+    feed(b"A dog runs.\n")
+    assert cli.main([command[0], "--checkpoint", str(overflowing_checkpoint), *command[1:]]) == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith(f"python -m core {command[0]}: overflowing.safetensors: embedding.tokens.weight holds the weight 3e+38, at most 65504")
+    assert error.count("\n") == 1

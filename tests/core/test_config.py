@@ -1,12 +1,12 @@
 """A configuration that exists is one that a model can be built from."""
 
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
 import pytest
 import torch
 
-from core.config import PRESETS, TransformerConfig
+from core.config import MAX_SIZES, PRESETS, TransformerConfig
 from core.model import Transformer
 
 # Table 3 and table 2's model: every row that prints a number of parameters, in millions.
@@ -103,6 +103,25 @@ def test_is_frozen() -> None:
 def test_sizes_are_positive_integers(name: str, value: object) -> None:
     with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be a positive integer$"):
         config(**{name: value})
+
+
+@pytest.mark.parametrize(("name", "most"), MAX_SIZES.items())
+def test_sizes_have_a_bound(name: str, most: int) -> None:
+    for value in (most + 1, 2**64, 10**400):
+        with pytest.raises(ValueError, match=rf"^{name} \({value}\) must be at most {most}$"):
+            config(**{name: value})
+
+
+def test_every_integer_of_the_configuration_has_a_bound() -> None:
+    """Token ids are below vocab_size."""
+    integers = {field.name for field in fields(TransformerConfig) if field.type in (int, int | None)}
+    assert integers == {*MAX_SIZES, "pad_id", "bos_id", "eos_id"} == {*SIZES, *OPTIONAL_SIZES, "pad_id", "bos_id", "eos_id"}
+
+
+def test_the_largest_configuration_has_shapes() -> None:
+    """Nothing overflows where shapes are worked out, and no memory is taken for them."""
+    layers = {"num_encoder_layers": 1, "num_decoder_layers": 1}
+    assert num_parameters(TransformerConfig(**{**MAX_SIZES, **layers}, positions="learned")) > 2**44
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from core import decoding
-from core.decoding import BeamState, Hypothesis, SearchOptions, beam_search, beam_steps, best_hypotheses, greedy_search
+from core.decoding import BeamState, Hypothesis, NonFiniteError, SearchOptions, beam_search, beam_steps, best_hypotheses, greedy_search
 
 PAD, BOS, EOS = 0, 1, 2
 WORDS = (3, 4, 5)
@@ -313,3 +313,40 @@ def test_a_vocabulary_smaller_than_the_beam() -> None:
 def test_options_out_of_range(values: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), **values)
+
+
+class BrokenScorer(ToyScorer):
+    """All logits are one value after every beginning of two words, or only after those that begin with one word."""
+
+    def __init__(self, seeds: Sequence[int], value: float, first: int | None = None) -> None:
+        super().__init__(seeds, eos_bonus=-20)
+        self.value, self.first = value, first
+
+    def logits_after(self, seed: int, prefix: tuple[int, ...]) -> Tensor:
+        logits = super().logits_after(seed, prefix)
+        broken = len(prefix) == 3 and self.first in (None, prefix[1])
+        return torch.full_like(logits, self.value) if broken else logits
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_nothing_finite_is_an_error_that_says_where(value: float, beam_size: int) -> None:
+    message = r"^what the model computes is not finite \(NaN or infinite\) at position 3: its weights are damaged"
+    with pytest.raises(NonFiniteError, match=message):
+        beam_search(BrokenScorer([0, 1], value), [9, 9], options(beam_size))
+    with pytest.raises(NonFiniteError, match=message):
+        beam_search(BrokenScorer([0, 1], value), [9, 9], options(beam_size), prefixes=[[3, 4, 5], [3]])
+    with pytest.raises(NonFiniteError, match=message):
+        greedy_search(BrokenScorer([0, 1], value), [9, 9], options(1))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_hypothesis_without_a_finite_continuation_is_dropped(value: float, seed: int) -> None:
+    """As one is that is impossible: NaN does not take the places of what can go on."""
+    limit, search = 4, options(beam_size=4, num_hypotheses=4)
+    (broken,) = beam_search(BrokenScorer([seed], value, first=3), [limit], search)
+    (impossible,) = beam_search(BrokenScorer([seed], -math.inf, first=3), [limit], search)
+    assert close(broken, impossible)
+    assert len(broken) == 4
+    assert all(math.isfinite(hypothesis.score) and not (len(hypothesis.token_ids) > 2 and hypothesis.token_ids[0] == 3) for hypothesis in broken)

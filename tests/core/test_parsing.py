@@ -3,13 +3,14 @@
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
 from core.config import PRESETS
-from core.decoding import SearchOptions, beam_search
+from core.decoding import NonFiniteError, SearchOptions, beam_search
 from core.parsing import Brackets, NotAParserError, Parser, only_trees
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
@@ -152,3 +153,11 @@ def test_what_cannot_be_parsed_is_named(parser: Parser, sentence: str | list[str
         parser.parse(sentence)
     with pytest.raises(ValueError, match=f"sentence 2: {message}"):
         parser.parse_batch(["It runs", sentence])
+
+
+def test_a_model_that_computes_nothing_finite_is_an_error(tree_checkpoint: Path) -> None:
+    translator = Translator.from_checkpoint(tree_checkpoint)
+    translator.model.decoder.layers[1].feed_forward.outer.weight.fill_(math.inf)
+    for parse in (lambda: Parser(translator).parse("The dogs run.", beam_size=2), lambda: Parser(translator).parse_batch(["The dogs run."])):
+        with pytest.raises(NonFiniteError, match=r"^what the model computes is not finite \(NaN or infinite\) at position 1: its weights"):
+            parse()

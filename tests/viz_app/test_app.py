@@ -200,7 +200,7 @@ def test_an_upload_that_a_click_interrupted_is_read_after_all(app: AppTest, othe
     assert "1 + 1 layers, 2 heads" in shown(app.run())
 
 
-def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(app: AppTest, other_checkpoint: Path) -> None:
+def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(app: AppTest, other_checkpoint: Path, overflowing_checkpoint: Path) -> None:
     app.run()
     upload(app, "other.safetensors", other_checkpoint.read_bytes())
     upload(app, "bad*name*.safetensors", b"no checkpoint at all")
@@ -212,6 +212,10 @@ def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(app: AppT
     upload(app, "bad.safetensors", other_checkpoint.read_bytes()[:-100])
     assert "bad" in app.sidebar.error[0].value
     assert "1 + 1 layers, 2 heads" in shown(app)
+    upload(app, "large.safetensors", overflowing_checkpoint.read_bytes())
+    assert "holds the weight 3e+38, at most 65504 is read" in app.sidebar.error[0].value
+    assert "1 + 1 layers, 2 heads" in shown(app)
+    assert not app.exception
 
 
 def test_without_any_checkpoint_the_page_says_what_to_do(
