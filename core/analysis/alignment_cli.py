@@ -28,9 +28,11 @@ def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
     """Print the ranking, the lowest alignment error rate first, and progress on stderr.
 
     Raises:
-        ValueError: a file is not as it should be (`CheckpointError` is one); the message says what and where.
+        ValueError: an option is out of range, or a file is not as it should be (`CheckpointError` is one); the message says what and where.
         OSError: a file cannot be read.
     """
+    if arguments.top is not None and arguments.top < 1:
+        raise ValueError(f"--top ({arguments.top}) must be at least 1: it is how many aligners to print")
     pairs = read_gold_pairs(arguments.source, arguments.target, arguments.gold)
     translator = Translator.from_checkpoint(arguments.checkpoint)
     method = METHODS[arguments.method]

@@ -69,7 +69,8 @@ def read_gold_pairs(source: str | Path, target: str | Path, links: str | Path) -
     """Read three UTF-8 files that go line by line together.
 
     Raises:
-        ValueError: they differ in length, a sentence is blank or a line of links is not in order; the message names the line.
+        ValueError: a file is empty or not UTF-8; they differ in length; a sentence is blank or a line of links is not in
+            order, and the message names the line.
         OSError: a file cannot be read.
     """
     source_lines, target_lines, link_lines = (_read_lines(Path(path)) for path in (source, target, links))
@@ -101,6 +102,9 @@ def gold_pairs(source_lines: list[str], target_lines: list[str], link_lines: lis
 
 def _read_lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name} is not UTF-8 text: {error}") from error
+    if not text.strip():
+        raise ValueError(f"{path.name} is empty, or holds nothing but white space: expected a line for every sentence pair")
+    return text.removesuffix("\n").split("\n")

@@ -57,8 +57,16 @@ def test_errors_name_the_line(tmp_path: Path):
     with pytest.raises(ValueError, match="line 2: 'nonsense' is not a link"):
         read_gold_pairs(*files(tmp_path, "a\nb", "x\ny", "0-0\nnonsense\n"))
     with pytest.raises(ValueError, match="line 1: the target is blank"):
-        read_gold_pairs(*files(tmp_path, "a\nb", "\ny", "\n\n"))
+        read_gold_pairs(*files(tmp_path, "a\nb", "\ny", "0-0\n\n"))
     paths = files(tmp_path, "a", "x", "0-0")
     paths[0].write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match="source is not UTF-8 text"):
         read_gold_pairs(*paths)
+
+
+@pytest.mark.parametrize("blank", ["", "\n", " \n\n"])
+@pytest.mark.parametrize("which", ["source", "target", "links"])
+def test_a_file_without_a_word_or_link_is_refused(which: str, blank: str, tmp_path: Path):
+    texts = {"source": "a\n", "target": "x\n", "links": "0-0\n", which: blank}
+    with pytest.raises(ValueError, match=rf"^{which} is empty, or holds nothing but white space: expected a line for every sentence pair$"):
+        read_gold_pairs(*files(tmp_path, **texts))
