@@ -24,16 +24,17 @@ FIRST_LAYER = "First layer"
 FIRST_LAYER_TEXT = "what its heads ask for, words or places: every score split into the parts that it is the sum of."
 FIRST_LAYER_HELP = """
     Only in the first layer is what goes in exactly a token's embedding plus the encoding of its position. So a query is one part content
-    and one part position, a key too, and their product falls into four, named after the query first; a fifth part is what the biases of
-    the projections add. The percentages say how much of the differences within a row, which are all that the softmax sees, come from each
-    part: they sum to 100, and a part that works against the others is below 0. Numbers are scores before the softmax, not weights.
+    and one part position, a key too, and their product falls into four, named after the query first; a fifth part is what the bias of
+    the queries adds. The bias of the keys adds the same to a whole row and is left out. The percentages say how much of the differences
+    within a row, which are all that the softmax sees, come from each part: they sum to 100, and a part that works against the others is
+    below 0. Numbers are scores before the softmax, not weights.
     """
 PART_NAMES: dict[Part, str] = {
     "content_content": "Content asks for content",
     "content_position": "Content asks for position",
     "position_content": "Position asks for content",
     "position_position": "Position asks for position",
-    "bias": "Biases",
+    "bias": "Bias of the queries",
 }
 KINDS: dict[SelfAttention, str] = {"encoder_self": choice.KIND_NAMES["encoder_self"], "decoder_self": choice.KIND_NAMES["decoder_self"]}
 

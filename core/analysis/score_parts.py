@@ -20,13 +20,14 @@ PARTS: tuple[Part, ...] = ("content_content", "content_position", "position_cont
 class ScoreParts:
     """The scores of the first self-attention layer before the mask and the softmax, q . k / sqrt(d_k), and their parts.
 
-    What goes into the layer is a token's embedding c plus the encoding of its position p, so a query is c W_Q + p W_Q + b_Q, a
-    key likewise, and their product falls into nine terms. The four without a bias are a part each, named after the
-    query first; the other five, in which a bias of the projections takes part, are one together.
+    What goes into the layer is a token's embedding c plus the encoding of its position p, so a query is c W_Q + p W_Q + b_Q,
+    and a key c W_K + p W_K + b_K. The keys' bias is left out: q . b_K is the same for all keys of a row, so the softmax does
+    not see it, and training has no gradient for it but rounding errors. The product falls into six terms: the four without
+    a bias are a part each, named after the query first; the two with b_Q are one together.
 
     Attributes:
         parts: [H, Q, K] each.
-        scores: [H, Q, K] as the model itself computed them.
+        scores: [H, Q, K] as the model itself computed them, less q . b_K.
         allowed: [Q, K] whether the query may attend to the key.
     """
 
@@ -93,24 +94,25 @@ def score_parts(translator: Translator, source: str, target: str | Sequence[int]
         sides = content.double() @ layer.weight.double().T, position.double() @ layer.weight.double().T, layer.bias.double()[None]
         return [side.unflatten(-1, (attention.num_heads, -1)).transpose(0, 1) for side in sides]
 
-    queries, keys = projected(attention.q_proj), projected(attention.k_proj)
-    width = math.sqrt(queries[0].size(-1))
+    query_content, query_position, query_bias = projected(attention.q_proj)
+    key_content, key_position, key_bias = projected(attention.k_proj)
 
-    def product(query: int, key: int) -> Tensor:
-        return (queries[query] @ keys[key].transpose(-2, -1) / width).expand(scores.shape).float().cpu()
+    def product(query: Tensor, key: Tensor) -> Tensor:
+        """[H, Q or 1, E], [H, K or 1, E] -> their scores [H, Q or 1, K or 1]."""
+        return query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
 
-    content_, position_, bias_ = range(3)
-    of_bias = ((content_, bias_), (position_, bias_), (bias_, content_), (bias_, position_), (bias_, bias_))
+    row_constant = product(query_content + query_position + query_bias, key_bias)  # [H, Q, 1]
+    parts: dict[Part, Tensor] = {
+        "content_content": product(query_content, key_content),
+        "content_position": product(query_content, key_position),
+        "position_content": product(query_position, key_content),
+        "position_position": product(query_position, key_position),
+        "bias": product(query_bias, key_content + key_position).expand_as(scores),
+    }
     return ScoreParts(
         kind,
         tuple(map(translator.tokenizer.piece, token_ids)),
-        {
-            "content_content": product(content_, content_),
-            "content_position": product(content_, position_),
-            "position_content": product(position_, content_),
-            "position_position": product(position_, position_),
-            "bias": torch.stack([product(*pair) for pair in of_bias]).sum(0),
-        },
-        scores,
+        {name: part.float().cpu() for name, part in parts.items()},
+        scores - row_constant.float().cpu(),
         scores[0] > -math.inf,
     )

@@ -64,3 +64,14 @@ def test_shares_say_which_part_decides() -> None:
 def test_shares_sum_to_one_where_there_is_a_choice(parts: ScoreParts) -> None:
     for head in range(parts.scores.size(0)):
         assert sum(parts.shares(head).values()) == pytest.approx(1, abs=1e-4)
+
+
+def test_the_bias_of_the_keys_is_in_no_part(parts: ScoreParts, translator: Translator) -> None:
+    """It adds the same to all scores of a row, so no head attends otherwise for it."""
+    other = Translator(copy.deepcopy(translator.model), translator.tokenizer)
+    for stack in (other.model.encoder, other.model.decoder):
+        stack.layers[0].self_attention.k_proj.bias += 3 * torch.randn(stack.layers[0].self_attention.k_proj.bias.shape)
+    found = score_parts(other, SOURCE, TARGET, parts.kind)
+    for name in PARTS:
+        torch.testing.assert_close(found.parts[name], parts.parts[name])
+    torch.testing.assert_close(found.scores, parts.scores, atol=1e-4, rtol=1e-4)
