@@ -5,9 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
 
 from core.model import AttentionWeights, Transformer
+from core.restricted import causal_neighbourhood, centred_neighbourhood
 
 Kind = Literal["encoder_self", "decoder_self", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")
@@ -27,6 +29,8 @@ class AttentionMap:
         query_tokens: Q tokens that ask. In the decoder these are the tokens that were fed in.
         key_tokens: K tokens that are looked at.
         predicted_tokens: Q tokens that the decoder put out at the same positions; None in the encoder.
+        mask: [Q, K] boolean, True where the query may attend to the key (see `attention_mask`); None for full attention:
+            all keys, and in decoder self-attention those up to the query's own position.
     """
 
     kind: Kind
@@ -35,6 +39,7 @@ class AttentionMap:
     query_tokens: tuple[str, ...]
     key_tokens: tuple[str, ...]
     predicted_tokens: tuple[str, ...] | None = None
+    mask: Tensor | None = None
 
     def __post_init__(self) -> None:
         expected = (len(self.query_tokens), len(self.key_tokens))
@@ -42,10 +47,36 @@ class AttentionMap:
             raise ValueError(f"weights have shape {list(self.weights.shape)}, expected [heads, {expected[0]}, {expected[1]}] for these tokens")
         if self.predicted_tokens is not None and len(self.predicted_tokens) != len(self.query_tokens):
             raise ValueError(f"{len(self.predicted_tokens)} predicted tokens for {len(self.query_tokens)} query tokens")
+        if self.mask is not None and (self.mask.dtype != torch.bool or tuple(self.mask.shape) != expected):
+            found = f"{self.mask.dtype} {list(self.mask.shape)}"
+            raise ValueError(f"the mask is {found}, expected torch.bool {list(expected)}, as the weights of one head")
+
+    @property
+    def visible(self) -> Tensor:
+        """[Q, K] boolean: `mask`, or what it stands for where it is None."""
+        return full_mask(self.kind, *self.weights.shape[1:]) if self.mask is None else self.mask
 
     @property
     def num_heads(self) -> int:
         return self.weights.size(0)
+
+
+def full_mask(kind: Kind, queries: int, keys: int) -> Tensor:
+    """Which keys each query of a sentence may attend to in full attention (3.2.3): boolean [Q, K], on the CPU."""
+    everything = torch.ones(queries, keys, dtype=torch.bool)
+    return everything.tril() if kind == "decoder_self" else everything
+
+
+def attention_mask(kind: Kind, length: int, neighbourhood: int | None) -> Tensor | None:
+    """`AttentionMap.mask` of a sentence of `length` tokens in a model with this `TransformerConfig.neighbourhood`.
+
+    Returns:
+        [length, length] boolean; None where attention is not restricted, as in cross-attention.
+    """
+    if neighbourhood is None or kind == "cross":
+        return None
+    nearest = centred_neighbourhood if kind == "encoder_self" else causal_neighbourhood
+    return nearest(torch.ones(1, length, dtype=torch.bool), neighbourhood).as_mask(length)[0, 0]
 
 
 def attention_path(kind: Kind, layer: int) -> str:

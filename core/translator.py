@@ -1,6 +1,7 @@
 """The facade: text in, translation out, and what every head looked at. One lock, so that threads may share a model."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,20 @@ from torch import Tensor
 
 from core.analysis.characters import in_place_of, with_characters
 from core.cache import cached_decoder
-from core.capture import AttentionMap, Kind, attention_path, capture_attention
+from core.capture import AttentionMap, Kind, attention_mask, attention_path, capture_attention
 from core.checkpoint import load_checkpoint
-from core.decoding import BeamState, Hypothesis, NextLogits, SearchOptions, beam_search, beam_steps, best_hypotheses, require_possible
+from core.config import TransformerConfig
+from core.decoding import (
+    BeamState,
+    Hypothesis,
+    NextLogits,
+    NonFiniteError,
+    SearchOptions,
+    beam_search,
+    beam_steps,
+    best_hypotheses,
+    require_possible,
+)
 from core.fair_lock import FairLock
 from core.model import Transformer
 from core.packing import PackedTransformer, packable
@@ -33,7 +45,8 @@ class Translator:
 
     Raises:
         ValueError: from every method, for text that is empty, blank or longer than `MAX_SOURCE_TOKENS` tokens, and for a
-            target that is longer than `MAX_TARGET_TOKENS` or holds what is no token of this model.
+            target that is longer than `MAX_TARGET_TOKENS` or holds what is no token of this model; as `NonFiniteError`
+            where the model's outputs are not finite.
     """
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, training: dict[str, Any] | None = None) -> None:
@@ -175,6 +188,8 @@ class Translator:
             logits = self._fastest_model()(torch.tensor([source_ids], device=device), torch.tensor([fed], device=device))[0]
         log_probs = logits.float().log_softmax(-1).cpu()[: len(ids)].gather(1, torch.tensor(ids, dtype=torch.long)[:, None]).squeeze(1).tolist()
         total = sum(log_probs)
+        if not math.isfinite(total):
+            raise NonFiniteError("for this target")
         score = self._options(1, length_penalty, 1).score(total, len(ids))
         return self._scored_text(Hypothesis(tuple(ids), tuple(log_probs), total, score, ids[-1:] == [self.model.config.eos_id]))
 
@@ -194,6 +209,8 @@ class Translator:
         with self._lock, capture_attention(self.model) as captured:
             logits = self.model(torch.tensor([source_ids], device=device), torch.tensor([fed], device=device))[0]
         log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
+        if not log_probs.isfinite().all():
+            raise NonFiniteError("for this target")
         top = log_probs.topk(min(num_alternatives, config.vocab_size))
         source_tokens, fed_tokens, predicted_tokens = self._pieces(source_ids), self._pieces(fed), self._pieces(predicted)
         return Explanation(
@@ -209,7 +226,7 @@ class Translator:
                 )
                 for position, found in enumerate(zip(top.indices.tolist(), top.values.tolist(), strict=True))
             ),
-            maps=_attention_maps(captured, config.num_encoder_layers, config.num_decoder_layers, source_tokens, fed_tokens, predicted_tokens),
+            maps=attention_maps(captured, config, source_tokens, fed_tokens, predicted_tokens),
         )
 
     def fits(self, text: str) -> bool:
@@ -355,22 +372,25 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _attention_maps(
-    captured: dict[str, Tensor],
-    num_encoder_layers: int,
-    num_decoder_layers: int,
+def attention_maps(
+    captured: Mapping[str, Tensor],
+    config: TransformerConfig,
     source_tokens: tuple[str, ...],
     fed_tokens: tuple[str, ...],
     predicted_tokens: tuple[str, ...],
+    row: int = 0,
 ) -> dict[Kind, tuple[AttentionMap, ...]]:
+    """What `capture_attention` recorded of one sentence, a row of the batch, with its tokens; padding is cut off."""
+
     def layers(
         kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], predicted: tuple[str, ...] | None
     ) -> tuple[AttentionMap, ...]:
-        weights = (captured[attention_path(kind, layer)][0].float().cpu() for layer in range(count))
-        return tuple(AttentionMap(kind, layer, matrix, queries, keys, predicted) for layer, matrix in enumerate(weights))
+        mask = attention_mask(kind, len(keys), config.neighbourhood)
+        weights = (captured[attention_path(kind, layer)][row, :, : len(queries), : len(keys)].float().cpu() for layer in range(count))
+        return tuple(AttentionMap(kind, layer, matrix, queries, keys, predicted, mask) for layer, matrix in enumerate(weights))
 
     return {
-        "encoder_self": layers("encoder_self", num_encoder_layers, source_tokens, source_tokens, None),
-        "decoder_self": layers("decoder_self", num_decoder_layers, fed_tokens, fed_tokens, predicted_tokens),
-        "cross": layers("cross", num_decoder_layers, fed_tokens, source_tokens, predicted_tokens),
+        "encoder_self": layers("encoder_self", config.num_encoder_layers, source_tokens, source_tokens, None),
+        "decoder_self": layers("decoder_self", config.num_decoder_layers, fed_tokens, fed_tokens, predicted_tokens),
+        "cross": layers("cross", config.num_decoder_layers, fed_tokens, source_tokens, predicted_tokens),
     }

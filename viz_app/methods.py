@@ -109,7 +109,8 @@ def rank_correlations(reading: Reading, method: Method, kind: Kind, output: Outp
 def first_rows(attention: AttentionMap, count: int) -> AttentionMap:
     """The rows of the first tokens of a target."""
     predicted = attention.predicted_tokens and attention.predicted_tokens[:count]
-    return replace(attention, weights=attention.weights[:, :count], query_tokens=attention.query_tokens[:count], predicted_tokens=predicted)
+    queries, mask = attention.query_tokens[:count], attention.visible[:count]
+    return replace(attention, weights=attention.weights[:, :count], query_tokens=queries, predicted_tokens=predicted, mask=mask)
 
 
 def mean(values: Iterable[float]) -> float:

@@ -19,7 +19,8 @@ class SymbolAttention:
 
     Attributes:
         symbol: that was written.
-        keys: K names of what could be looked at: the words and `</s>` (`cross`), or what had been fed (`decoder_self`).
+        keys: K names of what could be looked at: the words and `</s>` (`cross`), or what had been fed
+            (`decoder_self`; the last r of it where self-attention is restricted).
         weights: [L, H, K]; each head's sum to 1.
     """
 
@@ -45,8 +46,8 @@ def symbol_attention(explanation: Explanation, words: Sequence[str], position: i
     rows = torch.stack([attention.weights[:, position] for attention in explanation.maps[kind]])  # [L, H, K]
     symbol = explanation.predicted_tokens[position].removeprefix(SPACE_MARK)
     if kind == "decoder_self":
-        fed = explanation.fed_tokens[: position + 1]
-        return SymbolAttention(kind, symbol, tuple(token.removeprefix(SPACE_MARK) for token in fed), rows[..., : position + 1])
+        seen: list[int] = explanation.maps[kind][0].visible[position].nonzero().flatten().tolist()
+        return SymbolAttention(kind, symbol, tuple(explanation.fed_tokens[key].removeprefix(SPACE_MARK) for key in seen), rows[..., seen])
     *pieces, _ = explanation.source_tokens
     starts = [index for index, piece in enumerate(pieces) if piece.startswith(SPACE_MARK)]
     if len(starts) != len(words) or starts[:1] != [0]:

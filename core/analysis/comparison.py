@@ -1,11 +1,8 @@
 """Two maps of attention side by side: which of their words are the same, and the signed difference there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-
-import torch
-from torch import Tensor
 
 from core.capture import AttentionMap
 
@@ -62,9 +59,7 @@ def difference(first: AttentionMap, second: AttentionMap) -> Difference:
             raise ValueError(f"of {len(one)} and {len(other)} {name} only {len(pairs)} are the same words in the same order: too few to subtract")
     mine = _picked(first, [row for row, _ in rows], [key for key, _ in keys])
     theirs = _picked(second, [row for _, row in rows], [key for _, key in keys])
-    predicted = first.predicted_tokens and tuple(first.predicted_tokens[row] for row, _ in rows)
-    queries = tuple(first.query_tokens[row] for row, _ in rows)
-    signed = AttentionMap(first.kind, first.layer, mine[:heads] - theirs[:heads], queries, tuple(first.key_tokens[key] for key, _ in keys), predicted)
+    signed = replace(mine, weights=mine.weights[:heads] - theirs.weights[:heads], mask=mine.visible | theirs.visible)
     return Difference(
         signed,
         (*_without(_asked(first), [row for row, _ in rows]), *_other_keys(first, [key for key, _ in keys])),
@@ -92,8 +87,17 @@ def _asked(attention: AttentionMap) -> tuple[str, ...]:
     return attention.predicted_tokens or attention.query_tokens
 
 
-def _picked(attention: AttentionMap, rows: list[int], keys: list[int]) -> Tensor:
-    return attention.weights[:, torch.tensor(rows)][:, :, torch.tensor(keys)]
+def _picked(attention: AttentionMap, rows: list[int], keys: list[int]) -> AttentionMap:
+    predicted = attention.predicted_tokens and tuple(attention.predicted_tokens[row] for row in rows)
+    return AttentionMap(
+        attention.kind,
+        attention.layer,
+        attention.weights[:, rows][:, :, keys],
+        tuple(attention.query_tokens[row] for row in rows),
+        tuple(attention.key_tokens[key] for key in keys),
+        predicted,
+        attention.visible[rows][:, keys],
+    )
 
 
 def _without(words: Sequence[str], positions: Sequence[int]) -> tuple[str, ...]:

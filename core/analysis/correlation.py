@@ -34,8 +34,8 @@ def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def map_correlation(first: AttentionMap, second: AttentionMap) -> tuple[float, ...]:
     """`spearman` between two maps of the same layer, head by head, over all that a query may see.
 
-    A map of one head is compared with every head of the other. What is masked, above the diagonal of decoder
-    self-attention, would agree for no merit and is left out.
+    A map of one head is compared with every head of the other. What is masked in either map, such as what lies above the
+    diagonal of decoder self-attention, would agree for no merit and is left out.
 
     Raises:
         ValueError: the maps are not of the same kind and tokens, or have different numbers of heads, neither 1.
@@ -49,5 +49,5 @@ def map_correlation(first: AttentionMap, second: AttentionMap) -> tuple[float, .
         raise ValueError(f"a map of {first.num_heads} heads cannot be compared with one of {second.num_heads}: give as many, or one")
     heads = max(first.num_heads, second.num_heads)
     one, two = (side.weights.expand(heads, -1, -1).numpy() for side in (first, second))
-    seen = np.tril(np.ones(one.shape[1:], dtype=bool)) if first.kind == "decoder_self" else np.ones(one.shape[1:], dtype=bool)
+    seen = (first.visible & second.visible).numpy()
     return tuple(spearman(one[head][seen], two[head][seen]) for head in range(heads))

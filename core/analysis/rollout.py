@@ -1,12 +1,14 @@
 """Attention rollout: following attention down through the layers to the tokens that went in."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from core.analysis.heads import Maps
 from core.capture import AttentionMap, Kind
+from core.decoding import NonFiniteError
 
 RolledMaps = dict[Kind, tuple[AttentionMap, ...]]
 
@@ -37,8 +39,14 @@ def with_residual(weights: Tensor) -> Tensor:
 
 
 def row_shares(matrix: Tensor) -> Tensor:
-    """Every row divided by its sum; a row of zeros stays one. [..., Q, K] of numbers that are not negative."""
+    """Every row divided by its sum; a row of zeros stays one. [..., Q, K] of numbers that are not negative.
+
+    Raises:
+        NonFiniteError: a row's sum is not finite.
+    """
     total = matrix.sum(-1, keepdim=True)
+    if not total.isfinite().all():
+        raise NonFiniteError("for this sentence")
     return matrix / total.masked_fill(total == 0, 1.0)
 
 
@@ -93,15 +101,21 @@ def source_share(rolled: Maps) -> tuple[float, ...]:
 
 
 def as_maps(maps: Maps, encoder: Sequence[Tensor], decoder: Sequence[tuple[Tensor, Tensor]]) -> RolledMaps:
-    """Rolled-out matrices, one a layer, as attention maps of a single head, with the tokens of `maps`."""
+    """Rolled-out matrices, one a layer, as attention maps of a single head, with the tokens of `maps`.
+
+    They have no mask: through several layers of restricted attention a position reaches beyond its neighbourhood.
+    """
     matrices: dict[Kind, Sequence[Tensor]] = {
         "encoder_self": encoder,
         "decoder_self": [prefix for _, prefix in decoder],
         "cross": [source for source, _ in decoder],
     }
-    return {kind: tuple(one_head(like, matrix) for like, matrix in zip(maps[kind], layers, strict=True)) for kind, layers in matrices.items()}
+    return {
+        kind: tuple(replace(one_head(like, matrix), mask=None) for like, matrix in zip(maps[kind], layers, strict=True))
+        for kind, layers in matrices.items()
+    }
 
 
 def one_head(like: AttentionMap, matrix: Tensor) -> AttentionMap:
-    """A matrix [Q, K] as a map of one head on the tokens of another map."""
-    return AttentionMap(like.kind, like.layer, matrix[None].float().cpu(), like.query_tokens, like.key_tokens, like.predicted_tokens)
+    """A matrix [Q, K] as a map of one head on the tokens of another map, of the same layer alone: with its mask."""
+    return replace(like, weights=matrix[None].float().cpu())

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from core.analysis.heads import Maps
-from core.capture import AttentionMap, Kind, attention_path, capture_attention
-from core.translator import Translator
+from core.capture import capture_attention
+from core.translator import Translator, attention_maps
 
 BATCH_SIZE = 8  # sentences; between two batches others get their turn at the model
 
@@ -56,22 +56,10 @@ def batch_maps(translator: Translator, pairs: Sequence[tuple[str, str | Sequence
             return torch.tensor([[*sequence, *[pad] * (longest - len(sequence))] for sequence in sequences], device=device)
 
         model(padded([source for source, _, _ in ids]), padded([fed for _, fed, _ in ids]))
-    return [_cut_out(translator, captured, row, *tokens) for row, tokens in enumerate(ids)]
+    return [_maps(translator, captured, row, *tokens) for row, tokens in enumerate(ids)]
 
 
-def _cut_out(
-    translator: Translator, captured: Mapping[str, Tensor], row: int, source_ids: Sequence[int], fed: Sequence[int], predicted: Sequence[int]
-) -> Maps:
-    """The maps of one row of a batch."""
-    config, piece = translator.model.config, translator.tokenizer.piece
-    source, target, output = (tuple(map(piece, sequence)) for sequence in (source_ids, fed, predicted))
-
-    def layers(kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], put_out: tuple[str, ...] | None) -> list[AttentionMap]:
-        weights = (captured[attention_path(kind, layer)][row, :, : len(queries), : len(keys)].float().cpu() for layer in range(count))
-        return [AttentionMap(kind, layer, matrix, queries, keys, put_out) for layer, matrix in enumerate(weights)]
-
-    return {
-        "encoder_self": layers("encoder_self", config.num_encoder_layers, source, source, None),
-        "decoder_self": layers("decoder_self", config.num_decoder_layers, target, target, output),
-        "cross": layers("cross", config.num_decoder_layers, target, source, output),
-    }
+def _maps(translator: Translator, captured: Mapping[str, Tensor], row: int, *ids: Sequence[int]) -> Maps:
+    """The maps of one row of a batch; `ids` as from `Translator.token_ids`."""
+    source, fed, predicted = (tuple(map(translator.tokenizer.piece, sequence)) for sequence in ids)
+    return attention_maps(captured, translator.model.config, source, fed, predicted, row)

@@ -1,6 +1,7 @@
 """Score-cards: what a head does, in numbers, on one sentence or on many, and the same in words.
 
-A query that can see one key only, as the first row of masked self-attention, has no choice: it counts nowhere here.
+A query that can see one key only, as the first row of masked self-attention, has no choice: it counts nowhere here. What
+can be seen is what the map says (`AttentionMap.visible`): in restricted self-attention (4) that is the neighbourhood.
 Averages are over tokens, so long sentences count for more.
 """
 
@@ -187,15 +188,14 @@ class _Choices:
     Attributes:
         rows: [R] positions of the queries.
         weights: [H, R, K]
+        visible: [R, K] which keys the query may attend to, at least two.
         favourite: [H, R] the key with the greatest weight.
     """
 
     def __init__(self, layer: AttentionMap) -> None:
-        queries, keys = layer.weights.shape[1:]
-        visible = torch.arange(1, queries + 1) if layer.kind == "decoder_self" else torch.full((queries,), keys)
         self.layer = layer
-        self.rows = (visible > 1).nonzero().squeeze(1)
-        self.visible = visible[self.rows]
+        self.rows = (layer.visible.sum(1) > 1).nonzero().squeeze(1)
+        self.visible = layer.visible[self.rows]
         self.weights = layer.weights[:, self.rows]
         self.favourite = self.weights.argmax(-1) if len(self.rows) else torch.zeros(layer.num_heads, 0, dtype=torch.long)
 
@@ -207,7 +207,7 @@ class _Choices:
         punctuation = torch.tensor([is_punctuation(token) for token in keys]) & ~start & ~end
         offset = torch.arange(len(keys)) - self.rows[:, None]  # [R, K]
         found = {
-            "entropy": -torch.xlogy(self.weights, self.weights).sum(-1) / self.visible.log(),
+            "entropy": -torch.xlogy(self.weights, self.weights).sum(-1) / self.visible.sum(1).log(),
             "confidence": self._confidence(end),
             "sink_end": self.weights[..., end].sum(-1),
             "sink_start": self.weights[..., start].sum(-1),
@@ -235,8 +235,7 @@ class _Choices:
     def _rarest(self, frequencies: Frequencies) -> Tensor:
         """[R] of the keys visible to each row the rarest, special tokens left out; the first of equals."""
         counts = torch.tensor([math.inf if token in (BOS, EOS) else float(frequencies.get(token, 0)) for token in self.layer.key_tokens])
-        hidden = torch.arange(len(counts)) >= self.visible[:, None]
-        return counts.expand(hidden.shape).masked_fill(hidden, math.inf).min(-1).indices
+        return counts.expand(self.visible.shape).masked_fill(~self.visible, math.inf).min(-1).indices
 
 
 def is_punctuation(token: str) -> bool:

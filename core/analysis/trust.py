@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from core.analysis.heads import attention_layers
-from core.capture import KINDS, AttentionMap, Kind, capture_attention
-from core.restricted import causal_neighbourhood, centred_neighbourhood
+from core.capture import KINDS, AttentionMap, Kind, attention_mask, capture_attention, full_mask
 from core.translator import Explanation, ScoredText, Translator
 
 SUM_TOLERANCE = 1e-4  # of a row's sum; float32 over some hundred keys
@@ -42,15 +41,9 @@ def check_maps(explanation: Explanation, neighbourhood: int | None = None) -> li
 
 def _on_masked(layer: AttentionMap, neighbourhood: int | None) -> float:
     """The greatest weight of a map on what its queries may not see."""
-    length = layer.weights.size(-1)
-    if layer.kind == "cross":
-        return 0.0
-    may_see = torch.ones(length, length, dtype=torch.bool)
-    if neighbourhood:
-        nearest = centred_neighbourhood if layer.kind == "encoder_self" else causal_neighbourhood
-        may_see = nearest(torch.ones(1, length, dtype=torch.bool), neighbourhood).as_mask(length)[0, 0]
-    if layer.kind == "decoder_self":
-        may_see = may_see.tril()
+    queries, keys = layer.weights.shape[1:]
+    restricted = attention_mask(layer.kind, keys, neighbourhood)
+    may_see = full_mask(layer.kind, queries, keys) if restricted is None else restricted
     return float(layer.weights.masked_fill(may_see, 0.0).abs().max())
 
 

@@ -83,6 +83,8 @@ def axis_groups(tokens: Sequence[str], words: bool = False, hide_special: bool =
 def merge_words(attention: AttentionMap) -> AttentionMap:
     """Attention between words: summed over the pieces of a key, averaged over the pieces of a query. Rows still sum to 1.
 
+    A word may attend to another if any of its pieces may attend to any of the other's.
+
     A decoder row is the making of one word: the mean over the steps that put out its pieces, so `predicted_tokens` are
     the words as they stand in the translation. `query_tokens` then names the word that had been fed last when the
     first of those pieces was put out; the pieces of the word itself were fed on the way.
@@ -90,7 +92,10 @@ def merge_words(attention: AttentionMap) -> AttentionMap:
     rows = axis_groups(_asked(attention), words=True)
     keys = axis_groups(attention.key_tokens, words=True)
     weights = torch.stack([attention.weights[:, group.start : group.stop].mean(1) for group in rows], 1)  # [H, words, K]
-    return _relabel(attention, torch.stack([weights[:, :, group.start : group.stop].sum(2) for group in keys], 2), rows, keys)
+    weights = torch.stack([weights[:, :, group.start : group.stop].sum(2) for group in keys], 2)
+    mask = torch.stack([attention.visible[group.start : group.stop].any(0) for group in rows])  # [words, K]
+    mask = torch.stack([mask[:, group.start : group.stop].any(1) for group in keys], 1)
+    return _relabel(attention, weights, mask, rows, keys)
 
 
 def without_special_tokens(attention: AttentionMap) -> AttentionMap:
@@ -102,12 +107,12 @@ def without_special_tokens(attention: AttentionMap) -> AttentionMap:
     """
     rows = axis_groups(_asked(attention), hide_special=True)
     keys = axis_groups(attention.key_tokens, hide_special=True)
-    weights = attention.weights[:, [row.start for row in rows]][:, :, [key.start for key in keys]]
+    queries, columns = [row.start for row in rows], [key.start for key in keys]
+    weights, mask = attention.weights[:, queries][:, :, columns], attention.visible[queries][:, columns]
     fed = tuple(attention.query_tokens[row.start] for row in rows)
     predicted = attention.predicted_tokens and tuple(attention.predicted_tokens[row.start] for row in rows)
-    return replace(
-        attention, weights=weights, query_tokens=fed, key_tokens=tuple(attention.key_tokens[key.start] for key in keys), predicted_tokens=predicted
-    )
+    shown = tuple(attention.key_tokens[key.start] for key in keys)
+    return replace(attention, weights=weights, query_tokens=fed, key_tokens=shown, predicted_tokens=predicted, mask=mask)
 
 
 def _asked(attention: AttentionMap) -> tuple[str, ...]:
@@ -115,7 +120,7 @@ def _asked(attention: AttentionMap) -> tuple[str, ...]:
     return attention.predicted_tokens or attention.query_tokens
 
 
-def _relabel(attention: AttentionMap, weights: Tensor, rows: Sequence[range], keys: Sequence[range]) -> AttentionMap:
+def _relabel(attention: AttentionMap, weights: Tensor, mask: Tensor, rows: Sequence[range], keys: Sequence[range]) -> AttentionMap:
     def words(tokens: Sequence[str], groups: Sequence[range]) -> tuple[str, ...]:
         return tuple(word(tokens[group.start : group.stop]) for group in groups)
 
@@ -124,7 +129,9 @@ def _relabel(attention: AttentionMap, weights: Tensor, rows: Sequence[range], ke
         fed_groups = word_groups(attention.query_tokens)
         queries = words(attention.query_tokens, [next(group for group in fed_groups if row.start in group) for row in rows])
     predicted = attention.predicted_tokens and words(attention.predicted_tokens, rows)
-    return replace(attention, weights=weights, query_tokens=queries, key_tokens=words(attention.key_tokens, keys), predicted_tokens=predicted)
+    return replace(
+        attention, weights=weights, query_tokens=queries, key_tokens=words(attention.key_tokens, keys), predicted_tokens=predicted, mask=mask
+    )
 
 
 def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:

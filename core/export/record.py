@@ -35,7 +35,8 @@ import torch
 from numpy.typing import NDArray
 
 from core.analysis.characters import in_place_of, with_characters
-from core.capture import KINDS, AttentionMap, Kind
+from core.capture import KINDS, AttentionMap, Kind, attention_mask
+from core.config import require_size
 from core.results import Explanation
 from core.translator import Translator
 
@@ -140,8 +141,9 @@ def described(found: object, weights: Weights) -> ExplanationRecord:
         counts = {name: len(facts[name]) for name in ("fed_tokens", "predicted_tokens", "log_probs", "alternatives")}
         if len(set(counts.values())) > 1:
             raise ValueError(f"there should be as many of each: {', '.join(f'{count} {name}' for name, count in counts.items())}")
+        neighbourhood = _neighbourhood(facts["model"])
         maps: dict[Kind, tuple[AttentionMap, ...]] = {
-            kind: _layers(kind, facts["attention"][kind], weights[kind]) for kind in KINDS if kind in facts["attention"]
+            kind: _layers(kind, facts["attention"][kind], weights[kind], neighbourhood) for kind in KINDS if kind in facts["attention"]
         }
         predicted_tokens = with_characters(facts["predicted_tokens"])
         explanation = Explanation(
@@ -164,9 +166,19 @@ def described(found: object, weights: Weights) -> ExplanationRecord:
         raise ValueError(f"the exported explanation is damaged: {error}") from error
 
 
-def _layers(kind: Kind, axes: dict[str, Any], weights: NDArray[np.float32]) -> tuple[AttentionMap, ...]:
+def _layers(kind: Kind, axes: dict[str, Any], weights: NDArray[np.float32], neighbourhood: int | None) -> tuple[AttentionMap, ...]:
     if weights.ndim != len(AXES):
         raise ValueError(f"{kind} has {weights.ndim} axes, expected {len(AXES)}: {', '.join(AXES)}")
     predicted = axes["predicted_tokens"]
     names = with_characters(axes["query_tokens"]), with_characters(axes["key_tokens"]), None if predicted is None else with_characters(predicted)
-    return tuple(AttentionMap(kind, layer, torch.from_numpy(matrix.copy()), *names) for layer, matrix in enumerate(weights))
+    mask = attention_mask(kind, len(names[1]), neighbourhood)
+    return tuple(AttentionMap(kind, layer, torch.from_numpy(matrix.copy()), *names, mask) for layer, matrix in enumerate(weights))
+
+
+def _neighbourhood(model: Any) -> int | None:
+    """That of the model's configuration, where the description names one."""
+    config = cast("dict[str, Any]", model).get("config") if isinstance(model, dict) else None
+    found = cast("dict[str, Any]", config).get("neighbourhood") if isinstance(config, dict) else None
+    if found is not None:
+        require_size("neighbourhood", found)
+    return found

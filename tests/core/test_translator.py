@@ -1,5 +1,7 @@
 """The facade: text in, text out, what was found is what is explained, and threads may share it."""
 
+import copy
+import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +13,7 @@ import torch
 from core.capture import capture_attention
 from core.checkpoint import save_checkpoint
 from core.config import PRESETS
-from core.decoding import best_hypotheses
+from core.decoding import NonFiniteError, best_hypotheses
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import MAX_EXTRA_TOKENS, MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS, Translator
@@ -363,3 +365,21 @@ def test_a_search_left_half_way_does_not_hold_the_model(translator: Translator) 
 def test_a_half_precision_file_translates(tmp_path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
     save_checkpoint(tmp_path / "half.safetensors", tiny_model, tokenizer, dtype=torch.float16)
     assert Translator.from_checkpoint(tmp_path / "half.safetensors").translate(SENTENCE, beam_size=1).hypotheses
+
+
+def test_what_is_not_finite_is_an_error_everywhere(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
+    """Rather than no hypothesis, or a page full of NaN."""
+    broken = Translator(copy.deepcopy(tiny_model), tokenizer)
+    broken.model.decoder.layers[0].feed_forward.inner.weight[0, 0] = math.nan
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: broken.translate(SENTENCE), "at position 1"),
+        (lambda: broken.translate(SENTENCE, beam_size=1), "at position 1"),
+        (lambda: broken.translate_batch([SENTENCE, "A dog."]), "at position 1"),
+        (lambda: broken.translate(SENTENCE, prefix="Ein"), "at position 1"),
+        (lambda: list(broken.search(SENTENCE)), "at position 1"),
+        (lambda: broken.score(SENTENCE, "Ein Hund."), "for this target"),
+        (lambda: broken.explain(SENTENCE, "Ein Hund."), "for this target"),
+    ]
+    for call, where in calls:
+        with pytest.raises(NonFiniteError, match=rf"^what the model computes is not finite \(NaN or infinite\) {where}: .*; use another checkpoint$"):
+            call()
