@@ -3,6 +3,11 @@
 Ferrando et al. 2022: "Measuring the Mixing of Contextual Information in the Transformer" (encoder), and "Towards Opening
 the Black Box of Neural Machine Translation" (decoder: source and prefix). The feed-forward network works on one position
 at a time and moves nothing between tokens, so it is left out, as there.
+
+Where no part of a row comes nearer to the output than nothing at all does, every contribution is 0, and neither paper nor
+their code (mt-upc/transformer-contributions, mt-upc/transformer-contributions-nmt) says what the shares are: the code divides
+0 by 0. Here the nearest part has them all (equally near ones share). That is the limit of the shares while the last contribution goes to 0, and the
+row still sums to 1, which the rollout needs.
 """
 
 from dataclasses import dataclass
@@ -73,7 +78,8 @@ def contributions(sublayer: SubLayer) -> Tensor:
     """c_ij = max(0, ||y_i||_1 - ||y_i - T_i(x_j)||_1), each row divided by its sum (Ferrando et al. 2022).
 
     A part contributes by how near it alone comes to the whole. In self-attention the residual is part of the token's own
-    T_i(x_i); in cross-attention it comes from the decoder and is a part of its own.
+    T_i(x_i); in cross-attention it comes from the decoder and is a part of its own. Keys that a query may not attend to
+    are no parts. In a row of zeros the nearest part has the whole share; see this module's text.
 
     Returns:
         [Q, Q] in self-attention, [Q, K + 1] in cross-attention with the residual last; rows sum to 1.
@@ -92,10 +98,11 @@ def contributions(sublayer: SubLayer) -> Tensor:
         else:
             row = torch.arange(len(residual), device=residual.device)
             parts[row, row + rows.start] += residual
-            distance = _distance(output, parts)
-        blocks.append((norm - distance).clamp_min_(0))
-    found = torch.cat(blocks)
-    return row_shares(found.tril_() if sublayer.map.kind == "decoder_self" else found)  # what is to come adds nothing but rounding
+            distance = _distance(output, parts).masked_fill_(~sublayer.map.visible[rows].to(residual.device), torch.inf)
+        nearness = norm - distance
+        nearest = nearness == nearness.amax(-1, keepdim=True)
+        blocks.append(torch.where((nearness > 0).any(-1, keepdim=True), nearness.clamp_min(0), nearest.to(nearness)))
+    return row_shares(torch.cat(blocks))
 
 
 def _distance(output: Tensor, parts: Tensor) -> Tensor:
