@@ -1,5 +1,6 @@
 """What the output depends on, by its gradient: which attention weights, and which heads."""
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from torch import Tensor
 from core.analysis.heads import Head
 from core.analysis.rollout import RolledMaps, one_head, row_shares
 from core.capture import AttentionMap, Kind, attention_path, capture_attention
+from core.decoding import NonFiniteError
 from core.translator import Translator
 
 
@@ -38,7 +40,8 @@ def attention_gradients(
         positions: of the predicted tokens to explain, from 0, together; None for all of them, `</s>` included.
 
     Raises:
-        ValueError: as `Translator.explain`; a position is not that of a predicted token, or there is none.
+        ValueError: as `Translator.explain`; a position is not that of a predicted token, or there is none; as
+            `NonFiniteError` if a gradient is not finite.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
     explained = sorted(set(range(len(predicted)) if positions is None else positions))
@@ -59,6 +62,8 @@ def attention_gradients(
             logits = model(torch.tensor([source_ids], device=model.device), torch.tensor([fed], device=model.device))[0]
         log_probs = logits.float().log_softmax(-1).gather(1, torch.tensor(predicted, device=logits.device)[:, None]).squeeze(1)  # [T]
         found = torch.autograd.grad(log_probs[explained].sum(), list(live.values()))
+    if not all(gradient.isfinite().all() for gradient in found):
+        raise NonFiniteError("in the gradients of this target")
     by_path = {path: gradient[0].float().cpu() for path, gradient in zip(live, found, strict=True)}
     gradients: dict[Kind, list[Tensor]] = {kind: [by_path[attention_path(kind, layer.layer)] for layer in layers] for kind, layers in maps.items()}
     return AttentionGradients(maps, gradients, len(explained))
@@ -88,7 +93,7 @@ def head_importance(found: AttentionGradients) -> dict[Head, float]:
     """|d loss / d g_h| at g = 1, with g_h a gate on the head's output and the loss -log p a token (Michel et al. 2019), in nats.
 
     The gate scales the head's weights, so by the chain rule d loss / d g = sum_ij a_ij * d loss / d a_ij: the gradients
-    of the weights say it already.
+    of the weights say it already. To compare heads of different layers, see `normalised_by_layer`.
     """
     importance: dict[Head, float] = {}
     for kind, layers in found.maps.items():
@@ -98,8 +103,23 @@ def head_importance(found: AttentionGradients) -> dict[Head, float]:
     return importance
 
 
+def normalised_by_layer(importance: Mapping[Head, float]) -> dict[Head, float]:
+    """Importances over the Euclidean norm of their layer's, as Michel et al. 2019 rank heads (after Molchanov et al. 2017).
+
+    A layer is that of one kind of attention. Without it, layers whose gradients are larger as a whole come first. Of one
+    sentence or of many: the mean over sentences comes before the norm.
+
+    Returns:
+        From 0 to 1, the squares of a layer summing to 1; a layer of zeros stays one.
+    """
+    norms: defaultdict[tuple[Kind, int], float] = defaultdict(float)
+    for head, value in importance.items():
+        norms[head.kind, head.layer] = math.hypot(norms[head.kind, head.layer], value)
+    return {head: value / (norms[head.kind, head.layer] or 1.0) for head, value in importance.items()}
+
+
 def expected_importance(sentences: Iterable[Mapping[Head, float]]) -> dict[Head, float]:
-    """E_x |d loss / d g_h| (Michel et al. 2019): the mean of `head_importance` over sentences.
+    """E_x |d loss / d g_h| (Michel et al. 2019): the mean of `head_importance` over sentences, not yet `normalised_by_layer`.
 
     Raises:
         ValueError: there are no sentences.

@@ -82,7 +82,11 @@ def toolbar(reading: state.Reading) -> tuple[Method, Place, Rows, Sequence[Atten
         method: Method = st.selectbox(
             "Method", METHOD_NAMES, format_func=METHOD_NAMES.__getitem__, key="method", bind="query-params", help=METHOD_HELP, width=230
         )
-        cross = method_maps(reading, method)["cross"]
+        try:
+            cross = method_maps(reading, method)["cross"]
+        except (RuntimeError, ValueError) as error:
+            st.error(f"{sentence_case(str(error))}. Attention weights are shown instead.")
+            method, cross = "attention", reading.explanation.maps["cross"]
         by_name = {place_name(place): place for place in places(cross)}
         if st.session_state.get("aligner", st.query_params.get("aligner")) not in by_name:
             address.preset("aligner", place_name(choice.telling_head("cross", cross)) if cross[0].num_heads > 1 else "mean")
@@ -105,7 +109,7 @@ def shares(reading: state.Reading) -> tuple[float, ...]:
     """How much of each target word comes from the source; nothing where the model cannot be taken apart."""
     try:
         rolled = method_maps(reading, "rolled_contributions")
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         st.caption(sentence_case(str(error)))
         return ()
     return word_shares(source_share(rolled), reading.explanation.predicted_tokens)

@@ -82,7 +82,7 @@ def heads_page(reading: state.Reading, options: Options) -> None:
             st.toggle("Compare", False, key="compare", bind="query-params", help="A click adds a head to those shown, or takes it away.")
         try:
             maps = options.layers(reading)
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             st.error(sentence_case(str(error)))
             return
         head_overview.about_method(reading, options)

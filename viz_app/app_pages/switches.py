@@ -31,7 +31,8 @@ matter in another sentence.
 ABOUT_IMPORTANCE = """
 **Change when off**: the head's output is set to 0, and the same translation is scored again. **Importance by gradient** (Michel et al.
 2019) asks how steeply the loss would change if the head were turned down a little: one pass for all heads, but it says nothing of
-how things go on from there. The two need not agree; the rank correlation says how far they do on this sentence.
+how things go on from there. The two need not agree; the rank correlation says how far they do on this sentence. Both are in nats,
+so that they compare; to rank heads, Michel et al. divide each layer's importances by their Euclidean norm, which is the last column.
 """
 
 
@@ -119,6 +120,9 @@ def each_alone(reading: state.Reading, measured: switching.Measurement, theme: T
                 "head": st.column_config.TextColumn("Head off"),
                 "change": st.column_config.NumberColumn("Change when off", format="%+.3f", help="Of the log-probability of the hypothesis, in nats."),
                 "importance": st.column_config.NumberColumn("Importance by gradient", format="%.3f", help="In nats a token."),
+                "within_layer": st.column_config.NumberColumn(
+                    "Within its layer", format="%.2f", help="The importance over the Euclidean norm of its layer's (Michel et al. 2019)."
+                ),
             },
         )
     with right:

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.analysis.characters import grapheme_groups, is_special
+from core.analysis.gradients import normalised_by_layer
 from core.analysis.heads import Head
 from core.analysis.words import JOINT, readable, word, word_groups
 from core.tokenizer import SPACE_MARK
@@ -96,13 +97,19 @@ def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequen
 
 
 def effects_table(effects: Mapping[Head, float], importance: Mapping[Head, float]) -> pd.DataFrame:
-    """A row a head that was turned off alone, the most harmful first."""
-    heads = sorted(effects, key=lambda head: effects[head])
+    """A row a head that was turned off alone, the most harmful first.
+
+    Args:
+        effects: of turning a head off, in nats.
+        importance: of every head of the model, in nats a token; the table has it `normalised_by_layer`, too.
+    """
+    heads, within_layer = sorted(effects, key=lambda head: effects[head]), normalised_by_layer(importance)
     return pd.DataFrame(
         {
             "head": [titled(head) for head in heads],
             "change": [effects[head] for head in heads],
             "importance": [importance[head] for head in heads],
+            "within_layer": [within_layer[head] for head in heads],
         }
     )
 

@@ -1,11 +1,14 @@
+import copy
+import math
 from dataclasses import replace
 
 import pytest
 import torch
 
-from core.analysis.gradients import AttentionGradients, attention_gradients, expected_importance, gradient_maps, head_importance
+from core.analysis.gradients import AttentionGradients, attention_gradients, expected_importance, gradient_maps, head_importance, normalised_by_layer
 from core.analysis.heads import Head, all_heads, gated
 from core.capture import AttentionMap, attention_path, capture_attention
+from core.decoding import NonFiniteError
 from core.translator import Translator
 
 SOURCE, TARGET = "Can you help me?", "Können Sie mir helfen?"
@@ -96,3 +99,27 @@ def test_a_position_that_is_not_there(translator: Translator):
         attention_gradients(translator, SOURCE, TARGET, [0, 99])
     with pytest.raises(ValueError, match=r"no predicted token is to be explained: give positions from 0 to \d+, or None for all"):
         attention_gradients(translator, SOURCE, TARGET, [])
+
+
+def test_importances_are_normalised_within_their_layer():
+    """Michel et al. 2019: a layer's divided by their Euclidean norm, here 5 and 2, so that a layer of large gradients is not all at the top."""
+    raw = {Head("cross", 0, 0): 3.0, Head("cross", 0, 1): 4.0, Head("cross", 1, 0): 0.0, Head("encoder_self", 0, 0): 2.0}
+    found = normalised_by_layer(raw)
+    assert list(found) == list(raw)
+    assert list(found.values()) == pytest.approx([0.6, 0.8, 0.0, 1.0])
+
+
+def test_the_scale_of_a_layer_does_not_change_its_normalised_importances(translator: Translator):
+    raw = head_importance(attention_gradients(translator, SOURCE, TARGET))
+    scaled = {head: value * 10 ** (2 * head.layer - 3) for head, value in raw.items()}
+    found = normalised_by_layer(raw)
+    assert normalised_by_layer(scaled) == pytest.approx(found)
+    for kind, layer in {(head.kind, head.layer) for head in found}:
+        assert sum(value**2 for head, value in found.items() if (head.kind, head.layer) == (kind, layer)) == pytest.approx(1)
+
+
+def test_gradients_that_overflow_are_an_error(translator: Translator):
+    broken = Translator(copy.deepcopy(translator.model), translator.tokenizer)
+    broken.model.decoder.layers[2].cross_attention.v_proj.weight.fill_(math.inf)
+    with pytest.raises(NonFiniteError, match=r"^what the model computes is not finite \(NaN or infinite\) for this target"):
+        attention_gradients(broken, SOURCE, TARGET)

@@ -61,6 +61,7 @@ def test_the_table_begins_with_the_greatest_loss() -> None:
     assert table["head"].tolist() == ["Encoder L1 H3", "Decoder L1 H2", "Cross L2 H1"]
     assert table["change"].tolist() == [-2.0, 0.0, 0.5]
     assert table["importance"].tolist() == [0.3, 0.0, 0.02]
+    assert table["within_layer"].tolist() == [1.0, 0.0, 1.0]  # each the only head of its layer here
 
 
 def test_the_figure_has_a_mark_for_every_head() -> None:
