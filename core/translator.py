@@ -25,6 +25,7 @@ from core.decoding import (
     best_hypotheses,
     require_possible,
 )
+from core.device import best_device
 from core.fair_lock import FairLock
 from core.model import Transformer
 from core.packing import PackedTransformer, packable
@@ -57,10 +58,15 @@ class Translator:
         self._packed: PackedTransformer | None = None
 
     @classmethod
-    def from_checkpoint(cls, path: str | Path, device: str | torch.device = "cpu") -> "Translator":
-        """Raises: CheckpointError, FileNotFoundError; see `load_checkpoint`."""
+    def from_checkpoint(cls, path: str | Path, device: str | torch.device | None = None) -> "Translator":
+        """Load a checkpoint to `device`, or to the best there is.
+
+        Raises:
+            CheckpointError, FileNotFoundError: see `load_checkpoint`.
+            ValueError: see `best_device`.
+        """
         checkpoint = load_checkpoint(path)
-        return cls(checkpoint.model.to(device), checkpoint.tokenizer, checkpoint.training)
+        return cls(checkpoint.model.to(best_device(device)), checkpoint.tokenizer, checkpoint.training)
 
     @contextmanager
     def inspect(self) -> Generator[Transformer]:

@@ -4,6 +4,7 @@ import copy
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch comes: tests run side by side, and their models are tiny
+os.environ.setdefault("HEADLIGHT_DEVICE", "cpu")  # what tests compare to the bit is only the same there
 
 from dataclasses import replace
 from pathlib import Path

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from core.config import PRESETS
+from core.device import best_device
 from core.translator import Translator
 from train.average import average
 from train.card import record_scores, write_card
@@ -20,7 +19,7 @@ from train.evaluate import Score, TestSet, evaluate
 from train.filters import Filters
 from train.loop import fit
 from train.memory import tune_memory
-from train.options import add_recipe_options, given_recipe
+from train.options import add_device_option, add_recipe_options, given_recipe
 from train.prepare import prepare
 from train.presets import add_presets
 from train.recipe import recipe_for
@@ -32,7 +31,6 @@ from train.text import ParallelText
 from train.trees_cli import add_evaluate_trees, add_prepare_trees
 
 Commands = Any  # what argparse's add_subparsers returns has no public name
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -126,7 +124,7 @@ def _add_fit(commands: Commands) -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="what `prepare` made")
     parser.add_argument("--run", type=Path, required=True, metavar="FOLDER", dest="folder", help="the run's folder: log, snapshots, state")
     parser.add_argument("--init", type=Path, metavar="FILE", help="a checkpoint whose parameters to begin with, in place of random ones")
-    parser.add_argument("--device", type=torch.device, default=DEVICE, help="default: %(default)s")
+    add_device_option(parser)
     parser.add_argument("--compile", action="store_true", help="compile the layers, which takes a while at first; on a GPU only, and unmeasured")
     add_recipe_options(parser)
     parser.set_defaults(run=_fit)
@@ -136,7 +134,7 @@ def _fit(options: argparse.Namespace) -> None:
     config = replace(PRESETS[options.preset], vocab_size=read_manifest(options.data)["vocab_size"])
     recipe = replace(recipe_for(options.preset), **given_recipe(options))
     tune_memory()
-    fit(options.preset, config, recipe, options.data, options.folder, options.device, options.init, options.compile)
+    fit(options.preset, config, recipe, options.data, options.folder, best_device(options.device), options.init, options.compile)
 
 
 def _add_average(commands: Commands) -> None:
@@ -175,7 +173,7 @@ def _add_evaluate(commands: Commands) -> None:
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write the translations to FOLDER/NAME.txt")
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
     parser.add_argument("--record", action="store_true", help="put the scores into the checkpoint's training facts")
-    parser.add_argument("--device", type=torch.device, default=DEVICE, help="default: %(default)s")
+    add_device_option(parser)
     parser.set_defaults(run=_evaluate)
 
 

@@ -33,8 +33,8 @@ class Batch:
     num_tokens: int  # target tokens without padding
 
     def to(self, device: torch.device) -> "Batch":
-        """The batch on a device, copied while the processor goes on where its memory is pinned."""
-        source, target_in, target_out = (ids.to(device, non_blocking=True) for ids in (self.source, self.target_in, self.target_out))
+        """The batch on a device; a GPU copies it while the processor goes on, where its memory is pinned."""
+        source, target_in, target_out = (ids.to(device, non_blocking=device.type == "cuda") for ids in (self.source, self.target_in, self.target_out))
         return Batch(source, target_in, target_out, self.num_tokens)
 
     def pin(self) -> "Batch":

@@ -80,6 +80,8 @@ def join(device: torch.device) -> Iterator[World]:
     if "WORLD_SIZE" not in os.environ:
         yield World(device)
         return
+    if device.type == "mps":
+        raise ValueError("several processes cannot train on mps together: give --device cpu, or start one process")
     if device.type == "cuda":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)

@@ -32,17 +32,19 @@ class Window:
 
     def __init__(self, world: World, rows: list[list[float]] | None = None, positions: list[list[int]] | None = None) -> None:
         self._world = world
-        self._sums = [torch.tensor(row, dtype=torch.float64) for row in rows or []]
+        self._sums = [torch.tensor(row[:2], device=world.device) for row in rows or []]  # smoothed, nll: [2], float32
+        self._tokens = [row[2] for row in rows or []]
         self._positions = [Position(*position) for position in positions or []]
 
     def add(self, smoothed: Tensor, nll: Tensor, num_tokens: int, start: Position) -> None:
         """One step's sums over this process's batches, and the tokens of all processes."""
-        self._sums.append(torch.stack((smoothed.double(), nll.double(), smoothed.new_tensor(num_tokens / self._world.size, dtype=torch.float64))))
+        self._sums.append(torch.stack((smoothed, nll)))
+        self._tokens.append(num_tokens / self._world.size)
         self._positions.append(start)
 
     def state(self) -> dict[str, list[Any]]:
         """What `Window` takes, to go on with these steps in another process."""
-        return {"rows": [row.tolist() for row in self._sums], "positions": [list(asdict(position).values()) for position in self._positions]}
+        return {"rows": self._rows().tolist(), "positions": [list(asdict(position).values()) for position in self._positions]}
 
     def close(self, step: int) -> dict[str, float]:
         """Mean loss and plain negative log-likelihood per target token, in nats, of the steps up to `step`; then begin anew.
@@ -51,7 +53,7 @@ class Window:
             NotFiniteError: some step's loss is not.
         """
         smoothed, nll, num_tokens = self.check(step).sum(0).tolist()
-        self._sums, self._positions = [], []
+        self._sums, self._tokens, self._positions = [], [], []
         return {"loss": smoothed / num_tokens, "nll": nll / num_tokens}
 
     def check(self, step: int) -> Tensor:
@@ -62,11 +64,17 @@ class Window:
         """
         if not self._sums:
             return torch.zeros(0, 3)
-        sums = self._world.sum(torch.stack(self._sums).cpu())  # [steps, 3]
+        sums = self._world.sum(self._rows())
         for row, position, number in zip(sums.tolist(), self._positions, range(step - len(self._sums) + 1, step + 1), strict=True):
             if not math.isfinite(row[0]):
                 raise NotFiniteError(number, row[0], position)
         return sums
+
+    def _rows(self) -> Tensor:
+        """[steps, 3] smoothed, nll and tokens of each step, in float64 on the CPU: not every device has it."""
+        if not self._sums:
+            return torch.zeros(0, 3, dtype=torch.float64)
+        return torch.cat((torch.stack(self._sums).cpu().double(), torch.tensor(self._tokens, dtype=torch.float64)[:, None]), dim=1)
 
 
 class Log:

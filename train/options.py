@@ -1,10 +1,11 @@
-"""The fields of a recipe as options of a command."""
+"""Options that several commands have: a device, and the fields of a recipe."""
 
 import argparse
 from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
 
+from core.device import DEVICE_HELP
 from train.recipe import Recipe
 
 
@@ -14,6 +15,11 @@ def add_recipe_options(parser: argparse.ArgumentParser, without: Collection[str]
         if field.name not in without:
             kind: type = type(field.default)
             parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help=f"default: the preset's, else {field.default}")
+
+
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """`--device`, which `core.device.best_device` takes."""
+    parser.add_argument("--device", help=DEVICE_HELP)
 
 
 def given_recipe(options: argparse.Namespace) -> dict[str, Any]:

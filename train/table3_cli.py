@@ -4,13 +4,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from core.device import best_device
 from core.paper import TABLE_3
 from train.data import read_manifest
 from train.evaluate import TestSet
 from train.memory import tune_memory
-from train.options import add_recipe_options, given_recipe
+from train.options import add_device_option, add_recipe_options, given_recipe
 from train.table3 import Budget, Experiment
 
 Commands = Any  # what argparse's add_subparsers returns has no public name
@@ -31,8 +30,7 @@ def add_table3(commands: Commands) -> None:
     parser.add_argument("--target", type=Path, metavar="FILE", help="its translation")
     parser.add_argument("--sentences", type=int, metavar="N", help="score on the first N sentences only")
     parser.add_argument("--beam-size", type=int, default=4, help="default: %(default)s")
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--device", type=torch.device, default=device, help="default: %(default)s")
+    add_device_option(parser)
     add_recipe_options(parser, without=DECIDED)
     parser.set_defaults(run=_table3)
 
@@ -59,7 +57,7 @@ def _table3(options: argparse.Namespace) -> None:
         given=given_recipe(options),
         test_set=TestSet(test_set.name, test_set.pairs[: options.sentences]),
         beam_size=options.beam_size,
-        device=options.device,
+        device=best_device(options.device),
     )
     experiment.run(options.rows)
     print(options.output / "table3.csv")

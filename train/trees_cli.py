@@ -8,6 +8,7 @@ from typing import Any
 from core.parsing import BEAM_SIZE, LENGTH_PENALTY, Parser
 from core.translator import Translator
 from train.data import DataError
+from train.options import add_device_option
 from train.treebank import PARTS, Treebank, prepare_trees
 
 Commands = Any  # what argparse's add_subparsers returns has no public name
@@ -62,13 +63,14 @@ def add_evaluate_trees(commands: Commands) -> None:
     parser.add_argument("--length-penalty", type=float, default=LENGTH_PENALTY, help="default: %(default)s")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the trees that were found, tagged as the right ones")
     parser.add_argument("--json", action="store_true", help="print the score as JSON")
+    add_device_option(parser)
     parser.set_defaults(run=_evaluate_trees)
 
 
 def _evaluate_trees(options: argparse.Namespace) -> None:
     from train.parseval import evaluate_trees, read_gold, with_tags  # its table writer takes time that no other command needs
 
-    parser, gold = Parser(Translator.from_checkpoint(options.checkpoint)), read_gold(options.trees)
+    parser, gold = Parser(Translator.from_checkpoint(options.checkpoint, options.device)), read_gold(options.trees)
     score, parses = evaluate_trees(parser, options.trees.name, gold, options.beam_size, options.length_penalty)
     if options.write:
         options.write.write_text("".join(f"{line}\n" for line in with_tags(parses, gold)), encoding="utf-8")

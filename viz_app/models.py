@@ -97,11 +97,11 @@ def _file_digest(path: str, mtime_ns: int, size: int) -> str:
 
 @st.cache_resource(max_entries=3, show_spinner=False)
 def _load(digest: str, _path: Path) -> "Translator":
-    from core import CheckpointError, Translator
+    from core import Translator
 
     try:
         return Translator.from_checkpoint(_path)
-    except CheckpointError as error:
+    except ValueError as error:  # CheckpointError is one; another is a device that is not there
         raise ModelError(str(error)) from error
     except MemoryError as error:
         raise ModelError(f"{_path.name} needs more memory than this machine has left: close something, or use a smaller model.") from error

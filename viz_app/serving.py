@@ -67,15 +67,17 @@ def get_ready() -> None:
 
 
 def leave_cores_to_the_browser() -> None:
-    """Compute with half of the cores, unless `OMP_NUM_THREADS` says with how many.
+    """Compute with half of the cores that this process may use, unless `OMP_NUM_THREADS` says with how many.
 
     The browser is on this machine too and draws at the same time. PyTorch's threads wait for one another after every product, so one
     that has lost its core to the browser stops them all.
     """
     import torch
 
+    from core.device import usable_cores
+
     if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))
+        torch.set_num_threads(max(1, usable_cores() // 2))
 
 
 class Framed:

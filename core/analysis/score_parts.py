@@ -90,8 +90,9 @@ def score_parts(translator: Translator, source: str, target: str | Sequence[int]
     scores = seen[0].float().cpu()
 
     def projected(layer: torch.nn.Linear) -> list[Tensor]:
-        """Content [H, L, E], position [H, L, E] and bias [H, 1, E] behind a projection, in double precision."""
-        sides = content.double() @ layer.weight.double().T, position.double() @ layer.weight.double().T, layer.bias.double()[None]
+        """Content [H, L, E], position [H, L, E] and bias [H, 1, E] behind a projection; in float64, which MPS lacks."""
+        weight, bias = layer.weight.cpu().double(), layer.bias.cpu().double()
+        sides = content.cpu().double() @ weight.T, position.cpu().double() @ weight.T, bias[None]
         return [side.unflatten(-1, (attention.num_heads, -1)).transpose(0, 1) for side in sides]
 
     query_content, query_position, query_bias = projected(attention.q_proj)

@@ -19,7 +19,7 @@ from core.checkpoint import load_checkpoint
 from core.config import PRESETS
 from tests.train.worker import LOG_EVERY, SNAPSHOT_EVERY, STEPS, launch, work
 from train.data import Position
-from train.distributed import World
+from train.distributed import World, join
 from train.recipe import Recipe
 from train.state import Training
 
@@ -87,6 +87,12 @@ def test_a_state_of_another_number_of_processes_can_be_gone_on_from(recipe: Reci
     half = Training(PRESETS["tiny"], recipe, Half(torch.device("cpu"), rank=1, size=2))
     half.restore(alone.state())
     assert (half.step, half.position) == (7, Position(1, 2))
+
+
+def test_several_processes_need_a_device_that_can_exchange_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="several processes cannot train on mps together: give --device cpu"), join(torch.device("mps")):
+        pass
 
 
 def test_alone_there_is_nobody_to_ask() -> None:

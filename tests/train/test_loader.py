@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from train.data import Batches, Group, Position, TokenShards
+from train.data import Batch, Batches, Group, Position, TokenShards
 from train.loader import AHEAD, Prefetched
 
 CPU = torch.device("cpu")
@@ -33,6 +33,17 @@ def test_no_more_is_made_than_may_wait_and_the_thread_ends() -> None:
             next(stream)
     assert not [thread for thread in threading.enumerate() if thread.name == "batches"]
     assert 3 <= len(made) <= 3 + AHEAD + 1
+
+
+@pytest.mark.parametrize(("kind", "pins"), [("cuda", 1), ("mps", 0), ("cpu", 0)])
+def test_memory_is_pinned_for_cuda_alone(kind: str, pins: int, prepared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned: list[Batch] = []
+    monkeypatch.setattr(Batch, "pin", lambda batch: pinned.append(batch) or batch)
+    monkeypatch.setattr(Batch, "to", lambda batch, _device: batch)
+    groups = Batches(TokenShards(prepared / "train"), batch_tokens=200, seed=1).groups(Position())
+    with Prefetched(itertools.islice(groups, 1), torch.device(kind)) as stream:
+        next(stream)
+    assert len(pinned) == pins
 
 
 def test_an_error_reaches_the_reader() -> None:

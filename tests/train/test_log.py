@@ -43,6 +43,13 @@ def test_a_window_goes_on_in_another_process() -> None:
     assert filled(Window(ALONE, **state), [2.25, 3.125], 1).close(3) == whole.close(3)
 
 
+def test_a_window_keeps_its_sums_where_and_as_they_were_computed() -> None:
+    """MPS has no float64, and sums that were restored must lie beside those that are added."""
+    window = Window(World(torch.device("meta")), rows=[[30.0, 20.0, 10.0]], positions=[[0, 0]])
+    window.add(torch.zeros((), device="meta"), torch.zeros((), device="meta"), 10, Position(0, 1))
+    assert [(row.device.type, row.dtype) for row in window._sums] == [("meta", torch.float32)] * 2
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
     return RunFolder(tmp_path)

@@ -68,6 +68,16 @@ def test_the_exit_status_says_how_it_ended(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command_line", [["fit", "tiny", "--data", "data", "--run", "run"], ["evaluate-trees", "model", "--trees", "trees"]])
+def test_a_device_that_is_not_there_is_explained(
+    command_line: list[str], prepared: Path, tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "trees").write_text("(TOP (S (NN works)))", encoding="utf-8")
+    places = {"data": prepared, "run": tmp_path / "run", "model": tiny_checkpoint, "trees": tmp_path / "trees"}
+    assert command.main([str(places.get(word, word)) for word in command_line] + ["--device", "abacus"]) == 1
+    assert "device (abacus) must be cuda, cuda:N, mps or cpu" in capsys.readouterr().err
+
+
 def test_a_folder_that_was_not_prepared_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(fit_arguments(tmp_path, tmp_path / "run")) == 1
     assert "has no manifest.json: `python -m train prepare` was not run there, or did not finish" in capsys.readouterr().err

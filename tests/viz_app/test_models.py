@@ -27,6 +27,12 @@ def test_the_same_file_is_loaded_once_whoever_brings_it(tiny_checkpoint: Path, m
     assert uploaded.name == "mine.safetensors"
 
 
+def test_a_device_that_is_not_there_is_said_on_the_page(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "abacus")
+    with pytest.raises(models.ModelError, match=r"device \(abacus\) must be cuda, cuda:N, mps or cpu"):
+        models.model_at(tiny_checkpoint)
+
+
 def test_a_changed_file_is_loaded_anew(tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(tiny_checkpoint.read_bytes())

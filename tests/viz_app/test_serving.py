@@ -1,7 +1,6 @@
 """What the server does besides Streamlit's own work, on a page and other answers made up here."""
 
 import gc
-import os
 import socket
 import sys
 import tomllib
@@ -18,6 +17,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit import config
 
+import core.device
 from viz_app import models, serving
 from viz_app.pages import PAGES
 
@@ -121,7 +121,7 @@ def test_connections_send_what_they_are_given_at_once() -> None:
 def test_half_of_the_cores_is_the_browsers(monkeypatch: pytest.MonkeyPatch, cores: int, variable: str | None, threads: list[int]) -> None:
     chosen: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", chosen.append)
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(core.device, "usable_cores", lambda: cores)
     if variable is None:
         monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     else:
