@@ -1,4 +1,4 @@
-"""`python -m train {prepare, prepare-trees, fit, average, evaluate, evaluate-trees, card}`: how weights come to be."""
+"""`python -m train COMMAND`: prepare data, train, average, evaluate. `--help` lists the commands."""
 
 import argparse
 import json
@@ -35,17 +35,7 @@ Commands = Any  # what argparse's add_subparsers returns has no public name
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit status: 1 after an error, which it explains on stderr."""
-    parser = argparse.ArgumentParser(prog="python -m train", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    _add_prepare(commands)
-    add_prepare_trees(commands)
-    _add_fit(commands)
-    _add_average(commands)
-    _add_evaluate(commands)
-    add_evaluate_trees(commands)
-    _add_card(commands)
-    add_table3(commands)
-    add_presets(commands)
+    parser = command_line()
     options = parser.parse_args(arguments)
     try:
         options.run(options)
@@ -63,6 +53,22 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def command_line() -> argparse.ArgumentParser:
+    """Every command with its options; parsed, `run` is the function of the command."""
+    parser = argparse.ArgumentParser(prog="python -m train", description="Prepare data, train, average and evaluate.")
+    commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
+    _add_prepare(commands)
+    add_prepare_trees(commands)
+    _add_fit(commands)
+    _add_average(commands)
+    _add_evaluate(commands)
+    add_evaluate_trees(commands)
+    _add_card(commands)
+    add_table3(commands)
+    add_presets(commands)
+    return parser
 
 
 def _add_prepare(commands: Commands) -> None:
@@ -150,6 +156,8 @@ def _average(options: argparse.Namespace) -> None:
     paths = options.paths
     if not paths[0].exists():
         raise ValueError(f"there is no {paths[0]}: give a run's folder, or checkpoints, oldest first")
+    if options.last is not None and options.last < 1:
+        raise ValueError(f"--last ({options.last}) must be at least 1; leave it out for the mean of all snapshots")
     if len(paths) == 1 and paths[0].is_dir():
         found = RunFolder(paths[0]).snapshots()
         if len(found) < (options.last or 1):

@@ -1,3 +1,4 @@
+import argparse
 import os
 import re
 import signal
@@ -83,12 +84,24 @@ def test_a_folder_that_was_not_prepared_is_explained(tmp_path: Path, capsys: pyt
     assert "has no manifest.json: `python -m train prepare` was not run there, or did not finish" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["prepare", "fit", "average", "evaluate", "card", "table3", "presets"])
-def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        command.main([name, "--help"])
-    assert ended.value.code == 0
-    assert f"usage: python -m train {name}" in capsys.readouterr().out
+def subcommands() -> dict[str, argparse.ArgumentParser]:
+    """The commands that the parser knows, by name."""
+    (commands,) = (action for action in command.command_line()._actions if isinstance(action, argparse._SubParsersAction))
+    return commands.choices
+
+
+def test_help_lists_every_command_and_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    found = subcommands()
+    assert found.keys() >= {"prepare", "prepare-trees", "fit", "average", "evaluate", "evaluate-trees", "card", "table3", "presets"}
+    for name in ("", *found):
+        with pytest.raises(SystemExit) as ended:
+            command.main([name, "--help"] if name else ["--help"])
+        assert ended.value.code == 0
+        printed = capsys.readouterr().out
+        if name:
+            assert printed.startswith(f"usage: python -m train {name} ")
+        else:
+            assert re.findall(r"^    ([a-z][\w-]*)", printed, re.MULTILINE) == list(found)
 
 
 def test_who_has_read_enough_is_told_no_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
