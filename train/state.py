@@ -31,6 +31,7 @@ class Training:
     def __init__(self, config: TransformerConfig, recipe: Recipe, world: World) -> None:
         torch.manual_seed(recipe.seed)
         self.model = Transformer(config).to(world.device).train()
+        _exclude_key_biases(self.model)
         self.loss_of = world.wrap(TranslationLoss(self.model, recipe.label_smoothing))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=ADAM_BETAS, eps=ADAM_EPS, fused=True)
         self.window = Window(world)
@@ -93,3 +94,14 @@ class Training:
         self._hours_before, self._began = state["hours"], time.perf_counter()
         if len(state["windows"]) == self._world.size:
             self.window = Window(self._world, **state["windows"][self._world.rank])
+
+
+def _exclude_key_biases(model: Transformer) -> None:
+    """Do not train the biases of the keys.
+
+    They add the same to every score of a query, which the softmax cancels: their gradient is rounding noise, of which Adam
+    makes steps of full size. They stay among the optimizer's parameters, whose saved state goes by their order.
+    """
+    for name, parameter in model.named_parameters():
+        if name.endswith("k_proj.bias"):
+            parameter.requires_grad_(False)
