@@ -4,7 +4,7 @@
 
 The same shape, the same batches (padding included), dropout and label smoothing on both sides. The plain loop computes in
 float32, with one embedding for source, target and output, `nn.CrossEntropyLoss` and `torch.optim.Adam`. Headlight computes
-as its recipe says: bfloat16, its own cross-entropy, fused Adam. Each side has a process of its own; they take turns, so
+as its recipe says: in the faster precision, its own cross-entropy, fused Adam. Each side has a process of its own; they take turns, so
 that whatever else the machine does meets both alike. What counts is the ratio. A run of the defaults takes about two
 minutes on two cores. The text is made up: pairs of random tokens whose lengths are spread as those of sentences are.
 """
@@ -29,6 +29,7 @@ from core.model import sinusoidal_encoding
 from train.data import Batch, Batches, TokenShards, cut, make_batch, read_manifest
 from train.distributed import World
 from train.memory import tune_memory
+from train.precision import measured, settled
 from train.recipe import recipe_for
 from train.saving import autocast
 from train.state import ADAM_BETAS, ADAM_EPS, Training
@@ -50,6 +51,7 @@ class Work:
     threads: int
     num_batches: int
     clock: str
+    precision: str
 
     def config(self) -> TransformerConfig:
         return replace(PRESETS[self.preset], vocab_size=self.vocab_size)
@@ -74,9 +76,11 @@ class Work:
 def headlight(work: Work) -> Step:
     """Returns: one step of training; it says the loss per token."""
     tune_memory()
-    recipe = recipe_for(work.preset)
+    recipe = replace(recipe_for(work.preset), batch_tokens=work.batch_tokens, precision=work.precision)
     world = World(torch.device("cpu"))
     training = Training(work.config(), recipe, world)
+    recipe, note = settled(recipe, None, measured(training.model, recipe.batch_tokens))
+    print(note or f"precision {recipe.precision}", flush=True)
     training.set_rate(RATE)
 
     def step(batch: Batch) -> float:
@@ -177,9 +181,10 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=3, help="steps of each turn (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each side (default: %(default)s)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="default: %(default)s")
+    parser.add_argument("--precision", default="auto", help="of Headlight: auto, bfloat16 or float32 (default: %(default)s)")
     options = parser.parse_args()
     vocab_size = options.vocab_size or (read_manifest(options.data) if options.data else vars(PRESETS[options.preset]))["vocab_size"]
-    work = Work(options.preset, vocab_size, options.batch_tokens, options.data, options.threads, options.batches, options.clock)
+    work = Work(options.preset, vocab_size, options.batch_tokens, options.data, options.threads, options.batches, options.clock, options.precision)
 
     connections = turns.start(SIDES, serve, work)
     tokens = {connection.recv() for connection in connections.values()}

@@ -124,6 +124,9 @@ def _training(facts: dict[str, Any]) -> str:
         rows.append(("begun with", f"`{init['file']}`, {', '.join([*known, 'SHA-256 ' + init['sha256'][:12]])}"))
     rows += [("resumed", f"at step {part['step']} with commit `{part['commit']}`") for part in facts.get("resumed", [])]
     rows += [(name, value) for name, value in facts.get("recipe", {}).items() if name not in ("steps", "seed")]
+    if times := facts.get("precision_measured"):
+        seconds = f"bfloat16 {times['bfloat16_seconds']} s, float32 {times['float32_seconds']} s"
+        rows.append(("precision chosen by", f"{seconds}, for the matrix products of {times['batch_tokens']:,} tokens a side"))
     if len(facts.get("averaged", [])) > 1:
         rows.append(("mean of", ", ".join(f"step {part['steps']}" for part in facts["averaged"])))
     return _table(("", ""), rows)

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from core.config import TransformerConfig
+from core.device import supports_bfloat16
 from core.model import Transformer
 from core.schedule import cooldown_factor, learning_rate
 from train import distributed
@@ -23,6 +24,7 @@ from train.hardware import hardware
 from train.initial import Initial
 from train.loader import Prefetched
 from train.log import Log, NotFiniteError
+from train.precision import measured, settled
 from train.recipe import Recipe
 from train.run import RunFolder
 from train.saving import Saver, autocast
@@ -68,14 +70,16 @@ def fit(
         run, corpus = RunFolder(folder), Corpus.open(data, config)
         batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length, recipe.bucketing)
         initial = Initial.read(init, config, corpus.tokenizer) if init else None
-        facts = stack.enter_context(_begun(run, world, preset, config, recipe, data, corpus, initial))
         training = Training(config, recipe, world)
+        recipe, facts, note = stack.enter_context(_begun(run, world, preset, training.model, recipe, data, corpus, initial))
         if initial:
             training.model.load_state_dict(initial.parameters)
         training.restore(run.load_state())
         groups = batches.groups(training.position, recipe.accumulate, world.rank, world.size)
         log = stack.enter_context(Log(run, world, training.step, recipe.steps))
         log.say(_introduction(training, batches, recipe, world))
+        if note:
+            log.say(note)
         if compiled:
             log.say(compile_layers(training.model, world.device))
         stack.enter_context(_naming_what_is_not_finite(run, batches, corpus, recipe, world))
@@ -135,23 +139,33 @@ def _begun(
     run: RunFolder,
     world: World,
     preset: str,
-    config: TransformerConfig,
+    model: Transformer,
     recipe: Recipe,
     data: Path,
     corpus: Corpus,
     initial: Initial | None,
-) -> Generator[dict[str, Any]]:
-    """Hold the run's folder; the first process writes down what the run is, or sees that it is the one begun there."""
+) -> Generator[tuple[Recipe, dict[str, Any], str]]:
+    """Hold the run's folder; the first process writes down what the run is, or sees that it is the one begun there.
+
+    Yields:
+        The recipe with the precision that the first process settled, the run's facts, and a sentence on that precision.
+    """
     with run.locked() if world.is_first else nullcontext():
         facts: dict[str, Any] = {}
+        note = ""
         if world.is_first:
             state = run.load_state()
             step = state["step"] if state else 0
+            times = measured(model, recipe.batch_tokens) if recipe.precision == "auto" else None
+            recipe, note = settled(recipe, run.precision(), times)
+            if recipe.precision == "bfloat16" and not supports_bfloat16(model.device):
+                raise ValueError(f"{model.device} cannot compute in bfloat16 here: begin a run with --precision float32")
             with run.saving("the recipe"):
-                facts = run.begin(preset, config, recipe, data, corpus.manifest, hardware(world), step, initial and initial.facts)
+                facts = run.begin(
+                    preset, model.config, recipe, data, corpus.manifest, hardware(world), step, initial and initial.facts, times and times.facts()
+                )
                 run.truncate_log(step)
-        world.wait()
-        yield facts
+        yield world.gather(recipe)[0], facts, note
 
 
 def _introduction(training: Training, batches: Batches, recipe: Recipe, world: World) -> str:

@@ -5,6 +5,8 @@ from typing import Literal
 
 from train.data import POOLS, Bucketing
 
+Precision = Literal["bfloat16", "float32"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -25,7 +27,7 @@ class Recipe:
     clip_norm: float = 0.0  # longest gradient; 0: however long
     bucketing: Bucketing = "longest"  # see `train.data.Batches`
     max_length: int = 256  # tokens; longer sentences are left out
-    precision: Literal["bfloat16", "float32"] = "bfloat16"
+    precision: Literal["auto", "bfloat16", "float32"] = "auto"  # auto: measured where the run begins, see `train.precision`
     seed: int = 1
     snapshot_every: int = 1_000  # steps between snapshots, each with a validation
     snapshot_minutes: float = 0.0  # minutes between further snapshots; 0: none
@@ -43,8 +45,8 @@ class Recipe:
             raise ValueError(f"label_smoothing ({self.label_smoothing}) must be from 0 up to, but not including, 1")
         if self.rate_scale <= 0:
             raise ValueError(f"rate_scale ({self.rate_scale}) must be positive")
-        if self.precision not in ("bfloat16", "float32"):
-            raise ValueError(f"precision ({self.precision!r}) must be 'bfloat16' or 'float32'")
+        if self.precision not in ("auto", "bfloat16", "float32"):
+            raise ValueError(f"precision ({self.precision!r}) must be 'auto', 'bfloat16' or 'float32'")
         if self.bucketing not in POOLS:
             raise ValueError(f"bucketing ({self.bucketing!r}) must be one of {', '.join(POOLS)}")
 

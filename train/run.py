@@ -25,7 +25,10 @@ import torch
 
 from core.checkpoint import write_whole
 from core.config import TransformerConfig
-from train.recipe import FREE, Recipe
+from train.recipe import FREE, Precision, Recipe
+
+# Of runs that were begun before the recipe had these fields.
+THEN: dict[str, Any] = {"bucketing": "target", "precision": "bfloat16"}
 
 
 class RunError(RuntimeError):
@@ -85,6 +88,12 @@ class RunFolder:
         kept = [line for line in self.log.read_text(encoding="utf-8").splitlines() if _step_of(line) <= last_step]
         write_whole(self.log, lambda temporary: _write_text(temporary, "".join(f"{line}\n" for line in kept)))
 
+    def precision(self) -> Precision | None:
+        """What a run that was begun here computes in; None where there is none."""
+        if not self.recipe.exists():
+            return None
+        return {**THEN, **json.loads(self.recipe.read_text(encoding="utf-8"))["recipe"]}["precision"]
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep every other process from training in this folder; a killed process lets go by itself.
@@ -123,12 +132,15 @@ class RunFolder:
         hardware: str,
         step: int,
         init: dict[str, Any] | None = None,
+        measured: dict[str, float] | None = None,
     ) -> dict[str, Any]:
         """Write down what the run is; where one was begun, make sure that it is the same one.
 
         Args:
+            recipe: its precision is settled, see `train.precision`.
             step: the step that it is resumed from; code that is not the first is noted with it.
             init: the facts of the checkpoint whose parameters it begins with; see `train.initial`.
+            measured: what its precision was chosen by.
 
         Returns:
             The facts of the run, for its checkpoints.
@@ -156,6 +168,7 @@ class RunFolder:
             "torch": torch.__version__,
             "manifest": manifest,
             **({"init": init} if init else {}),
+            **({"precision_measured": measured} if measured else {}),
         }
         self._write_recipe(begun)
         return begun
@@ -169,9 +182,8 @@ def _differing(
     begun: dict[str, Any], preset: str, config: TransformerConfig, recipe: Recipe, manifest: dict[str, Any], init: dict[str, Any] | None
 ) -> list[str]:
     """What of a begun run is not as asked. A field that came after the run was begun had its default then, or this."""
-    then: dict[str, Any] = {"bucketing": "target"}
     differing = ["preset"] if begun["preset"] != preset else []
-    for asked, before in ((config, TransformerConfig(**begun["config"])), (recipe, Recipe(**{**then, **begun["recipe"]}))):
+    for asked, before in ((config, TransformerConfig(**begun["config"])), (recipe, Recipe(**{**THEN, **begun["recipe"]}))):
         old = asdict(before)
         differing += [f"{name} ({old[name]}, not {value})" for name, value in asdict(asked).items() if old[name] != value and name not in FREE]
     files = [facts["file"] if facts else "none" for facts in (begun.get("init"), init)]

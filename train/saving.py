@@ -96,7 +96,9 @@ def validate(loss_of: TranslationLoss, shards: TokenShards, recipe: Recipe, worl
 
 
 def autocast(recipe: Recipe, device: torch.device) -> torch.autocast:
-    """Matrix products in bfloat16, where the recipe says so."""
+    """Matrix products in bfloat16, where the recipe says so; its precision must be settled, see `train.precision`."""
+    if recipe.precision == "auto":
+        raise ValueError("precision 'auto' must be settled before anything is computed")
     return torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16")
 
 

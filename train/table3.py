@@ -127,7 +127,11 @@ class Experiment:
 
     def _row(self, row: str, config: TransformerConfig) -> Row:
         run = RunFolder(self.folder / row)
-        fit(row, config, self.budget.applied(recipe_for(row), self.given), self.data, run.path, self.device)
+        recipe = self.budget.applied(recipe_for(row), self.given)
+        if recipe.precision == "auto":  # measured for the first row that is trained, and the same for all
+            begun = (RunFolder(self.folder / other).precision() for other in (row, *TABLE_3))
+            recipe = replace(recipe, precision=next(filter(None, begun), "auto"))
+        fit(row, config, recipe, self.data, run.path, self.device)
         snapshot = run.snapshots()[-1]
         checkpoint = load_checkpoint(snapshot)
         facts = {"steps": checkpoint.training["steps"], "test_set": self.test_set.name, "sentences": len(self.test_set.pairs)}

@@ -35,11 +35,15 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
 
 @pytest.fixture
 def run_fit(prepared: Path) -> Fit:
-    """`run_fit(folder, steps=..., ...)`: train a tiny model for a few steps, with other fields of the recipe if given."""
+    """`run_fit(folder, steps=..., ...)`: train a tiny model for a few steps, with other fields of the recipe if given.
+
+    In bfloat16, so that no run depends on the speed of the machine.
+    """
 
     def run(folder: Path, data: Path = prepared, init: Path | None = None, d_ff: int = PRESETS["tiny"].d_ff, **changes: Any) -> Transformer:
         config = replace(PRESETS["tiny"], vocab_size=400, num_encoder_layers=1, num_decoder_layers=1, d_ff=d_ff)
-        recipe = replace(recipe_for("tiny"), **{"steps": 6, "snapshot_every": 3, "batch_tokens": 200, "max_length": 60, **changes})
+        few = {"steps": 6, "snapshot_every": 3, "batch_tokens": 200, "max_length": 60, "precision": "bfloat16"}
+        recipe = replace(recipe_for("tiny"), **{**few, **changes})
         return fit("tiny", config, recipe, data, folder, torch.device("cpu"), init)
 
     return run

@@ -86,7 +86,7 @@ def test_a_kill_before_any_write_changes_nothing(tmp_path: Path, run_fit: Fit, m
 
 
 def fit_arguments(data: Path, folder: Path) -> list[str]:
-    settings = ["--steps", "60", "--snapshot-every", "20", "--max-length", "60", "--batch-tokens", "600"]
+    settings = ["--steps", "60", "--snapshot-every", "20", "--max-length", "60", "--batch-tokens", "600", "--precision", "bfloat16"]
     return ["fit", "tiny", "--data", str(data), "--run", str(folder), "--device", "cpu", *settings]
 
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+import train.loop
 from core.checkpoint import load_checkpoint
 from core.config import PRESETS
 from core.paper import TABLE_3
 from train import table3
 from train.__main__ import main
+from train.precision import ProductTimes
 from train.recipe import Recipe
 from train.run import RunFolder
 from train.table3 import Budget, scaled
@@ -46,6 +48,14 @@ def test_rows_are_trained_scored_and_put_beside_the_papers(
     before = (tmp_path / "table3.csv").read_bytes()
     assert main(arguments(prepared, tmp_path, "--rows", "base")) == 0
     assert (tmp_path / "table3.csv").read_bytes() == before  # rows done earlier stay
+
+
+def test_all_rows_compute_in_the_precision_of_the_first(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is measured later, and whichever rows are asked for next."""
+    for rows, bfloat16 in ((["C-N2", "base"], 50.0), (["A-h1"], 0.25)):
+        monkeypatch.setattr(train.loop, "measured", lambda *_, bfloat16=bfloat16: ProductTimes(bfloat16, 1.0, 200))
+        assert main(arguments(prepared, tmp_path, "--rows", *rows)) == 0
+    assert [RunFolder(tmp_path / row).precision() for row in ("base", "C-N2", "A-h1")] == ["float32"] * 3
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,205 @@
+"""The precision that a run computes in: chosen by times that are given here, so by none of this machine's."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import train.loop
+import train.precision
+from core.checkpoint import load_checkpoint
+from core.config import PRESETS
+from core.model import Transformer
+from tests.train.conftest import Fit
+from train.corpus import Corpus
+from train.distributed import World
+from train.precision import Product, ProductTimes, measure, measured, products, seconds, settled
+from train.recipe import Recipe
+from train.run import RunFolder
+from train.saving import autocast
+
+CPU = torch.device("cpu")
+FASTER, SLOWER = ProductTimes(0.25, 1.0, 200), ProductTimes(50.0, 1.0, 200)  # of bfloat16
+
+
+def parameters(model: Transformer) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[[ProductTimes | None], None]:
+    """`machine(times)`: what is measured from now on."""
+
+    def becomes(times: ProductTimes | None) -> None:
+        monkeypatch.setattr(train.loop, "measured", lambda *_: times)
+
+    return becomes
+
+
+@pytest.mark.parametrize(
+    ("bfloat16", "choice", "said"),
+    [
+        (0.2, "bfloat16", "the matrix products of 4,096 tokens a side take 0.2 s in bfloat16, 1 s in float32"),
+        (0.95, "float32", "take 0.95 s in bfloat16, 1 s in float32"),
+        (1.5, "float32", "take at least 1.5 s in bfloat16, 1 s in float32"),
+    ],
+)
+def test_bfloat16_is_chosen_where_it_saves_enough(bfloat16: float, choice: str, said: str) -> None:
+    times = ProductTimes(bfloat16, 1.0, 4096)
+    assert times.choice == choice
+    assert said in str(times)
+
+
+def test_a_new_run_takes_the_faster_one_and_a_begun_one_goes_on_as_it_was(recipe: Recipe) -> None:
+    for times, choice in ((FASTER, "bfloat16"), (SLOWER, "float32")):
+        found, note = settled(recipe, None, times)
+        assert found == replace(recipe, precision=choice)
+        assert note == f"precision {choice}: {times}"
+        assert settled(recipe, choice, times) == (found, "")
+    found, note = settled(recipe, "bfloat16", SLOWER)
+    assert found.precision == "bfloat16"
+    assert note == f"precision bfloat16, as the run was begun, although a new one would take float32 here: {SLOWER}"
+    assert settled(recipe, None, None) == (replace(recipe, precision="float32"), "precision float32: this device has no bfloat16")
+
+
+def test_what_is_asked_for_is_obeyed(recipe: Recipe) -> None:
+    for precision, times in (("bfloat16", SLOWER), ("float32", FASTER)):
+        asked = replace(recipe, precision=precision)
+        assert settled(asked, None, times) == (asked, "")
+
+
+@pytest.mark.parametrize("preset", ["tiny", "C-N2", "A-h1"])
+def test_the_products_of_a_batch_are_those_of_every_matrix_and_token(preset: str) -> None:
+    model, batch_tokens = Transformer(replace(PRESETS[preset], vocab_size=30_000)), 700
+    matrices = [module.weight for module in model.modules() if isinstance(module, nn.Linear)] + [model.embedding.tokens.weight]
+    found = products(model, batch_tokens)
+    total = sum(product.outputs * product.inputs * product.rows * product.count for product in found)
+    assert total == pytest.approx(batch_tokens * sum(matrix.numel() for matrix in matrices))
+    assert all(product.rows <= batch_tokens for product in found)
+    sizes = [product.outputs * product.inputs for product in found]
+    assert sizes == sorted(sizes)
+
+
+def test_times_add_up_and_a_slow_bfloat16_is_not_measured_to_the_end() -> None:
+    found, asked = [Product(2, 2, 4, 10.0), Product(4, 4, 4, 5.0), Product(9, 9, 4, 1.0)], []
+
+    def clock(factor: float) -> Callable[[Product, torch.dtype], float]:
+        asked.clear()
+        return lambda product, dtype: asked.append(dtype) or product.outputs * (factor if dtype == torch.bfloat16 else 1.0)
+
+    assert measure(found, 8, clock(0.5)) == ProductTimes(24.5, 49.0, 8)
+    assert asked == [torch.float32] * 3 + [torch.bfloat16] * 3
+    assert measure(found, 8, clock(50.0)) == ProductTimes(1000.0, 49.0, 8)
+    assert asked == [torch.float32] * 3 + [torch.bfloat16]
+
+
+def test_measuring_takes_time_but_no_random_numbers_and_leaves_no_gradients() -> None:
+    model = Transformer(PRESETS["tiny"])
+    random = torch.get_rng_state()
+    assert seconds(Product(8, 8, 4, 1.0), torch.bfloat16, CPU, budget=0.0) > 0
+    times = measured(model, 100)
+    assert times
+    assert min(times.bfloat16, times.float32) > 0
+    assert torch.equal(torch.get_rng_state(), random)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(("times", "choice"), [(FASTER, "bfloat16"), (SLOWER, "float32")])
+def test_the_choice_is_recorded_said_and_kept_on_a_machine_that_would_choose_otherwise(
+    tmp_path: Path,
+    run_fit: Fit,
+    machine: Callable[[ProductTimes | None], None],
+    times: ProductTimes,
+    choice: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """And a run that changes machines ends with the bits of one that computes in that precision all along."""
+    machine(times)
+    run_fit(tmp_path / "run", precision="auto", steps=3)
+    assert f"precision {choice}: {times}" in capsys.readouterr().err.splitlines()
+    for facts in (json.loads((tmp_path / "run" / "recipe.json").read_text()), load_checkpoint(tmp_path / "run" / "best.safetensors").training):
+        assert facts["recipe"]["precision"] == choice
+        assert facts["precision_measured"] == {"bfloat16_seconds": times.bfloat16, "float32_seconds": times.float32, "batch_tokens": 200}
+
+    other = SLOWER if times is FASTER else FASTER
+    machine(other)
+    resumed = run_fit(tmp_path / "run", precision="auto")
+    said = capsys.readouterr().err
+    assert f"precision {choice}, as the run was begun, although a new one would take {other.choice} here: {other}" in said
+    assert f"1 x cpu, {choice}\n" in said
+    last = load_checkpoint(RunFolder(tmp_path / "run").snapshots()[-1]).training
+    assert (last["recipe"]["precision"], last["precision_measured"]["float32_seconds"]) == (choice, times.float32)
+    assert torch.equal(parameters(resumed), parameters(run_fit(tmp_path / "whole", precision=choice)))
+
+
+def test_a_precision_that_was_given_needs_no_measurement(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train.loop, "measured", None)
+    run_fit(tmp_path / "run", precision="float32", steps=1)
+    facts = json.loads((tmp_path / "run" / "recipe.json").read_text())
+    assert facts["recipe"]["precision"] == "float32"
+    assert "precision_measured" not in facts
+
+
+def test_a_run_keeps_to_what_it_was_begun_with(tmp_path: Path, run_fit: Fit, machine: Callable[[ProductTimes | None], None]) -> None:
+    machine(FASTER)
+    run_fit(tmp_path / "run", precision="float32", steps=1)
+    with pytest.raises(ValueError, match=r"holds a run with another precision \(float32, not bfloat16\)"):
+        run_fit(tmp_path / "run", precision="bfloat16")
+    run_fit(tmp_path / "run", precision="auto", steps=2)
+    assert RunFolder(tmp_path / "run").precision() == "float32"
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_run_from_before_precision_was_measured_goes_on_in_bfloat16(
+    tmp_path: Path, run_fit: Fit, machine: Callable[[ProductTimes | None], None], recorded: bool
+) -> None:
+    machine(SLOWER)
+    run_fit(tmp_path / "run", precision="bfloat16", steps=3)
+    recipe = tmp_path / "run" / "recipe.json"
+    begun: dict[str, Any] = json.loads(recipe.read_text())
+    if not recorded:
+        del begun["recipe"]["precision"]
+    recipe.write_text(json.dumps(begun))
+    resumed = run_fit(tmp_path / "run", precision="auto")
+    assert torch.equal(parameters(resumed), parameters(run_fit(tmp_path / "whole", precision="bfloat16")))
+
+
+@dataclass(frozen=True)
+class Second(World):
+    """The second of two processes; the first has settled on a recipe."""
+
+    first: Recipe | None = None
+
+    def gather(self, thing: Any) -> list[Any]:
+        return [self.first, thing]
+
+
+def test_every_process_takes_what_the_first_one_chose(tmp_path: Path, prepared: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train.loop, "measured", None)
+    config = replace(PRESETS["tiny"], vocab_size=400)
+    chosen = replace(recipe, precision="float32")
+    world = Second(CPU, rank=1, size=2, first=chosen)
+    begun = train.loop._begun(RunFolder(tmp_path), world, "tiny", Transformer(config), recipe, prepared, Corpus.open(prepared, config), None)
+    with begun as (found, _, _):
+        assert found == chosen
+
+
+def test_a_device_without_bfloat16_computes_in_float32(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (train.loop, train.precision):
+        monkeypatch.setattr(module, "supports_bfloat16", lambda _: False)
+    with pytest.raises(ValueError, match="cpu cannot compute in bfloat16 here: begin a run with --precision float32"):
+        run_fit(tmp_path / "run", precision="bfloat16")
+    assert not (tmp_path / "run" / "recipe.json").exists()
+    run_fit(tmp_path / "run", precision="auto", steps=1)
+    assert RunFolder(tmp_path / "run").precision() == "float32"
+
+
+def test_nothing_is_computed_in_a_precision_that_is_not_settled(recipe: Recipe) -> None:
+    assert recipe.precision == "auto"
+    with pytest.raises(ValueError, match="precision 'auto' must be settled"):
+        autocast(recipe, CPU)
