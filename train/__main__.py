@@ -92,6 +92,7 @@ def _add_prepare(commands: Commands) -> None:
     parser.add_argument("--max-ratio", type=float, metavar="R", help="leave out pairs with a side of more than R times the other's characters")
     parser.add_argument("--no-identical", action="store_true", help="leave out pairs whose sides are the same")
     parser.add_argument("--no-duplicates", action="store_true", help="leave out pairs that came before")
+    parser.add_argument("--overwrite", action="store_true", help="replace what the folder holds, even if it was prepared from other text")
     parser.set_defaults(run=_prepare)
 
 
@@ -116,6 +117,7 @@ def _prepare(options: argparse.Namespace) -> None:
         labels=options.labels,
         repeat=repeat,
         filters=Filters(max_words=options.max_words, max_ratio=options.max_ratio, identical=options.no_identical, duplicates=options.no_duplicates),
+        overwrite=options.overwrite,
     )
     print(json.dumps(manifest, indent=2, ensure_ascii=False))
 

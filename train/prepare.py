@@ -10,6 +10,7 @@ import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from train.text import Pair, ParallelText, read_lines
 CHUNK = 50_000  # pairs in memory at once
 TOKENIZER_SENTENCES = 1_000_000  # from all over the text: more would take memory without changing the pieces
 UNFINISHED = "unfinished"
+SETTINGS = "settings.json"  # of a finished folder: what it was prepared from, and how
 
 
 def prepare(
@@ -40,8 +42,9 @@ def prepare(
     repeat: dict[str, int] | None = None,
     filters: Filters | None = None,
     symbols: Sequence[str] = (),
+    overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Write tokenizer.model, train/, valid/, the validation text and manifest.json into `folder`.
+    """Write tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json into `folder`.
 
     Args:
         folder: what an earlier `prepare` finished there is replaced, when this one is done.
@@ -53,12 +56,14 @@ def prepare(
         repeat: how often the pairs of a label occur in an epoch; 1 where a label is not named, 0 leaves it out.
         filters: which training pairs to leave out.
         symbols: what is to be one piece each of a learned vocabulary; see `SentencePieceTokenizer.train`.
+        overwrite: replace other text, too, or the same with other settings.
 
     Returns:
         The manifest: what went in and what came out.
 
     Raises:
-        DataError: no text was given, a file cannot be used or written, the labels do not fit the text, or nothing is left.
+        DataError: no text was given, a file cannot be used or written, the labels do not fit the text, nothing is left, or
+            the folder holds other text.
         ValueError: no such vocabulary can be learned from the text.
     """
     filters, repeat = filters or Filters(), repeat or {}
@@ -66,6 +71,9 @@ def prepare(
         raise DataError("no text to train on was given: give --source and --target, --pairs, or --set")
     if not valid.files:
         raise DataError("no text to validate on was given: give --valid-source and --valid-target, --valid-pairs, or --set")
+    settings = _settings(train, valid, vocab_size, tokenizer, labels, repeat, filters, symbols)
+    if not overwrite:
+        _refuse_other(folder, settings)
     work = folder / UNFINISHED
     request = _request(train, valid, vocab_size, tokenizer, labels, repeat, filters, *symbols)
     with _writing(folder):
@@ -84,14 +92,15 @@ def prepare(
         for side, lines in zip(SIDES, zip(*valid_pairs, strict=True), strict=True):
             (work / f"valid.{side}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         manifest = {
-            "files": [path.name for path in train.files],
+            "files": settings["files"],
             "vocab_size": pieces.vocab_size,
-            "tokenizer": tokenizer.name if tokenizer else "learned from the training text",
+            "tokenizer": settings["tokenizer"],
             **survey,
             "repeat": repeat,
             "train": counts,
             "valid": dict(zip(counts, writer.counts, strict=True)),
         }
+        _write_json(work / SETTINGS, settings)
         _write_json(work / MANIFEST, manifest)
         return _finish(folder, work)
 
@@ -110,6 +119,63 @@ def _request(train: ParallelText, valid: ParallelText, *options: object) -> dict
     """What was asked for: a `prepare` that was interrupted is only gone on with if all of it is the same."""
     files = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for text in (train, valid) for path in text.files if path.exists()]
     return {"files": files, "languages": train.languages, "options": [str(option) for option in options]}
+
+
+def _settings(
+    train: ParallelText,
+    valid: ParallelText,
+    vocab_size: int,
+    tokenizer: Path | None,
+    labels: Path | None,
+    repeat: dict[str, int],
+    filters: Filters,
+    symbols: Sequence[str],
+) -> dict[str, Any]:
+    """The text and how it is prepared, as settings.json has it; without folders and dates, so that a copy is the same."""
+    return {
+        "files": [path.name for path in train.files],
+        "bytes": _sizes(train.files),
+        "valid_files": [path.name for path in valid.files],
+        "valid_bytes": _sizes(valid.files),
+        "languages": list(train.languages) if train.languages else None,
+        **({} if tokenizer else {"vocab_size": vocab_size}),
+        "tokenizer": tokenizer.name if tokenizer else "learned from the training text",
+        "labels": labels.name if labels else None,
+        "repeat": repeat,
+        **asdict(filters),
+        "symbols": list(symbols),
+    }
+
+
+def _sizes(files: Sequence[Path]) -> list[int | None]:
+    return [path.stat().st_size if path.is_file() else None for path in files]
+
+
+def _refuse_other(folder: Path, settings: dict[str, Any]) -> None:
+    """Raises: DataError, if the folder holds other text, or the same with other settings.
+
+    Folders of older versions have no settings; their manifest has some of them.
+    """
+    if not (folder / MANIFEST).exists():
+        return
+    held: dict[str, Any] = {}
+    for name in (MANIFEST, SETTINGS):
+        if (folder / name).exists():
+            held |= json.loads((folder / name).read_text(encoding="utf-8"))
+    differing = [name for name in settings if name in held and held[name] != settings[name]]
+    if differing:
+        values = {name: f" ({_said(held[name])}, not {_said(settings[name])})" for name in differing if name != "symbols"}
+        named = ", ".join(name + values.get(name, "") for name in differing)
+        raise DataError(f"{folder} holds text that was prepared with another {named}: give another folder, or --overwrite to replace it")
+
+
+def _said(value: Any) -> str:
+    """A setting, as it stands on the command line."""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if isinstance(value, dict):
+        return " ".join(f"{label}={times}" for label, times in value.items()) or "none"
+    return "none" if value is None else str(value)
 
 
 def _begin(work: Path, request: dict[str, Any]) -> None:
@@ -223,7 +289,7 @@ def _append(writer: ShardWriter, pieces: SentencePieceTokenizer, pairs: list[Pai
 def _finish(folder: Path, work: Path) -> dict[str, Any]:
     """Move everything up, the manifest last; done again after an interruption, it moves what is left."""
     (folder / MANIFEST).unlink(missing_ok=True)  # from here to the end the folder is neither the old nor the new one
-    for name in ("train", "valid", "tokenizer.model", *(f"valid.{side}.txt" for side in SIDES)):
+    for name in ("train", "valid", "tokenizer.model", SETTINGS, *(f"valid.{side}.txt" for side in SIDES)):
         if (work / name).exists():
             if (folder / name).is_dir():
                 shutil.rmtree(folder / name)

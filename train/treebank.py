@@ -9,7 +9,7 @@ from typing import Any
 
 from core.tokenizer import SPACE_MARK
 from core.trees import ROOT, Tree, linearise, read_trees
-from train.data import DataError
+from train.data import MANIFEST, DataError
 from train.filters import Filters
 from train.prepare import prepare
 from train.text import ParallelText, read_lines
@@ -96,7 +96,14 @@ def phrases(tree: Tree) -> Iterator[Tree]:
         yield from phrases(child)
 
 
-def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int, with_phrases: bool = False, with_tags: bool = False) -> dict[str, Any]:
+def prepare_trees(
+    folder: Path,
+    parts: dict[str, Treebank],
+    vocab_size: int,
+    with_phrases: bool = False,
+    with_tags: bool = False,
+    overwrite: bool = False,
+) -> dict[str, Any]:
     """Write the parts' sentences, sequences and trees into `folder/trees`, and what `prepare` makes of them into `folder`.
 
     Each bracket with its label is one piece of the vocabulary, as is `XX`, or each `XX/TAG`.
@@ -106,16 +113,17 @@ def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int, wit
         with_phrases: train on every different phrase of the trees to train on as well, as if it were a sentence: a few
             thousand trees teach little of how to count words and match brackets, their short phrases much.
         with_tags: let the model write each word's tag, see `core.trees`.
+        overwrite: replace other trees, too, or the same with other settings.
 
     Returns:
         The manifest.
 
     Raises:
-        DataError: the trees cannot be used, or a part has none.
+        DataError: the trees cannot be used, a part has none, or the folder holds others.
         ValueError: no such vocabulary can be learned from so little text.
     """
     text = folder / "trees"
-    text.mkdir(parents=True, exist_ok=True)
+    contents: dict[str, str] = {}  # by file
     counts: dict[str, int] = {}
     symbols: dict[str, None] = {}
     for part, treebank in parts.items():
@@ -123,16 +131,25 @@ def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int, wit
         if not trees:
             raise DataError(f"there is no tree to {_PURPOSE[part]} in {', '.join(map(str, treebank.files)) or 'no files'}")
         counts[part] = len(trees)
-        _write(text / f"{part}.mrg", (f"(TOP {tree})" if tree.label != ROOT else str(tree) for tree in trees))
+        contents[f"{part}.mrg"] = _lines(f"(TOP {tree})" if tree.label != ROOT else str(tree) for tree in trees)
         if part == "train":
             symbols.update((symbol, None) for tree in trees for symbol in linearise(tree, with_tags))
             if with_phrases:
                 trees.extend(dict.fromkeys(phrase for tree in trees for phrase in phrases(tree)))
-        _write(text / f"{part}.source", (" ".join(tree.words()) for tree in trees))
-        _write(text / f"{part}.target", (" ".join(linearise(tree, with_tags)) for tree in trees))
+        contents[f"{part}.source"] = _lines(" ".join(tree.words()) for tree in trees)
+        contents[f"{part}.target"] = _lines(" ".join(linearise(tree, with_tags)) for tree in trees)
+    held = {path.name: path.read_text(encoding="utf-8") for path in text.glob("*.*")}
+    other = [name for name, lines in contents.items() if held.get(name, lines) != lines]
+    if other and (folder / MANIFEST).exists() and not overwrite:
+        advice = "give another folder, or --overwrite to replace them"
+        raise DataError(f"{folder} holds other trees ({', '.join(other)} would change): {advice}")
+    text.mkdir(parents=True, exist_ok=True)
+    for name, lines in contents.items():
+        (text / name).write_text(lines, encoding="utf-8")
     train, valid = (ParallelText([text / f"{part}.source"], [text / f"{part}.target"]) for part in ("train", "valid"))
     try:
-        return prepare(folder, train, valid, vocab_size, symbols=[SPACE_MARK + symbol for symbol in sorted(symbols)], filters=Filters())
+        pieces = [SPACE_MARK + symbol for symbol in sorted(symbols)]
+        return prepare(folder, train, valid, vocab_size, symbols=pieces, filters=Filters(), overwrite=overwrite)
     except DataError:
         raise
     except ValueError as error:
@@ -142,5 +159,5 @@ def prepare_trees(folder: Path, parts: dict[str, Treebank], vocab_size: int, wit
 _PURPOSE = {"train": "train on", "valid": "validate on", "test": "test on"}
 
 
-def _write(path: Path, lines: Iterable[str]) -> None:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -28,11 +28,13 @@ def add_prepare_trees(commands: Commands) -> None:
     parser.add_argument("--vocab-size", type=int, default=16_000, help="pieces of the joint vocabulary (default: %(default)s; 32000 in 6.3, too)")
     parser.add_argument("--phrases", action="store_true", help="train on every phrase of the trees as well, as if it were a sentence: for few trees")
     parser.add_argument("--tags", action="store_true", help="have the model write the words' tags as well, which keep count: for few trees")
+    parser.add_argument("--overwrite", action="store_true", help="replace what the folder holds, even if it was prepared from other trees")
     parser.set_defaults(run=_prepare_trees)
 
 
 def _prepare_trees(options: argparse.Namespace) -> None:
-    print(json.dumps(prepare_trees(options.folder, _parts(options), options.vocab_size, options.phrases, options.tags), indent=2, ensure_ascii=False))
+    manifest = prepare_trees(options.folder, _parts(options), options.vocab_size, options.phrases, options.tags, options.overwrite)
+    print(json.dumps(manifest, indent=2, ensure_ascii=False))
 
 
 def _parts(options: argparse.Namespace) -> dict[str, Treebank]:

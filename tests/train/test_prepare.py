@@ -48,7 +48,7 @@ def test_text_goes_in_and_comes_back_from_the_tokens(tmp_path: Path, texts: tupl
     assert manifest["train"] == {"pairs": 16, "source_tokens": len(shards.tokens[0]), "target_tokens": len(shards.tokens[1])}
     assert (manifest["vocab_size"], manifest["pairs_read"], manifest["dropped"], manifest["files"]) == (400, 16, {}, ["train.en", "train.de"])
     assert sorted(path.name for path in folder.iterdir()) == [
-        "manifest.json", "tokenizer.model", "train", "valid", "valid.source.txt", "valid.target.txt"
+        "manifest.json", "settings.json", "tokenizer.model", "train", "valid", "valid.source.txt", "valid.target.txt"
     ]  # fmt: skip
 
 
@@ -120,13 +120,13 @@ def test_killed_at_any_moment_it_goes_on_or_is_known_to_be_unfinished(
         before = contents(folder)
         monkeypatch.setattr(core.checkpoint.os, "replace", die)
         try:
-            prepare(folder, *texts, vocab_size=400)
+            prepare(folder, *texts, vocab_size=400, overwrite=True)
         except Killed:
             monkeypatch.setattr(core.checkpoint.os, "replace", replace)
             after = {path: content for path, content in contents(folder).items() if path.parts[0] != "unfinished"}
             if (folder / "manifest.json").exists():
                 assert after == before  # still the old set, whole
-            prepare(folder, *texts, vocab_size=400)
+            prepare(folder, *texts, vocab_size=400, overwrite=True)
             assert contents(folder) == contents(tmp_path / "whole")
         else:
             break
@@ -145,7 +145,7 @@ def test_going_on_does_not_do_again_what_is_done(tmp_path: Path, texts: tuple[Pa
     prepare(tmp_path / "data", *texts, vocab_size=400)
     assert len(learned) == 1
     with pytest.raises(ValueError, match="no vocabulary of 7 pieces"):  # something else was asked for: nothing old is used
-        prepare(tmp_path / "data", *texts, vocab_size=7)
+        prepare(tmp_path / "data", *texts, vocab_size=7, overwrite=True)
 
 
 def test_bad_text_is_refused_and_leaves_no_finished_folder(tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs) -> None:
@@ -178,6 +178,54 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[P
         prepare(tmp_path / "file" / "data", *texts, vocab_size=400)
 
 
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"vocab_size": 390}, r"vocab_size \(400, not 390\)"),
+        ({"filters": Filters(max_words=9, duplicates=True)}, r"max_words \(none, not 9\), duplicates \(False, not True\)"),
+        ({"symbols": ["x"]}, "symbols"),
+        ({"tokenizer": "given.model"}, r"tokenizer \(learned from the training text, not given\.model\)"),
+        ({"labels": "labels", "repeat": {"a": 2}}, r"labels \(none, not labels\), repeat \(none, not a=2\)"),
+    ],
+)
+def test_a_folder_of_other_settings_is_not_replaced_unless_told(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], changes: dict[str, Any], named: str
+) -> None:
+    folder = tmp_path / "data"
+    prepare(folder, *texts, vocab_size=400)
+    before = contents(folder)
+    (tmp_path / "given.model").write_bytes(before[Path("tokenizer.model")])
+    (tmp_path / "labels").write_text("a\n" * 16, encoding="utf-8")
+    paths = {name: tmp_path / changes[name] for name in ("tokenizer", "labels") if name in changes}
+    asked = {"vocab_size": 400, **changes, **paths}
+    with pytest.raises(DataError, match=f"data holds text that was prepared with another {named}: give another folder, or --overwrite to replace it"):
+        prepare(folder, *texts, **asked)
+    assert contents(folder) == before
+    prepare(folder, *texts, **asked, overwrite=True)
+    assert contents(folder) != before
+
+
+@pytest.mark.parametrize("with_settings", [True, False])
+def test_a_folder_of_other_text_is_not_replaced_unless_told(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, with_settings: bool
+) -> None:
+    """Without settings, as older versions left it: the manifest still names the files."""
+    folder = tmp_path / "data"
+    prepare(folder, *texts, vocab_size=400)
+    if not with_settings:
+        (folder / "settings.json").unlink()
+    other = text(tmp_path, "other", parallel_text[:12])
+    with pytest.raises(DataError, match=r"another files \(train\.en train\.de, not other\.en other\.de\)"):
+        prepare(folder, other, texts[1], vocab_size=400)
+    (tmp_path / "copy").mkdir()
+    same = text(tmp_path / "copy", "train", parallel_text[:16]), text(tmp_path / "copy", "valid", parallel_text[16:])
+    prepare(folder, *same, vocab_size=400)  # the same text, from elsewhere and at another time
+    longer = text(tmp_path / "copy", "train", parallel_text[:17]), same[1]
+    with pytest.raises(DataError, match=r"another bytes \(\d+ \d+, not \d+ \d+\)"):
+        prepare(folder, *longer, vocab_size=400)
+    assert prepare(folder, *longer, vocab_size=400, overwrite=True)["pairs_read"] == 17
+
+
 def test_labels_must_fit(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:
     labels = tmp_path / "labels"
 
@@ -207,5 +255,10 @@ def test_command(tmp_path: Path, texts: tuple[ParallelText, ParallelText], paral
     printed = json.loads(capsys.readouterr().out)
     assert printed["dropped"] == {"duplicate": 2}
     assert np.array_equal(TokenShards(tmp_path / "data" / "train").lengths().shape, (16, 2))
+    fewer = [*arguments, "--max-words", "50"]
+    assert main(fewer) == 1
+    assert "max_words (none, not 50): give another folder, or --overwrite to replace it" in capsys.readouterr().err
+    assert main([*fewer, "--overwrite"]) == 0
+    assert json.loads((tmp_path / "data" / "settings.json").read_text())["max_words"] == 50
     assert main([*arguments, "--repeat", "news=often"]) == 1
     assert "--repeat wants LABEL=TIMES with a whole number, found news=often" in capsys.readouterr().err

@@ -85,6 +85,21 @@ def test_tags_are_pieces(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert len(Brackets.of(tokenizer).words) == 4
 
 
+def test_other_trees_are_not_replaced_unless_told(files: tuple[Path, Path], tmp_path: Path) -> None:
+    folder, parts = tmp_path / "data", dict.fromkeys(("train", "valid"), Treebank([files[0]]))
+    for _ in range(2):  # the same again is no harm
+        prepare_trees(folder, parts, 300)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    advice = "give another folder, or --overwrite"
+    with pytest.raises(DataError, match=rf"data holds other trees \(train\.target, valid\.target would change\): {advice}"):
+        prepare_trees(folder, parts, 300, with_tags=True)
+    with pytest.raises(DataError, match=rf"vocab_size \(300, not 290\): {advice}"):
+        prepare_trees(folder, parts, 290)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    prepare_trees(folder, parts, 300, with_tags=True, overwrite=True)
+    assert "XX/DT" in (folder / "trees" / "train.target").read_text(encoding="utf-8")
+
+
 def test_phrases_become_sentences(files: tuple[Path, Path], tmp_path: Path) -> None:
     ship = Treebank([tmp_path / "ship"])
     (tmp_path / "ship").write_text(TRACES + TRACES, encoding="utf-8")  # what is there twice is trained on twice, its phrases are not
