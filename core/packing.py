@@ -5,6 +5,12 @@ Decoding multiplies large matrices by few rows, one a hypothesis, so its speed i
 it is not tuned for, gets a third of the speed of memory. Two libraries that come with PyTorch do better: FBGEMM reads
 matrices in half precision and computes in float32, which is exact for a checkpoint that was saved in half precision;
 oneDNN reads float32 in a blocked layout of its own.
+
+None of the three promises that a row's result is the same to the bit whatever rows it is computed with: the order of the
+sum may depend on their number. FBGEMM's kernels of one and of two rows sum in an order of their own with AVX2, not with
+AVX-512; oneDNN's of one row did with AVX-512 and 1,030 columns; MKL's do almost always. What holds of all is the error
+bound of a float32 sum in any order (Higham 2002, section 4.2): |computed - x W^T - b| <= n u / (1 - n u) (|x| |W|^T + |b|)
+for n - 1 columns, u = 2^-24. So results for one batch and another agree to rounding, and callers must not ask for more.
 """
 
 import copy
@@ -17,10 +23,7 @@ from core.model import AttentionWeights, DecoderLayer, EncoderLayer, KeysValues,
 
 
 class HalfPackedLinear(nn.Module):
-    """`nn.Linear` in float32 on weights in half precision, in FBGEMM's layout. Forward only.
-
-    A row's result does not depend on how many other rows there are, to the bit.
-    """
+    """`nn.Linear` in float32 on weights in half precision, in FBGEMM's layout. Forward only."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
@@ -96,16 +99,26 @@ class PackedTransformer(Transformer):
 
 
 def packable(model: Transformer) -> bool:
-    """Whether packing is possible: float32 on a CPU, and a PyTorch that has oneDNN's products."""
+    """Whether packing is possible: float32 on a CPU, and a PyTorch that has a product for these weights."""
     weight = model.embedding.tokens.weight
-    has_products = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    return has_products and weight.device.type == "cpu" and weight.dtype == torch.float32
+    return weight.device.type == "cpu" and weight.dtype == torch.float32 and (has_onednn() or halves(model))
 
 
 def halves(model: Transformer) -> bool:
     """Whether half precision holds every matrix of the model exactly, and this PyTorch computes with such matrices."""
     matrices = (parameter for parameter in model.parameters() if parameter.dim() == 2)
-    return torch.backends.quantized.engine in ("x86", "fbgemm") and all(torch.equal(matrix, matrix.half().float()) for matrix in matrices)
+    return has_fbgemm() and all(torch.equal(matrix, matrix.half().float()) for matrix in matrices)
+
+
+def has_fbgemm() -> bool:
+    """Whether this PyTorch, on this processor and with the engine that is set, multiplies halves with FBGEMM."""
+    return torch.backends.quantized.engine in ("x86", "fbgemm") and hasattr(torch.ops.quantized, "linear_dynamic_fp16")
+
+
+def has_onednn() -> bool:
+    """Whether this PyTorch has oneDNN's products of matrices in a layout of its own."""
+    ops = torch.ops.mkldnn
+    return torch.backends.mkldnn.is_available() and hasattr(ops, "_reorder_linear_weight") and hasattr(ops, "_linear_pointwise")
 
 
 def _state(model: Transformer) -> list[tuple[int, int]]:

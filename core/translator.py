@@ -135,6 +135,9 @@ class Translator:
     ) -> list[Translation]:
         """Translate many texts, each as one sentence, those of like length side by side.
 
+        Scores are those of `translate` to rounding only, as products of few and of many rows may sum in another order
+        (`core.packing`). So where candidates tie to rounding, another one may be found.
+
         Args:
             progress: called whenever some are done, with how many of how many.
             prefixes: for each text what its translation is forced to begin with, as for `translate`.

@@ -80,10 +80,16 @@ def test_a_batch_gives_each_sentence_what_it_gets_alone(translator: Translator, 
     sources = [source for source, _ in parallel_text[:6]] + ["No."]
     together = translator.translate_batch(sources, beam_size=3, num_hypotheses=3)
     assert [translation.source for translation in together] == sources
+    compared = 0
     for source, translation in zip(sources, together, strict=True):
         alone = translator.translate(source, beam_size=3)
-        assert [h.token_ids for h in alone.hypotheses] == [h.token_ids for h in translation.hypotheses]
-        assert [h.score for h in alone.hypotheses] == pytest.approx([h.score for h in translation.hypotheses], abs=1e-4)
+        scores = [h.score for h in alone.hypotheses]
+        assert scores == pytest.approx([h.score for h in translation.hypotheses], abs=1e-4)
+        for index, (one, other) in enumerate(zip(alone.hypotheses, translation.hypotheses, strict=True)):
+            if all(abs(one.score - score) > 1e-3 for score in scores[:index] + scores[index + 1 :]):  # no tie to rounding
+                assert one.token_ids == other.token_ids
+                compared += 1
+    assert compared >= len(sources)
 
 
 @pytest.fixture
