@@ -1,54 +1,52 @@
-"""The same model with its matrices laid out for inference on a CPU.
+"""The same model with its matrices laid out for inference on a CPU, exactly or in a reduced precision.
 
-Decoding multiplies large matrices by few rows, one a hypothesis, so its speed is that of reading the matrices.
-`torch.nn.functional.linear` leaves float32 to MKL, which reads a matrix row by row as it is stored and, on processors that
-it is not tuned for, gets a third of the speed of memory. Two libraries that come with PyTorch do better: FBGEMM reads
-matrices in half precision and computes in float32, which is exact for a checkpoint that was saved in half precision;
-oneDNN reads float32 in a blocked layout of its own.
-
-None of the three promises that a row's result is the same to the bit whatever rows it is computed with: the order of the
-sum may depend on their number. FBGEMM's kernels of one and of two rows sum in an order of their own with AVX2, not with
-AVX-512; oneDNN's of one row did with AVX-512 and 1,030 columns; MKL's do almost always. What holds of all is the error
-bound of a float32 sum in any order (Higham 2002, section 4.2): |computed - x W^T - b| <= n u / (1 - n u) (|x| |W|^T + |b|)
-for n - 1 columns, u = 2^-24. So results for one batch and another agree to rounding, and callers must not ask for more.
+`exact` computes in float32, with the one product of `core.products` that this PyTorch has for these weights. `fast` takes
+for each shape of matrix the product that proved fastest in a short measurement on this machine: 8-bit integers, bfloat16 or
+the exact one. Which one that is may differ from one start to the next where they are close.
 """
 
 import copy
+import math
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from core.model import AttentionWeights, DecoderLayer, EncoderLayer, KeysValues, MultiHeadAttention, Transformer
+from core.products import BFloat16Linear, HalfPackedLinear, Int8Linear, PackedLinear, Product, has_bfloat16, has_half, has_int8, has_packed
+
+Precision = Literal["exact", "fast"]
+FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
+MOST_FEW_ROWS = 16  # up to here what was measured for few counts
+REAL_GAIN = 1.15  # times as fast as the exact product at least: less is not worth any precision
+MEASURED_CALLS, MEASURED_SECONDS = 5, 0.02  # of all products together: whichever is more
 
 
-class HalfPackedLinear(nn.Module):
-    """`nn.Linear` in float32 on weights in half precision, in FBGEMM's layout. Forward only."""
+@dataclass(frozen=True)
+class Choice:
+    """What `fast` multiplies a shape of matrix with, and the measurement behind it.
 
-    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        super().__init__()
-        self._packed = torch.ops.quantized.linear_prepack_fp16(weight.detach(), bias)
+    Attributes:
+        inputs, outputs: of the matrix.
+        rows: that it was multiplied by.
+        seconds: the best call of each product, by its name; the first is the exact one.
+        product: the name of the chosen one.
+    """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.ops.quantized.linear_dynamic_fp16.default(x, self._packed)
-
-
-class PackedLinear(nn.Module):
-    """`nn.Linear` on a second copy of its weights in float32, in oneDNN's layout. Forward only."""
-
-    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        super().__init__()
-        self.bias = bias
-        self._packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.ops.mkldnn._linear_pointwise.default(x, self._packed, self.bias, "none", [], "")
+    inputs: int
+    outputs: int
+    rows: int
+    seconds: dict[str, float]
+    product: str
 
 
 class PackedSelfAttention(MultiHeadAttention):
     """Self-attention whose queries, keys and values are one product, as a large matrix is read faster than three small ones."""
 
-    def __init__(self, attention: MultiHeadAttention, packed_linear: type[HalfPackedLinear] | type[PackedLinear]) -> None:
+    def __init__(self, attention: MultiHeadAttention, packed_linear: Product) -> None:
         nn.Module.__init__(self)
         projections = (attention.q_proj, attention.k_proj, attention.v_proj)
         self.num_heads = attention.num_heads
@@ -62,16 +60,35 @@ class PackedSelfAttention(MultiHeadAttention):
         return queries, lambda: (keys, values)
 
 
+class RowsLinear(nn.Module):
+    """One product for few rows, another for many."""
+
+    def __init__(self, few: nn.Module, many: nn.Module) -> None:
+        super().__init__()
+        self.few, self.many = few, many
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (self.few if x.numel() <= MOST_FEW_ROWS * x.size(-1) else self.many)(x)
+
+
 class PackedTransformer(Transformer):
     """A Transformer whose every matrix product is packed, in half precision where that loses nothing.
 
     All else it shares with the model it is made from. So a hook on the attention weights of that model acts on this one too.
     Weights that change later do not: see `packs`.
+
+    Attributes:
+        products: that there are to choose from; the first is exact for these weights.
+        choices: which products `fast` chose, by shape and number of rows; empty if `exact`.
     """
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Transformer, precision: Precision = "exact") -> None:
         nn.Module.__init__(self)
-        packed_linear = HalfPackedLinear if halves(model) else PackedLinear
+        self.choices: dict[tuple[int, int, int], Choice] = {}
+        self.products = [HalfPackedLinear if halves(model) else PackedLinear]
+        if precision == "fast":
+            self.products += [*([Int8Linear] if has_int8() else []), *([BFloat16Linear] if has_bfloat16() else [])]
+        packed_linear = self._fastest if len(self.products) > 1 else self.products[0]
         shared = [model.embedding, *model.parameters(), *(module for module in model.modules() if isinstance(module, AttentionWeights))]
         layers = copy.deepcopy(nn.ModuleList((model.encoder, model.decoder)), {id(part): part for part in shared})
         for layer in list(layers.modules()):
@@ -97,28 +114,53 @@ class PackedTransformer(Transformer):
         """Whether this is made from the model as it is now."""
         return self._state == _state(model)
 
+    def _fastest(self, weight: Tensor, bias: Tensor | None) -> nn.Module:
+        """The fastest product for this matrix, or one for few rows and one for many. Measured once a shape."""
+        outputs, inputs = weight.shape
+        packed: dict[str, nn.Module] = {}
+        if (inputs, outputs, FEW_ROWS) not in self.choices:
+            packed = {product.name: product(weight, bias) for product in self.products}
+            for rows in (FEW_ROWS, MANY_ROWS):
+                seconds = measure(packed, torch.randn(rows, inputs, generator=torch.Generator().manual_seed(0)))
+                self.choices[inputs, outputs, rows] = Choice(inputs, outputs, rows, seconds, choose(seconds))
+        few, many = (self.choices[inputs, outputs, rows].product for rows in (FEW_ROWS, MANY_ROWS))
+        chosen = packed or {product.name: product(weight, bias) for product in self.products if product.name in (few, many)}
+        return chosen[few] if few == many else RowsLinear(chosen[few], chosen[many])
+
+
+@torch.inference_mode()
+def measure(products: dict[str, nn.Module], x: Tensor) -> dict[str, float]:
+    """Seconds that the best of some calls of each product took. They take turns, so that other work on the machine meets all."""
+    for product in products.values():
+        product(x)  # what is only done once
+    seconds = dict.fromkeys(products, math.inf)
+    start, calls = time.perf_counter(), 0
+    while calls < MEASURED_CALLS or time.perf_counter() < start + MEASURED_SECONDS:
+        for name, product in products.items():
+            began = time.perf_counter()
+            product(x)
+            seconds[name] = min(seconds[name], time.perf_counter() - began)
+        calls += 1
+    return seconds
+
+
+def choose(seconds: dict[str, float]) -> str:
+    """The fastest product, or the first, which is exact, unless another gains enough."""
+    exact = next(iter(seconds))
+    fastest = min(seconds, key=lambda name: seconds[name])
+    return fastest if seconds[exact] >= REAL_GAIN * seconds[fastest] else exact
+
 
 def packable(model: Transformer) -> bool:
     """Whether packing is possible: float32 on a CPU, and a PyTorch that has a product for these weights."""
     weight = model.embedding.tokens.weight
-    return weight.device.type == "cpu" and weight.dtype == torch.float32 and (has_onednn() or halves(model))
+    return weight.device.type == "cpu" and weight.dtype == torch.float32 and (has_packed() or halves(model))
 
 
 def halves(model: Transformer) -> bool:
     """Whether half precision holds every matrix of the model exactly, and this PyTorch computes with such matrices."""
     matrices = (parameter for parameter in model.parameters() if parameter.dim() == 2)
-    return has_fbgemm() and all(torch.equal(matrix, matrix.half().float()) for matrix in matrices)
-
-
-def has_fbgemm() -> bool:
-    """Whether this PyTorch, on this processor and with the engine that is set, multiplies halves with FBGEMM."""
-    return torch.backends.quantized.engine in ("x86", "fbgemm") and hasattr(torch.ops.quantized, "linear_dynamic_fp16")
-
-
-def has_onednn() -> bool:
-    """Whether this PyTorch has oneDNN's products of matrices in a layout of its own."""
-    ops = torch.ops.mkldnn
-    return torch.backends.mkldnn.is_available() and hasattr(ops, "_reorder_linear_weight") and hasattr(ops, "_linear_pointwise")
+    return has_half() and all(torch.equal(matrix, matrix.half().float()) for matrix in matrices)
 
 
 def _state(model: Transformer) -> list[tuple[int, int]]:

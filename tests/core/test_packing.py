@@ -1,10 +1,6 @@
 """A packed model computes what the model computes."""
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,13 +9,13 @@ import torch
 from core.capture import capture_attention
 from core.config import PRESETS
 from core.model import Transformer
-from core.packing import HalfPackedLinear, PackedLinear, PackedTransformer, halves, has_fbgemm, has_onednn, packable
+from core.packing import REAL_GAIN, PackedTransformer, choose, halves, measure, packable
+from core.products import BFloat16Linear, HalfPackedLinear, Int8Linear, PackedLinear, has_bfloat16, has_half, has_int8, has_packed
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])
 TARGET = torch.tensor([[1, 6, 30, 12], [1, 8, 0, 0]])
-needs_fbgemm = pytest.mark.skipif(not has_fbgemm(), reason="no FBGEMM in this PyTorch or for this processor")
-needs_onednn = pytest.mark.skipif(not has_onednn(), reason="no oneDNN in this PyTorch")
-needs_avx2 = pytest.mark.skipif("AVX" not in torch.backends.cpu.get_cpu_capability(), reason="no AVX2 here, so it cannot be forced")
+needs_fbgemm = pytest.mark.skipif(not has_half(), reason="no FBGEMM in this PyTorch or for this processor")
+needs_onednn = pytest.mark.skipif(not has_packed(), reason="no oneDNN in this PyTorch")
 
 
 @pytest.fixture(params=["float32", "half"])
@@ -57,54 +53,13 @@ def test_halves_are_used_only_where_nothing_is_lost(model: Transformer) -> None:
     assert not halves(model)
 
 
-LESSER = {  # environment in which each library takes the kernels that it has for processors with AVX2 and no more
-    "FBGEMM_ENABLE_INSTRUCTIONS": "AVX2",
-    "ONEDNN_MAX_CPU_ISA": "AVX2",
-    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
-    "ATEN_CPU_CAPABILITY": "avx2",
-}
-MULTIPLY = """
-import sys, torch
-from core.packing import HalfPackedLinear, PackedLinear
-plain = lambda weight, bias: lambda x: torch.nn.functional.linear(x, weight, bias)
-product = {"HalfPackedLinear": HalfPackedLinear, "PackedLinear": PackedLinear, "F.linear": plain}[sys.argv[1]]
-cases = torch.load(sys.argv[2])
-linears = [product(weight, bias) for weight, bias, _ in cases]
-torch.save([[linear(rows[:count]) for count in range(1, 38)] for linear, (_, _, rows) in zip(linears, cases)], sys.argv[2])
-print(torch.backends.cpu.get_cpu_capability())
-"""
-
-
-@pytest.mark.parametrize("environment", [pytest.param({}, id="best"), pytest.param(LESSER, id="AVX2", marks=needs_avx2)])
-@pytest.mark.parametrize(
-    "product", [pytest.param("HalfPackedLinear", marks=needs_fbgemm), pytest.param("PackedLinear", marks=needs_onednn), "F.linear"]
-)
-def test_however_many_the_rows_each_is_a_float32_sum(product: str, environment: dict[str, str], tmp_path: Path) -> None:
-    """The error bound of a sum in any order, which is all that is promised: see `core.packing`."""
-    torch.manual_seed(6)
-    cases = [
-        (torch.randn(outputs, inputs).half().float(), torch.randn(outputs), torch.randn(37, inputs))
-        for inputs, outputs in ((50, 70), (64, 64), (1030, 33))
-    ]
-    torch.save(cases, tmp_path / "tensors.pt")
-    command = [sys.executable, "-c", MULTIPLY, product, tmp_path / "tensors.pt"]
-    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=True, timeout=120)
-    assert not environment or done.stdout.strip() == "AVX2"
-    for (weight, bias, rows), results in zip(cases, torch.load(tmp_path / "tensors.pt"), strict=True):
-        exact = rows.double() @ weight.double().T + bias
-        magnitude = rows.double().abs() @ weight.double().abs().T + bias.abs()
-        unit = (rows.size(1) + 1) * 2**-24
-        for result in results:
-            assert ((result - exact[: len(result)]).abs() <= unit / (1 - unit) * magnitude[: len(result)]).all()
-
-
 @pytest.mark.parametrize("model", ["half"], indirect=True)
 @pytest.mark.parametrize("without", ["FBGEMM", "oneDNN", "both"])
 def test_without_a_product_another_is_taken(model: Transformer, without: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A PyTorch for another processor, of another version, or with another engine set."""
     expected = {
-        "FBGEMM": PackedLinear if has_onednn() else None,
-        "oneDNN": HalfPackedLinear if has_fbgemm() else None,
+        "FBGEMM": PackedLinear if has_packed() else None,
+        "oneDNN": HalfPackedLinear if has_half() else None,
         "both": None,
     }[without]
     if without != "oneDNN":
@@ -163,3 +118,92 @@ def test_only_float32_on_a_cpu(model: Transformer) -> None:
     assert not packable(model.double())
     with torch.device("meta"):
         assert not packable(Transformer(replace(PRESETS["tiny"], num_heads=2)))
+
+
+# --- fast -----------------------------------------------------------------------------------------------------------
+
+REDUCED = [
+    pytest.param(Int8Linear, marks=pytest.mark.skipif(not has_int8(), reason="no FBGEMM in this PyTorch or for this processor")),
+    pytest.param(BFloat16Linear, marks=pytest.mark.skipif(not has_bfloat16(), reason="oneDNN has no bfloat16 for this processor")),
+]
+
+
+def products_of(packed: PackedTransformer) -> set[type]:
+    return {type(module) for module in packed.modules() if hasattr(module, "name")}
+
+
+@needs_onednn
+@pytest.mark.parametrize("reduced", REDUCED)
+def test_fast_computes_nearly_the_same(model: Transformer, reduced: type[Int8Linear], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.packing.choose", lambda seconds: reduced.name)
+    packed = PackedTransformer(model, "fast")
+    assert products_of(packed) == {reduced}
+    expected = model(SOURCE, TARGET)
+    error = (packed(SOURCE, TARGET) - expected).norm() / expected.norm()
+    assert 0 < error < 0.1
+
+
+@needs_onednn
+@pytest.mark.parametrize("reduced", REDUCED)
+def test_few_rows_and_many_may_have_different_products(model: Transformer, reduced: type[Int8Linear], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first choice for a shape is of few rows, the second of many."""
+    chosen: list[str] = []
+
+    def alternate(seconds: dict[str, float]) -> str:
+        chosen.append(next(iter(seconds)) if len(chosen) % 2 == 0 else reduced.name)
+        return chosen[-1]
+
+    monkeypatch.setattr("core.packing.choose", alternate)
+    packed = PackedTransformer(model, "fast")
+    assert products_of(packed) == {HalfPackedLinear if halves(model) else PackedLinear, reduced}
+    few, many = SOURCE[:, :4], SOURCE.repeat(10, 1)  # 8 and 100 rows
+    torch.testing.assert_close(packed.encode(few), model.encode(few), atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(packed.encode(many), model.encode(many), atol=1e-5, rtol=1e-5)
+
+
+@needs_onednn
+def test_every_shape_of_matrix_is_measured_once(model: Transformer) -> None:
+    state = torch.get_rng_state()
+    packed = PackedTransformer(model, "fast")
+    assert torch.equal(torch.get_rng_state(), state)
+    d, ff, v = model.config.d_model, model.config.d_ff, model.config.vocab_size
+    shapes = {(d, 3 * d), (d, d), (d, ff), (ff, d), (d, v)} if len(packed.products) > 1 else set()
+    assert {(choice.inputs, choice.outputs) for choice in packed.choices.values()} == shapes
+    assert len(packed.choices) == 2 * len(shapes)
+    for choice in packed.choices.values():
+        assert list(choice.seconds) == [product.name for product in packed.products]
+        assert all(seconds > 0 for seconds in choice.seconds.values())
+        assert choice.product == choose(choice.seconds)
+
+
+def test_a_reduced_product_is_chosen_for_a_real_gain_only() -> None:
+    assert choose({"exact": REAL_GAIN * 1.01, "int8": 1.0, "bfloat16": 2.0}) == "int8"
+    assert choose({"exact": REAL_GAIN * 0.99, "int8": 1.0, "bfloat16": 1.0}) == "exact"
+    assert choose({"exact": 3.0, "int8": 2.0, "bfloat16": 1.0}) == "bfloat16"
+    assert choose({"exact": 1.0}) == "exact"
+
+
+def test_what_is_measured_is_the_best_call_of_each_but_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("core.packing.time", SimpleNamespace(perf_counter=lambda: clock.now))
+
+    class Timed(torch.nn.Module):
+        def __init__(self, *seconds: float) -> None:
+            super().__init__()
+            self.seconds = iter(seconds)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            clock.now += next(self.seconds)
+            return x
+
+    one, other = Timed(0.25, 3, 2, 4, 9, 8), Timed(90, 1.5, 1, 7, 7, 7)
+    assert measure({"one": one, "other": other}, torch.zeros(4)) == {"one": 2, "other": 1}
+
+
+@needs_onednn
+def test_fast_is_exact_where_there_is_nothing_else(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.packing.has_int8", lambda: False)
+    monkeypatch.setattr("core.packing.has_bfloat16", lambda: False)
+    packed = PackedTransformer(model, "fast")
+    assert packed.choices == {}
+    assert torch.equal(packed(SOURCE, TARGET), PackedTransformer(model)(SOURCE, TARGET))

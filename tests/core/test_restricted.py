@@ -15,7 +15,8 @@ from core.capture import capture_attention
 from core.checkpoint import load_checkpoint, save_checkpoint
 from core.config import PRESETS, HeadShape
 from core.model import MultiHeadAttention, Transformer
-from core.packing import PackedTransformer, has_onednn
+from core.packing import PackedTransformer
+from core.products import has_packed
 from core.restricted import Neighbourhood, causal_neighbourhood, centred_neighbourhood
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
@@ -192,7 +193,7 @@ def test_a_checkpoint_keeps_it_and_the_translation_is_its_replay(tokenizer: Sent
 
 
 @torch.no_grad()
-@pytest.mark.skipif(not has_onednn(), reason="no oneDNN in this PyTorch")
+@pytest.mark.skipif(not has_packed(), reason="no oneDNN in this PyTorch")
 def test_packed_it_computes_the_same() -> None:
     model = tiny(neighbourhood=3)
     torch.testing.assert_close(PackedTransformer(model)(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-5, rtol=1e-5)
