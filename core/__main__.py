@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast, get_args
 
 from torch import nn
 from tqdm import tqdm
@@ -14,6 +14,8 @@ from tqdm import tqdm
 from core.analysis import alignment_cli, layer_types_cli
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.export import cli as explain_cli
+from core.model import Transformer
+from core.packing import PackedTransformer, Precision, packable
 from core.sentences import split_sentences
 from core.translator import Translator
 
@@ -50,11 +52,17 @@ def _translate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
     parser.add_argument("--beam-size", type=int, default=4, metavar="N", help="hypotheses kept alive; 1 is greedy search (default: %(default)s)")
     parser.add_argument("--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)")
+    parser.add_argument(
+        "--precision",
+        choices=get_args(Precision),
+        default="exact",
+        help="fast: in 8-bit integers or bfloat16 where that proves faster here, not quite the same translations (default: %(default)s)",
+    )
 
 
 def _translate(options: argparse.Namespace) -> None:
     """Each line is translated as one sentence, unless it has too many tokens for that: then sentence by sentence."""
-    translator = Translator.from_checkpoint(options.checkpoint)
+    translator = Translator.from_checkpoint(options.checkpoint, precision=options.precision)
     lines = [_sentences(translator, number, line) for number, line in enumerate(_read_lines(sys.stdin.buffer), start=1)]
     with tqdm(total=len(lines), unit=" lines", file=sys.stderr) as bar:
         for start in range(0, len(lines), CHUNK_LINES):
@@ -103,7 +111,7 @@ def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
 def _inspect(options: argparse.Namespace) -> None:
     checkpoint = load_checkpoint(options.file)
     print(f"{options.file.name}: {options.file.stat().st_size / 1e6:.1f} MB")
-    for title, facts in _sections(checkpoint):
+    for title, facts in [*_sections(checkpoint), ("Matrix products on this machine", _products(checkpoint.model.eval()))]:
         print(f"\n{title}")
         for line in _lines(facts):
             print(f"  {line}")
@@ -119,6 +127,20 @@ def _sections(checkpoint: Checkpoint) -> list[tuple[str, dict[str, Any]]]:
     ]
     scores = checkpoint.training.get("scores")
     return sections + ([("Scores", {"on": scores})] if scores else [])
+
+
+def _products(model: Transformer) -> dict[str, Any]:
+    """What the two precisions of `translate` compute with here, and how long each product took, the best of some calls."""
+    if not packable(model):
+        return {"exact": "as PyTorch multiplies by itself", "fast": "the same"}
+    packed = PackedTransformer(model, "fast")
+    chosen = sorted({choice.product for choice in packed.choices.values()})
+    measured = {
+        f"{choice.rows} x {choice.inputs} x {choice.outputs}": ", ".join(f"{name} {1e6 * value:,.0f} us" for name, value in choice.seconds.items())
+        + f": {choice.product}"
+        for choice in packed.choices.values()
+    }
+    return {"exact": packed.products[0].name, "fast": chosen or packed.products[0].name, "measured": measured or "nothing to choose from"}
 
 
 def _parameter_counts(checkpoint: Checkpoint) -> dict[str, Any]:

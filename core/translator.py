@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
@@ -28,7 +28,7 @@ from core.decoding import (
 from core.device import best_device
 from core.fair_lock import FairLock
 from core.model import Transformer
-from core.packing import PackedTransformer, packable
+from core.packing import PackedTransformer, Precision, packable
 from core.results import Explanation, ScoredText, TextTranslation, Translation
 from core.sentences import split_sentences
 from core.tokenizer import Tokenizer
@@ -44,21 +44,32 @@ Progress = Callable[[int, int], None]  # how much is done, of how much
 class Translator:
     """A model with its tokenizer, safe to share between threads.
 
+    Args:
+        precision: of the search for translations. `exact` is float32: the search sees what `score` and `explain` see, to
+            rounding. `fast` computes in 8-bit integers or bfloat16 where that proves faster on this CPU (`core.packing`), so
+            it may find another translation, with other scores, and what it finds may depend on the batch and on the start.
+            On a GPU both are the same.
+
     Raises:
         ValueError: from every method, for text that is empty, blank or longer than `MAX_SOURCE_TOKENS` tokens, and for a
             target that is longer than `MAX_TARGET_TOKENS` or holds what is no token of this model; as `NonFiniteError`
             where the model's outputs are not finite.
     """
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer, training: dict[str, Any] | None = None) -> None:
+    def __init__(self, model: Transformer, tokenizer: Tokenizer, training: dict[str, Any] | None = None, precision: Precision = "exact") -> None:
+        if precision not in get_args(Precision):
+            raise ValueError(f"precision ({precision!r}) must be one of {', '.join(get_args(Precision))}")
+        self.precision: Precision = precision
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.training = training or {}
         self._lock = FairLock()
-        self._packed: PackedTransformer | None = None
+        self._packed: dict[Precision, PackedTransformer] = {}
 
     @classmethod
-    def from_checkpoint(cls, path: str | Path, device: str | torch.device | None = None) -> "Translator":
+    def from_checkpoint(
+        cls, path: str | Path, device: str | torch.device | None = None, precision: Precision = "exact"
+    ) -> "Translator":
         """Load a checkpoint to `device`, or to the best there is.
 
         Raises:
@@ -66,7 +77,7 @@ class Translator:
             ValueError: see `best_device`.
         """
         checkpoint = load_checkpoint(path)
-        return cls(checkpoint.model.to(best_device(device)), checkpoint.tokenizer, checkpoint.training)
+        return cls(checkpoint.model.to(best_device(device)), checkpoint.tokenizer, checkpoint.training, precision)
 
     @contextmanager
     def inspect(self) -> Generator[Transformer]:
@@ -136,7 +147,7 @@ class Translator:
         """Translate many texts, each as one sentence, those of like length side by side.
 
         Scores are those of `translate` to rounding only, as products of few and of many rows may sum in another order
-        (`core.packing`). So where candidates tie to rounding, another one may be found.
+        (`core.products`). So where candidates tie to rounding, another one may be found.
 
         Args:
             progress: called whenever some are done, with how many of how many.
@@ -194,7 +205,7 @@ class Translator:
         source_ids, fed, _ = self.token_ids(source, ids)
         device = self.model.device
         with self._lock:
-            logits = self._fastest_model()(torch.tensor([source_ids], device=device), torch.tensor([fed], device=device))[0]
+            logits = self._packed_model("exact")(torch.tensor([source_ids], device=device), torch.tensor([fed], device=device))[0]
         log_probs = logits.float().log_softmax(-1).cpu()[: len(ids)].gather(1, torch.tensor(ids, dtype=torch.long)[:, None]).squeeze(1).tolist()
         total = sum(log_probs)
         if not math.isfinite(total):
@@ -322,7 +333,7 @@ class Translator:
         padded = [[*source_ids, *[self.model.config.pad_id] * (longest - len(source_ids))] for source_ids in sources]
         source_ids = torch.tensor(padded, device=self.model.device)
         with self._lock:
-            decoder = cached_decoder(self._fastest_model(), source_ids)
+            decoder = cached_decoder(self._packed_model(self.precision), source_ids)
 
         def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
             with self._lock:
@@ -330,12 +341,13 @@ class Translator:
 
         return next_logits
 
-    def _fastest_model(self) -> Transformer:
+    def _packed_model(self, precision: Precision) -> Transformer:
+        """The model laid out for this machine, if it can be; for a thread that holds the lock."""
         if not packable(self.model):
             return self.model
-        if self._packed is None or not self._packed.packs(self.model):
-            self._packed = PackedTransformer(self.model)
-        return self._packed
+        if precision not in self._packed or not self._packed[precision].packs(self.model):
+            self._packed[precision] = PackedTransformer(self.model, precision)
+        return self._packed[precision]
 
     def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
         return Translation(source, self._pieces(source_ids), tuple(self._scored_text(hypothesis) for hypothesis in hypotheses))

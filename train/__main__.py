@@ -7,10 +7,11 @@ import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from core.config import PRESETS
 from core.device import best_device
+from core.packing import Precision
 from core.translator import Translator
 from train.average import average
 from train.card import record_scores, write_card
@@ -180,6 +181,7 @@ def _add_evaluate(commands: Commands) -> None:
     parser.add_argument("--beam-size", type=int, default=4, help="default: %(default)s")
     parser.add_argument("--length-penalty", type=float, default=0.6, help="default: %(default)s")
     parser.add_argument("--language", default="de", help="of the references, such as de: for BLEU of tokenized text (default: %(default)s)")
+    parser.add_argument("--precision", choices=get_args(Precision), default="exact", help="of the search; default: %(default)s")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write the translations to FOLDER/NAME.txt")
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
     parser.add_argument("--record", action="store_true", help="put the scores into the checkpoint's training facts")
@@ -194,7 +196,9 @@ def _evaluate(options: argparse.Namespace) -> None:
     tests = [TestSet.read(*files) for files in zip(options.source, options.target, names, strict=True)]
     if len({test.name for test in tests}) < len(tests):
         raise ValueError(f"two test sets are called the same ({', '.join(test.name for test in tests)}): tell them apart with --name")
-    translator = Translator.from_checkpoint(options.checkpoint, options.device)
+    if options.record and options.precision != "exact":
+        raise ValueError(f"--record with --precision {options.precision}: a checkpoint holds scores of the exact model; leave one out")
+    translator = Translator.from_checkpoint(options.checkpoint, options.device, options.precision)
     scores: list[Score] = []
     for test in tests:
         score, hypotheses = evaluate(translator, test, options.beam_size, options.length_penalty, options.language)

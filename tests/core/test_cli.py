@@ -15,6 +15,7 @@ from core import __main__ as cli
 from core.checkpoint import save_checkpoint
 from core.export import load_explanation
 from core.model import Transformer
+from core.packing import PackedTransformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
@@ -37,6 +38,22 @@ def test_a_line_in_a_line_out_in_order(
     expected = [" ".join(translator.translate(line, 2, 1.0).text.splitlines()) if line.strip() else "" for line in LINES]
     assert out.split("\n") == [*expected, ""]
     assert "5/5" in progress
+
+
+@pytest.mark.parametrize(("arguments", "precision"), [([], "exact"), (["--precision", "fast"], "fast")])
+def test_the_precision_is_the_translator_s(
+    feed: Callable[[bytes], None], tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], precision: str
+) -> None:
+    used: list[str] = []
+
+    def translate_batch(translator: Translator, texts: list[str], *options: object) -> list[SimpleNamespace]:
+        used.append(translator.precision)
+        return [SimpleNamespace(text=text) for text in texts]
+
+    monkeypatch.setattr(Translator, "translate_batch", translate_batch)
+    feed(b"No.\n")
+    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), *arguments]) == 0
+    assert used == [precision]
 
 
 def test_a_line_too_long_for_one_sentence_is_split(feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path) -> None:
@@ -123,6 +140,20 @@ def test_inspect_shows_what_is_in_the_file(
         assert expected in lines
     assert "\x1b" not in out
     assert "?[2Jcleared" in out
+    _, products = out.split("Matrix products on this machine\n")
+    exact, fast, *_ = (line.split(maxsplit=1) for line in products.splitlines())
+    packed = PackedTransformer(tiny_model, "fast")
+    assert exact == ["exact", packed.products[0].name]
+    assert fast[0] == "fast"
+    assert set(fast[1].split(", ")) <= {product.name for product in packed.products}
+    if len(packed.products) > 1:
+        assert products.count(" us") == len(packed.choices) * len(packed.products)
+
+
+def test_inspect_where_nothing_is_packed(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.__main__.packable", lambda model: False)
+    assert cli.main(["inspect", str(tiny_checkpoint)]) == 0
+    assert "exact  as PyTorch multiplies by itself" in capsys.readouterr().out
 
 
 def test_a_file_without_training_facts(tmp_path: Path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, capsys) -> None:

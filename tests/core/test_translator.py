@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.decoding import NonFiniteError, best_hypotheses
 from core.model import Transformer
+from core.products import has_bfloat16, has_int8
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import MAX_EXTRA_TOKENS, MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS, Translator
 
@@ -389,3 +391,30 @@ def test_what_is_not_finite_is_an_error_everywhere(tiny_model: Transformer, toke
     for call, where in calls:
         with pytest.raises(NonFiniteError, match=rf"^what the model computes is not finite \(NaN or infinite\) {where}: .*; use another checkpoint$"):
             call()
+
+
+# --- precision ------------------------------------------------------------------------------------------------------
+
+
+def test_fast_searches_with_reduced_products_and_explains_with_exact_ones(
+    translator: Translator, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.packing.choose", lambda seconds: list(seconds)[-1])
+    fast = Translator(tiny_model, tokenizer, precision="fast")
+    found = fast.translate(SENTENCE, beam_size=2).hypotheses[0]
+    exact = translator.score(SENTENCE, found.token_ids)
+    assert found.token_log_probs == pytest.approx(exact.token_log_probs, abs=0.1)
+    if has_int8() or has_bfloat16():
+        assert found.token_log_probs != pytest.approx(exact.token_log_probs, abs=1e-5)
+    assert fast.score(SENTENCE, found.token_ids) == exact
+    assert fast.explain(SENTENCE, found.token_ids).log_probs == translator.explain(SENTENCE, found.token_ids).log_probs
+
+
+def test_fast_is_exact_where_nothing_is_packed(translator: Translator, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
+    doubles = [Translator(copy.deepcopy(tiny_model).double(), tokenizer, precision=precision) for precision in ("exact", "fast")]
+    assert doubles[0].translate(SENTENCE, beam_size=2) == doubles[1].translate(SENTENCE, beam_size=2)
+
+
+def test_a_precision_that_there_is_not(tiny_checkpoint: Path) -> None:
+    with pytest.raises(ValueError, match="precision \\('int4'\\) must be one of exact, fast"):
+        Translator.from_checkpoint(tiny_checkpoint, precision="int4")

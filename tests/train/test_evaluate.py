@@ -108,6 +108,11 @@ def test_command(tmp_path: Path, tiny_checkpoint: Path, parallel_text: Pairs, ca
     expected = [translator.translate(text, beam_size=2, length_penalty=0.6).text for text, _ in parallel_text[:3]]
     assert (tmp_path / "out" / "two.txt").read_text(encoding="utf-8").split("\n") == [*expected, ""]
 
+    assert main([*arguments, "--name", "one", "two", "--precision", "fast"]) == 0
+    assert "BLEU" in capsys.readouterr().out
+    assert main([*arguments, "--name", "one", "two", "--precision", "fast", "--record"]) == 1
+    assert "--record with --precision fast: a checkpoint holds scores of the exact model" in capsys.readouterr().err
+
     assert main(arguments) == 1
     assert "two test sets are called the same" in capsys.readouterr().err
     assert main([*arguments, "--name", "one"]) == 1

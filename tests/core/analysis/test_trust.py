@@ -46,6 +46,14 @@ def test_a_hypothesis_is_compared_with_its_replay(translator: Translator, explan
     assert failed(check_explanation(translator, explanation, other)) == {"replay equals search": "log-probabilities differ by at most 0.5 nats"}
 
 
+def test_a_search_in_reduced_precision_is_not_compared_with_its_replay(translator: Translator, explanation: Explanation):
+    fast = Translator(translator.model, translator.tokenizer, precision="fast")
+    hypothesis = ScoredText(TARGET, tuple(fast.token_ids(SOURCE, TARGET)[2]), explanation.predicted_tokens, explanation.log_probs, -1.0)
+    checks = check_explanation(fast, explanation, hypothesis)
+    assert [check.name for check in checks] == NAMES
+    assert not failed(checks)
+
+
 def test_rows_that_do_not_sum_to_1(translator: Translator):
     with gated(translator, {Head("cross", 1, 0): 0.5}):
         scaled = translator.explain(SOURCE, TARGET)
