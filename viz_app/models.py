@@ -5,7 +5,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
 import streamlit as st
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the page is painted before 
 
 ROOT = Path(__file__).resolve().parents[1]
 CHECKPOINT_VARIABLE = "HEADLIGHT_CHECKPOINT"  # names another checkpoint to start with
+PRECISION_VARIABLE = "HEADLIGHT_PRECISION"  # of the search for translations, as `core.Translator` has it
 MAX_UPLOAD_BYTES = 400 * 2**20
 CHUNK_BYTES = 2**20
 
@@ -98,9 +99,13 @@ def _file_digest(path: str, mtime_ns: int, size: int) -> str:
 @st.cache_resource(max_entries=3, show_spinner=False)
 def _load(digest: str, _path: Path) -> "Translator":
     from core import Translator
+    from core.packing import Precision
 
+    precision: Any = os.environ.get(PRECISION_VARIABLE) or "exact"
+    if precision not in get_args(Precision):
+        raise ModelError(f"The environment variable {PRECISION_VARIABLE} is {precision!r}: it must be one of {', '.join(get_args(Precision))}.")
     try:
-        return Translator.from_checkpoint(_path)
+        return Translator.from_checkpoint(_path, precision=precision)
     except ValueError as error:  # CheckpointError is one; another is a device that is not there
         raise ModelError(str(error)) from error
     except MemoryError as error:

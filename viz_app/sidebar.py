@@ -79,6 +79,8 @@ def facts_html(model: models.Model) -> str:
     ]
     if training := training_text(model.translator.training):
         facts.append(training)
+    if model.translator.precision == "fast":
+        facts.append("translates in reduced precision; maps are exact")
     lines = "".join(f"<li>{html.escape(fact)}</li>" for fact in facts)
     return f'<div class="facts"><b title="SHA-256 {model.digest[:16]}">{html.escape(model.name)}</b><ul>{lines}</ul></div>'
 

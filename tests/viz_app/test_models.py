@@ -91,7 +91,7 @@ def test_an_upload_leaves_no_file_behind(tmp_path: Path, tiny_checkpoint: Path, 
 
 
 def test_running_out_of_memory_is_said_plainly(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(path: Path) -> None:
+    def fails(path: Path, **_: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("core.Translator.from_checkpoint", fails)
@@ -105,6 +105,21 @@ def test_a_hostile_name_stays_text_in_the_facts(tiny_checkpoint: Path) -> None:
     assert "<img" not in facts
     assert "&lt;img" in facts
     assert "2 + 2 layers, 4 heads" in facts
+
+
+def test_the_precision_comes_from_the_environment_and_is_said(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(models.PRECISION_VARIABLE, "fast")
+    model = models.model_at(tiny_checkpoint)
+    assert model.translator.precision == "fast"
+    assert "reduced precision" in facts_html(model)
+    st.cache_resource.clear()
+    monkeypatch.setenv(models.PRECISION_VARIABLE, "int4")
+    with pytest.raises(models.ModelError, match="HEADLIGHT_PRECISION is 'int4': it must be one of exact, fast"):
+        models.model_at(tiny_checkpoint)
+    monkeypatch.delenv(models.PRECISION_VARIABLE)
+    model = models.model_at(tiny_checkpoint)
+    assert model.translator.precision == "exact"
+    assert "precision" not in facts_html(model)
 
 
 @pytest.mark.parametrize(
