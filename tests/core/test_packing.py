@@ -196,8 +196,8 @@ def test_what_is_measured_is_the_best_call_of_each_but_the_first(monkeypatch: py
             clock.now += next(self.seconds)
             return x
 
-    one, other = Timed(0.25, 3, 2, 4, 9, 8), Timed(90, 1.5, 1, 7, 7, 7)
-    assert measure({"one": one, "other": other}, torch.zeros(4)) == {"one": 2, "other": 1}
+    one, other, hopeless = Timed(0.25, 3, 2, 4), Timed(90, 1.5, 1, 7), Timed(1, 7, 8)
+    assert measure({"one": one, "other": other, "hopeless": hopeless}, torch.zeros(4)) == {"one": 2, "other": 1, "hopeless": 7}
 
 
 @needs_onednn
