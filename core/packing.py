@@ -15,6 +15,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from core.decoding import NonFiniteError
 from core.model import AttentionWeights, DecoderLayer, EncoderLayer, KeysValues, MultiHeadAttention, Transformer
 from core.products import BFloat16Linear, HalfPackedLinear, Int8Linear, PackedLinear, Product, has_bfloat16, has_half, has_int8, has_packed
 
@@ -108,7 +109,16 @@ class PackedTransformer(Transformer):
         self.projection = packed_linear(model.embedding.tokens.weight, None)
         self._state = _state(model)
 
+    def encode(self, source_ids: Tensor) -> Tensor:
+        """Raises: NonFiniteError, where reduced products would make finite numbers of what is not."""
+        memory = super().encode(source_ids)
+        if len(self.products) > 1 and not memory.isfinite().all():
+            raise NonFiniteError("for this source")
+        return memory
+
     def project(self, states: Tensor) -> Tensor:
+        if len(self.products) > 1 and not states.isfinite().all():
+            return super().project(states)  # NaN stays NaN, which 8-bit integers do not have
         return self.projection(states)
 
     def packs(self, model: Transformer) -> bool:

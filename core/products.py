@@ -15,6 +15,7 @@ for n - 1 columns, u = 2^-24. So results for one batch and another agree to roun
 All are forward only, take x [..., inputs] in float32 and return [..., outputs] in float32.
 """
 
+import math
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -56,18 +57,25 @@ class Int8Linear(nn.Module):
     """`nn.Linear` on 8-bit integers, in FBGEMM's layout.
 
     Weights are rounded with one scale an output. Inputs are rounded at every call, with one scale and offset for all rows
-    (FBGEMM has no other), so a row's result depends on the rows beside it, by more than rounding in float32.
+    (FBGEMM has no other), so a row's result depends on the rows beside it, by more than rounding in float32. Inputs that are
+    not finite may have finite results: check for them elsewhere.
     """
 
     name = "int8"
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
+        self._outputs = weight.size(0)
         self._packed = _int8_packed(weight.detach(), bias)
         self._reduce_range = int8_saturates()
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.ops.quantized.linear_dynamic.default(x, self._packed, self._reduce_range)
+        try:
+            return torch.ops.quantized.linear_dynamic.default(x, self._packed, self._reduce_range)
+        except RuntimeError:  # all NaN has no range
+            if x.isfinite().all():
+                raise
+            return x.new_full((*x.shape[:-1], self._outputs), math.nan)
 
 
 class BFloat16Linear(nn.Module):

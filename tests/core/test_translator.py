@@ -410,6 +410,21 @@ def test_fast_searches_with_reduced_products_and_explains_with_exact_ones(
     assert fast.explain(SENTENCE, found.token_ids).log_probs == translator.explain(SENTENCE, found.token_ids).log_probs
 
 
+@pytest.mark.parametrize("number", [math.nan, 1e38])
+@pytest.mark.parametrize("part", ["encoder.layers.0", "encoder.layers.1", "decoder.layers.0", "decoder.layers.1"])
+def test_fast_is_an_error_too_where_anything_is_not_finite(
+    tiny_model: Transformer, tokenizer: SentencePieceTokenizer, part: str, number: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8-bit integers would make finite numbers of NaN."""
+    monkeypatch.setattr("core.packing.choose", lambda seconds: list(seconds)[min(1, len(seconds) - 1)])
+    broken = Translator(copy.deepcopy(tiny_model), tokenizer, precision="fast")
+    broken.model.get_submodule(part).feed_forward_norm.weight.mul_(number)
+    broken.model.get_submodule(part).feed_forward_norm.weight.mul_(number)
+    for call in (lambda: broken.translate(SENTENCE), lambda: broken.translate_batch([SENTENCE, "A dog."])):
+        with pytest.raises(NonFiniteError, match="not finite"):
+            call()
+
+
 def test_fast_is_exact_where_nothing_is_packed(translator: Translator, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
     doubles = [Translator(copy.deepcopy(tiny_model).double(), tokenizer, precision=precision) for precision in ("exact", "fast")]
     assert doubles[0].translate(SENTENCE, beam_size=2) == doubles[1].translate(SENTENCE, beam_size=2)
