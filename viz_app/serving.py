@@ -1,4 +1,4 @@
-"""What the server does besides Streamlit's own work: it answers to this machine's names alone, paints a frame, and gets the model ready."""
+"""What the server does besides Streamlit's own work: it checks who asks, paints a frame, and gets the model ready."""
 
 import gc
 import os
@@ -20,6 +20,7 @@ from streamlit import App
 
 from viz_app import models
 from viz_app.pages import PAGES
+from viz_app.security import LOOPBACK_HOSTS, NotFramed, OwnOrigin
 
 ROOT = b'<div id="root"></div>'  # where Streamlit's page is drawn
 STYLE_SHEET = re.compile(rb'<link rel="stylesheet"[^>]*>')
@@ -137,4 +138,10 @@ def _is_page(scope: Scope, start: Message) -> bool:
     return is_html and start["status"] == 200 and scope["method"] == "GET"
 
 
-MIDDLEWARE = [Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1"]), Middleware(FirstPage), Middleware(Framed)]
+MIDDLEWARE = [  # the first sees a request first
+    Middleware(NotFramed),
+    Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK_HOSTS)),
+    Middleware(OwnOrigin),
+    Middleware(FirstPage),
+    Middleware(Framed),
+]

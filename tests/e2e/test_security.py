@@ -1,0 +1,72 @@
+"""Who may use the running server: pages at its own addresses, and no page of another program on this machine."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.test_app import open_page, translate
+
+CONNECT = """address => new Promise((resolve) => {
+  const socket = new WebSocket(address, ["streamlit"]);
+  socket.onopen = () => resolve("open");
+  socket.onerror = () => resolve("refused");
+})"""
+
+
+class EmptyPage(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:  # the base class calls it so
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!DOCTYPE html><title>Elsewhere</title><body></body>")
+
+    def log_message(self, format: str, *args: object) -> None:  # quiet
+        pass
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[str]:
+    """The address of another server on this machine."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), EmptyPage) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_address[1]}"
+        server.shutdown()
+
+
+def stream(app: str) -> str:
+    return app.replace("http", "ws", 1) + "/_stcore/stream"
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
+def test_the_app_works_at_each_of_its_addresses(page: Page, app: str, name: str) -> None:
+    address = app.replace("127.0.0.1", name)
+    open_page(page, address)
+    translate(page, "Nobody knows why.")
+    assert page.evaluate(CONNECT, stream(app)) == "open"
+    assert page.evaluate(CONNECT, stream(address)) == "open"
+
+
+def test_a_page_of_another_program_cannot_connect(page: Page, app: str, elsewhere: str) -> None:
+    page.goto(elsewhere)
+    assert page.evaluate(CONNECT, stream(app)) == "refused"
+    assert page.evaluate(CONNECT, stream(app.replace("127.0.0.1", "localhost"))) == "refused"
+
+
+def test_no_page_can_frame_the_app(page: Page, app: str, elsewhere: str) -> None:
+    page.goto(elsewhere)
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    with page.expect_event("console", lambda message: "frame" in message.text):
+        page.evaluate(f"document.body.append(Object.assign(document.createElement('iframe'), {{ src: {json.dumps(app)} }}))")
+    assert any("frame-ancestors 'none'" in message for message in messages)
+    expect(page.frame_locator("iframe").locator("#root")).to_have_count(0)
+
+
+def test_every_answer_says_so(page: Page, app: str) -> None:
+    for path in ("/", "/heads", "/translate", "/_stcore/health", "/_stcore/host-config", "/media/none.png", "/no-such-file.js", "/../etc"):
+        headers = page.request.get(f"{app}{path}").headers
+        assert (headers["content-security-policy"], headers["x-frame-options"]) == ("frame-ancestors 'none'", "DENY"), path
