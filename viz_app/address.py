@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from core.analysis.words import word_groups
 from viz_app import state
 from viz_app.models import Model
 
@@ -70,6 +69,8 @@ def _word(reading: state.Reading, asked: str) -> "WordSelection":
     named = re.fullmatch(r"(source|target)\.([1-9][0-9]{0,3})", asked)
     if named is None:
         raise ValueError(f"the address holds {WORD}={asked}, expected one such as source.3: no word is selected")
+    from core.analysis.words import word_groups
+
     source = named[1] == "source"
     words = word_groups(reading.explanation.source_tokens if source else reading.explanation.predicted_tokens)
     if int(named[2]) > len(words):
@@ -91,6 +92,8 @@ def _named(reading: state.Reading) -> list[str]:
     """The selected words, as the address names them: their side, and their number from 1."""
     if not (selected := state.selected_words(reading)):
         return []
+    from core.analysis.words import word_groups
+
     sides = {"source": reading.explanation.source_tokens, "target": reading.explanation.predicted_tokens}
     numbers = {(side, word.start): number for side, tokens in sides.items() for number, word in enumerate(word_groups(tokens), start=1)}
     return [f"{side}{SEPARATOR}{numbers[side, tokens.start]}" for side, tokens in selected]

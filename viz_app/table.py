@@ -1,14 +1,16 @@
 """Tables as all pages show them."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import streamlit as st
+
+if TYPE_CHECKING:  # pandas takes half a second to import: the pictures are on the page before the tables
+    import pandas as pd
 
 NOTHING = "\u2013"  # where there is no number or word to show
 
 
-def show_table(table: pd.DataFrame, *, hide_index: bool = True, **look: Any) -> None:
+def show_table(table: "pd.DataFrame", *, hide_index: bool = True, **look: Any) -> None:
     """A table on the page; where it has nothing there is a dash, not Python's word for it.
 
     Args:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_app import choice, state
+from viz_app import state
 from viz_app.components.copy_link import copy_link
 
 if TYPE_CHECKING:
     from core.export import ExplanationRecord
+    from viz_app.choice import Shown
 
 FORMATS = {
     ".html": ("HTML, to look at", "text/html"),
@@ -26,6 +27,8 @@ there. `python -m core explain` writes the same files.
 
 def menu(reading: state.Reading) -> None:
     """A small menu. No file is made before it is asked for."""
+    from viz_app import choice  # which imports torch: the sentence is on the page before
+
     with st.popover("Take it with you", type="tertiary", width="content"):
         st.markdown("**The whole explanation**", help=ABOUT)
         for suffix, (label, mime) in FORMATS.items():
@@ -47,7 +50,7 @@ def file_name(source: str) -> str:
     return name or "explanation"
 
 
-def file_content(reading: state.Reading, suffix: str, shown: choice.Shown) -> bytes:
+def file_content(reading: state.Reading, suffix: str, shown: "Shown") -> bytes:
     """One of the files; the download's own thread makes it. HTML opens with what the page Heads shows at that moment."""
     from core.export import as_bytes
 

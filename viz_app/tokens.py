@@ -3,19 +3,23 @@
 import html
 import math
 from collections.abc import Sequence
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from core import Explanation, ScoredText
 from core.analysis.forced import aligned
 from core.analysis.words import readable
 from viz_app.text import decimal, isolated
 
+if TYPE_CHECKING:  # pandas takes half a second to import: the pictures are on the page before the tables
+    import pandas as pd
+
 NEGLIGIBLE = math.log(0.005)  # reads as 0.00
 
 
-def token_table(explanation: Explanation) -> pd.DataFrame:
+def token_table(explanation: Explanation) -> "pd.DataFrame":
     """What the model put out at each position, how likely it was, and what it would rather or else have put out."""
+    import pandas as pd
+
     runners_up = [
         ", ".join(
             f"{isolated(readable(token))} {math.exp(log_prob):.2f}"
@@ -64,13 +68,15 @@ def score_table(rows: Sequence[tuple[str, ScoredText]]) -> str:
     return f'<table class="scores"><thead><tr>{heads}</tr></thead><tbody>{body}<tr class="change"><td>change</td>{change}</tr></tbody></table>'
 
 
-def comparison_table(own: ScoredText, other: ScoredText) -> pd.DataFrame:
+def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
     """Two translations of one sentence token by token, from the first token on in which they differ: before it all is the same.
 
     Returns:
         `own`, `other`: the tokens beside each other; `own_log_prob`, `other_log_prob`; `change`: the second less the first,
         where both have a token; `same`: whether it is the same one.
     """
+    import pandas as pd
+
     pairs = aligned(own.token_ids, other.token_ids)
 
     def same(here: int | None, there: int | None) -> bool:

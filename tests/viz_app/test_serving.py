@@ -1,7 +1,9 @@
 """What the server does besides Streamlit's own work, on a page and other answers made up here."""
 
+import ast
 import gc
 import socket
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -102,6 +104,24 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
     monkeypatch.setattr("core.Translator.from_checkpoint", None)  # nothing is read again
     assert models.shipped_model().name == tiny_checkpoint.name
     st.cache_resource.clear()
+
+
+def test_the_sentence_box_is_painted_before_torch_is_there() -> None:
+    """What shell.py runs before it needs the model imports neither torch nor pandas, which take seconds on a slow machine."""
+    told = "import sys, viz_app.main, viz_app.sidebar, viz_app.take_along, viz_app.tour, viz_app.trust, viz_app.widgets; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", told], cwd=models.ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert "viz_app.widgets" in loaded
+    assert not {"torch", "core", "pandas", "matplotlib"} & set(loaded)
+
+
+def test_the_first_translation_is_painted_before_pandas_is_there() -> None:
+    """The tables of the first page come last; so do their imports."""
+    page = ast.parse((models.ROOT / "viz_app" / "app_pages" / "translate.py").read_text(encoding="utf-8"))
+    imports = [node for node in page.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    told = f"{ast.unparse(ast.Module(imports, []))}\nimport sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", told], cwd=models.ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert "viz_app.components.token_steps" in loaded
+    assert not {"pandas", "pyarrow", "matplotlib"} & set(loaded)
 
 
 def test_connections_send_what_they_are_given_at_once() -> None:

@@ -3,8 +3,8 @@
 import html
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import plotly.graph_objects as go
 
 from core.analysis.characters import grapheme_groups, is_special
@@ -15,6 +15,9 @@ from core.tokenizer import SPACE_MARK
 from viz_app.figures.base import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
 from viz_app.text import decimal
+
+if TYPE_CHECKING:  # pandas takes half a second to import: the pictures are on the page before the tables
+    import pandas as pd
 
 MIN_LIMIT = 0.1  # nats: a scale of effects smaller than this would make noise look like news
 DEEP = 0.6  # of the scale, from where text is written in the page's background colour
@@ -90,19 +93,23 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
     return f'<p class="token-text">{"".join(spans)}</p>'
 
 
-def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> pd.DataFrame:
+def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> "pd.DataFrame":
     """A row a token: its log-probability with all heads on, how the switches change it, and what it is then."""
+    import pandas as pd
+
     after = [old + change for old, change in zip(before, changes, strict=True)]
     return pd.DataFrame({"token": [readable(token) for token in tokens], "log_prob": before, "change": changes, "log_prob_switched": after})
 
 
-def effects_table(effects: Mapping[Head, float], importance: Mapping[Head, float]) -> pd.DataFrame:
+def effects_table(effects: Mapping[Head, float], importance: Mapping[Head, float]) -> "pd.DataFrame":
     """A row a head that was turned off alone, the most harmful first.
 
     Args:
         effects: of turning a head off, in nats.
         importance: of every head of the model, in nats a token; the table has it `normalised_by_layer`, too.
     """
+    import pandas as pd
+
     heads, within_layer = sorted(effects, key=lambda head: effects[head]), normalised_by_layer(importance)
     return pd.DataFrame(
         {

@@ -1,19 +1,24 @@
 """The table behind every picture. Positions, layers and heads are counted from 0."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from core.analysis.words import readable
 from core.capture import AttentionMap
 
+if TYPE_CHECKING:  # pandas takes half a second to import: the pictures are on the page before the tables
+    import pandas as pd
 
-def head_table(attention: AttentionMap, head: int) -> pd.DataFrame:
+
+def head_table(attention: AttentionMap, head: int) -> "pd.DataFrame":
     """Every weight of one head, a row each: query_position, query, (in the decoder) predicted, key_position, key, weight.
 
     In the decoder `query` is the token that was fed in.
     """
+    import pandas as pd
+
     queries, keys = len(attention.query_tokens), len(attention.key_tokens)
     rows, columns = np.divmod(np.arange(queries * keys), keys)
     table = pd.DataFrame({"query_position": rows, "query": np.array(_labels(attention.query_tokens), dtype=object)[rows]})
@@ -25,8 +30,10 @@ def head_table(attention: AttentionMap, head: int) -> pd.DataFrame:
     return table
 
 
-def lines_table(attention: AttentionMap, heads: Sequence[int]) -> pd.DataFrame:
+def lines_table(attention: AttentionMap, heads: Sequence[int]) -> "pd.DataFrame":
     """`head_table` of several heads, one below the other, with kind, layer and head in front."""
+    import pandas as pd
+
     tables: list[pd.DataFrame] = []
     for head in heads:
         table = head_table(attention, head)
@@ -36,7 +43,7 @@ def lines_table(attention: AttentionMap, heads: Sequence[int]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def grid_table(maps: Sequence[AttentionMap], heads: Sequence[tuple[int, int]]) -> pd.DataFrame:
+def grid_table(maps: Sequence[AttentionMap], heads: Sequence[tuple[int, int]]) -> "pd.DataFrame":
     """Every weight of many heads, a row for each of their queries: layer, head, query_position, query, (in the decoder) predicted, and the keys.
 
     Args:
@@ -45,6 +52,8 @@ def grid_table(maps: Sequence[AttentionMap], heads: Sequence[tuple[int, int]]) -
     Returns:
         A key's column is named by its position and its token, such as `3 dog`.
     """
+    import pandas as pd
+
     by_layer = {attention.layer: attention for attention in maps}
     tables: list[pd.DataFrame] = []
     for layer, head in heads:
