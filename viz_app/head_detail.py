@@ -86,7 +86,7 @@ def large(reading: state.Reading, maps: Sequence[AttentionMap], heads: Sequence[
         if options.view == "Lines":
             _lines(reading, attention, chosen, options, number)
         elif options.view == "Map":
-            _map(reading, attention, chosen[0], options, number)
+            _map(reading, attention, chosen[0], options, number, follows_clicks=len(groups) == 1 and not st.session_state["compare"])
         else:
             _table(attention, chosen, options)
         _export_row(reading, attention, chosen, options)
@@ -104,10 +104,10 @@ def _lines(reading: state.Reading, attention: AttentionMap, heads: Sequence[int]
     attention_lines(attention, heads, page_theme(), key=f"lines_{number}", **look)
 
 
-def _map(reading: state.Reading, attention: AttentionMap, head: int, options: Options, number: int) -> None:
+def _map(reading: state.Reading, attention: AttentionMap, head: int, options: Options, number: int, *, follows_clicks: bool) -> None:
     """One head as a map, the selected words or the decoding step framed."""
     look: dict[str, Any] = {"place": place(reading, options), "name": options.name, "links": options.links(reading.explanation)}
-    attention_map(attention, head, page_theme(), key=f"map_{number}", **look)
+    attention_map(attention, head, page_theme(), key=f"map_{number}", follows_clicks=follows_clicks, **look)
 
 
 def _table(attention: AttentionMap, heads: Sequence[int], options: Options) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from playwright.sync_api import FilePayload, Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, WebSocketRoute, expect
 
 from core.checkpoint import save_checkpoint
 from core.config import PRESETS
@@ -126,6 +126,29 @@ def test_click_a_head_then_compare_it_with_another(page: Page, app: str) -> None
     expect(page.get_by_text("a row for each position")).to_be_visible()
     go_to(page, "Heads")
     expect(chosen(page)).to_have_text(["L2 H4"])
+
+
+def test_the_map_of_a_clicked_head_does_not_wait_for_the_server(page: Page, app: str) -> None:
+    held: list[bytes | str] | None = None
+    servers: list[WebSocketRoute] = []
+
+    def connected(browser: WebSocketRoute) -> None:
+        server = browser.connect_to_server()
+        servers.append(server)
+        browser.on_message(lambda message: server.send(message) if held is None else held.append(message))
+
+    page.route_web_socket("**/stream", connected)
+    open_page(page, f"{app}/heads?kind=Encoder&heads_encoder_self=L1+H1&view=Map")  # this model's translations are too long for it
+    expect(page.locator(".head")).to_have_text(["L1 H1"])
+    held = []
+    head(page, "L2 H3").click()
+    expect(page.locator(".head")).to_have_text(["L2 H3"])
+    expect(chosen(page)).to_have_text(["L1 H1"])
+    for message in held:
+        servers[-1].send(message)
+    held = None
+    expect(chosen(page)).to_have_text(["L2 H3"])
+    expect(page.locator(".head")).to_have_text(["L2 H3"])
 
 
 def test_heads_are_chosen_with_the_keyboard(page: Page, app: str) -> None:

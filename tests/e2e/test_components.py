@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,35 @@ def test_arabic_letters_join_across_pieces_and_keep_their_accents(page: Page) ->
     assert source.locator(".piece").all_text_contents() == ["\u0627", "\u00b7\u0644\u200d", "\u00b7\u200d\u0643\u064f"]  # alef joins nothing after it
     expect(source).to_have_attribute("aria-label", "\u0627\u0644\u0643\u064f")
     expect(source).to_have_css("direction", "rtl")
+
+
+CLICK = "detail => window.dispatchEvent(new CustomEvent('headlight:clicked', { detail }))"
+PIXELS = "canvas => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]"
+
+
+def test_a_map_draws_a_clicked_head_at_once_and_no_older_answer_after_it(page: Page, attention: AttentionMap) -> None:
+    first, second, third = (map_payload(replace(attention, layer=layer), layer % 2, LIGHT, follows_clicks=True) for layer in range(3))
+    picture, name = page.locator("canvas.picture"), page.locator(".head")
+
+    def clicked(payload: dict[str, Any], queries: int = 3) -> None:
+        detail = {"head": payload["head"], "weights": payload["weights"], "size": {"query": queries, "key": 2}}
+        page.evaluate(CLICK, json.loads(json.dumps(detail)))
+
+    mount(page, map, second)
+    drawn_by_the_page = picture.evaluate(PIXELS)
+    mount(page, map, first, since=2)
+    assert picture.evaluate(PIXELS) != drawn_by_the_page
+    clicked(second)
+    expect(name).to_have_text("L2 H2")
+    assert picture.evaluate(PIXELS) == drawn_by_the_page
+    clicked(third)
+    mount(page, map, second, since=3)  # the answer to the click before the last
+    expect(name).to_have_text("L3 H1")
+    mount(page, map, third, since=4)
+    mount(page, map, first, since=5)  # chosen by name: no click is left to be answered
+    expect(name).to_have_text("L1 H1")
+    clicked(second, queries=4)  # of another sentence
+    expect(name).to_have_text("L1 H1")
+    mount(page, map, map_payload(attention, 0, LIGHT), since=6)  # heads are being compared
+    clicked(second)
+    expect(name).to_have_text("L5 H1")

@@ -4,7 +4,11 @@ function draw({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".root");
   const focused = parentElement.activeElement?.dataset;
   const place = focused && { ...focused };
-  const send = (cell) => setTriggerValue("head", { layer: cell.layer, head: cell.head });
+  const send = (cell) => {
+    setTriggerValue("head", { layer: cell.layer, head: cell.head });
+    const weights = data.weights[cell.layer]?.[cell.head];
+    if (weights) window.dispatchEvent(new CustomEvent(CLICKED, { detail: { head: { name: cell.name, ...data.looks[cell.head] }, weights, size: data.size } }));
+  };
   const grid = element("div", "grid");
   grid.setAttribute("role", "group");
   grid.setAttribute("aria-label", "Heads");

@@ -11,7 +11,8 @@ from viz_app import choice
 from viz_app.cards import LayerHead, Note
 from viz_app.components.component import component_beside, draw
 from viz_app.components.lines import AXES, COMBINED_TITLES, NOWHERE, Links, Place
-from viz_app.figures.grid import grid_picture, readable_on
+from viz_app.components.map import encoded
+from viz_app.figures.grid import MAX_CELL, grid_picture, readable_on
 from viz_app.figures.theme import Theme
 
 _component = component_beside(__file__)
@@ -45,7 +46,9 @@ def grid_payload(
     Returns:
         `picture`: of all maps, see `grid_picture`; `columns`: their names; `rows`: for each its name and its heads: name,
         title to write on it, layer, head, caption, text and, if it is selected, its mark; `lit`: the rows and the
-        columns to light up; `size`: how many there are; `links`.
+        columns to light up; `size`: how many there are; `links`; `weights`: of every head of a short sentence, a string each by
+        layer, for a map that follows clicks, see `map_payload`; empty for a long one, which would be too much to send;
+        `looks`: colour and dashes of every head.
 
     Raises:
         ValueError: no maps, or maps of different sentences.
@@ -56,6 +59,7 @@ def grid_payload(
     name = choice.layer_name if per_layer else choice.name_of
     named_rows = grid_rows(maps, order)
     rows = [row for _, row in named_rows]
+    layers = maps
     if order is not None:
         columns = [""] * width
         maps = _arranged(maps, rows)
@@ -75,6 +79,8 @@ def grid_payload(
         "size": dict(zip(AXES, maps[0].weights.shape[1:], strict=True)),
         "links": links,
         "rowHeight": row_height,
+        "weights": _weights(layers),
+        "looks": [{"color": mark.color, "dash": mark.dash} for mark in map(theme.head_mark, range(width))],
         "rows": [{"name": title, "cells": [cell(*place) for place in row]} for title, row in named_rows],
     }
 
@@ -120,6 +126,13 @@ def _arranged(maps: Sequence[AttentionMap], rows: Sequence[Sequence[LayerHead]])
     """The maps of heads in another order, as if each row were a layer."""
     by_layer = {attention.layer: attention.weights for attention in maps}
     return [replace(maps[0], weights=torch.stack([by_layer[layer][head] for layer, head in row])) for row in rows]
+
+
+def _weights(maps: Sequence[AttentionMap]) -> dict[int, list[str]]:
+    """Of each head by itself, unless the sentence is so long that even its picture is reduced."""
+    if max(maps[0].weights.shape[1:]) > MAX_CELL:
+        return {}
+    return {attention.layer: [encoded(head) for head in attention.weights] for attention in maps if attention.layer >= 0}
 
 
 def _mark(head: int, theme: Theme) -> dict[str, str]:

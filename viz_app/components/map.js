@@ -9,6 +9,27 @@ const STEP = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRig
 
 function draw({ data, parentElement }) {
   const root = parentElement.querySelector(".root");
+  const words = JSON.stringify([data.query, data.key]);
+  let stop = show(root, { ...data, ...lastClicked(root, data.head.name, words) }, parentElement);
+  window.removeEventListener(CLICKED, root.follow);
+  const follow = (root.follow = ({ detail: { head, weights, size } }) => {
+    if (!data.followsClicks || size.query !== data.query.length || size.key !== data.key.length) return;
+    root.clicked.push({ words, head, weights });
+    stop = show(root, { ...data, head, weights }, parentElement);
+  });
+  window.addEventListener(CLICKED, follow);
+  return () => [stop(), window.removeEventListener(CLICKED, follow)]; // its own: another drawing may have followed by then
+}
+
+// The head to draw instead of the one that the page came back with, if that answers a click which others have followed.
+function lastClicked(root, name, words) {
+  const answered = (root.clicked ?? []).findIndex((clicked) => clicked.head.name === name && clicked.words === words);
+  root.clicked = answered < 0 ? [] : root.clicked.slice(answered + 1);
+  const { head, weights } = root.clicked.at(-1) ?? {};
+  return head && { head, weights };
+}
+
+function show(root, data, parentElement) {
   const { axis, index, cell } = parentElement.activeElement?.dataset ?? {};
   const map = build(root, data);
   root.replaceChildren(data.head.color ? headNames([data.head]) : "", map.frame, scale(data));
@@ -19,7 +40,7 @@ function draw({ data, parentElement }) {
   const measure = (root.measure = new ResizeObserver(() => thin(map)));
   measure.observe(map.cells);
   const deafen = listen(root, (place) => point(map, placed(place, map.size, data.links), false));
-  return () => [deafen(), measure.disconnect()]; // its own: another drawing may have followed by then
+  return () => [deafen(), measure.disconnect()];
 }
 
 function build(root, data) {

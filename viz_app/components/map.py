@@ -28,6 +28,7 @@ def map_payload(
     *,
     diverging: bool = False,
     name: Callable[[int, int], str] = head_name,
+    follows_clicks: bool = False,
     **look: Any,
 ) -> dict[str, Any]:
     """What the browser needs to draw one head.
@@ -38,12 +39,13 @@ def map_payload(
         head: counted from 0.
         diverging: the weights are signed differences: colours run from -1 to 1, centred at 0.
         name: what to call the head, from its layer and its number.
+        follows_clicks: a head of the same size that is clicked in the grid is drawn at once, before the server has answered.
         look: `place` and `links`, see `_drawing`.
 
     Returns:
-        `head`: its name, colour and dashes; `query`, `key` and, in the decoder, `predicted`: the spans of each word; `parts`: of
-        each axis, from where to where, and what they are called; `corners`: what is written over the rows' names; `blanks`: the
-        parts that have nothing to do with each other, and why; and what `_drawing` returns.
+        `head`: its name, colour and dashes; `followsClicks`; `query`, `key` and, in the decoder, `predicted`: the spans of each
+        word; `parts`: of each axis, from where to where, and what they are called; `corners`: what is written over the rows'
+        names; `blanks`: the parts that have nothing to do with each other, and why; and what `_drawing` returns.
 
     Raises:
         ValueError: the layer has no such head.
@@ -53,6 +55,7 @@ def map_payload(
     mark = theme.head_mark(head)
     return {
         "head": {"name": name(attention.layer, head), "color": mark.color, "dash": mark.dash},
+        "followsClicks": follows_clicks,
         "query": [label_spans(token) for token in attention.query_tokens],
         "key": [label_spans(token) for token in attention.key_tokens],
         "predicted": attention.predicted_tokens and [label_spans(token) for token in attention.predicted_tokens],
@@ -103,6 +106,12 @@ def joint_attention_map(joint: JointMap, name: str, theme: Theme, *, key: str = 
     _component(data=joint_payload(joint, name, theme, **options), key=key)
 
 
+def encoded(weights: Tensor) -> str:
+    """Weights in steps of 1 / `STEPS` as 16-bit numbers in base 64, the last axis first; `NO_WEIGHT` for NaN."""
+    steps = (weights.float() * STEPS).round().clamp(-STEPS, STEPS).nan_to_num(nan=NO_WEIGHT)
+    return base64.b64encode(steps.numpy().astype("<i2").tobytes()).decode()
+
+
 def _part(name: str, start: int, stop: int, before: str | None = None, after: str = "") -> dict[str, Any]:
     """Neighbours on an axis: what they are, and what is written before and behind them."""
     return {"name": name, "start": start, "stop": stop, "before": name if before is None else before, "after": after}
@@ -125,12 +134,11 @@ def _drawing(
             lights up in the other drawings of the page too, and the other way round.
 
     Returns:
-        `weights`: row by row, in steps of 1 / `steps`, as 16-bit numbers in base 64, `nothing` for NaN; `scale`: its colours,
+        `weights`: see `encoded`; `steps`, `nothing`: what they are in and what stands for NaN; `scale`: its colours,
         evenly spaced from `low` to 1; `lit`, `links`: place and links.
     """
-    steps = (weights.float() * STEPS).round().clamp(-STEPS, STEPS).nan_to_num(nan=NO_WEIGHT)
     return {
-        "weights": base64.b64encode(steps.numpy().astype("<i2").tobytes()).decode(),
+        "weights": encoded(weights),
         "steps": STEPS,
         "nothing": NO_WEIGHT,
         "scale": theme.diverging if diverging else theme.sequential,

@@ -119,6 +119,10 @@ function select(word, { ctrlKey, metaKey, shiftKey }) {
   window.dispatchEvent(new CustomEvent(SELECTED, { detail: { word, also: ctrlKey || metaKey || shiftKey } }));
 }
 
+// A head that is clicked in the grid: its name and look, its weights as a map has them, and their size. A map that stands alone draws it
+// at once; the page comes back with the same a little later.
+const CLICKED = "headlight:clicked";
+
 // What is pointed at in one drawing lights up in all others on the page that know the same words. A place is a row and a
 // column, each undefined where none is meant, of a drawing of a size with words of these names, and the names of the two,
 // or, in the sentence, the name of a word alone; null: nothing is pointed at any more.

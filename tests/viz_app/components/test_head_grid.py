@@ -7,7 +7,8 @@ import torch
 from viz_app.cards import Note
 from viz_app.choice import ALL, CHOSEN, layer_name, names, parsed, with_combined
 from viz_app.components.head_grid import clicked_head, grid_payload
-from viz_app.figures.grid import grid_picture
+from viz_app.components.map import map_payload
+from viz_app.figures.grid import MAX_CELL, grid_picture
 from viz_app.figures.theme import DARK, LIGHT
 
 
@@ -72,3 +73,20 @@ def test_what_is_no_head_is_no_click(make_map: Any, value: object) -> None:
 
 def test_a_click_is_a_head_counted_from_0(make_map: Any) -> None:
     assert clicked_head({"layer": 3, "head": 2}, [make_map(num_heads=3, layer=3)]) == (3, 2)
+
+
+def test_the_browser_has_what_a_map_of_any_head_needs_before_it_is_clicked(make_map: Any) -> None:
+    maps = [make_map(num_heads=heads, layer=layer) for layer, heads in enumerate((2, 9))]
+    for order in (None, [(1, 2), (0, 0)]):
+        payload = grid_payload(with_combined(maps, [(0, 0)]), LIGHT, order=order)
+        for attention in maps:
+            for head in range(attention.num_heads):
+                drawn = map_payload(attention, head, LIGHT)
+                assert payload["weights"][attention.layer][head] == drawn["weights"]
+                assert payload["looks"][head] == {"color": drawn["head"]["color"], "dash": drawn["head"]["dash"]}
+
+
+def test_a_sentence_whose_picture_is_reduced_is_not_sent_whole(make_map: Any) -> None:
+    assert grid_payload([make_map(MAX_CELL, MAX_CELL)], LIGHT)["weights"]
+    assert not grid_payload([make_map(MAX_CELL + 1, 3)], LIGHT)["weights"]
+    assert not grid_payload([make_map(3, MAX_CELL + 1)], LIGHT)["weights"]
