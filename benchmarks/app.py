@@ -1,14 +1,21 @@
-"""How long the app keeps its reader waiting, how much it sends, and how much it keeps: python benchmarks/app.py
+"""Latency, traffic and memory of the app, in a browser: python benchmarks/app.py
 
-Drives the app in headless Chromium on this machine and prints a table. Every sentence is new to the app, and so is every
-head that is clicked. Run it on an otherwise idle machine; the memory of the server is read from /proc, which Linux has.
+Drives the app in headless Chromium on this machine and prints a table. Budgets are relative to what was measured in the same
+run: an empty Streamlit page, `import torch`, and with `--before` another checkout of the project, turn by turn. Every sentence
+is new to the app, and so is every head that is clicked. Run it on an otherwise idle machine; the memory of the server is read
+from /proc, which Linux has.
 """
 
 import argparse
 import base64
+import shutil
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,16 +24,20 @@ from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 from core import Translator
 from viz_app.launch import CHROMIUM_FLAGS, find_chromium, running_app
-from viz_app.models import shipped_path
+from viz_app.models import ROOT, shipped_path
 from viz_app.pages import PAGES
 
 SUBJECTS = ("man", "woman", "boy", "girl", "dog", "child", "people", "teacher")  # one token each, so that the page has a word of that name
 SENTENCE = "The old {} from the house near the river told us that there had never been much snow in winter"  # 20 words
 LONG = 100  # tokens, `</s>` included
 SWITCHES = 20
+SHELL, TRANSLATION = 1.3, 1.5  # the shell: times the empty page; the translation: seconds beyond the empty page and `import torch`
+EMPTY_PAGE = 'import streamlit as st\n\nst.text("Hello")\n'
 HEAD_MAP = "canvas.picture"
 GRID = "style.maps"
 MEGABYTE = 10**6
+PARTS = ("start", "clicks", "long", "memory")
+IDLE = 6_000  # milliseconds until a server that has just started has nothing left to do
 PATIENCE = 20_000  # milliseconds after which a measurement is given up
 # Streamlit's components live in shadow roots, which a selector does not enter by itself.
 ADDRESS = """selector => {
@@ -39,40 +50,51 @@ CHANGED = f"([selector, old]) => {{ const now = ({ADDRESS})(selector); return no
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; without a budget it is told for information."""
+    """One line of the table; without a budget it is there for information.
+
+    Attributes:
+        before: the same of the other checkout.
+    """
 
     name: str
     unit: str
     values: list[float]
     budget: float | None = None
+    before: list[float] | None = None
 
     def __str__(self) -> str:
         budget = "" if self.budget is None else f"{self.budget:.2f}"
-        verdict = "" if self.budget is None else "kept" if max(self.values) <= self.budget else "MISSED"
-        return f"{self.name:<58}{budget:>8}{statistics.median(self.values):>8.2f}{max(self.values):>8.2f} {self.unit:<4}{verdict}"
+        before = "" if self.before is None else f"{statistics.median(self.before):.2f}"
+        median = statistics.median(self.values)
+        verdict = "" if self.budget is None else "kept" if median <= self.budget else "MISSED"
+        return f"{self.name:<62}{before:>8}{budget:>8}{median:>8.2f}{max(self.values):>8.2f} {self.unit:<4}{verdict}"
 
 
 def main() -> None:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, help="instead of the shipped one")
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="another checkout of the project, to be measured turn by turn with this one")
     parser.add_argument("--runs", type=int, default=7, help=f"of each measurement, at most {len(SUBJECTS) - 1} (default 7)")
+    parser.add_argument("--part", choices=PARTS, action="append", help="measure this alone; can be repeated (default: all)")
     arguments = parser.parse_args()
-    count = min(arguments.runs, len(SUBJECTS) - 1)
+    count, parts = min(arguments.runs, len(SUBJECTS) - 1), arguments.part or PARTS
+    roots = [ROOT] + ([arguments.before.resolve()] if arguments.before else [])
+    rows: list[Row] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
-        starts = [cold_start(browser, arguments.checkpoint) for _ in range(min(3, count))]
-        rows = [
-            Row("command to shell painted, cold", "s", [shell for shell, _, _ in starts], 1.5),
-            Row("command to a text box that takes text, cold", "s", [box for _, box, _ in starts]),
-            Row("command to first translation, cold", "s", [translation for _, _, translation in starts], 5.0),
-        ]
-        with running_app(arguments.checkpoint) as address:
-            rows += short_sentence(browser, address, count)
-            rows += long_sentence(browser, address, long_texts(arguments.checkpoint or shipped_path(), min(3, count)))
-            rows += page_switches(browser, address)
+        if "start" in parts:
+            rows += cold_starts(browser, arguments.checkpoint, roots, min(5, count))
+        if "clicks" in parts:
+            rows += clicks(browser, arguments.checkpoint, roots, count)
+        if "long" in parts or "memory" in parts:
+            with running_app(arguments.checkpoint) as address:
+                if "long" in parts:
+                    rows += long_sentence(browser, address, long_texts(arguments.checkpoint or shipped_path(), min(3, count)))
+                if "memory" in parts:
+                    rows += page_switches(browser, address)
         browser.close()
-    print(f"{'':<58}{'budget':>8}{'median':>8}{'worst':>8}")
+    print(f"{'':<62}{'before':>8}{'budget':>8}{'median':>8}{'worst':>8}")
     print(*rows, sep="\n")
 
 
@@ -83,11 +105,31 @@ def new_page(browser: Browser) -> Page:
     return context.new_page()
 
 
-def cold_start(browser: Browser, checkpoint: Path | None) -> tuple[float, float, float]:
+def cold_starts(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
+    """From the command to the first screen, beside what no app of its kind can do without, in turns."""
+    empty: list[float] = []
+    torch: list[float] = []
+    starts: dict[Path, list[tuple[float, float, float]]] = {root: [] for root in roots}
+    for _ in range(count):
+        empty.append(empty_page(browser))
+        torch.append(import_torch())
+        for root in roots:
+            starts[root].append(cold_start(browser, checkpoint, root))
+    floor, imported = statistics.median(empty), statistics.median(torch)
+    budgets = (SHELL * floor, None, floor + imported + TRANSLATION)
+    names = ("shell painted", "a text box that takes text", "first translation")
+    rows = [Row("command to an empty Streamlit page, cold", "s", empty), Row("import torch, in a process of its own", "s", torch)]
+    for place, (name, budget) in enumerate(zip(names, budgets, strict=True)):
+        own, *before = ([times[place] for times in starts[root]] for root in roots)
+        rows.append(Row(f"command to {name}, cold", "s", own, budget, next(iter(before), None)))
+    return rows
+
+
+def cold_start(browser: Browser, checkpoint: Path | None, root: Path) -> tuple[float, float, float]:
     """Seconds from the command until the frame of the app is painted, until its text box is there, and until the first translation is."""
     page = new_page(browser)
     started = time.perf_counter()
-    with running_app(checkpoint) as address:
+    with running_app(checkpoint, root) as address:
         page.goto(address, wait_until="commit")
         page.locator("#frame").wait_for()
         page.wait_for_function("performance.getEntriesByType('paint').length > 0")
@@ -100,16 +142,69 @@ def cold_start(browser: Browser, checkpoint: Path | None) -> tuple[float, float,
     return shell, box, translation
 
 
-def short_sentence(browser: Browser, address: str, count: int) -> list[Row]:
-    """Twenty words: a new sentence, a new head."""
+def empty_page(browser: Browser) -> float:
+    """Seconds from the command until a page of one line is there, with the app's settings of the server."""
     page = new_page(browser)
-    page.goto(f"{address}/heads?view=Map")
-    page.locator(HEAD_MAP).wait_for()
-    enter(page, SUBJECTS[-1])  # the first one is no measure of the others
-    entered = [enter(page, subject) for subject in SUBJECTS[:count]]
-    clicked = [click(page, layer=run % 6, head=(3 * run + 1) % 8) for run in range(count)]
-    page.context.close()
-    return [Row("Enter to translation and grid, 20 words", "s", entered, 1.0), Row("click to head map, 20 words", "s", clicked, 0.4)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(ROOT / "viz_app" / ".streamlit", folder / ".streamlit")
+        (folder / "empty.py").write_text(EMPTY_PAGE, encoding="utf-8")
+        started = time.perf_counter()
+        with running_app(root=folder, script="empty.py") as address:
+            page.goto(address, wait_until="commit")
+            page.get_by_text("Hello", exact=True).wait_for()
+            seconds = time.perf_counter() - started
+            page.context.close()
+    return seconds
+
+
+def import_torch() -> float:
+    """Seconds that a fresh process takes for it, its own start included."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import torch"], check=True)
+    return time.perf_counter() - started
+
+
+def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
+    """Twenty words: a new sentence, a new head; both checkouts are up at once and take turns."""
+    entered: dict[Path, list[float]] = {root: [] for root in roots}
+    drawn: dict[Path, list[float]] = {root: [] for root in roots}
+    answered: dict[Path, list[float]] = {root: [] for root in roots}
+    with ExitStack() as stack:
+        pages = {root: stack.enter_context(heads_page(browser, checkpoint, root)) for root in roots}
+        for run, subject in enumerate(SUBJECTS[:count]):
+            for root, page in pages.items():
+                entered[root].append(enter(page, subject))
+                settle(page)
+                map_drawn, whole = click(page, layer=run % 6, head=(3 * run + 1) % 8)
+                drawn[root].append(map_drawn)
+                answered[root].append(whole)
+                settle(page)
+    rows: list[Row] = []
+    for name, times in (
+        ("Enter to translation and grid, 20 words", entered),
+        ("click to head map, 20 words", drawn),
+        ("click until the page names the head, 20 words", answered),
+    ):
+        own, *others = (times[root] for root in roots)
+        before = next(iter(others), None)
+        rows.append(Row(name, "s", own, statistics.median(before) / 2 if before and times is not answered else None, before))
+    return rows
+
+
+@contextmanager
+def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterator[Page]:
+    """The page Heads of an app that has been in use."""
+    with running_app(checkpoint, root) as address:
+        page = new_page(browser)
+        page.goto(f"{address}/heads?view=Map")
+        page.locator(HEAD_MAP).wait_for()
+        settle(page)
+        page.wait_for_timeout(IDLE)
+        enter(page, SUBJECTS[-1])  # the first one is no measure of the others
+        settle(page)
+        yield page
+        page.context.close()
 
 
 def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]:
@@ -138,7 +233,7 @@ def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]
         page.context.close()
     return [
         Row(f"Enter to translation, {LONG} tokens", "s", entered),
-        Row(f"Heads to first picture, {LONG} tokens", "s", drawn, 1.0),
+        Row(f"Heads to first picture, {LONG} tokens", "s", drawn),
         Row(f"sent to the browser for all heads of three kinds, {LONG} tokens", "MB", sent, 1.0),
     ]
 
@@ -234,9 +329,13 @@ def enter(page: Page, subject: str) -> float:
     return waited(page, GRID, lambda: box.press("Enter"), page.get_by_role("button", name=subject, exact=True).first.wait_for)
 
 
-def click(page: Page, layer: int, head: int) -> float:
-    """Seconds from a click on a head, counted from 0, until its map is drawn."""
-    return waited(page, HEAD_MAP, page.get_by_role("button", name=f"L{layer + 1} H{head + 1}", exact=True).click)
+def click(page: Page, layer: int, head: int) -> tuple[float, float]:
+    """Seconds from a click on a head, counted from 0, until its map is drawn, and until the server has answered."""
+    name = f"L{layer + 1} H{head + 1}"
+    started = time.perf_counter()
+    drawn = waited(page, HEAD_MAP, page.get_by_role("button", name=name, exact=True).click)
+    page.locator(".stMultiSelect").get_by_text(name, exact=True).wait_for()
+    return drawn, time.perf_counter() - started
 
 
 def waited(page: Page, selector: str, act: Callable[[], None], then: Callable[[], None] = lambda: None) -> float:

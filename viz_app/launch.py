@@ -36,11 +36,13 @@ def find_chromium() -> str | None:
 
 
 @contextmanager
-def running_app(checkpoint: str | Path | None = None) -> Iterator[str]:
+def running_app(checkpoint: str | Path | None = None, root: Path = ROOT, script: str = "viz_app/main.py") -> Iterator[str]:
     """The app in a process of its own, on a free port.
 
     Args:
         checkpoint: to start with; None: the shipped one.
+        root: the folder to start it in: another checkout of the project runs its own code.
+        script: what Streamlit runs there.
 
     Yields:
         Its address, as soon as it answers.
@@ -52,9 +54,11 @@ def running_app(checkpoint: str | Path | None = None) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {**os.environ, **({CHECKPOINT_VARIABLE: str(checkpoint)} if checkpoint else {})}
-    command = [sys.executable, "-m", "streamlit", "run", "viz_app/main.py", "--server.port", str(port)]
+    if root != ROOT:  # the environment may have this checkout installed
+        environment["PYTHONPATH"] = str(root)
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
     with tempfile.TemporaryFile("w+") as output:
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        server = subprocess.Popen(command, cwd=root, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
             address = f"http://127.0.0.1:{port}"
             if not _answers(f"{address}/_stcore/health", server):

@@ -1,12 +1,15 @@
 """What the server does besides Streamlit's own work: it checks who asks, paints a frame, and gets the model ready."""
 
+import ast
 import gc
+import importlib
 import os
 import re
 import socket
 import stat
 import sys
 import threading
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -18,13 +21,15 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import App
 
-from viz_app import models
+from viz_app import models, state, widgets
 from viz_app.pages import PAGES
 from viz_app.security import LOOPBACK_HOSTS, NotFramed, OwnOrigin
+from viz_app.threads import chosen_threads, usable_cores
 
 ROOT = b'<div id="root"></div>'  # where Streamlit's page is drawn
 STYLE_SHEET = re.compile(rb'<link rel="stylesheet"[^>]*>')
 OPEN_FILES = "/dev/fd"  # of this process, by number, on systems that have it
+PAUSE = 3.0  # seconds after the model until the other pages are imported
 SWITCH_INTERVAL = 0.0005  # seconds that one thread may keep the interpreter from the others while the model is read
 
 
@@ -50,35 +55,57 @@ def send_at_once() -> None:
                         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def get_ready() -> None:
-    """Load the model that the app starts with, in small enough turns that pages are served meanwhile.
+def get_ready(pause: float = PAUSE) -> None:
+    """Load the model that the app starts with and, after a pause, import all other pages, in small enough turns that pages are served meanwhile.
 
     What is there then, mostly code, stays. Streamlit collects garbage after every run of a page and of a part of one, and would
     look through all of it each time, a tenth of a second in which nothing is sent.
+
+    Args:
+        pause: in seconds; somebody who came at once has the first page by then.
     """
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
         leave_cores_to_the_browser()
         with suppress(models.ModelError):  # the page says so
-            models.shipped_model()
+            first_example(models.shipped_model())
+        gc.freeze()
+        time.sleep(pause)
+        import_pages()
     finally:
         sys.setswitchinterval(interval)
     gc.freeze()
 
 
 def leave_cores_to_the_browser() -> None:
-    """Compute with half of the cores that this process may use, unless `OMP_NUM_THREADS` says with how many.
-
-    The browser is on this machine too and draws at the same time. PyTorch's threads wait for one another after every product, so one
-    that has lost its core to the browser stops them all.
-    """
+    """Compute with as many threads as `chosen_threads` says."""
     import torch
 
-    from core.device import usable_cores
+    torch.set_num_threads(chosen_threads(usable_cores(), os.environ.get("OMP_NUM_THREADS")))
 
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(max(1, usable_cores() // 2))
+
+def first_example(model: models.Model) -> None:
+    """Translate and explain what the first page shows to whoever comes without a sentence."""
+    search = state.Search(widgets.EXAMPLES[0], *widgets.DEFAULTS)
+    with suppress(ValueError):  # an unusual model may not take it; the page says so
+        translation = search.run(model, lambda done, most: None)
+        _ = state.Reading(model, search, translation, 0).explanation
+
+
+def import_pages() -> None:
+    """Import what the pages import, pandas and matplotlib above all, so that nobody waits for it when a page is opened first."""
+    importlib.import_module("matplotlib.figure")  # for whoever exports
+    for script in sorted((Path(__file__).parent / "app_pages").glob("*.py")):
+        for node in ast.parse(script.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                importlib.import_module(node.module)
+                for name in node.names:  # a module of a package, or a name in a module
+                    with suppress(ModuleNotFoundError):
+                        importlib.import_module(f"{node.module}.{name.name}")
+            elif isinstance(node, ast.Import):
+                for name in node.names:
+                    importlib.import_module(name.name)
 
 
 class Framed:

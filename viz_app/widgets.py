@@ -23,6 +23,7 @@ EXAMPLES = (
     "I don't know where he lives.",
     "A man in a blue shirt is standing on a ladder.",
 )
+DEFAULTS = (4, 0.6, 4)  # beam size, length penalty, hypotheses: those of the paper
 PATIENCE = 0.4  # seconds without an answer after which progress is shown
 
 
@@ -48,7 +49,7 @@ def _search_settings() -> tuple[int, float, int]:
         "Beam size",
         1,
         16,
-        4,
+        DEFAULTS[0],
         key="beam_size",
         bind="query-params",
         help="How many unfinished translations the search keeps at every step. 1 is greedy search; the paper uses 4 (section 6.1).",
@@ -57,7 +58,7 @@ def _search_settings() -> tuple[int, float, int]:
         "Length penalty",
         0.0,
         2.0,
-        0.6,
+        DEFAULTS[1],
         0.1,
         key="length_penalty",
         bind="query-params",
@@ -67,7 +68,7 @@ def _search_settings() -> tuple[int, float, int]:
         "Hypotheses",
         1,
         16,
-        4,
+        DEFAULTS[2],
         key="hypotheses",
         bind="query-params",
         help="How many of the best translations to keep. No more can be found than the beam is wide.",

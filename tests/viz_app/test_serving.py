@@ -18,9 +18,9 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Stream
 from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit import config
+from streamlit.testing.v1 import AppTest
 
-import core.device
-from viz_app import models, serving
+from viz_app import models, serving, state, widgets
 from viz_app.pages import PAGES
 
 STYLE_SHEET = '<link rel="stylesheet" crossorigin href="./style.css">'
@@ -98,11 +98,19 @@ def test_only_names_of_this_machine_are_answered(client: TestClient, host: str, 
 def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(models.CHECKPOINT_VARIABLE, str(tiny_checkpoint))
     interval, frozen = sys.getswitchinterval(), gc.get_freeze_count()
-    serving.get_ready()
+    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+    serving.get_ready(pause=0)
     assert sys.getswitchinterval() == interval
     assert gc.get_freeze_count() > frozen  # a collection after a run of a page looks through what is newer alone
     monkeypatch.setattr("core.Translator.from_checkpoint", None)  # nothing is read again
-    assert models.shipped_model().name == tiny_checkpoint.name
+    model = models.shipped_model()
+    assert model.name == tiny_checkpoint.name
+    monkeypatch.setattr("core.Translator.translate", None)  # nor is what the first page shows translated again
+    monkeypatch.setattr("core.Translator.explain", None)
+    first_page = AppTest.from_string("from viz_app import widgets; widgets.sentence_box()").run().session_state
+    search = state.Search(first_page["text"], first_page["beam_size"], first_page["length_penalty"], first_page["hypotheses"])
+    translation = search.run(model, lambda done, most: None)
+    assert state.Reading(model, search, translation, 0).explanation.source == widgets.EXAMPLES[0]
     st.cache_resource.clear()
 
 
@@ -117,11 +125,17 @@ def test_the_sentence_box_is_painted_before_torch_is_there() -> None:
 def test_the_first_translation_is_painted_before_pandas_is_there() -> None:
     """The tables of the first page come last; so do their imports."""
     page = ast.parse((models.ROOT / "viz_app" / "app_pages" / "translate.py").read_text(encoding="utf-8"))
-    imports = [node for node in page.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports: list[ast.stmt] = [node for node in page.body if isinstance(node, ast.Import | ast.ImportFrom)]
     told = f"{ast.unparse(ast.Module(imports, []))}\nimport sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", told], cwd=models.ROOT, capture_output=True, text=True, check=True).stdout.split()
     assert "viz_app.components.token_steps" in loaded
     assert not {"pandas", "pyarrow", "matplotlib"} & set(loaded)
+
+
+def test_what_the_other_pages_import_is_there_before_they_are_opened() -> None:
+    told = "import sys; from viz_app import serving; serving.import_pages(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", told], cwd=models.ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert {"torch", "pandas", "matplotlib.figure", "viz_app.head_detail", "viz_app.figures.training", "viz_app.score_split"} <= set(loaded)
 
 
 def test_connections_send_what_they_are_given_at_once() -> None:
@@ -137,21 +151,8 @@ def test_connections_send_what_they_are_given_at_once() -> None:
             assert (before, connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0) == (0, True)
 
 
-@pytest.mark.parametrize(("cores", "variable", "threads"), [(8, None, [4]), (1, None, [1]), (8, "8", [])])
-def test_half_of_the_cores_is_the_browsers(monkeypatch: pytest.MonkeyPatch, cores: int, variable: str | None, threads: list[int]) -> None:
-    chosen: list[int] = []
-    monkeypatch.setattr(torch, "set_num_threads", chosen.append)
-    monkeypatch.setattr(core.device, "usable_cores", lambda: cores)
-    if variable is None:
-        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    else:
-        monkeypatch.setenv("OMP_NUM_THREADS", variable)
-    serving.leave_cores_to_the_browser()
-    assert chosen == threads
-
-
 def test_a_missing_model_is_left_for_the_page_to_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(models.CHECKPOINT_VARIABLE, str(tmp_path / "none.safetensors"))
-    serving.get_ready()
+    serving.get_ready(pause=0)
     with pytest.raises(models.ModelError, match="There is no checkpoint to read at"):
         models.shipped_model()

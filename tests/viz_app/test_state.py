@@ -56,3 +56,51 @@ def test_a_slow_computation_does_not_keep_others_waiting() -> None:
     finish.set()
     thread.join()
     assert memory.get("slow", lambda: 3) == 1
+
+
+def test_two_who_ask_for_the_same_at_once_have_it_computed_once() -> None:
+    memory: Memory[int] = Memory(2)
+    started, finish = threading.Event(), threading.Event()
+    found: list[int] = []
+
+    def slow() -> int:
+        started.set()
+        assert finish.wait(10)
+        return 1
+
+    first = threading.Thread(target=lambda: found.append(memory.get("key", slow)))
+    first.start()
+    assert started.wait(10)
+    second = threading.Thread(target=lambda: found.append(memory.get("key", lambda: 2)))
+    second.start()
+    second.join(0.2)
+    assert found == []  # it waits
+    finish.set()
+    first.join()
+    second.join()
+    assert found == [1, 1]
+
+
+def test_who_waited_for_an_error_computes_it() -> None:
+    memory: Memory[int] = Memory(2)
+    started, finish = threading.Event(), threading.Event()
+    found: list[int] = []
+
+    def fails() -> int:
+        started.set()
+        assert finish.wait(10)
+        raise ValueError("stopped")
+
+    def ask() -> None:
+        with pytest.raises(ValueError, match="stopped"):
+            memory.get("key", fails)
+
+    first = threading.Thread(target=ask)
+    first.start()
+    assert started.wait(10)
+    second = threading.Thread(target=lambda: found.append(memory.get("key", lambda: 2)))
+    second.start()
+    finish.set()
+    first.join()
+    second.join()
+    assert found == [2]

@@ -1,0 +1,102 @@
+"""From a sentence to the screen: where the time goes, at 10, 20 and 40 words: python benchmarks/sentence_to_screen.py
+
+Encoding, decoding steps, replay with capture and the drawings' data are timed in this process; from Enter to translation and
+grid in headless Chromium, of which the rest is Streamlit's and the browser's. Run it on an otherwise idle machine.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from app import GRID, SUBJECTS, heads_page, settle, waited
+from playwright.sync_api import Page, sync_playwright
+
+from core import Translator
+from core.analysis.words import merge_words, without_special_tokens
+from viz_app.choice import telling_head, with_combined
+from viz_app.components.head_grid import grid_payload
+from viz_app.components.map import map_payload
+from viz_app.components.sentence_bar import sentence_payload
+from viz_app.figures.theme import LIGHT
+from viz_app.launch import CHROMIUM_FLAGS, find_chromium
+from viz_app.models import ROOT, shipped_path
+from viz_app.serving import leave_cores_to_the_browser
+from viz_app.widgets import DEFAULTS
+
+V = TypeVar("V")
+WORDS = "The old {} from the house near the river told us that there had never been much snow in winter and that"
+LENGTHS = (10, 20, 40)
+COLUMNS = ("encode", "steps", "replay with capture", "drawing, server", "Streamlit and browser", "Enter to screen")
+
+
+def sentence(subject: str, length: int) -> str:
+    """A sentence of this many words."""
+    words = WORDS.format(subject).split()
+    return " ".join((words * (length // len(words) + 1))[:length])
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", type=Path, default=shipped_path(), help="instead of the shipped one")
+    parser.add_argument("--runs", type=int, default=5, help=f"sentences of each length, at most {len(SUBJECTS) - 1} (default 5)")
+    arguments = parser.parse_args()
+    leave_cores_to_the_browser()
+    translator = Translator.from_checkpoint(arguments.checkpoint)
+    print(f"medians in milliseconds, {torch.get_num_threads()} threads, beam {DEFAULTS[0]}")
+    print("words", "tokens", *COLUMNS, sep=" | ")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
+        with heads_page(browser, arguments.checkpoint, ROOT) as page:
+            for length in LENGTHS:
+                texts = [sentence(subject, length) for subject in SUBJECTS[: min(arguments.runs, len(SUBJECTS) - 1)]]
+                rows = [(*in_process(translator, text), on_screen(page, text)) for text in texts]
+                encode, translate, replay, draw, whole = (statistics.median(column) for column in zip(*rows, strict=True))
+                columns = (encode, translate - encode, replay, draw, whole - translate - replay - draw, whole)
+                tokens = statistics.median(len(translator.tokenizer.encode(text)) for text in texts)
+                print(length, f"{tokens:.0f}", *(f"{1000 * column:.0f}" for column in columns), sep=" | ", flush=True)
+        browser.close()
+
+
+def in_process(translator: Translator, text: str) -> tuple[float, float, float, float]:
+    """Seconds for the encoder, the whole translation, its replay with capture, and the data of the drawings."""
+    translator.translate(text, *DEFAULTS)  # what is laid out once for all sentences
+    moments: list[float] = []
+    started = time.perf_counter()
+    translation, translate = timed(lambda: translator.translate(text, *DEFAULTS, lambda done, most: moments.append(time.perf_counter())))
+    encode = moments[0] - started - (moments[-1] - moments[0]) / max(1, len(moments) - 1)  # before the first step, and that as long as the others
+    explanation, replay = timed(lambda: translator.explain(translation.source, translation.hypotheses[0].token_ids))
+
+    def draw() -> None:
+        maps = [without_special_tokens(merge_words(attention)) for attention in explanation.maps["cross"]]
+        layer, head = telling_head("cross", explanation.maps["cross"])
+        sentence_payload(explanation)
+        grid_payload(with_combined(maps, [(layer, head)]), LIGHT, [(layer, head)])
+        map_payload(maps[layer], head, LIGHT)
+
+    return encode, translate, replay, statistics.median(timed(draw)[1] for _ in range(3))
+
+
+def timed(call: Callable[[], V]) -> tuple[V, float]:
+    """What a call returns, and how many seconds it took."""
+    started = time.perf_counter()
+    value = call()
+    return value, time.perf_counter() - started
+
+
+def on_screen(page: Page, text: str) -> float:
+    """Seconds from Enter until the words and the grid of a new sentence are on the screen."""
+    box = page.locator(".stTextInput input").first
+    box.fill(text)
+    bar = page.get_by_role("group", name="Source", exact=True).get_by_role("button")
+    seconds = waited(page, GRID, lambda: box.press("Enter"), bar.nth(len(text.split()) - 1).wait_for)
+    settle(page)
+    return seconds
+
+
+if __name__ == "__main__":
+    main()
