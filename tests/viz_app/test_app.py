@@ -1,12 +1,16 @@
 """The pages without a browser: what they show, what they remember, and what they say when something is wrong."""
 
+import logging
 import re
+import tomllib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from streamlit import config
+from streamlit.elements.lib import policies
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
@@ -236,3 +240,23 @@ def test_a_broken_checkpoint_to_start_with_is_named(app: AppTest, monkeypatch: p
     monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(broken))
     healthy(app.run())
     assert "PyTorch pickle" in app.error[0].value
+
+
+@pytest.mark.parametrize("settings", [{}, None], ids=["Streamlit's own settings", "the app's settings"])
+def test_an_example_is_taken_without_a_warning(
+    app: AppTest, settings: dict[str, bool] | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Streamlit warns once a process of a widget that has a default and is given another value."""
+    file = Path(__file__).parents[2] / "viz_app" / ".streamlit" / "config.toml"
+    if settings is None:
+        settings = tomllib.loads(file.read_text(encoding="utf-8"))["global"]
+    get = config.get_option
+    monkeypatch.setattr(config, "get_option", lambda name: settings.get(name.removeprefix("global."), get(name)))
+    monkeypatch.setattr(policies, "_shown_default_value_warning", False)
+    logger = logging.getLogger("streamlit.elements.lib.policies")
+    monkeypatch.setattr(logger, "propagate", True)
+    monkeypatch.setattr(logging.getLogger("streamlit"), "propagate", True)
+    healthy(app.run())
+    healthy(app.button(key=f"example: {widgets.EXAMPLES[1]}").click().run())
+    assert app.session_state["text"] == widgets.EXAMPLES[1]
+    assert ('The widget with key "text"' in caplog.text) == (not settings)
