@@ -69,7 +69,7 @@ def _png(tile: bytes, shape: tuple[int, ...], shades: bytes) -> str:
     image = Image.fromarray(np.frombuffer(tile, dtype=np.uint8).reshape(shape))
     image.putpalette(shades)
     file = io.BytesIO()
-    image.save(file, "PNG", compress_level=6)
+    image.save(file, "PNG", compress_level=3)  # a third larger than at 6, in half the time
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
