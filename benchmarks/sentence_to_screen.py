@@ -92,8 +92,8 @@ def on_screen(page: Page, text: str) -> float:
     """Seconds from Enter until the words and the grid of a new sentence are on the screen."""
     box = page.locator(".stTextInput input").first
     box.fill(text)
-    bar = page.get_by_role("group", name="Source", exact=True).get_by_role("button")
-    seconds = waited(page, GRID, lambda: box.press("Enter"), bar.nth(len(text.split()) - 1).wait_for)
+    last = text.split()[-1]
+    seconds = waited(page, GRID, lambda: box.press("Enter"), f'[aria-label="Source"] .word[aria-label="{last}"]')
     settle(page)
     return seconds
 
