@@ -6,24 +6,24 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, cast, get_args
+from typing import Any, cast
 
 from torch import nn
-from tqdm import tqdm
 
 from core.analysis import alignment_cli, layer_types_cli
+from core.bulk import cli as translate_cli
+from core.bulk.interrupt import StoppedError
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.export import cli as explain_cli
 from core.model import Transformer
-from core.packing import PackedTransformer, Precision, packable
-from core.sentences import split_sentences
-from core.translator import Translator
-
-CHUNK_LINES = 1000  # are translated, and written, at a time
+from core.packing import PackedTransformer, packable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns: 0 when all went well, 1 after an error, which is said on stderr; argparse exits with 2 by itself."""
+    """Returns: 0 when all went well, 1 after an error, which is printed on stderr; argparse exits with 2 by itself.
+
+    `translate` returns 3 if it left some lines empty, and 128 plus the signal's number if it was stopped by one.
+    """
     parser = argparse.ArgumentParser(prog="python -m core", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, (description, add_arguments, run) in COMMANDS.items():
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.set_defaults(run=run)
     options = parser.parse_args(arguments)
     try:
-        options.run(options)
+        status = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # who read has read enough; nothing is left to flush
@@ -40,65 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
         return 1
+    except StoppedError as stopped:
+        print(f"{parser.prog} {options.command}: {stopped}", file=sys.stderr)
+        return 128 + stopped.signal_number
     except KeyboardInterrupt:
         return 130
-    return 0
-
-
-# --- translate ------------------------------------------------------------------------------------------------------
-
-
-def _translate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
-    parser.add_argument("--beam-size", type=int, default=4, metavar="N", help="hypotheses kept alive; 1 is greedy search (default: %(default)s)")
-    parser.add_argument("--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)")
-    parser.add_argument(
-        "--precision",
-        choices=get_args(Precision),
-        default="exact",
-        help="fast: in 8-bit integers or bfloat16 where that proves faster here, not quite the same translations (default: %(default)s)",
-    )
-
-
-def _translate(options: argparse.Namespace) -> None:
-    """Each line is translated as one sentence, unless it has too many tokens for that: then sentence by sentence."""
-    translator = Translator.from_checkpoint(options.checkpoint, precision=options.precision)
-    lines = [_sentences(translator, number, line) for number, line in enumerate(_read_lines(sys.stdin.buffer), start=1)]
-    with tqdm(total=len(lines), unit=" lines", file=sys.stderr) as bar:
-        for start in range(0, len(lines), CHUNK_LINES):
-            chunk = lines[start : start + CHUNK_LINES]
-            sentences = [sentence for line in chunk for sentence in line]
-            translations = iter(translator.translate_batch(sentences, options.beam_size, options.length_penalty))
-            for line in chunk:
-                translation = " ".join(next(translations).text for _ in line)
-                one_line = " ".join(translation.splitlines())  # whatever the model put out
-                sys.stdout.buffer.write(one_line.encode() + b"\n")
-            sys.stdout.buffer.flush()
-            bar.update(len(chunk))
-
-
-def _read_lines(stream: BinaryIO) -> list[str]:
-    """Raises: ValueError, if a line is not UTF-8."""
-    lines: list[str] = []
-    for number, line in enumerate(stream, start=1):
-        try:
-            lines.append(line.decode().strip())
-        except UnicodeDecodeError as error:
-            raise ValueError(f"line {number} of the input is not UTF-8: {error.reason} at byte {error.start}") from error
-    return lines
-
-
-def _sentences(translator: Translator, number: int, line: str) -> list[str]:
-    """Raises: ValueError, if one of them is still too long."""
-    if not line or translator.fits(line):
-        return [line] if line else []
-    sentences = [sentence for sentence, _ in split_sentences(line)]
-    for sentence in sentences:
-        try:
-            translator.token_ids(sentence, "")
-        except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from error
-    return sentences
+    return status or 0
 
 
 # --- inspect --------------------------------------------------------------------------------------------------------
@@ -181,9 +128,9 @@ def _printable(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
-Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], None]]
+Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]
 COMMANDS: dict[str, Command] = {
-    "translate": ("standard input to standard output, a line in, a line out", _translate_arguments, _translate),
+    "translate": ("a file or standard input, a line in, a line out", translate_cli.add_arguments, translate_cli.run),
     "inspect": ("what is in a checkpoint", _inspect_arguments, _inspect),
     "explain": ("a translation seen from inside, as a file to take along", explain_cli.add_arguments, explain_cli.run),
     "align": ("rank every cross-attention head as a word aligner", alignment_cli.add_arguments, alignment_cli.run),

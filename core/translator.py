@@ -166,7 +166,7 @@ class Translator:
             for prefix, source_ids in zip([()] * len(sources) if prefixes is None else prefixes, sources, strict=True)
         ]
         found: dict[int, Translation] = {}
-        for batch in _batches([len(source_ids) for source_ids in sources]):
+        for batch in batches_by_length([len(source_ids) for source_ids in sources]):
             source_ids = [sources[index] for index in batch]
             limits = [self._limit(ids) for ids in source_ids]
             begun = [forced[index] for index in batch]
@@ -251,7 +251,11 @@ class Translator:
 
     def fits(self, text: str) -> bool:
         """Whether a text is short enough to be translated as one sentence."""
-        return len(self._encode(text)) <= self._fit(MAX_SOURCE_TOKENS)
+        return self.num_tokens(text) <= self._fit(MAX_SOURCE_TOKENS)
+
+    def num_tokens(self, text: str) -> int:
+        """Number of tokens of a source, with `</s>`."""
+        return len(self._encode(text))
 
     def token_ids(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
         """The ids of S source tokens, of the T that go into the decoder, and of the T that it is to put out."""
@@ -381,7 +385,7 @@ def _require_whole_characters(text: str) -> None:
         raise ValueError(f"the text holds half a character ({text[error.start]!r} at {error.start}), which cannot be encoded: remove it") from error
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Indices grouped so that those of like length are together and no group has more than `BATCH_TOKENS`; the longest first."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):

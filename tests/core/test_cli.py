@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from core import __main__ as cli
+from core.bulk import lines
 from core.checkpoint import save_checkpoint
 from core.export import load_explanation
 from core.model import Transformer
@@ -30,7 +31,7 @@ def feed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
 def test_a_line_in_a_line_out_in_order(
     feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli, "CHUNK_LINES", 2)
+    monkeypatch.setattr(lines, "WINDOW_LINES", 2)
     feed("\n".join(LINES).encode())  # the last line has no end
     assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "2", "--length-penalty", "1"]) == 0
     out, progress = capsys.readouterr()
@@ -63,6 +64,26 @@ def test_a_line_too_long_for_one_sentence_is_split(feed: Callable[[bytes], None]
     assert capsys.readouterr().out == " ".join([sentence] * 100) + "\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"b\xffd", "line 2 of the input is not UTF-8: invalid start byte at byte 1"),
+        (b"x" * 600, "line 2: the text has 602 tokens, at most 512 can be translated at once: shorten or split it"),
+        (b"x" * (2**20 + 1), "line 2 of the input has more than 1,048,576 bytes: split it"),
+    ],
+)
+def test_a_line_that_cannot_be_translated_is_reported_and_left_empty(
+    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, line: bytes, message: str
+) -> None:
+    feed(b"No.\n" + line + b"\nNo.\n")
+    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint)]) == 3
+    out, err = capsys.readouterr()
+    translation = " ".join(Translator.from_checkpoint(tiny_checkpoint).translate("No.").text.splitlines())
+    assert out.split("\n") == [translation, "", translation, ""]
+    assert message in err.splitlines()
+    assert err.splitlines()[-1] == "1 of 3 lines could not be translated and are empty"
+
+
 def test_no_lines_in_no_lines_out(feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path) -> None:
     feed(b"")
     assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint)]) == 0
@@ -72,10 +93,14 @@ def test_no_lines_in_no_lines_out(feed: Callable[[bytes], None], capsys: pytest.
 @pytest.mark.parametrize(
     ("data", "arguments", "message"),
     [
-        (b"fine\nb\xffd\n", [], "translate: line 2 of the input is not UTF-8: invalid start byte at byte 1"),
+        (b"fine\nb\xffd\n", ["--strict"], "translate: line 2 of the input is not UTF-8: invalid start byte at byte 1"),
         (b"fine\n", ["--beam-size", "0"], r"translate: beam_size (0) must be an integer from 1 to 64"),
         (b"fine\n", ["--length-penalty", "nan"], r"translate: length_penalty (nan) must be a number from 0 to 5"),
-        (b"fine\n" + b"x" * 600, [], "translate: line 2: the text has 60"),
+        (b"fine\n" + b"x" * 600, ["--strict"], "translate: line 2: the text has 60"),
+        (b"fine\n", ["--workers", "0"], "translate: --workers (0) must be from 1 to 1024"),
+        (b"fine\n", ["--resume"], "translate: --resume needs --output FILE"),
+        (b"fine\n", ["--input", "missing.txt"], "translate: [Errno 2] No such file or directory: 'missing.txt'"),
+        (b"fine\n", ["--output", "/dev/null"], "translate: --output /dev/null is not a regular file: redirect standard output to it instead"),
     ],
 )
 def test_errors_are_one_line(

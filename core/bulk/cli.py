@@ -1,0 +1,158 @@
+"""`python -m core translate`: the lines of a file or of standard input, translated."""
+
+import argparse
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from itertools import chain
+from pathlib import Path
+
+import torch
+
+from core.bulk.engine import Engine, TranslateBatches, available_cores, threads_per_process
+from core.bulk.interrupt import stop_on_signals
+from core.bulk.lines import LineReader, Window, count_lines, open_input, read_windows
+from core.bulk.output import FileOutput, StreamOutput, open_output
+from core.bulk.progress_bar import LineProgress, line_progress
+from core.bulk.windows import TranslatedWindow, translate_windows
+from core.bulk.workers import worker_pool
+from core.translator import Translator
+
+MAX_WORKERS = 1024
+LINES_PER_WORKER = 100  # of a short input; with fewer, a process would take longer to start than to translate
+MANY_LINES = 1000  # for which there are as many workers as the cores allow
+UNTRANSLATED = 3  # exit status
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `translate`."""
+    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
+    parser.add_argument(
+        "--input",
+        type=Path,
+        metavar="FILE",
+        help="what to translate; .gz and .xz are decompressed (default: standard input)",
+    )
+    parser.add_argument("--output", type=Path, metavar="FILE", help="where translations go (default: standard output)")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue an --output that was interrupted, with the same input and options",
+    )
+    parser.add_argument("--strict", action="store_true", help="stop with status 1 at a line that cannot be translated")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes (default: one a core; OMP_NUM_THREADS sets the threads of each)",
+    )
+    parser.add_argument(
+        "--beam-size",
+        type=int,
+        default=4,
+        metavar="N",
+        help="hypotheses kept alive; 1: greedy search (default: %(default)s)",
+    )
+    parser.add_argument("--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Translate each line as one sentence, unless it has too many tokens for that: then sentence by sentence.
+
+    Returns:
+        0, or 3 if some lines could not be translated and are empty in the output.
+
+    Raises:
+        ValueError: an option or the checkpoint cannot be used, or a line cannot be translated and `--strict` is given.
+        OSError: a file cannot be read or written, or a worker died.
+        StoppedError: by SIGINT or SIGTERM.
+    """
+    if options.resume and not options.output:
+        raise ValueError("--resume needs --output FILE: what went to standard output cannot be continued")
+    if options.workers is not None and not 1 <= options.workers <= MAX_WORKERS:
+        raise ValueError(f"--workers ({options.workers}) must be from 1 to {MAX_WORKERS}")
+    engine = Engine(options.checkpoint, options.beam_size, options.length_penalty, threads_per_process())
+    translator = Translator.from_checkpoint(options.checkpoint)
+    translator.translate_batch([], options.beam_size, options.length_penalty)  # raises before any file is touched
+    with stop_on_signals(), ExitStack() as stack:
+        stream = stack.enter_context(open_input(options.input)) if options.input else sys.stdin.buffer
+        total = count_lines(stream) if not options.input or options.input.is_file() else None
+        reader = LineReader(stream)
+        if options.output:
+            output = stack.enter_context(open_output(options.output, engine.settings(), options.resume))
+            _skip(reader, output)
+            stack.enter_context(_advice(output))
+        else:
+            output = StreamOutput(sys.stdout.buffer)
+        progress = stack.enter_context(line_progress(total, output.progress.lines))
+        parts = stack.enter_context(closing(_translated(read_windows(reader), translator, engine, options, progress)))
+        for part in parts:
+            for problem in part.problems:
+                progress.message(problem)
+            output.write(part.lines, len(part.problems), part.window.digest)
+        progress.complete()
+    if output.progress.untranslated:
+        which = f"{output.progress.untranslated} of {output.progress.lines} lines"
+        print(f"{which} could not be translated and are empty", file=sys.stderr)
+        return UNTRANSLATED
+    return 0
+
+
+def _translated(
+    windows: Iterator[Window],
+    translator: Translator,
+    engine: Engine,
+    options: argparse.Namespace,
+    progress: LineProgress,
+) -> Generator[TranslatedWindow]:
+    """The windows in their order, translated by this process, by several, or by a cluster."""
+    first = next(windows, None)
+    if first is None:
+        return
+    num_workers = options.workers or default_workers(available_cores(), engine.threads, len(first.lines))
+    with _engine_pool(engine, translator, num_workers) as translate_batches:
+        yield from translate_windows(chain([first], windows), translator, translate_batches, options.strict, progress.update)
+
+
+@contextmanager
+def _engine_pool(engine: Engine, translator: Translator, num_workers: int) -> Generator[TranslateBatches]:
+    """Worker processes; this process itself, if one is enough."""
+    if num_workers > 1:
+        with worker_pool(engine, num_workers) as translate_batches:
+            yield translate_batches
+        return
+    threads = torch.get_num_threads()
+    torch.set_num_threads(engine.threads)
+    try:
+        yield engine.in_this_process(translator)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def default_workers(cores: int, threads: int, lines: int) -> int:
+    """Number of processes of so many threads for an input of these lines, or whose first window has them.
+
+    Fewer than the cores allow if it is short.
+    """
+    return max(1, min(cores // threads, cores if lines >= MANY_LINES else lines // LINES_PER_WORKER))
+
+
+def _skip(reader: LineReader, output: FileOutput) -> None:
+    """Skip the lines that are done. Raises: ValueError, if they are not those of the job that is continued."""
+    done = output.progress
+    reader.skip(done.lines)
+    if done.lines and (reader.lines_read, reader.digest) != (done.lines, done.input_sha256):
+        raise ValueError(
+            f"the first {done.lines} lines of the input are not those that {output.path} translates: give the same input again, or another --output"
+        )
+
+
+@contextmanager
+def _advice(output: FileOutput) -> Generator[None]:
+    """Say how to continue if the job does not end well."""
+    try:
+        yield
+    except BaseException:
+        written = f"{output.progress.lines} lines are written to {output.path}"
+        print(f"{written}; the same command with --resume continues it", file=sys.stderr)
+        raise

@@ -1,0 +1,65 @@
+"""What translates a batch of sentences, in this process or in another one."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.translator import Translator
+
+TranslateTexts = Callable[[list[str]], list[str]]  # texts -> their translations
+TranslateBatches = Callable[[Iterator[list[str]]], Iterator[tuple[int, list[str]]]]
+"""Batches of texts -> the index of a batch and its translations, in any order."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A checkpoint and the options of its search; can be sent to another process.
+
+    Attributes:
+        threads: that a process computes with. Results may depend on it where two hypotheses are as good as equal.
+    """
+
+    checkpoint: Path
+    beam_size: int
+    length_penalty: float
+    threads: int = 1
+
+    def load(self) -> TranslateTexts:
+        """Load the checkpoint for this process alone, whose number of threads is set."""
+        torch.set_num_threads(self.threads)
+        return self.with_translator(Translator.from_checkpoint(self.checkpoint))
+
+    def with_translator(self, translator: Translator) -> TranslateTexts:
+        """The same with a checkpoint that is loaded already."""
+
+        def translate(texts: list[str]) -> list[str]:
+            translations = translator.translate_batch(texts, self.beam_size, self.length_penalty)
+            return [translation.text for translation in translations]
+
+        return translate
+
+    def in_this_process(self, translator: Translator) -> TranslateBatches:
+        """A `TranslateBatches` that translates batch after batch."""
+        translate = self.with_translator(translator)
+        return lambda batches: ((index, translate(texts)) for index, texts in enumerate(batches))
+
+    def settings(self) -> dict[str, Any]:
+        """What the translations depend on."""
+        with open(self.checkpoint, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"checkpoint_sha256": digest, "beam_size": self.beam_size, "length_penalty": self.length_penalty}
+
+
+def available_cores() -> int:
+    """Number of cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads_per_process() -> int:
+    """`OMP_NUM_THREADS` if it is set, else 1: processes share nothing and wait for nothing, so they beat threads."""
+    return torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else 1

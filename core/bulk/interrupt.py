@@ -1,0 +1,36 @@
+"""SIGINT and SIGTERM as an exception."""
+
+import signal
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StoppedError(Exception):
+    """SIGINT or SIGTERM came; `signal_number` is which."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(f"stopped by {signal.Signals(signal_number).name}")
+        self.signal_number = signal_number
+
+
+@contextmanager
+def stop_on_signals() -> Generator[None]:
+    """Inside, the two signals raise `StoppedError`, wherever the main thread is."""
+    if threading.current_thread() is not threading.main_thread():  # only that thread may set handlers
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        raise StoppedError(number)
+
+    before = {number: signal.signal(number, stop) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

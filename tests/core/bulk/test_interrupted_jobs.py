@@ -1,0 +1,207 @@
+"""Whatever ends a job, and whenever: resumed, it has every line once, and byte for byte what one that was left alone has."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core import __main__ as cli
+from core.bulk import lines
+from core.bulk.output import progress_path
+
+WORDS = [
+    "a",
+    "dog",
+    "runs",
+    "through",
+    "the",
+    "green",
+    "grass",
+    "and",
+    "two",
+    "children",
+    "are",
+    "playing",
+    "with",
+    "red",
+    "ball",
+]
+PROGRAM = "import sys; from core import __main__ as cli; from core.bulk import lines; lines.WINDOW_LINES = 20; sys.exit(cli.main())"
+
+
+@pytest.fixture(scope="module")
+def text() -> bytes:
+    generator = random.Random(3)
+    text = [" ".join(generator.choices(WORDS, k=generator.randrange(12))).encode() for _ in range(230)]
+    text[7], text[100], text[229] = b"b\xffd", b"x" * 600, b"no line end"
+    return b"\n".join(text)
+
+
+class Job:
+    """`translate` from a file to a file, with small windows."""
+
+    def __init__(self, folder: Path, checkpoint: Path, text: bytes) -> None:
+        self.input, self.output = folder / "in.txt", folder / "out.txt"
+        self.input.write_bytes(text)
+        self.arguments = [
+            "translate",
+            "--checkpoint",
+            str(checkpoint),
+            "--input",
+            str(self.input),
+            "--output",
+            str(self.output),
+            "--beam-size",
+            "2",
+        ]
+
+    def run(self, *more: str) -> int:
+        """In this process. Returns: the exit status."""
+        return cli.main([*self.arguments, *more])
+
+    def start(self, *more: str) -> subprocess.Popen[bytes]:
+        """In a process of its own."""
+        command = [sys.executable, "-c", PROGRAM, *self.arguments, *more]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+    def wait_for_output(self, process: subprocess.Popen[bytes], num_bytes: int) -> None:
+        """Until the output has so many bytes, or the process ends."""
+        while process.poll() is None and not (self.output.exists() and self.output.stat().st_size >= num_bytes):
+            time.sleep(0.002)
+
+    def files(self) -> list[str]:
+        """Names of all files that it left."""
+        return [each.name for each in self.output.parent.iterdir() if each != self.input]
+
+
+@pytest.fixture(autouse=True)
+def _small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "WINDOW_LINES", 20)
+
+
+@pytest.fixture
+def job(tmp_path: Path, tiny_checkpoint: Path, text: bytes) -> Job:
+    return Job(tmp_path, tiny_checkpoint, text)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Path, text: bytes) -> bytes:
+    """The output of a job that nobody interrupts, in one process."""
+    job = Job(tmp_path_factory.mktemp("whole"), tiny_checkpoint, text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "WINDOW_LINES", 20)
+        assert job.run("--workers", "1") == 3
+    assert job.files() == ["out.txt"]
+    output = job.output.read_bytes()
+    assert output.count(b"\n") == 230
+    return output
+
+
+def test_the_output_does_not_depend_on_the_number_of_workers(job: Job, expected: bytes) -> None:
+    assert job.run("--workers", "3") == 3
+    assert job.output.read_bytes() == expected
+
+
+@pytest.mark.parametrize(("workers", "kills"), [("1", 2), ("2", 3)])
+def test_killed_at_random_moments(job: Job, expected: bytes, workers: str, kills: int) -> None:
+    generator = random.Random(int(workers))
+    killed = 0
+    for _ in range(kills):
+        process = job.start("--workers", workers, "--resume")
+        before = job.output.stat().st_size if job.output.exists() else 0
+        job.wait_for_output(process, before + generator.randrange(1, len(expected) // 4))
+        time.sleep(generator.uniform(0, 0.05))
+        process.kill()
+        process.communicate(timeout=60)  # ends when the workers have ended too: they share its standard error
+        killed += process.returncode == -signal.SIGKILL
+        assert expected.startswith(job.output.read_bytes())
+    assert killed > 0
+    if progress_path(job.output).exists():
+        assert job.run("--workers", workers, "--resume") == 3  # although the lines without translation may come before
+    assert job.output.read_bytes() == expected
+    assert job.files() == ["out.txt"]
+
+
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, "2"), (signal.SIGTERM, "1")])
+def test_stopped_by_a_signal(job: Job, expected: bytes, number: signal.Signals, workers: str) -> None:
+    process = job.start("--workers", workers)
+    job.wait_for_output(process, 1)
+    os.killpg(process.pid, number)  # as Ctrl-C on a terminal does
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    *_, advice, last = err.decode().splitlines()
+    assert advice.endswith(f"lines are written to {job.output}; the same command with --resume continues it")
+    assert last == f"python -m core translate: stopped by {number.name}"
+    assert "Traceback" not in err.decode()
+    assert job.run() == 1  # not without --resume
+    assert job.run("--resume") == 3
+    assert job.output.read_bytes() == expected
+
+
+@pytest.fixture
+def interrupted(job: Job, capsys: pytest.CaptureFixture[str]) -> Job:
+    """A job that stopped after its fifth window, at a line that it was told to stop at."""
+    job.input.write_bytes(b"A dog.\n" * 100 + b"\xff\n" + b"A dog.\n" * 29)
+    assert job.run("--strict") == 1
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        f"100 lines are written to {job.output}; the same command with --resume continues it",
+        "python -m core translate: line 101 of the input is not UTF-8: invalid start byte at byte 0",
+    ]
+    return job
+
+
+def test_resume_may_be_less_strict(interrupted: Job) -> None:
+    assert interrupted.run("--resume") == 3
+    written = interrupted.output.read_bytes().split(b"\n")
+    assert [number for number, line in enumerate(written) if not line] == [100, 130]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[:-10], None),
+        (lambda text: text.replace(b"\xff", b"No."), None),
+        (lambda text: b"B" + text[1:], "the first 100 lines of the input are not those that"),
+        (lambda text: text[:70], "the first 100 lines of the input are not those that"),
+        (lambda text: b"", "the first 100 lines of the input are not those that"),
+    ],
+)
+def test_resume_needs_the_same_beginning(
+    interrupted: Job, change: Callable[[bytes], bytes], message: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    interrupted.input.write_bytes(change(interrupted.input.read_bytes()))
+    written = interrupted.output.read_bytes()
+    assert (interrupted.run("--resume") == 1) == (message is not None)
+    assert (message or "") in capsys.readouterr().err.splitlines()[-1]
+    assert interrupted.output.read_bytes().startswith(written)
+    assert progress_path(interrupted.output).exists() == (message is not None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            [],
+            "out.txt is not empty: add --resume to continue the job that wrote it, or remove it, or give another --output",
+        ),
+        (
+            ["--resume", "--beam-size", "3"],
+            "out.txt was begun with beam_size 2, this command has 3: give the same again",
+        ),
+        (
+            ["--resume", "--length-penalty", "1"],
+            "out.txt was begun with length_penalty 0.6, this command has 1.0: give the same again",
+        ),
+    ],
+)
+def test_what_is_not_continued(interrupted: Job, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    written = interrupted.output.read_bytes()
+    assert interrupted.run(*arguments) == 1
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    assert interrupted.output.read_bytes() == written

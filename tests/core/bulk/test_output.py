@@ -1,0 +1,132 @@
+"""An output that is continued where it stopped, and refused where it cannot be."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.bulk.output import open_output, progress_path
+
+SETTINGS = {"checkpoint_sha256": "abc", "beam_size": 4}
+
+
+class StopError(Exception):
+    """Ends a job before its end."""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "out.txt"
+
+
+@pytest.fixture
+def interrupted(path: Path) -> Path:
+    """A job that has written two lines and stopped."""
+    with suppress(StopError), open_output(path, SETTINGS, resume=False) as output:
+        output.write(["eins", ""], 1, "digest")
+        raise StopError
+    return path
+
+
+def test_a_job_without_interruption(path: Path) -> None:
+    with open_output(path, SETTINGS, resume=False) as output:
+        output.write(["eins", "zwei"], 0, "first")
+        assert path.read_bytes() == b"eins\nzwei\n"
+        assert progress_path(path).exists()
+        output.write(["drei"], 0, "second")
+    assert path.read_text() == "eins\nzwei\ndrei\n"
+    assert [each.name for each in path.parent.iterdir()] == ["out.txt"]
+
+
+@pytest.mark.parametrize("after", [b"", b"dr", b"drei\nvier\nf"])
+def test_what_comes_after_the_last_window_is_cut_off(interrupted: Path, after: bytes) -> None:
+    interrupted.write_bytes(interrupted.read_bytes() + after)
+    (interrupted.parent / f".{progress_path(interrupted).name}.0123.part").write_text("{")  # killed while it was written
+    with open_output(interrupted, SETTINGS, resume=True) as output:
+        assert (output.progress.lines, output.progress.untranslated, output.progress.input_sha256) == (2, 1, "digest")
+        output.write(["drei"], 0, "more")
+    assert interrupted.read_bytes() == b"eins\n\ndrei\n"
+    assert [each.name for each in interrupted.parent.iterdir()] == ["out.txt"]
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_resume_begins_where_nothing_is_there(path: Path, content: bytes | None) -> None:
+    if content is not None:
+        path.write_bytes(content)
+    with open_output(path, SETTINGS, resume=True) as output:
+        assert output.progress.lines == 0
+        output.write(["eins"], 0, "digest")
+    assert path.read_bytes() == b"eins\n"
+
+
+def test_an_output_is_not_overwritten(interrupted: Path) -> None:
+    message = r"out.txt is not empty: add --resume to continue the job that wrote it, or remove it, or give another --output"
+    with pytest.raises(ValueError, match=message), open_output(interrupted, SETTINGS, resume=False):
+        pass
+    assert interrupted.read_bytes() == b"eins\n\n"
+
+
+def test_a_complete_output_is_not_resumed(path: Path) -> None:
+    path.write_text("eins\n")
+    with (
+        pytest.raises(ValueError, match=r"there is no out.txt.progress beside it, so it is complete"),
+        open_output(path, SETTINGS, resume=True),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("name", "value"), [("beam_size", 5), ("checkpoint_sha256", "def"), ("precision", "fast")])
+def test_other_settings_do_not_resume(interrupted: Path, name: str, value: Any) -> None:
+    message = rf"out.txt was begun with {name} {SETTINGS.get(name)}, this command has {value}: give the same again"
+    with pytest.raises(ValueError, match=message), open_output(interrupted, {**SETTINGS, name: value}, resume=True):
+        pass
+
+
+@pytest.mark.parametrize("content", [b"eins\n", b"eins\nx", b"eins;\nzwei\n", b""])
+def test_a_changed_output_is_not_resumed(interrupted: Path, content: bytes) -> None:
+    interrupted.write_bytes(content)
+    message = r"out.txt does not begin with the 2 lines \(6 bytes\) that were written to it: it was changed"
+    with pytest.raises(ValueError, match=message), open_output(interrupted, SETTINGS, resume=True):
+        pass
+    assert interrupted.read_bytes() == content
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1, "settings": {}, "colour": "red"}'])
+def test_damaged_progress(interrupted: Path, text: str) -> None:
+    progress_path(interrupted).write_text(text)
+    with (
+        pytest.raises(ValueError, match=r"out.txt.progress is not the progress of a translation"),
+        open_output(interrupted, SETTINGS, resume=True),
+    ):
+        pass
+
+
+def test_progress_of_another_format(interrupted: Path) -> None:
+    progress = progress_path(interrupted)
+    progress.write_text(json.dumps({**json.loads(progress.read_text()), "format": 2}))
+    with (
+        pytest.raises(ValueError, match=r"out.txt.progress has format 2, expected 1"),
+        open_output(interrupted, SETTINGS, resume=True),
+    ):
+        pass
+
+
+def test_two_jobs_do_not_write_to_one_output(path: Path) -> None:
+    pytest.importorskip("fcntl")
+    message = r"another process is writing to .*out.txt"
+    with (
+        open_output(path, SETTINGS, resume=False),
+        pytest.raises(BlockingIOError, match=message),
+        open_output(path, SETTINGS, resume=True),
+    ):
+        pass
+
+
+def test_only_regular_files(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ValueError, match="is not a regular file: redirect standard output"),
+        open_output(tmp_path, SETTINGS, resume=False),
+    ):
+        pass

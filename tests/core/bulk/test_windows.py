@@ -1,0 +1,89 @@
+"""Lines keep their order, whichever batch is translated first; what is together in a batch depends on the window alone."""
+
+import io
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.bulk import lines
+from core.bulk.lines import LineReader, Window, read_windows
+from core.bulk.windows import translate_windows
+from core.translator import BATCH_TOKENS, Translator
+
+WORDS = ["a", "dog", "runs", "through", "the", "green", "grass", "and"]
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_checkpoint: Path) -> Translator:
+    return Translator.from_checkpoint(tiny_checkpoint)
+
+
+@pytest.fixture
+def text(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Lines of any length, blank ones, a window of nothing but blank ones, and a line that is split into sentences."""
+    monkeypatch.setattr(lines, "WINDOW_LINES", 100)
+    generator = random.Random(1)
+    text = [" ".join(generator.choices(WORDS, k=generator.randrange(40))) for _ in range(430)]
+    return text[:200] + [""] * 100 + ["A dog runs. " * 100] + text[200:]
+
+
+def in_another_order(batches: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Translate to upper case, three batches at a time, in any order, as processes might."""
+    generator = random.Random(2)
+    waiting: list[tuple[int, list[str]]] = []
+    for index, texts in enumerate(batches):
+        waiting.append((index, [text.upper() for text in texts]))
+        if len(waiting) == 3:
+            yield waiting.pop(generator.randrange(3))
+    yield from reversed(waiting)
+
+
+def test_lines_keep_their_order(text: list[str], translator: Translator) -> None:
+    windows = read_windows(LineReader(io.BytesIO("\n".join(text).encode())))
+    done: list[int] = []
+    found = list(translate_windows(windows, translator, in_another_order, progress=done.append))
+    assert [line for part in found for line in part.lines] == [" ".join(line.upper().split()) for line in text]
+    assert [part.window.start for part in found] == list(range(0, len(text), 100))
+    assert done == sorted(done)
+    assert done[-1] == len(text)
+
+
+def batches_of(text: list[str], translator: Translator) -> list[list[str]]:
+    batches: list[list[str]] = []
+
+    def record(parts: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+        for index, texts in enumerate(parts):
+            batches.append(texts)
+            yield index, texts
+
+    list(translate_windows(read_windows(LineReader(io.BytesIO("\n".join(text).encode()))), translator, record))
+    return batches
+
+
+def test_batches_depend_on_their_window_alone(text: list[str], translator: Translator) -> None:
+    together = [batches_of(text[start : start + 100], translator) for start in range(0, len(text), 100)]
+    assert batches_of(text, translator) == [batch for batches in together for batch in batches]
+    assert together[2] == [[]]  # blank lines
+
+
+def test_a_batch_has_sentences_of_like_length(text: list[str], translator: Translator) -> None:
+    batches = batches_of(text[:100], translator)
+    lengths = [[translator.num_tokens(sentence) for sentence in batch] for batch in batches]
+    assert [length for batch in lengths for length in batch] == sorted((length for batch in lengths for length in batch), reverse=True)
+    assert all(max(batch) * len(batch) <= BATCH_TOKENS for batch in lengths)
+
+
+def test_windows_are_read_when_they_are_needed(text: list[str], translator: Translator) -> None:
+    """So memory does not grow with the input."""
+    read = 0
+
+    def windows() -> Iterator[Window]:
+        nonlocal read
+        for window in read_windows(LineReader(io.BytesIO("\n".join(text).encode()))):
+            read = window.end
+            yield window
+
+    for part in translate_windows(windows(), translator, lambda batches: enumerate(batches)):
+        assert read == part.window.end
