@@ -24,7 +24,7 @@ def normal(name: str) -> str:
 def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     pins = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not line.startswith("#"))
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    wanted = [*project["dependencies"], *(each for extra in project["optional-dependencies"].values() for each in extra)]
     assert {normal(re.split(r"[\[<>=!~ ;]", requirement)[0]) for requirement in wanted} <= {normal(name) for name in pins}
     assert all(re.fullmatch(r"\d[\w.]*", version) for version in pins.values()), "only releases that anybody can get"
 

@@ -47,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes (default: one a core; OMP_NUM_THREADS sets the threads of each)",
     )
     parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="a Ray cluster to translate on, as HOST:PORT or auto; needs pip install headlight[ray]",
+    )
+    parser.add_argument(
         "--beam-size",
         type=int,
         default=4,
@@ -106,6 +111,15 @@ def _translated(
     progress: LineProgress,
 ) -> Generator[TranslatedWindow]:
     """The windows in their order, translated by this process, by several, or by a cluster."""
+    if options.ray:
+        from core.bulk.ray_cluster import translate_on_ray  # Ray is optional
+
+        for part in translate_on_ray(options.ray, windows, engine, options.workers):
+            if options.strict and part.problems:
+                raise ValueError(part.problems[0])
+            progress.update(part.window.end)
+            yield part
+        return
     first = next(windows, None)
     if first is None:
         return

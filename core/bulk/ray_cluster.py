@@ -1,0 +1,113 @@
+"""The same job on the machines of a Ray cluster, over Ray Data.
+
+Needs the optional extra `headlight[ray]` here and on every node. Nodes share no files: the checkpoint and the lines
+travel through Ray's object store, which spills to the disk what does not fit the memory.
+"""
+
+import logging
+import os
+import tempfile
+from collections import deque
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.bulk.engine import Engine
+from core.bulk.interrupt import stop_on_signals
+from core.bulk.lines import Window
+from core.bulk.windows import TranslatedWindow, translate_windows
+from core.translator import Translator
+
+
+def translate_on_ray(address: str, windows: Iterator[Window], engine: Engine, num_workers: int | None = None) -> Iterator[TranslatedWindow]:
+    """Translate windows on a cluster that is running already. A window is a block of the dataset, for one worker.
+
+    Args:
+        address: `HOST:PORT`, or `auto` for the cluster that runs on this machine.
+        num_workers: worker processes, of `engine.threads` cores each; by default, as many as the cluster's cores allow.
+
+    Yields:
+        The windows in their order.
+
+    Raises:
+        ValueError: Ray is not installed.
+        ConnectionError: there is no cluster at this address.
+        ChildProcessError: the cluster failed; Ray has then tried again by itself.
+    """
+    with _connection(address) as ray:
+        import pyarrow as pa
+
+        checkpoint = ray.put(engine.checkpoint.read_bytes())
+        read: deque[tuple[int, int, str]] = deque()  # start, number of lines and digest of windows not yet translated
+        blocks: list[Any] = []
+        for window in windows:
+            read.append((window.start, len(window.lines), window.digest))
+            blocks.append(ray.put(pa.table({"start": [window.start], "lines": [list(window.lines)]})))
+        if not blocks:
+            return
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        translated = ray.data.from_arrow_refs(blocks).map_batches(
+            _BlockTranslator,
+            fn_constructor_args=(engine, [checkpoint]),
+            batch_size=None,
+            batch_format="pyarrow",
+            num_cpus=engine.threads,
+            compute=ray.data.ActorPoolStrategy(size=min(num_workers or max(1, cores // engine.threads), len(blocks))),
+        )
+        try:
+            for row in translated.iter_rows():
+                start, num_lines, digest = read.popleft()
+                yield TranslatedWindow(Window(start, (b"",) * num_lines, digest), row["translations"], row["problems"])
+        except ray.exceptions.RayError as error:
+            raise ChildProcessError(f"the Ray cluster at {address} failed: {error}") from error
+
+
+class _BlockTranslator:
+    """Lives on a node. Translates blocks of a row a window."""
+
+    def __init__(self, engine: Engine, checkpoint: list[Any]) -> None:
+        import ray  # pyright: ignore[reportMissingImports]
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / engine.checkpoint.name
+            path.write_bytes(ray.get(checkpoint[0]))
+            self._translator = Translator.from_checkpoint(path)
+        self._engine = engine
+        torch.set_num_threads(engine.threads)
+
+    def __call__(self, block: Any) -> Any:
+        """A `pyarrow.Table` of the lines of windows -> one of their translations."""
+        import pyarrow as pa
+
+        windows = (Window(row["start"], tuple(row["lines"]), "") for row in block.to_pylist())
+        parts = list(translate_windows(windows, self._translator, self._engine.in_this_process(self._translator)))
+        return pa.table(
+            {
+                "translations": pa.array([part.lines for part in parts], pa.list_(pa.string())),
+                "problems": pa.array([part.problems for part in parts], pa.list_(pa.string())),
+            }
+        )
+
+
+@contextmanager
+def _connection(address: str) -> Generator[Any]:
+    """Ray, connected, and silent: standard output is for translations."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray  # pyright: ignore[reportMissingImports]
+        import ray.data  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise ValueError(f"--ray needs Ray, which is not installed ({error}): pip install 'headlight[ray]'") from error
+    ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
+    try:
+        context = ray.data.DataContext.get_current()
+        context.execution_options.preserve_order = True
+        context.enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.WARNING)
+        with stop_on_signals():  # `ray.init` has handlers of its own
+            yield ray
+    finally:
+        ray.shutdown()

@@ -1,0 +1,74 @@
+"""The same job on two nodes of a Ray cluster, both on this machine."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core import __main__ as cli
+from core.bulk import lines
+
+
+def test_without_ray(tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    (tmp_path / "in.txt").write_text("No.\n")
+    arguments = [
+        "translate",
+        "--checkpoint",
+        str(tiny_checkpoint),
+        "--input",
+        str(tmp_path / "in.txt"),
+        "--ray",
+        "auto",
+    ]
+    assert cli.main(arguments) == 1
+    assert "--ray needs Ray, which is not installed" in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Of a cluster of two nodes with a core each."""
+    pytest.importorskip("ray", reason="the optional extra headlight[ray] is not installed")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    from ray.cluster_utils import Cluster
+
+    node = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "node_ip_address": "127.0.0.1"}
+    cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
+    cluster.add_node(**node)
+    yield cluster.address
+    cluster.shutdown()
+
+
+def test_two_nodes_write_what_one_process_writes(
+    address: str,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(lines, "WINDOW_LINES", 20)
+    text = [f"The train {number} leaves at {number % 24}.".encode() for number in range(150)]
+    text[30], text[50], text[70] = b"", b"b\xffd", b"x" * 600
+    (tmp_path / "in.txt").write_bytes(b"\n".join(text))
+    arguments = [
+        "translate",
+        "--checkpoint",
+        str(tiny_checkpoint),
+        "--input",
+        str(tmp_path / "in.txt"),
+        "--beam-size",
+        "2",
+    ]
+    assert cli.main([*arguments, "--output", str(tmp_path / "here.txt"), "--workers", "1"]) == 3
+    expected = (tmp_path / "here.txt").read_bytes()
+
+    on_ray = [*arguments, "--output", str(tmp_path / "ray.txt"), "--ray", address]
+    assert cli.main([*on_ray, "--strict"]) == 1
+    advice, error = capsys.readouterr().err.splitlines()[-2:]
+    assert advice.startswith("40 lines are written to ")
+    assert "line 51 of the input is not UTF-8" in error
+    assert (tmp_path / "ray.txt").read_bytes() == b"".join(expected.splitlines(keepends=True)[:40])
+    assert cli.main([*on_ray, "--resume"]) == 3
+    assert (tmp_path / "ray.txt").read_bytes() == expected
+    assert "line 71: the text has 602 tokens" in capsys.readouterr().err
