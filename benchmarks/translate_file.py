@@ -1,0 +1,73 @@
+"""How fast `python -m core translate` is with a process for each core, next to one process with a thread for each core.
+
+    python benchmarks/translate_file.py source.txt [--lines 2000] [--rounds 2]
+
+Both translate the first lines of a file to a file, with the shipped checkpoint and a beam of 4. They take turns, so that
+whatever else the machine does meets both alike. The time is that of the whole command: loading the model is in it.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+
+CORES = len(os.sched_getaffinity(0))
+SIDES = {  # options, threads of each process
+    "processes": (["--workers", str(CORES)], 1),
+    "threads": (["--workers", "1"], CORES),
+}
+
+
+def seconds(side: str, checkpoint: Path, source: Path, output: Path) -> float:
+    """Translate once."""
+    arguments, threads = SIDES[side]
+    output.unlink(missing_ok=True)
+    command = [
+        sys.executable,
+        "-m",
+        "core",
+        "translate",
+        "--checkpoint",
+        checkpoint,
+        "--input",
+        source,
+        "--output",
+        output,
+        *arguments,
+    ]
+    began = time.perf_counter()
+    subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": str(threads)}, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    """Let both sides take turns, and print their speeds, the ratio, and whether they wrote the same."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, help="one sentence a line")
+    parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de.safetensors"))
+    parser.add_argument("--lines", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    times: dict[str, list[float]] = {side: [] for side in SIDES}
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source.txt"
+        with open(options.source, "rb") as file:
+            source.write_bytes(b"".join(islice(file, options.lines)))
+        for _ in range(options.rounds):
+            for side in SIDES:
+                times[side].append(seconds(side, options.checkpoint, source, Path(folder) / side))
+        outputs = [(Path(folder) / side).read_bytes().splitlines() for side in SIDES]
+    for side, each in times.items():
+        print(f"{CORES} {side:<10} {options.lines / statistics.median(each):6.1f} lines/s ({min(each):.1f} to {max(each):.1f} s)")
+    ratios = [threads / processes for processes, threads in zip(*times.values(), strict=True)]
+    print(f"processes are {statistics.median(ratios):.2f} times as fast ({min(ratios):.2f} to {max(ratios):.2f})")
+    print(f"{sum(a != b for a, b in zip(*outputs, strict=True))} of {options.lines} lines differ")
+
+
+if __name__ == "__main__":
+    main()
