@@ -6,6 +6,7 @@ travel through Ray's object store, which spills to the disk what does not fit th
 
 import logging
 import os
+import socket
 import tempfile
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -21,6 +22,8 @@ from core.bulk.lines import Window
 from core.bulk.windows import TranslatedWindow, translate_windows
 from core.translator import Translator
 
+CONNECTION_SECONDS = 10.0
+
 
 def translate_on_ray(address: str, windows: Iterator[Window], engine: Engine, num_workers: int | None = None) -> Iterator[TranslatedWindow]:
     """Translate windows on a cluster that is running already. A window is a block of the dataset, for one worker.
@@ -33,7 +36,7 @@ def translate_on_ray(address: str, windows: Iterator[Window], engine: Engine, nu
         The windows in their order.
 
     Raises:
-        ValueError: Ray is not installed.
+        ValueError: Ray is not installed, or the address is none.
         ConnectionError: there is no cluster at this address.
         ChildProcessError: the cluster failed; Ray has then tried again by itself.
     """
@@ -96,6 +99,7 @@ class _BlockTranslator:
 def _connection(address: str) -> Generator[Any]:
     """Ray, connected, and silent: standard output is for translations."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    _require_cluster(address)
     try:
         import ray  # pyright: ignore[reportMissingImports]
         import ray.data  # pyright: ignore[reportMissingImports]
@@ -111,3 +115,17 @@ def _connection(address: str) -> Generator[Any]:
             yield ray
     finally:
         ray.shutdown()
+
+
+def _require_cluster(address: str) -> None:
+    """Raise what is wrong with an address at once; Ray itself would try for minutes."""
+    if address == "auto":  # Ray looks for a cluster on this machine, and says if there is none
+        return
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise ValueError(f"--ray ({address}) must be HOST:PORT or auto")
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECTION_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        advice = "start one with `ray start --head`, or correct the address"
+        raise ConnectionError(f"there is no Ray cluster at {address} ({error}): {advice}") from error

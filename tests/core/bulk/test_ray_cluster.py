@@ -10,20 +10,29 @@ from core import __main__ as cli
 from core.bulk import lines
 
 
-def test_without_ray(tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("auto", "--ray needs Ray, which is not installed"),
+        ("cluster", "--ray (cluster) must be HOST:PORT or auto"),
+        ("localhost:", "--ray (localhost:) must be HOST:PORT or auto"),
+        ("localhost:1", "there is no Ray cluster at localhost:1 ([Errno 111] Connection refused): start one with"),
+        ("localhost:99999", "there is no Ray cluster at localhost:99999"),
+    ],
+)
+def test_without_a_cluster(
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    address: str,
+    message: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)  # not to be imported
     (tmp_path / "in.txt").write_text("No.\n")
-    arguments = [
-        "translate",
-        "--checkpoint",
-        str(tiny_checkpoint),
-        "--input",
-        str(tmp_path / "in.txt"),
-        "--ray",
-        "auto",
-    ]
-    assert cli.main(arguments) == 1
-    assert "--ray needs Ray, which is not installed" in capsys.readouterr().err.splitlines()[-1]
+    arguments = ["translate", "--checkpoint", str(tiny_checkpoint), "--input", str(tmp_path / "in.txt")]
+    assert cli.main([*arguments, "--ray", address]) == 1
+    assert message in capsys.readouterr().err.splitlines()[-1]
 
 
 @pytest.fixture
@@ -33,7 +42,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     from ray.cluster_utils import Cluster
 
-    node = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "node_ip_address": "127.0.0.1"}
+    node = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     cluster.add_node(**node)
     yield cluster.address
