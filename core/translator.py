@@ -67,9 +67,7 @@ class Translator:
         self._packed: dict[Precision, PackedTransformer] = {}
 
     @classmethod
-    def from_checkpoint(
-        cls, path: str | Path, device: str | torch.device | None = None, precision: Precision = "exact"
-    ) -> "Translator":
+    def from_checkpoint(cls, path: str | Path, device: str | torch.device | None = None, precision: Precision = "exact") -> "Translator":
         """Load a checkpoint to `device`, or to the best there is.
 
         Raises:

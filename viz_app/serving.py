@@ -24,7 +24,7 @@ from streamlit import App
 from viz_app import models, state, widgets
 from viz_app.pages import PAGES
 from viz_app.security import LOOPBACK_HOSTS, NotFramed, OwnOrigin
-from viz_app.threads import chosen_threads, usable_cores
+from viz_app.threads import chosen_threads
 
 ROOT = b'<div id="root"></div>'  # where Streamlit's page is drawn
 STYLE_SHEET = re.compile(rb'<link rel="stylesheet"[^>]*>')
@@ -81,6 +81,8 @@ def get_ready(pause: float = PAUSE) -> None:
 def leave_cores_to_the_browser() -> None:
     """Compute with as many threads as `chosen_threads` says."""
     import torch
+
+    from core.device import usable_cores
 
     torch.set_num_threads(chosen_threads(usable_cores(), os.environ.get("OMP_NUM_THREADS")))
 

@@ -1,30 +1,6 @@
 """How many threads the app computes with."""
 
-import os
-from pathlib import Path
-
-CGROUP = Path("/sys/fs/cgroup")  # where Linux says how much of the machine a container may use
 MOST = 4  # at batch 1 a product of this size is too small for more
-
-
-def usable_cores(cgroup: Path = CGROUP) -> int:
-    """Cores that this process may use: those of the machine, less what affinity and the container's quota withhold; at least 1."""
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux alone has it
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    quota = _quota(cgroup)
-    return cores if quota is None else max(1, min(cores, int(quota)))
-
-
-def _quota(cgroup: Path) -> float | None:
-    """Cores by the container's quota of time, of either version of cgroups; None without one."""
-    try:
-        quota, period = (cgroup / "cpu.max").read_text().split()
-    except (OSError, ValueError):
-        try:
-            quota, period = ((cgroup / "cpu" / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period"))
-        except OSError:
-            return None
-    return int(quota) / int(period) if quota not in ("max", "-1") else None
 
 
 def chosen_threads(cores: int, asked: str | None) -> int:

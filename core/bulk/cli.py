@@ -6,16 +6,19 @@ from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import get_args
 
 import torch
 
-from core.bulk.engine import Engine, TranslateBatches, available_cores, threads_per_process
+from core.bulk.engine import Engine, TranslateBatches, threads_per_process
 from core.bulk.interrupt import stop_on_signals
 from core.bulk.lines import LineReader, Window, count_lines, open_input, read_windows
 from core.bulk.output import FileOutput, StreamOutput, open_output
 from core.bulk.progress_bar import LineProgress, line_progress
 from core.bulk.windows import TranslatedWindow, translate_windows
 from core.bulk.workers import worker_pool
+from core.device import usable_cores
+from core.packing import Precision
 from core.translator import Translator
 
 MAX_WORKERS = 1024
@@ -59,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="hypotheses kept alive; 1: greedy search (default: %(default)s)",
     )
     parser.add_argument("--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)")
+    parser.add_argument(
+        "--precision",
+        choices=get_args(Precision),
+        default="exact",
+        help="fast: in 8-bit integers or bfloat16 where that proves faster here, not quite the same translations (default: %(default)s)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,9 +85,10 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--resume needs --output FILE: what went to standard output cannot be continued")
     if options.workers is not None and not 1 <= options.workers <= MAX_WORKERS:
         raise ValueError(f"--workers ({options.workers}) must be from 1 to {MAX_WORKERS}")
-    engine = Engine(options.checkpoint, options.beam_size, options.length_penalty, threads_per_process())
-    translator = Translator.from_checkpoint(options.checkpoint)
-    translator.translate_batch([], options.beam_size, options.length_penalty)  # raises before any file is touched
+    search = (options.beam_size, options.length_penalty)
+    engine = Engine(options.checkpoint, *search, threads_per_process(), options.precision)
+    translator = Translator.from_checkpoint(options.checkpoint, precision=options.precision)
+    translator.translate_batch([], *search)  # raises before any file is touched
     with stop_on_signals(), ExitStack() as stack:
         stream = stack.enter_context(open_input(options.input)) if options.input else sys.stdin.buffer
         total = count_lines(stream) if not options.input or options.input.is_file() else None
@@ -123,7 +133,8 @@ def _translated(
     first = next(windows, None)
     if first is None:
         return
-    num_workers = options.workers or default_workers(available_cores(), engine.threads, len(first.lines))
+    cores = usable_cores() if translator.model.device.type == "cpu" else 1  # processes would contend for a GPU
+    num_workers = options.workers or default_workers(cores, engine.threads, len(first.lines))
     with _engine_pool(engine, translator, num_workers) as translate_batches:
         yield from translate_windows(chain([first], windows), translator, translate_batches, options.strict, progress.update)
 

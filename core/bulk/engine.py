@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from core.packing import Precision
 from core.translator import Translator
 
 TranslateTexts = Callable[[list[str]], list[str]]  # texts -> their translations
@@ -22,17 +23,19 @@ class Engine:
 
     Attributes:
         threads: that a process computes with. Results may depend on it where two hypotheses are as good as equal.
+        precision: of the search. With `fast` every process measures for itself which products are fastest.
     """
 
     checkpoint: Path
     beam_size: int
     length_penalty: float
     threads: int = 1
+    precision: Precision = "exact"
 
     def load(self) -> TranslateTexts:
         """Load the checkpoint for this process alone, whose number of threads is set."""
         torch.set_num_threads(self.threads)
-        return self.with_translator(Translator.from_checkpoint(self.checkpoint))
+        return self.with_translator(Translator.from_checkpoint(self.checkpoint, precision=self.precision))
 
     def with_translator(self, translator: Translator) -> TranslateTexts:
         """The same with a checkpoint that is loaded already."""
@@ -52,12 +55,8 @@ class Engine:
         """What the translations depend on."""
         with open(self.checkpoint, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"checkpoint_sha256": digest, "beam_size": self.beam_size, "length_penalty": self.length_penalty}
-
-
-def available_cores() -> int:
-    """Number of cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        search = {"beam_size": self.beam_size, "length_penalty": self.length_penalty, "precision": self.precision}
+        return {"checkpoint_sha256": digest, **search}
 
 
 def threads_per_process() -> int:

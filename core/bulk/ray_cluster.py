@@ -77,7 +77,7 @@ class _BlockTranslator:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / engine.checkpoint.name
             path.write_bytes(ray.get(checkpoint[0]))
-            self._translator = Translator.from_checkpoint(path)
+            self._translator = Translator.from_checkpoint(path, precision=engine.precision)
         self._engine = engine
         torch.set_num_threads(engine.threads)
 

@@ -70,18 +70,39 @@ def test_mps_computes_in_bfloat16_from_macos_14_on(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinities")
-def test_cores_that_this_process_may_not_use_do_not_count() -> None:
+def test_cores_that_this_process_may_not_use_do_not_count(tmp_path: Path) -> None:
     allowed = os.sched_getaffinity(0)
-    assert usable_cores() == len(allowed)
+    assert usable_cores(tmp_path) == len(allowed)
     try:
         os.sched_setaffinity(0, {min(allowed)})
-        assert usable_cores() == 1
+        assert usable_cores(tmp_path) == 1
     finally:
         os.sched_setaffinity(0, allowed)
 
 
-def test_without_affinities_every_core_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_affinities_every_core_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     for cores, expected in ((6, 6), (None, 1)):
         monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
-        assert usable_cores() == expected
+        assert usable_cores(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({}, 6),
+        ({"cpu.max": "max 100000\n"}, 6),
+        ({"cpu.max": "250000 100000\n"}, 2),
+        ({"cpu.max": "50000 100000\n"}, 1),
+        ({"cpu.max": "6400000 100000\n"}, 6),
+        ({"cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 6),
+    ],
+)
+def test_a_container_has_no_more_cores_than_its_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], cores: int) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert usable_cores(tmp_path) == cores

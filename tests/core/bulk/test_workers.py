@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.bulk.cli import default_workers
-from core.bulk.engine import Engine, available_cores, threads_per_process
+from core.bulk.engine import Engine, threads_per_process
 from core.bulk.workers import worker_pool
 
 
@@ -76,17 +76,6 @@ def test_an_error_in_a_worker_is_raised_here(engine: Engine) -> None:
 )
 def test_default_number_of_workers(cores: int, threads: int, sentences: int, workers: int) -> None:
     assert default_workers(cores, threads, sentences) == workers
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not bind processes to cores")
-def test_cores_are_those_that_this_process_may_use() -> None:
-    before = os.sched_getaffinity(0)
-    try:
-        os.sched_setaffinity(0, {min(before)})
-        assert available_cores() == 1
-    finally:
-        os.sched_setaffinity(0, before)
-    assert available_cores() == len(before)
 
 
 def test_threads_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
