@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from core.checkpoint import load_checkpoint, save_checkpoint
 from train.run import portable
@@ -22,7 +21,7 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
         The training facts that were written; `averaged` names the files and their steps.
 
     Raises:
-        ValueError: there are no checkpoints, they do not belong together, or float16 cannot hold a parameter.
+        ValueError: there are no checkpoints, or they do not belong together.
         CheckpointError: one of them cannot be read.
     """
     if not paths:
@@ -41,8 +40,6 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
         steps.insert(0, other.training.get("steps"))
     for name, parameter in last.model.named_parameters():
         parameter.copy_(sums[name] / len(paths))
-        if half:
-            _check_half(name, parameter)
     facts: dict[str, Any] = {
         **{name: fact for name, fact in last.training.items() if name != "scores"},  # those were another model's
         "averaged": [{"file": path.name, "steps": step} for path, step in zip(paths, steps, strict=True)],
@@ -52,9 +49,3 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
         facts["command"] = portable(facts["command"])
     save_checkpoint(output, last.model, last.tokenizer, facts, torch.float16 if half else torch.float32)
     return facts
-
-
-def _check_half(name: str, parameter: Tensor) -> None:
-    largest, limit = float(parameter.abs().max()), torch.finfo(torch.float16).max
-    if largest > limit:
-        raise ValueError(f"{name} holds {largest:g}, more than float16 can ({limit:g}): write float32")

@@ -91,7 +91,7 @@ def fit(
 def _train(training: Training, stream: Iterator[Group], recipe: Recipe, world: World, save: Saver, log: Log, stop: StopRequest) -> None:
     """The loop itself."""
     model, loss_of, optimizer = training.model, training.loss_of, training.optimizer
-    is_time_up = training.is_time_up(recipe)
+    is_time_up = training.step > 0 and training.is_time_up(recipe)  # a run takes one step at least, and so has a snapshot
     for step in range(training.step + 1, recipe.steps + 1):
         if is_time_up:
             log.say(f"stopped: the {recipe.minutes:g} minutes of training are used up")

@@ -81,17 +81,18 @@ class Training:
         }
 
     def restore(self, state: dict[str, Any] | None) -> None:
-        """Go back to a saved state, if there is one.
+        """Go back to a saved state, if there is one, and begin to count the hours.
 
         With another number of processes than it was saved with, the next line of the log leaves out the steps before.
         """
+        self._began = time.perf_counter()
         if state is None:
             return
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.step, self.position = state["step"], Position(**state["position"])
         self.best_nll, self.validations_since_best = state.get("best_nll", math.inf), state.get("validations_since_best", 0)
-        self._hours_before, self._began = state["hours"], time.perf_counter()
+        self._hours_before = state["hours"]
         if len(state["windows"]) == self._world.size:
             self.window = Window(self._world, **state["windows"][self._world.rank])
 

@@ -88,7 +88,7 @@ def test_what_float16_cannot_hold_is_refused(tmp_path: Path, tokenizer: Sentence
     checkpoint = load_checkpoint(path)
     checkpoint.model.embedding.tokens.weight[5, 5] = 1e5
     save_checkpoint(path, checkpoint.model, checkpoint.tokenizer)
-    with pytest.raises(ValueError, match=r"embedding.tokens.weight holds 100000, more than float16 can \(65504\)"):
+    with pytest.raises(ValueError, match=r"embedding\.tokens\.weight holds the weight 1e\+05, at most 65504 is read"):
         average([path], tmp_path / "mean.safetensors", half=True)
 
 

@@ -246,6 +246,11 @@ def test_progress_reads_well_in_a_file(tmp_path: Path, run_fit: Fit, monkeypatch
     assert any(line.startswith("valid 3/6: nll ") and "perplexity" in line for line in lines)
 
 
+def test_a_run_takes_one_step_however_few_its_minutes(tmp_path: Path, run_fit: Fit) -> None:
+    run_fit(tmp_path, minutes=1e-9)
+    assert [load_checkpoint(path).training["steps"] for path in RunFolder(tmp_path).snapshots()] == [1]
+
+
 def test_a_run_stops_when_its_minutes_are_used_up_and_stays_stopped(tmp_path: Path, run_fit: Fit) -> None:
     run_fit(tmp_path, steps=1_000_000, minutes=0.001, snapshot_every=1_000_000)
     (snapshot,) = RunFolder(tmp_path).snapshots()
