@@ -259,8 +259,8 @@ def scaled_dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, 
         if not looked_at:
             return restricted_attention(queries / math.sqrt(queries.size(-1)), keys, values, mask, weights)
         mask = mask.as_mask(keys.size(2))
-    # On CPUs a training step with the fused kernel takes twice as long in bfloat16, as its backward is slow, and about as
-    # long in float32, with AVX-512 as with AVX2 (benchmarks/README.md): so training there takes the explicit path.
+    # On CPUs a training step of `multi30k` with the fused kernel takes twice as long in bfloat16, as its backward is slow,
+    # and about as long in float32, with AVX-512 as with AVX2 (benchmarks/README.md): training there takes the explicit path.
     trains_on_cpu = queries.device.type == "cpu" and torch.is_grad_enabled() and queries.requires_grad
     if not looked_at and not trains_on_cpu:
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
