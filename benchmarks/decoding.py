@@ -1,158 +1,312 @@
-"""How fast Headlight decodes next to Hugging Face `generate`, on the same work and the same machine.
+"""How fast Headlight decodes beside Hugging Face `generate` and CTranslate2: the same weights, work and machine.
 
-    python benchmarks/decoding.py [--threads 2] [--weights half] [--rounds 9] [--clock wall]
+    python -m benchmarks.decoding [--vocab-size 8000] [--batch 1 32] [--threads 1 2] [--rounds 5] [--quick]
+    python -m benchmarks.decoding --checkpoint checkpoints/en-de.safetensors --sentences FILE [--number 64]
 
-The base model of the paper with random weights, a vocabulary of 37,000, one sentence, a beam of 4, a fixed number of
-target tokens: `</s>` is excluded on both sides, so that both make every step. Each side has a process of its own; they take
-turns, so that whatever else the machine does meets both alike. What counts is the ratio. Both compute in float32. The
-weights are numbers that half precision holds, as those of any checkpoint saved by `train average --half`; Headlight makes
-use of that. With `--weights float32` they are not. On a machine that is busy with something else, `--clock cpu` counts the
-processor's time instead of the wall's, which is less disturbed.
+Without a checkpoint: the paper's base model with random weights, sentences of 30 random tokens, and a fixed number of
+target tokens: `</s>` is excluded on all sides, so that all make every step. With one: real sentences, one a line,
+translated to their end. Then every side is also asked for the most probable translation, without the length penalty,
+which the libraries define differently, and what it finds is compared with what CTranslate2 finds in float32.
+
+Each side has a process of its own, and as many threads as it is fastest with (of `--threads`). They take turns, so that
+whatever else the machine does affects all alike. What counts is the ratio. The random weights are such as half precision
+holds, as are those of any checkpoint saved by `train average --half`; with `--weights float32` they are not. On a
+machine that is busy with something else, `--clock cpu` counts the processor's time instead of the wall's.
 """
 
 import argparse
+import inspect
 import statistics
+import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from typing import TypeVar
+from pathlib import Path
+from typing import Any
 
 import torch
-import turns
 
-_Module = TypeVar("_Module", bound=torch.nn.Module)
-VOCAB_SIZE = 37_000
-PAD, BOS, EOS = 0, 1, 2
+from benchmarks import ratios, turns
+from benchmarks.peers import ctranslate2_tokens, marian, save_ctranslate2
+from core import PRESETS, Transformer, Translator, load_checkpoint
+from core.decoding import SearchOptions, beam_search
+from train.text import read_lines
+
+SOURCE_TOKENS = 30  # of a random sentence
+EXTRA_TOKENS = 50  # that a translation of a real one may have more than its source (6.1)
+LENGTH_PENALTY = 0.6
+SAME = 1e-3  # nats: translations whose log-probabilities are no further apart are equally good
+BASELINE = "CTranslate2 float32"
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+Ids = list[int]
 
 
 @dataclass(frozen=True)
 class Work:
-    """What both sides do."""
+    """What all sides do.
 
-    threads: int
+    Attributes:
+        checkpoint: whose model decodes; None: base, with random weights.
+        target_tokens: how many each translation has; None: to its end.
+    """
+
+    sentences: tuple[Ids, ...]
+    checkpoint: Path | None
+    vocab_size: int
+    target_tokens: int | None
     beam_size: int
-    source_tokens: int
-    target_tokens: int
-    clock: str
     weights: str
+    clock: str
+    side: str = ""
 
-    def source(self) -> torch.Tensor:
-        generator = torch.Generator().manual_seed(0)
-        return torch.randint(3, VOCAB_SIZE, (1, self.source_tokens), generator=generator)
+    def model(self) -> Transformer:
+        if self.checkpoint:
+            return load_checkpoint(self.checkpoint).model.requires_grad_(False)
+        torch.manual_seed(0)
+        model = Transformer(replace(PRESETS["base"], vocab_size=self.vocab_size)).eval().requires_grad_(False)
+        return model.half().float() if self.weights == "half" else model
 
-
-def headlight(work: Work) -> Callable[[], int]:
-    """Returns: what translates once, and says how many tokens the best hypothesis has."""
-    from core.cache import cached_decoder
-    from core.config import PRESETS
-    from core.decoding import SearchOptions, beam_search
-    from core.model import Transformer
-    from core.packing import PackedTransformer, packable
-
-    model = as_weights(Transformer(PRESETS["base"]), work.weights)
-    model = PackedTransformer(model) if packable(model) else model  # as `Translator` does
-    options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD, EOS), beam_size=work.beam_size)
-    source = work.source()
-
-    def translate() -> int:
-        with torch.inference_mode():
-            ((best,),) = beam_search(cached_decoder(model, source), [work.target_tokens], options)
-        return len(best.token_ids)
-
-    return translate
+    def limit(self, source: Ids) -> int:
+        return self.target_tokens or len(source) + EXTRA_TOKENS
 
 
-def hugging_face(work: Work) -> Callable[[], int]:
-    """As `headlight`."""
-    from transformers import MarianConfig, MarianMTModel
+@dataclass(frozen=True)
+class Turn:
+    """What a side is asked for: translations of the first `number` sentences."""
 
-    config = MarianConfig(
-        vocab_size=VOCAB_SIZE,
-        d_model=512,
-        encoder_layers=6,
-        decoder_layers=6,
-        encoder_attention_heads=8,
-        decoder_attention_heads=8,
-        encoder_ffn_dim=2048,
-        decoder_ffn_dim=2048,
-        activation_function="relu",
-        scale_embedding=True,
-        pad_token_id=PAD,
-        bos_token_id=BOS,
-        eos_token_id=EOS,
-        decoder_start_token_id=BOS,
-        forced_eos_token_id=None,
-    )
-    model = as_weights(MarianMTModel(config), work.weights)
-    source = work.source()
+    number: int
+    batch: int
+    threads: int
+    length_penalty: float = LENGTH_PENALTY
 
-    def translate() -> int:
+
+Decode = Callable[[Sequence[Ids], Turn], list[Ids]]  # sources with `</s>` -> best translations without
+
+
+def headlight(work: Work, precision: str | None) -> Decode:
+    """As `Translator` does it. Without a precision: with its default."""
+    model = work.model()
+    config = model.config
+    options: Any = {"precision": precision} if precision else {}
+    translator = Translator(model, typing.cast("Any", None), **options)
+    never = (config.pad_id, config.eos_id) if work.target_tokens else (config.pad_id,)
+
+    @torch.inference_mode()
+    def decode(sources: Sequence[Ids], turn: Turn) -> list[Ids]:
+        torch.set_num_threads(turn.threads)
+        options = SearchOptions(
+            bos_id=config.bos_id,
+            eos_id=config.eos_id,
+            never=never,
+            beam_size=work.beam_size,
+            length_penalty=turn.length_penalty,
+        )
+        found = beam_search(translator._next_logits(sources), [work.limit(source) for source in sources], options)  # pyright: ignore[reportPrivateUsage]
+        return [[token_id for token_id in best.token_ids if token_id != config.eos_id] for (best,) in found]
+
+    return decode
+
+
+def hugging_face(work: Work) -> Decode:
+    """`MarianMTModel.generate`."""
+    model = marian(ours := work.model())
+    config = ours.config
+
+    @torch.inference_mode()
+    def decode(sources: Sequence[Ids], turn: Turn) -> list[Ids]:
+        torch.set_num_threads(turn.threads)
+        longest = max(map(len, sources))
+        padded = torch.tensor([[*source, *[config.pad_id] * (longest - len(source))] for source in sources])
         found = model.generate(
-            source,
-            attention_mask=torch.ones_like(source),
+            padded,
+            attention_mask=(padded != config.pad_id).long(),
             num_beams=work.beam_size,
             do_sample=False,
-            length_penalty=0.6,
+            length_penalty=turn.length_penalty,
             min_new_tokens=work.target_tokens,
-            max_new_tokens=work.target_tokens,
+            max_new_tokens=max(map(work.limit, sources)),
+            suppress_tokens=[config.pad_id, config.bos_id],
         )
-        return found.size(1) - 1  # without the start token
+        special = (config.pad_id, config.bos_id, config.eos_id)
+        return [[token_id for token_id in row if token_id not in special] for row in found.tolist()]
 
-    return translate
-
-
-def as_weights(model: _Module, weights: str) -> _Module:
-    """The model, ready to run, with its weights rounded to what such a checkpoint holds."""
-    rounded = model.half().float() if weights == "half" else model
-    return rounded.eval().requires_grad_(False)
+    return decode
 
 
-SIDES = {"Headlight": headlight, "Hugging Face": hugging_face}
-CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+def ctranslate2(work: Work, compute_type: str) -> Decode:
+    """Its `Translator`; one is made for every number of threads."""
+    from ctranslate2 import Translator as Peer
+
+    model = work.model()
+    config = model.config
+    with tempfile.TemporaryDirectory() as folder:
+        save_ctranslate2(model, Path(folder))
+        files = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+    peers: dict[int, Any] = {}
+
+    def decode(sources: Sequence[Ids], turn: Turn) -> list[Ids]:
+        if turn.threads not in peers:
+            peers[turn.threads] = Peer(f"model-{turn.threads}", compute_type=compute_type, intra_threads=turn.threads, files=files)
+        found = peers[turn.threads].translate_batch(
+            [ctranslate2_tokens(source, config) for source in sources],
+            beam_size=work.beam_size,
+            length_penalty=turn.length_penalty,
+            min_decoding_length=work.target_tokens or 1,
+            max_decoding_length=max(map(work.limit, sources)),
+            max_input_length=0,
+            disable_unk=True,
+            suppress_sequences=[["<s>"]],
+        )
+        return [[int(token) for token in result.hypotheses[0]] for result in found]
+
+    return decode
 
 
-def serve(side: str, work: Work, connection: Connection) -> None:
-    """Translate once for every message, and answer with the seconds it took."""
-    torch.set_num_threads(work.threads)
-    torch.manual_seed(0)
-    translate, clock = SIDES[side](work), CLOCKS[work.clock]
-    for _ in range(2):
-        translate()
+def sides() -> dict[str, Callable[[Work], Decode]]:
+    """Headlight in each of its precisions, its default first, and the others; CTranslate2's float32 is always there."""
+    parameter = inspect.signature(Translator).parameters.get("precision")
+    precisions = typing.get_args(typing.get_type_hints(Translator.__init__)["precision"]) if parameter else ()
+    default = parameter.default if parameter else None
+    return {
+        "Headlight": lambda work: headlight(work, None),
+        **{f"Headlight {name}": lambda work, name=name: headlight(work, name) for name in precisions if name != default},
+        "Hugging Face": hugging_face,
+        BASELINE: lambda work: ctranslate2(work, "float32"),
+        "CTranslate2 int8": lambda work: ctranslate2(work, "int8"),
+    }
+
+
+def serve(work: Work, connection: Connection) -> None:
+    """Translate for every turn, and answer with the seconds that took and the translations."""
+    decode, clock = sides()[work.side](work), CLOCKS[work.clock]
     connection.send(None)
-    while connection.recv():
+    while turn := connection.recv():
+        sources = work.sentences[: turn.number]
+        found: list[Ids] = []
         began = clock()
-        tokens = translate()
+        for start in range(0, len(sources), turn.batch):
+            found += decode(sources[start : start + turn.batch], turn)
         seconds = clock() - began
-        if tokens != work.target_tokens:
-            raise RuntimeError(f"{side} made {tokens} target tokens, expected {work.target_tokens}: the work is not the same")
-        connection.send(seconds)
+        if work.target_tokens and {len(ids) for ids in found} != {work.target_tokens}:
+            raise RuntimeError(f"{work.side} made {sorted(map(len, found))} target tokens, expected {work.target_tokens} each: not the same work")
+        connection.send((seconds, found))
+
+
+def random_work(arguments: argparse.Namespace) -> Work:
+    """As many random sentences as the widest batch has."""
+    generator = torch.Generator().manual_seed(0)
+    sentences = torch.randint(3, arguments.vocab_size, (max(arguments.batch), SOURCE_TOKENS), generator=generator).tolist()
+    tokens = arguments.target_tokens or (10 if arguments.quick else 40)
+    return Work(tuple(sentences), None, arguments.vocab_size, tokens, arguments.beam_size, arguments.weights, arguments.clock)
+
+
+def real_work(arguments: argparse.Namespace) -> Work:
+    """The first sentences of the file, the longest first."""
+    checkpoint = load_checkpoint(arguments.checkpoint)
+    number = 16 if arguments.quick else arguments.number
+    lines = [line.strip() for line in read_lines(arguments.sentences) if line.strip()][:number]
+    sentences = sorted(([*checkpoint.tokenizer.encode(line), checkpoint.config.eos_id] for line in lines), key=len, reverse=True)
+    config = checkpoint.config
+    return Work(
+        tuple(sentences),
+        arguments.checkpoint,
+        config.vocab_size,
+        None,
+        arguments.beam_size,
+        arguments.weights,
+        arguments.clock,
+    )
 
 
 def main() -> None:
-    """Let both sides take turns, and print their speeds and the ratio."""
+    """Let all sides take turns, and print their speeds and ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--weights", choices=("half", "float32"), default="half", help="what the checkpoint holds; both sides compute in float32")
-    parser.add_argument("--rounds", type=int, default=9, help="how often each side translates")
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="decode with this model, not with random weights")
+    parser.add_argument("--sentences", type=Path, metavar="FILE", help="with --checkpoint: what to translate, one a line (.gz, .xz too)")
+    parser.add_argument("--number", type=int, default=64, help="of sentences of the file (default: %(default)s)")
+    parser.add_argument("--vocab-size", type=int, default=8_000, help="of the random weights (default: %(default)s; the paper: 37000)")
+    parser.add_argument("--weights", choices=("half", "float32"), default="half", help="what holds the random weights exactly")
+    parser.add_argument("--target-tokens", type=int, help="of a random sentence (default: 40, or 10 with --quick)")
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 32], help="sentences at once (default: 1 32)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="numbers to choose the fastest of (default: 1 2)")
     parser.add_argument("--beam-size", type=int, default=4)
-    parser.add_argument("--source-tokens", type=int, default=30)
-    parser.add_argument("--target-tokens", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each side (default: %(default)s)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
-    options = parser.parse_args()
-    work = Work(options.threads, options.beam_size, options.source_tokens, options.target_tokens, options.clock, options.weights)
+    parser.add_argument("--sides", nargs="+", choices=list(sides()), default=list(sides()), help="default: all")
+    parser.add_argument("--quick", action="store_true", help="less of everything: shows that it works, not how fast")
+    ratios.add_option(parser)
+    arguments = parser.parse_args()
+    if bool(arguments.checkpoint) != bool(arguments.sentences):
+        parser.error("--checkpoint and --sentences come together")
+    work = real_work(arguments) if arguments.checkpoint else random_work(arguments)
+    name = arguments.checkpoint.stem if arguments.checkpoint else f"base, V {arguments.vocab_size}"
+    rounds = 1 if arguments.quick else arguments.rounds
+    found: dict[str, list[float]] = {}
+    with turns.processes(serve, {side: replace(work, side=side) for side in arguments.sides}) as connections:
+        for connection in connections.values():
+            connection.recv()
+        for batch in arguments.batch:
+            number = len(work.sentences) if arguments.checkpoint else batch
+            print(f"\n{name}, {number} sentences, {batch} at once, beam {work.beam_size}; {ratios.processor()}")
+            seconds = measure(connections, number, batch, arguments.threads, rounds, work)
+            for side in arguments.sides[1:]:
+                per_turn = [theirs / ours for ours, theirs in zip(seconds[arguments.sides[0]], seconds[side], strict=True)]
+                print(f"{arguments.sides[0]} is {turns.spread(per_turn)} times as fast as {side}")
+                found[f"{name}, batch {batch}: {arguments.sides[0]} / {side}"] = per_turn
+        if arguments.checkpoint and BASELINE in connections:
+            compare(connections, work)
+    ratios.save(arguments.json, found)
 
-    connections = turns.start(SIDES, serve, work)
-    for connection in connections.values():
-        connection.recv()
-    seconds = turns.take(connections, options.rounds)
 
-    print(f"base model, {work}")
-    for side, times in seconds.items():
-        rates = [work.target_tokens / each for each in times]
-        print(f"{side:<13} {statistics.median(rates):7.1f} target tokens/s (median of {len(rates)}; {min(rates):.1f} to {max(rates):.1f})")
-    ratios = [theirs / ours for ours, theirs in zip(*seconds.values(), strict=True)]
-    print(f"Headlight is {statistics.median(ratios):.2f} times as fast (median of {len(ratios)} turns; {min(ratios):.2f} to {max(ratios):.2f})")
+def measure(
+    connections: Mapping[str, Connection], number: int, batch: int, threads: Sequence[int], rounds: int, work: Work
+) -> dict[str, list[float]]:
+    """Let each side choose its number of threads, then take turns; prints the speeds. Returns: seconds of every turn."""
+    chosen: dict[str, Turn] = {}
+    trials: dict[str, float] = {}
+    for count in threads:
+        turn = Turn(number, batch, count)
+        for side, answers in turns.take(connections, dict.fromkeys(connections, turn), 2).items():
+            fastest = min(seconds for seconds, _ in answers)
+            if side not in trials or fastest < trials[side]:
+                chosen[side], trials[side] = turn, fastest
+    answers = turns.take(connections, chosen, rounds)
+    for side, turn in chosen.items():
+        times, tokens = [seconds for seconds, _ in answers[side]], sum(len(ids) for ids in answers[side][0][1])
+        rate = turns.spread([tokens / each for each in times], ".1f")
+        print(
+            f"{side:<20} {rate} target tokens/s, {number / statistics.median(times):.2f} sentences/s; threads: {turn.threads}",
+            flush=True,
+        )
+    return {side: [seconds for seconds, _ in answers[side]] for side in connections}
+
+
+def compare(connections: Mapping[str, Connection], work: Work) -> None:
+    """Print how many translations are what CTranslate2 finds in float32, all being asked for the most probable one."""
+    model, number = work.model(), len(work.sentences)
+    turn = Turn(number, min(number, 32), 1, length_penalty=0.0)
+    answers = {side: found for side, ((_, found),) in turns.take(connections, dict.fromkeys(connections, turn), 1).items()}
+    print()
+    for side, found in answers.items():
+        gains = [
+            log_prob(model, source, ours) - log_prob(model, source, theirs)
+            for source, ours, theirs in zip(work.sentences, found, answers[BASELINE], strict=True)
+            if ours != theirs
+        ]
+        ties, better = sum(abs(gain) <= SAME for gain in gains), sum(gain > SAME for gain in gains)
+        if side != BASELINE:
+            same = f"{number - len(gains)} of {number} translations are those of {BASELINE}"
+            print(f"{side:<20} {same}, {ties} as probable, {better} more probable, {len(gains) - ties - better} less")
+
+
+@torch.inference_mode()
+def log_prob(model: Transformer, source: Ids, target: Ids) -> float:
+    """Of a whole translation, by one pass of the exact model."""
+    fed, predicted = [model.config.bos_id, *target], [*target, model.config.eos_id]
+    logits = model(torch.tensor([source]), torch.tensor([fed]))[0]
+    return float(logits.log_softmax(-1).gather(1, torch.tensor(predicted)[:, None]).sum())
 
 
 if __name__ == "__main__":

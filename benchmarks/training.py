@@ -1,6 +1,6 @@
 """How fast Headlight trains on a CPU next to the plain loop that one would write with `torch.nn.Transformer`.
 
-    python benchmarks/training.py [--threads 2] [--preset en-de] [--rounds 9] [--data FOLDER] [--clock wall]
+    python -m benchmarks.training [--threads 2] [--preset en-de] [--rounds 9] [--data FOLDER] [--clock wall]
 
 The same shape, the same batches (padding included), dropout and label smoothing on both sides. The plain loop computes in
 float32, with one embedding for source, target and output, `nn.CrossEntropyLoss` and `torch.optim.Adam`. Headlight computes
@@ -11,7 +11,6 @@ minutes on two cores. The text is made up: pairs of random tokens whose lengths 
 
 import argparse
 import math
-import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import turns
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from benchmarks import ratios, turns
 from core.config import PRESETS, TransformerConfig
 from core.model import sinusoidal_encoding
 from train.data import Batch, Batches, TokenShards, cut, make_batch, read_manifest
@@ -52,6 +51,7 @@ class Work:
     num_batches: int
     clock: str
     precision: str
+    side: str = ""
 
     def config(self) -> TransformerConfig:
         return replace(PRESETS[self.preset], vocab_size=self.vocab_size)
@@ -153,11 +153,11 @@ def plain(work: Work) -> Step:
 SIDES = {"Headlight": headlight, "nn.Transformer": plain}
 
 
-def serve(side: str, work: Work, connection: Connection) -> None:
+def serve(work: Work, connection: Connection) -> None:
     """Take a step on every batch for each message, and answer with the target tokens a second."""
     torch.set_num_threads(work.threads)
     torch.manual_seed(0)
-    step, clock, batches = SIDES[side](work), CLOCKS[work.clock], work.batches()
+    step, clock, batches = SIDES[work.side](work), CLOCKS[work.clock], work.batches()
     for batch in batches[:WARM_UP]:
         step(batch)
     connection.send(sum(batch.num_tokens for batch in batches))
@@ -166,7 +166,7 @@ def serve(side: str, work: Work, connection: Connection) -> None:
         losses = [step(batch) for batch in batches]
         seconds = clock() - began
         if not all(map(math.isfinite, losses)):
-            raise RuntimeError(f"{side}: the losses are {losses}, so this is no training")
+            raise RuntimeError(f"{work.side}: the losses are {losses}, so this is no training")
         connection.send(sum(batch.num_tokens for batch in batches) / seconds)
 
 
@@ -182,21 +182,26 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9, help="turns of each side (default: %(default)s)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="default: %(default)s")
     parser.add_argument("--precision", default="auto", help="of Headlight: auto, bfloat16 or float32 (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="one small batch and one turn: shows that it works, not how fast")
+    ratios.add_option(parser)
     options = parser.parse_args()
     vocab_size = options.vocab_size or (read_manifest(options.data) if options.data else vars(PRESETS[options.preset]))["vocab_size"]
+    if options.quick:
+        options.batches, options.batch_tokens = 1, 512
     work = Work(options.preset, vocab_size, options.batch_tokens, options.data, options.threads, options.batches, options.clock, options.precision)
 
-    connections = turns.start(SIDES, serve, work)
-    tokens = {connection.recv() for connection in connections.values()}
-    if len(tokens) > 1:
-        raise RuntimeError(f"the two sides have batches of {tokens} target tokens: the work is not the same")
-    rates = turns.take(connections, options.rounds)
+    with turns.processes(serve, {side: replace(work, side=side) for side in SIDES}) as connections:
+        tokens = {connection.recv() for connection in connections.values()}
+        if len(tokens) > 1:
+            raise RuntimeError(f"the two sides have batches of {tokens} target tokens: the work is not the same")
+        rates = turns.take(connections, dict.fromkeys(connections, True), 1 if options.quick else options.rounds)
 
-    print(f"{work}; {tokens.pop():,} target tokens a turn")
+    print(f"{work}; {tokens.pop():,} target tokens a turn; {ratios.processor()}")
     for side, found in rates.items():
-        print(f"{side:<15} {statistics.median(found):8.0f} target tokens/s (median of {len(found)}; {min(found):.0f} to {max(found):.0f})")
-    ratios = [ours / theirs for ours, theirs in zip(*rates.values(), strict=True)]
-    print(f"Headlight is {statistics.median(ratios):.2f} times as fast (median of {len(ratios)} turns; {min(ratios):.2f} to {max(ratios):.2f})")
+        print(f"{side:<15} {turns.spread(found, '.0f')} target tokens/s")
+    per_turn = [ours / theirs for ours, theirs in zip(*rates.values(), strict=True)]
+    print(f"Headlight is {turns.spread(per_turn)} times as fast (median and range of {len(per_turn)} turns)")
+    ratios.save(options.json, {f"{options.preset}: Headlight / nn.Transformer": per_turn})
 
 
 if __name__ == "__main__":

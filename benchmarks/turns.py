@@ -1,39 +1,52 @@
-"""Two sides of a benchmark, a process each, that take turns: whatever else the machine does meets both alike."""
+"""Sides of a benchmark, a process each, that take turns: whatever else the machine does affects all of them alike."""
 
 import multiprocessing
-from collections.abc import Callable, Iterable
+import statistics
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-Serve = Callable[[str, Any, Connection], None]
+Serve = Callable[[Any, Connection], None]
 
 
-def start(sides: Iterable[str], serve: Serve, work: Any) -> dict[str, Connection]:
-    """Start a process for each side, which runs `serve(side, work, connection)`; both can be pickled.
+@contextmanager
+def processes(serve: Serve, works: Mapping[str, Any]) -> Generator[dict[str, Connection]]:
+    """Start a process for each side that runs `serve(work, connection)`; both must be picklable.
 
-    Returns:
-        Our end of each side's connection. Where a process has failed, receiving from it raises EOFError.
+    `serve` should receive until it gets None, which is what it is sent at the end of the block.
+
+    Yields:
+        Our end of each side's connection. Receiving from a side whose process has failed raises EOFError.
     """
     context = multiprocessing.get_context("spawn")
     connections: dict[str, Connection] = {}
-    for side in sides:
+    for side, work in works.items():
         connections[side], theirs = context.Pipe()
-        context.Process(target=serve, args=(side, work, theirs), daemon=True).start()
+        context.Process(target=serve, args=(work, theirs), daemon=True).start()
         theirs.close()  # so that a process that fails ends the wait for it
-    return connections
+    try:
+        yield connections
+    finally:
+        for connection in connections.values():
+            with suppress(OSError):
+                connection.send(None)
 
 
-def take(connections: dict[str, Connection], rounds: int) -> dict[str, list[float]]:
-    """Let each side do its work `rounds` times, one after the other, then end both.
+def take(connections: Mapping[str, Connection], messages: Mapping[str, Any], rounds: int) -> dict[str, list[Any]]:
+    """Send each side its message `rounds` times, in turn.
 
     Returns:
-        What each side answered, turn by turn.
+        The answers of each side, turn by turn.
     """
-    answers: dict[str, list[float]] = {side: [] for side in connections}
+    answers: dict[str, list[Any]] = {side: [] for side in messages}
     for _ in range(rounds):
-        for side, connection in connections.items():
-            connection.send(True)
-            answers[side].append(connection.recv())
-    for connection in connections.values():
-        connection.send(False)
+        for side, message in messages.items():
+            connections[side].send(message)
+            answers[side].append(connections[side].recv())
     return answers
+
+
+def spread(values: Sequence[float], form: str = ".2f") -> str:
+    """The median and the range, such as `2.11 (1.96 to 2.20)`."""
+    return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"

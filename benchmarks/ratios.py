@@ -1,0 +1,33 @@
+"""Ratios that a benchmark found, as a file, so that runs can be compared."""
+
+import argparse
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+TELLING = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx_vnni", "avx2")  # which instructions decide
+
+
+def processor() -> str:
+    """This machine's processor, such as `Intel(R) Xeon(R), 2 cores: amx_tile, avx512_bf16, avx512_vnni, avx512f, avx2`."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return f"{platform.processor() or platform.machine()} ({platform.system()})"
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}  # of the last core
+    cores = sum(line.startswith("processor") for line in lines)
+    found = [flag for flag in TELLING if flag in facts.get("flags", "").split()]
+    generation = f"family {facts.get('cpu family', '?')}, model {facts.get('model', '?')}"
+    return f"{facts.get('model name', platform.machine())} ({generation}), {cores} cores: {', '.join(found)}"
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """`--json`, for `save`."""
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the ratios of every turn there, too")
+
+
+def save(path: Path | None, ratios: Mapping[str, Sequence[float]]) -> None:
+    """Write what each ratio was in every turn. Nothing without a path."""
+    if path:
+        path.write_text(json.dumps(ratios, indent=1) + "\n", encoding="utf-8")
