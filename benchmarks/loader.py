@@ -1,6 +1,6 @@
 """How many tokens a second the data loader delivers by itself: a GPU that trains on fewer is never kept waiting.
 
-    python benchmarks/loader.py [--pairs 4500000] [--batch-tokens 25000] [--batches 400] [--data FOLDER]
+    python -m benchmarks.loader [--pairs 4500000] [--batch-tokens 25000] [--batches 400] [--data FOLDER]
 
 It makes batches of about 25,000 source and as many target tokens, as the paper's base model is trained on, from token
 shards on the disk, in the one thread that `fit` gives it, and does nothing with them. What it prints is tokens of both
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import ratios
 from train.data import Batches, Position, TokenShards
 from train.shards import ShardWriter
 
@@ -44,16 +45,21 @@ def main() -> None:
     parser.add_argument("--batch-tokens", type=int, default=25_000, help="at most so many a side and batch (default: %(default)s)")
     parser.add_argument("--batches", type=int, default=400, help="default: %(default)s")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="what `python -m train prepare` made, in place of made-up text")
+    parser.add_argument("--quick", action="store_true", help="little text: shows that it works, not how fast")
+    ratios.add_option(parser)
     options = parser.parse_args()
+    if options.quick:
+        options.pairs, options.batches = 50_000, 20
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.data / "train" if options.data else Path(temporary)
         if not options.data:
             write_made_up(folder, options.pairs)
-        report(TokenShards(folder), options.batch_tokens, options.batches)
+        rates = report(TokenShards(folder), options.batch_tokens, options.batches)
+    ratios.save(options.json, {"loader: tokens/s / what one H200 is to train on": [rate / GOAL for rate in rates]})
 
 
-def report(shards: TokenShards, batch_tokens: int, num_batches: int) -> None:
-    """Time the plan of an epoch, and the batches after it."""
+def report(shards: TokenShards, batch_tokens: int, num_batches: int) -> list[float]:
+    """Time the plan of an epoch, and the batches after it. Returns: tokens a second in each quarter of the batches."""
     batches = Batches(shards, batch_tokens, seed=1)
     began = time.perf_counter()
     plan = batches.epoch(0)
@@ -72,7 +78,9 @@ def report(shards: TokenShards, batch_tokens: int, num_batches: int) -> None:
     rate = sum(tokens) / sum(seconds)
     print(f"{rate:,.0f} tokens/s, {rate / GOAL:.1f} times the {GOAL:,} that one H200 is to train on")
     took = f"{1000 * statistics.median(seconds):.1f} ms, at most {1000 * max(seconds):.1f}"
-    print(f"a batch takes {took}; a step at that speed takes {1000 * statistics.mean(tokens) / GOAL:.0f} ms")
+    print(f"a batch takes {took}; a step at that speed takes {1000 * statistics.mean(tokens) / GOAL:.0f} ms; {ratios.processor()}")
+    quarters = [slice(start, start + max(1, len(tokens) // 4)) for start in range(0, len(tokens), max(1, len(tokens) // 4))]
+    return [sum(tokens[quarter]) / sum(seconds[quarter]) for quarter in quarters]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How much memory `python -m train prepare` takes, and how long, as the text grows: the curve, and where it is at 36 million pairs.
 
-    python benchmarks/prepare.py [--pairs 625000 1250000 2500000 5000000] [--extrapolate 36000000]
+    python -m benchmarks.prepare [--pairs 625000 1250000 2500000 5000000] [--extrapolate 36000000]
 
 Each text is made up and prepared by a process of its own, with the filters that need memory, whose resident memory is
 watched four times a second. The text: sentences of words drawn from a lexicon of 200,000 by Zipf's law, of 2 to 100 words.
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import ratios
 from train.filters import Filters, Sieve
 
 LEXICON = 200_000
@@ -85,7 +86,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, nargs="+", default=[625_000, 1_250_000, 2_500_000, 5_000_000], help="default: %(default)s")
     parser.add_argument("--extrapolate", type=int, default=36_000_000, help="default: %(default)s")
+    parser.add_argument("--quick", action="store_true", help="little text: shows that it works, not how much it takes")
+    ratios.add_option(parser)
     options = parser.parse_args()
+    if options.quick:
+        options.pairs, options.extrapolate = [10_000, 20_000], 1_000_000
     peaks: list[float] = []
     for pairs in options.pairs:
         with tempfile.TemporaryDirectory() as folder:
@@ -97,6 +102,7 @@ def main() -> None:
         at = constant + slope * options.extrapolate
         line = f"{at:.2f} GB on the line of {constant:.2f} GB and {slope * 1e9:.0f} bytes a pair"
         print(f"{options.extrapolate:>11,} pairs: {line if slope > 0 else 'no line, as the peaks do not grow with the pairs'}")
+    ratios.save(options.json, {f"prepare, {pairs} pairs: GB at most": [peak] for pairs, peak in zip(options.pairs, peaks, strict=True)})
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         print(f"{options.extrapolate:>11,} pairs: {pool.apply(sieve_peak, (options.extrapolate,)):.2f} GB at most for the filter of duplicates alone")
 

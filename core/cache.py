@@ -20,7 +20,12 @@ FIRST_KEYS = 64  # room for this many keys is made at first
 
 def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:
     """What a search over translations of `source_ids` [B, S] asks for logits. For one search only: it remembers."""
-    cache = DecoderCache(model.encode(source_ids), model.source_mask(source_ids), model.config.num_decoder_layers, model.config.neighbourhood)
+    cache = DecoderCache(
+        model.encode(source_ids),
+        model.source_mask(source_ids),
+        model.config.num_decoder_layers,
+        model.config.neighbourhood,
+    )
 
     def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
         if sentences is not None:
@@ -68,7 +73,9 @@ class DecoderCache:
             self._forget_the_childless()
             self._room = max(self._room, 2 * (self.ancestry.size(2) + width))
         inherited = self.ancestry.gather(1, parents[:, :, None].expand(-1, -1, self.ancestry.size(2)))
-        if self._neighbourhood:  # who is too far away now is nobody's ancestor any more, so its keys go when room runs out
+        if (
+            self._neighbourhood
+        ):  # who is too far away now is nobody's ancestor any more, so its keys go when room runs out
             inherited &= (self._positions > self.length - self._neighbourhood)[:, None]
             self._positions = F.pad(self._positions, (0, width), value=self.length)
         own = torch.eye(width, dtype=torch.bool, device=parents.device).expand(parents.size(0), width, width)
@@ -77,7 +84,11 @@ class DecoderCache:
 
     def keep(self, sentences: Tensor) -> None:
         """Go on with these rows of the batch only: [fewer than B] indices."""
-        self.memory, self.memory_mask, self.ancestry = self.memory[sentences], self.memory_mask[sentences], self.ancestry[sentences]
+        self.memory, self.memory_mask, self.ancestry = (
+            self.memory[sentences],
+            self.memory_mask[sentences],
+            self.ancestry[sentences],
+        )
         self._positions = self._positions[sentences]
         for layer in self.layers:
             layer.keep(sentences)
@@ -86,7 +97,9 @@ class DecoderCache:
         """Drop keys that belong to none of the last hypotheses of their sentence."""
         used = self.ancestry.any(1)  # [B, K]
         most = int(used.sum(1).max())
-        kept = used.byte().argsort(dim=1, descending=True, stable=True)[:, :most]  # where a sentence uses fewer, some it does not use
+        kept = used.byte().argsort(dim=1, descending=True, stable=True)[
+            :, :most
+        ]  # where a sentence uses fewer, some it does not use
         self.ancestry = self.ancestry.gather(2, kept[:, None].expand(-1, self.ancestry.size(1), -1))
         if self._neighbourhood:
             self._positions = self._positions.gather(1, kept)
@@ -105,14 +118,16 @@ class LayerCache:
     def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
         """Add this position's keys and values, [B, H, W, E] each, to those before: [B, H, K, E] each."""
         new_keys, new_values = keys_values()
-        start, self._num_keys = self._num_keys, self._num_keys + new_keys.size(2)
+        start, width = self._num_keys, new_keys.size(2)
+        self._num_keys += width
         if self._own is None:
             self._own = _with_room(new_keys[:, :, :0], FIRST_KEYS), _with_room(new_values[:, :, :0], FIRST_KEYS)
         if self._num_keys > self._own[0].size(2):
             self._own = _with_room(self._own[0], 2 * self._num_keys), _with_room(self._own[1], 2 * self._num_keys)
-        keys, values = (buffer[:, :, : self._num_keys] for buffer in self._own)
-        keys[:, :, start:], values[:, :, start:] = new_keys, new_values
-        return keys, values
+        keys, values = self._own
+        keys.narrow(2, start, width).copy_(new_keys)
+        values.narrow(2, start, width).copy_(new_values)
+        return keys.narrow(2, 0, self._num_keys), values.narrow(2, 0, self._num_keys)
 
     def cross_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
         """The memory's keys and values, computed at the first position: [B, H, S, E] each."""
@@ -122,7 +137,13 @@ class LayerCache:
 
     def keep(self, sentences: Tensor) -> None:
         """Drop all other rows of the batch."""
-        self._own, self._of_memory = _rows(self._own, sentences), _rows(self._of_memory, sentences)
+        if self._own is not None:
+            keys, values = (buffer[:, :, : self._num_keys].index_select(0, sentences) for buffer in self._own)
+            room = self._own[0].size(2)
+            self._own = _with_room(keys, room), _with_room(values, room)
+        if self._of_memory is not None:
+            keys, values = self._of_memory
+            self._of_memory = keys.index_select(0, sentences), values.index_select(0, sentences)
 
     def keep_keys(self, kept: Tensor) -> None:
         """Move those of the positions before that are still needed to the front: [B, fewer than K] indices."""
@@ -131,10 +152,6 @@ class LayerCache:
                 index = kept[:, None, :, None].expand(-1, buffer.size(1), -1, buffer.size(3))
                 buffer[:, :, : kept.size(1)] = buffer.gather(2, index)
             self._num_keys = kept.size(1)
-
-
-def _rows(pair: KeysValues | None, sentences: Tensor) -> KeysValues | None:
-    return pair and (pair[0][sentences], pair[1][sentences])
 
 
 def _with_room(filled: Tensor, num_keys: int) -> Tensor:

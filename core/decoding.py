@@ -11,9 +11,11 @@ from typing import Literal, Protocol, TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 MAX_BEAM_SIZE = 64
 MAX_LENGTH_PENALTY = 5.0
+BLOCK = 64  # columns of the blocks of `top_k`
 
 _T = TypeVar("_T")
 Fate = Literal["live", "finished", "pruned"]
@@ -68,12 +70,24 @@ class SearchOptions:
     num_hypotheses: int = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.beam_size, bool) or not isinstance(self.beam_size, int) or not 1 <= self.beam_size <= MAX_BEAM_SIZE:
+        if (
+            isinstance(self.beam_size, bool)
+            or not isinstance(self.beam_size, int)
+            or not 1 <= self.beam_size <= MAX_BEAM_SIZE
+        ):
             raise ValueError(f"beam_size ({self.beam_size!r}) must be an integer from 1 to {MAX_BEAM_SIZE}")
         if not isinstance(self.length_penalty, int | float) or not 0 <= self.length_penalty <= MAX_LENGTH_PENALTY:
-            raise ValueError(f"length_penalty ({self.length_penalty!r}) must be a number from 0 to {MAX_LENGTH_PENALTY:g}")
-        if isinstance(self.num_hypotheses, bool) or not isinstance(self.num_hypotheses, int) or not 1 <= self.num_hypotheses <= self.beam_size:
-            raise ValueError(f"num_hypotheses ({self.num_hypotheses!r}) must be an integer from 1 to beam_size ({self.beam_size})")
+            raise ValueError(
+                f"length_penalty ({self.length_penalty!r}) must be a number from 0 to {MAX_LENGTH_PENALTY:g}"
+            )
+        if (
+            isinstance(self.num_hypotheses, bool)
+            or not isinstance(self.num_hypotheses, int)
+            or not 1 <= self.num_hypotheses <= self.beam_size
+        ):
+            raise ValueError(
+                f"num_hypotheses ({self.num_hypotheses!r}) must be an integer from 1 to beam_size ({self.beam_size})"
+            )
 
     def score(self, log_prob: float, length: int) -> float:
         """What hypotheses are ranked by."""
@@ -140,7 +154,9 @@ class BeamState:
 
 
 @torch.inference_mode()
-def greedy_search(next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu") -> list[Hypothesis]:
+def greedy_search(
+    next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu"
+) -> list[Hypothesis]:
     """Take the most probable token at every position, until `</s>`.
 
     Args:
@@ -165,7 +181,11 @@ def greedy_search(next_logits: NextLogits, limits: Sequence[int], options: Searc
             if token_log_prob == -torch.inf:
                 raise NonFiniteError(f"at position {len(found[sentence].token_ids) + 1}")
             found[sentence] = _continued(found[sentence], token_id, token_log_prob, options)
-        kept = [row for row, sentence in enumerate(searched) if not found[sentence].finished and len(found[sentence].token_ids) < limits[sentence]]
+        kept = [
+            row
+            for row, sentence in enumerate(searched)
+            if not found[sentence].finished and len(found[sentence].token_ids) < limits[sentence]
+        ]
         sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
         searched = [searched[row] for row in kept]
         token_ids = torch.tensor([[tokens[row]] for row in kept], device=device)
@@ -236,7 +256,9 @@ def beam_steps(
         width = max(len(hypotheses) for hypotheses in live)  # a sentence with fewer is filled up with impossible ones
         last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
         token_ids = torch.tensor([_filled(row, width, options.eos_id) for row in last_tokens], device=device)
-        log_probs = torch.tensor([_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live], device=device)
+        log_probs = torch.tensor(
+            [_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live], device=device
+        )
         parent_rows = torch.tensor([_filled(row, width, 0) for row in parents], device=device)
         logits = next_logits(token_ids, parent_rows, sentences)
         candidates = _candidates(logits, log_probs, options)
@@ -254,7 +276,11 @@ def beam_steps(
         kept = [row for row, state in enumerate(states) if state.stop is None]
         sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
         searched = [searched[row] for row in kept]
-        live, parents, finished = [states[row].live for row in kept], [states[row].parents for row in kept], [states[row].finished for row in kept]
+        live, parents, finished = (
+            [states[row].live for row in kept],
+            [states[row].parents for row in kept],
+            [states[row].finished for row in kept],
+        )
 
 
 def _filled(row: Sequence[_T], width: int, filler: _T) -> list[_T]:
@@ -262,15 +288,35 @@ def _filled(row: Sequence[_T], width: int, filler: _T) -> list[_T]:
 
 
 def _most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) -> tuple[Tensor, Tensor]:
-    """[B, W, V] logits -> ids and log-probabilities of the best tokens of each hypothesis, best first: [B, W, count] each.
+    """[B, W, V] logits -> ids and log-probabilities of each hypothesis' best tokens, best first: [B, W, count] each.
 
     Of a hypothesis whose logits are NaN or plus infinity, all are minus infinity.
     """
     log_probs = logits.log_softmax(-1)
     for token_id in (options.bos_id, *options.never):
         log_probs[..., token_id] = -torch.inf
-    top = log_probs.topk(min(count, logits.size(-1)))
-    return top.indices, top.values.masked_fill(top.values.isnan(), -torch.inf)  # NaN ranks above all numbers
+    values, token_ids = top_k(log_probs, min(count, logits.size(-1)))
+    return token_ids, values.masked_fill(values.isnan(), -torch.inf)  # NaN ranks above all numbers
+
+
+def top_k(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """`values.topk(count)`, in a sixth of the time for the rows of a vocabulary.
+
+    The `count` greatest lie in the `count` blocks of columns with the greatest maxima, or behind the last whole block.
+
+    Returns:
+        The greatest values of each row of [..., V] and their columns, greatest first: [..., count] each.
+    """
+    num_blocks = values.size(-1) // BLOCK
+    if num_blocks <= count:
+        return values.topk(count)
+    in_blocks = values[..., : num_blocks * BLOCK].unflatten(-1, (num_blocks, BLOCK))
+    rest = values[..., num_blocks * BLOCK :]
+    chosen = in_blocks.amax(-1).topk(count, sorted=False).indices  # [..., count]
+    inside = in_blocks.gather(-2, chosen[..., None].expand(*chosen.shape, BLOCK)).flatten(-2)
+    greatest, places = torch.cat((inside, rest), -1).topk(count)
+    blocks = F.pad(chosen, (0, 1), value=num_blocks).gather(-1, places // BLOCK)
+    return greatest, blocks * BLOCK + places % BLOCK
 
 
 def _candidates(logits: Tensor, log_probs: Tensor, options: SearchOptions) -> list[list[tuple[int, int, float, float]]]:
@@ -299,7 +345,9 @@ def require_possible(prefix: Sequence[int], limit: int, options: SearchOptions) 
     never = {options.bos_id, *options.never}
     for position, token_id in enumerate(prefix):
         if token_id in never:
-            raise ValueError(f"token {position + 1} of the forced beginning is {token_id}, which is never generated: leave it out")
+            raise ValueError(
+                f"token {position + 1} of the forced beginning is {token_id}, which is never generated: leave it out"
+            )
         if token_id == options.eos_id and position + 1 < len(prefix):
             raise ValueError(
                 f"token {position + 1} of the forced beginning ends the translation, but {len(prefix) - position - 1} more follow: remove them or it"
@@ -358,7 +406,9 @@ def _continued(hypothesis: Hypothesis, token_id: int, token_log_prob: float, opt
     )
 
 
-def _stop(position: int, live: Sequence[Hypothesis], finished: Sequence[Hypothesis], limit: int, options: SearchOptions) -> Stop | None:
+def _stop(
+    position: int, live: Sequence[Hypothesis], finished: Sequence[Hypothesis], limit: int, options: SearchOptions
+) -> Stop | None:
     """Why a search stops after this position, if it does; see `beam_steps`."""
     if position >= limit:
         return "limit"

@@ -350,3 +350,19 @@ def test_a_hypothesis_without_a_finite_continuation_is_dropped(value: float, see
     assert close(broken, impossible)
     assert len(broken) == 4
     assert all(math.isfinite(hypothesis.score) and not (len(hypothesis.token_ids) > 2 and hypothesis.token_ids[0] == 3) for hypothesis in broken)
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 200, 1000, 1024])
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_the_greatest_by_blocks_are_the_greatest(size: int, count: int) -> None:
+    generator = torch.Generator().manual_seed(size)
+    for values in (
+        torch.randn(2, 3, size, generator=generator),
+        torch.arange(6.0 * size).view(2, 3, size),  # all of the greatest in what no whole block holds
+        torch.randn(2, 3, size, generator=generator).masked_fill(torch.rand(2, 3, size, generator=generator) < 0.97, -torch.inf),
+    ):
+        expected = values.topk(min(count, size)).values
+        greatest, columns = decoding.top_k(values, min(count, size))
+        assert torch.equal(greatest, expected)
+        assert torch.equal(values.gather(-1, columns), expected)
+        assert all(len(set(row)) == len(row) for row in columns.flatten(0, 1).tolist())

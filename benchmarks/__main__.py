@@ -1,0 +1,126 @@
+"""Run every benchmark and compare its ratios with those stored for this kind of processor.
+
+    python -m benchmarks [--only NAME ...] [--quick] [--store]
+
+Each benchmark is a command of its own, whose output is shown as it comes. A ratio has moved if its median differs from the
+stored one by more than 5 % and the turns of then and of now have no value in common. With `--quick` every benchmark does as
+little as shows that it works: nothing is compared. `--store` keeps what was found in benchmarks/ratios.json, with the date.
+For people on a machine that does nothing else, not for CI.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import ratios, turns
+
+FOLDER = Path(__file__).parent
+CHECKPOINT = FOLDER.parent / "checkpoints" / "en-de.safetensors"
+STORED = FOLDER / "ratios.json"
+NOISE = 0.05
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A command line.
+
+    Attributes:
+        command: after `python`.
+        quick: options that make it short.
+        has_ratios: whether it takes `--json`.
+    """
+
+    command: tuple[str, ...]
+    quick: tuple[str, ...] = ("--quick",)
+    has_ratios: bool = True
+
+
+REAL = ("--checkpoint", str(CHECKPOINT), "--sentences", str(FOLDER / "sentences.txt"))
+BENCHMARKS: dict[str, Benchmark] = {
+    "decoding": Benchmark(("-m", "benchmarks.decoding")),
+    "decoding-37000": Benchmark(("-m", "benchmarks.decoding", "--vocab-size", "37000")),
+    "decoding-shipped": Benchmark(("-m", "benchmarks.decoding", *REAL)),
+    "capture": Benchmark(("-m", "benchmarks.capture")),
+    "scaling": Benchmark(("-m", "benchmarks.scaling")),
+    "training": Benchmark(("-m", "benchmarks.training")),
+    "loader": Benchmark(("-m", "benchmarks.loader")),
+    "prepare": Benchmark(("-m", "benchmarks.prepare")),
+    "app": Benchmark(("benchmarks/app.py",), ("--runs", "1"), has_ratios=False),
+}
+
+
+def run(name: str, quick: bool) -> dict[str, list[float]]:
+    """Run one benchmark. Returns: what its ratios were in every turn.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    benchmark = BENCHMARKS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / "ratios.json"
+        options = [*(benchmark.quick if quick else ()), *(("--json", str(found)) if benchmark.has_ratios else ())]
+        path = os.pathsep.join([str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+        command = [sys.executable, *benchmark.command, *options]
+        subprocess.run(command, check=True, cwd=FOLDER.parent, env={**os.environ, "PYTHONPATH": path})
+        return json.loads(found.read_text(encoding="utf-8")) if benchmark.has_ratios else {}
+
+
+def compare(before: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[float]]) -> list[str]:
+    """A line for each ratio of now: what it was, what it is, and whether it moved."""
+    lines: list[str] = []
+    for name, values in now.items():
+        if name not in before:
+            lines.append(f"{name}: {turns.spread(values)}, new")
+            continue
+        verdict = "MOVED" if moved(before[name], values) else "as before"
+        lines.append(f"{name}: {turns.spread(values)}, was {turns.spread(before[name])}: {verdict}")
+    return lines
+
+
+def moved(before: Sequence[float], now: Sequence[float]) -> bool:
+    """Whether two sets of turns differ by more than noise."""
+    apart = max(before) < min(now) or max(now) < min(before)
+    return apart and abs(statistics.median(now) / statistics.median(before) - 1) > NOISE
+
+
+def main() -> int:
+    """Run, compare, store. Returns: the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=list(BENCHMARKS), default=list(BENCHMARKS), help="default: all")
+    parser.add_argument("--quick", action="store_true", help="show that they work, not how fast; nothing is compared")
+    parser.add_argument("--store", action="store_true", help=f"keep the ratios in {STORED.name}")
+    arguments = parser.parse_args()
+    if arguments.quick and arguments.store:
+        parser.error("--quick measures nothing that is worth to be stored: leave out --store")
+    found: dict[str, list[float]] = {}
+    failed: list[str] = []
+    for name in arguments.only:
+        print(f"\n=== {name}: python {' '.join(BENCHMARKS[name].command)}", flush=True)
+        try:
+            found.update(run(name, arguments.quick))
+        except subprocess.CalledProcessError as error:
+            failed.append(f"{name} ended with status {error.returncode}")
+    stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+    here = stored.get(ratios.processor(), {"ratios": {}})
+    if not arguments.quick:
+        print(f"\n=== beside what was stored on {here.get('date', 'no day')} for {ratios.processor()}")
+        print(*compare(here["ratios"], found), sep="\n")
+    if arguments.store:
+        date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+        kept = {name: [round(value, 4) for value in values] for name, values in {**here["ratios"], **found}.items()}
+        stored[ratios.processor()] = {"date": date, "ratios": kept}
+        STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    print(*failed, sep="\n", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
