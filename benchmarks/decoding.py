@@ -148,9 +148,7 @@ def ctranslate2(work: Work, compute_type: str) -> Decode:
 
     def decode(sources: Sequence[Ids], turn: Turn) -> list[Ids]:
         if turn.threads not in peers:
-            peers[turn.threads] = Peer(
-                f"model-{turn.threads}", compute_type=compute_type, intra_threads=turn.threads, files=files
-            )
+            peers[turn.threads] = Peer(f"model-{turn.threads}", compute_type=compute_type, intra_threads=turn.threads, files=files)
         found = peers[turn.threads].translate_batch(
             [ctranslate2_tokens(source, config) for source in sources],
             beam_size=work.beam_size,
@@ -173,9 +171,7 @@ def sides() -> dict[str, Callable[[Work], Decode]]:
     default = parameter.default if parameter else None
     return {
         "Headlight": lambda work: headlight(work, None),
-        **{
-            f"Headlight {name}": lambda work, name=name: headlight(work, name) for name in precisions if name != default
-        },
+        **{f"Headlight {name}": lambda work, name=name: headlight(work, name) for name in precisions if name != default},
         "Hugging Face": hugging_face,
         BASELINE: lambda work: ctranslate2(work, "float32"),
         "CTranslate2 int8": lambda work: ctranslate2(work, "int8"),
@@ -194,22 +190,16 @@ def serve(work: Work, connection: Connection) -> None:
             found += decode(sources[start : start + turn.batch], turn)
         seconds = clock() - began
         if work.target_tokens and {len(ids) for ids in found} != {work.target_tokens}:
-            raise RuntimeError(
-                f"{work.side} made {sorted(map(len, found))} target tokens, expected {work.target_tokens} each: not the same work"
-            )
+            raise RuntimeError(f"{work.side} made {sorted(map(len, found))} target tokens, expected {work.target_tokens} each: not the same work")
         connection.send((seconds, found))
 
 
 def random_work(arguments: argparse.Namespace) -> Work:
     """As many random sentences as the widest batch has."""
     generator = torch.Generator().manual_seed(0)
-    sentences = torch.randint(
-        3, arguments.vocab_size, (max(arguments.batch), SOURCE_TOKENS), generator=generator
-    ).tolist()
+    sentences = torch.randint(3, arguments.vocab_size, (max(arguments.batch), SOURCE_TOKENS), generator=generator).tolist()
     tokens = arguments.target_tokens or (10 if arguments.quick else 40)
-    return Work(
-        tuple(sentences), None, arguments.vocab_size, tokens, arguments.beam_size, arguments.weights, arguments.clock
-    )
+    return Work(tuple(sentences), None, arguments.vocab_size, tokens, arguments.beam_size, arguments.weights, arguments.clock)
 
 
 def real_work(arguments: argparse.Namespace) -> Work:
@@ -217,9 +207,7 @@ def real_work(arguments: argparse.Namespace) -> Work:
     checkpoint = load_checkpoint(arguments.checkpoint)
     number = 16 if arguments.quick else arguments.number
     lines = [line.strip() for line in read_lines(arguments.sentences) if line.strip()][:number]
-    sentences = sorted(
-        ([*checkpoint.tokenizer.encode(line), checkpoint.config.eos_id] for line in lines), key=len, reverse=True
-    )
+    sentences = sorted(([*checkpoint.tokenizer.encode(line), checkpoint.config.eos_id] for line in lines), key=len, reverse=True)
     config = checkpoint.config
     return Work(
         tuple(sentences),
@@ -235,24 +223,14 @@ def real_work(arguments: argparse.Namespace) -> Work:
 def main() -> None:
     """Let all sides take turns, and print their speeds and ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--checkpoint", type=Path, metavar="FILE", help="decode with this model, not with random weights"
-    )
-    parser.add_argument(
-        "--sentences", type=Path, metavar="FILE", help="with --checkpoint: what to translate, one a line (.gz, .xz too)"
-    )
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="decode with this model, not with random weights")
+    parser.add_argument("--sentences", type=Path, metavar="FILE", help="with --checkpoint: what to translate, one a line (.gz, .xz too)")
     parser.add_argument("--number", type=int, default=64, help="of sentences of the file (default: %(default)s)")
-    parser.add_argument(
-        "--vocab-size", type=int, default=8_000, help="of the random weights (default: %(default)s; the paper: 37000)"
-    )
-    parser.add_argument(
-        "--weights", choices=("half", "float32"), default="half", help="what holds the random weights exactly"
-    )
+    parser.add_argument("--vocab-size", type=int, default=8_000, help="of the random weights (default: %(default)s; the paper: 37000)")
+    parser.add_argument("--weights", choices=("half", "float32"), default="half", help="what holds the random weights exactly")
     parser.add_argument("--target-tokens", type=int, help="of a random sentence (default: 40, or 10 with --quick)")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 32], help="sentences at once (default: 1 32)")
-    parser.add_argument(
-        "--threads", type=int, nargs="+", default=[1, 2], help="numbers to choose the fastest of (default: 1 2)"
-    )
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="numbers to choose the fastest of (default: 1 2)")
     parser.add_argument("--beam-size", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5, help="turns of each side (default: %(default)s)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
@@ -274,9 +252,7 @@ def main() -> None:
             print(f"\n{name}, {number} sentences, {batch} at once, beam {work.beam_size}; {ratios.processor()}")
             seconds = measure(connections, number, batch, arguments.threads, rounds, work)
             for side in arguments.sides[1:]:
-                per_turn = [
-                    theirs / ours for ours, theirs in zip(seconds[arguments.sides[0]], seconds[side], strict=True)
-                ]
+                per_turn = [theirs / ours for ours, theirs in zip(seconds[arguments.sides[0]], seconds[side], strict=True)]
                 print(f"{arguments.sides[0]} is {turns.spread(per_turn)} times as fast as {side}")
                 found[f"{name}, batch {batch}: {arguments.sides[0]} / {side}"] = per_turn
         if arguments.checkpoint and BASELINE in connections:
@@ -311,9 +287,7 @@ def compare(connections: Mapping[str, Connection], work: Work) -> None:
     """Print how many translations are what CTranslate2 finds in float32, all being asked for the most probable one."""
     model, number = work.model(), len(work.sentences)
     turn = Turn(number, min(number, 32), 1, length_penalty=0.0)
-    answers = {
-        side: found for side, ((_, found),) in turns.take(connections, dict.fromkeys(connections, turn), 1).items()
-    }
+    answers = {side: found for side, ((_, found),) in turns.take(connections, dict.fromkeys(connections, turn), 1).items()}
     print()
     for side, found in answers.items():
         gains = [

@@ -15,9 +15,7 @@ def processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return f"{platform.processor() or platform.machine()} ({platform.system()})"
-    facts = {
-        name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)
-    }  # of the last core
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}  # of the last core
     cores = sum(line.startswith("processor") for line in lines)
     found = [flag for flag in TELLING if flag in facts.get("flags", "").split()]
     generation = f"family {facts.get('cpu family', '?')}, model {facts.get('model', '?')}"

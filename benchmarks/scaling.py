@@ -50,9 +50,7 @@ def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float,
     translator = Translator(model, None)  # pyright: ignore[reportArgumentType]
     generator = torch.Generator().manual_seed(0)
     sources = torch.randint(3, size.vocabulary, (size.batch, size.length), generator=generator).tolist()
-    options = SearchOptions(
-        bos_id=config.bos_id, eos_id=config.eos_id, never=(config.pad_id, config.eos_id), beam_size=size.beam
-    )
+    options = SearchOptions(bos_id=config.bos_id, eos_id=config.eos_id, never=(config.pad_id, config.eos_id), beam_size=size.beam)
 
     @torch.inference_mode()
     def search(num_tokens: int) -> float:

@@ -70,24 +70,12 @@ class SearchOptions:
     num_hypotheses: int = 1
 
     def __post_init__(self) -> None:
-        if (
-            isinstance(self.beam_size, bool)
-            or not isinstance(self.beam_size, int)
-            or not 1 <= self.beam_size <= MAX_BEAM_SIZE
-        ):
+        if isinstance(self.beam_size, bool) or not isinstance(self.beam_size, int) or not 1 <= self.beam_size <= MAX_BEAM_SIZE:
             raise ValueError(f"beam_size ({self.beam_size!r}) must be an integer from 1 to {MAX_BEAM_SIZE}")
         if not isinstance(self.length_penalty, int | float) or not 0 <= self.length_penalty <= MAX_LENGTH_PENALTY:
-            raise ValueError(
-                f"length_penalty ({self.length_penalty!r}) must be a number from 0 to {MAX_LENGTH_PENALTY:g}"
-            )
-        if (
-            isinstance(self.num_hypotheses, bool)
-            or not isinstance(self.num_hypotheses, int)
-            or not 1 <= self.num_hypotheses <= self.beam_size
-        ):
-            raise ValueError(
-                f"num_hypotheses ({self.num_hypotheses!r}) must be an integer from 1 to beam_size ({self.beam_size})"
-            )
+            raise ValueError(f"length_penalty ({self.length_penalty!r}) must be a number from 0 to {MAX_LENGTH_PENALTY:g}")
+        if isinstance(self.num_hypotheses, bool) or not isinstance(self.num_hypotheses, int) or not 1 <= self.num_hypotheses <= self.beam_size:
+            raise ValueError(f"num_hypotheses ({self.num_hypotheses!r}) must be an integer from 1 to beam_size ({self.beam_size})")
 
     def score(self, log_prob: float, length: int) -> float:
         """What hypotheses are ranked by."""
@@ -154,9 +142,7 @@ class BeamState:
 
 
 @torch.inference_mode()
-def greedy_search(
-    next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu"
-) -> list[Hypothesis]:
+def greedy_search(next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu") -> list[Hypothesis]:
     """Take the most probable token at every position, until `</s>`.
 
     Args:
@@ -181,11 +167,7 @@ def greedy_search(
             if token_log_prob == -torch.inf:
                 raise NonFiniteError(f"at position {len(found[sentence].token_ids) + 1}")
             found[sentence] = _continued(found[sentence], token_id, token_log_prob, options)
-        kept = [
-            row
-            for row, sentence in enumerate(searched)
-            if not found[sentence].finished and len(found[sentence].token_ids) < limits[sentence]
-        ]
+        kept = [row for row, sentence in enumerate(searched) if not found[sentence].finished and len(found[sentence].token_ids) < limits[sentence]]
         sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
         searched = [searched[row] for row in kept]
         token_ids = torch.tensor([[tokens[row]] for row in kept], device=device)
@@ -256,9 +238,7 @@ def beam_steps(
         width = max(len(hypotheses) for hypotheses in live)  # a sentence with fewer is filled up with impossible ones
         last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
         token_ids = torch.tensor([_filled(row, width, options.eos_id) for row in last_tokens], device=device)
-        log_probs = torch.tensor(
-            [_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live], device=device
-        )
+        log_probs = torch.tensor([_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live], device=device)
         parent_rows = torch.tensor([_filled(row, width, 0) for row in parents], device=device)
         logits = next_logits(token_ids, parent_rows, sentences)
         candidates = _candidates(logits, log_probs, options)
@@ -345,9 +325,7 @@ def require_possible(prefix: Sequence[int], limit: int, options: SearchOptions) 
     never = {options.bos_id, *options.never}
     for position, token_id in enumerate(prefix):
         if token_id in never:
-            raise ValueError(
-                f"token {position + 1} of the forced beginning is {token_id}, which is never generated: leave it out"
-            )
+            raise ValueError(f"token {position + 1} of the forced beginning is {token_id}, which is never generated: leave it out")
         if token_id == options.eos_id and position + 1 < len(prefix):
             raise ValueError(
                 f"token {position + 1} of the forced beginning ends the translation, but {len(prefix) - position - 1} more follow: remove them or it"
@@ -406,9 +384,7 @@ def _continued(hypothesis: Hypothesis, token_id: int, token_log_prob: float, opt
     )
 
 
-def _stop(
-    position: int, live: Sequence[Hypothesis], finished: Sequence[Hypothesis], limit: int, options: SearchOptions
-) -> Stop | None:
+def _stop(position: int, live: Sequence[Hypothesis], finished: Sequence[Hypothesis], limit: int, options: SearchOptions) -> Stop | None:
     """Why a search stops after this position, if it does; see `beam_steps`."""
     if position >= limit:
         return "limit"
