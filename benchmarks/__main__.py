@@ -1,6 +1,6 @@
 """Run every benchmark and compare its ratios with those stored for this kind of processor.
 
-    python -m benchmarks [--only NAME ...] [--quick] [--store]
+    python -m benchmarks [--only NAME ...] [--sentences FILE] [--quick] [--store]
 
 Each benchmark is a command of its own, whose output is shown as it comes. A ratio has moved if its median differs from the
 stored one by more than 5 % and the turns of then and of now have no value in common. With `--quick` every benchmark does as
@@ -33,7 +33,7 @@ class Benchmark:
     """A command line.
 
     Attributes:
-        command: after `python`.
+        command: after `python`; `SENTENCES` stands for the file of sentences.
         quick: options that make it short.
         has_ratios: whether it takes `--json`.
     """
@@ -43,7 +43,8 @@ class Benchmark:
     has_ratios: bool = True
 
 
-REAL = ("--checkpoint", str(CHECKPOINT), "--sentences", str(FOLDER / "sentences.txt"))
+SENTENCES = "SENTENCES"
+REAL = ("--checkpoint", str(CHECKPOINT), "--sentences", SENTENCES)
 BENCHMARKS: dict[str, Benchmark] = {
     "decoding": Benchmark(("-m", "benchmarks.decoding")),
     "decoding-37000": Benchmark(("-m", "benchmarks.decoding", "--vocab-size", "37000")),
@@ -53,11 +54,13 @@ BENCHMARKS: dict[str, Benchmark] = {
     "training": Benchmark(("-m", "benchmarks.training")),
     "loader": Benchmark(("-m", "benchmarks.loader")),
     "prepare": Benchmark(("-m", "benchmarks.prepare")),
+    "translate_file": Benchmark(("-m", "benchmarks.translate_file", SENTENCES)),
+    "sentence_to_screen": Benchmark(("benchmarks/sentence_to_screen.py",), ("--runs", "1"), has_ratios=False),
     "app": Benchmark(("benchmarks/app.py",), ("--runs", "1"), has_ratios=False),
 }
 
 
-def run(name: str, quick: bool) -> dict[str, list[float]]:
+def run(name: str, sentences: Path, quick: bool) -> dict[str, list[float]]:
     """Run one benchmark. Returns: what its ratios were in every turn.
 
     Raises:
@@ -68,8 +71,8 @@ def run(name: str, quick: bool) -> dict[str, list[float]]:
         found = Path(folder) / "ratios.json"
         options = [*(benchmark.quick if quick else ()), *(("--json", str(found)) if benchmark.has_ratios else ())]
         path = os.pathsep.join([str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-        command = [sys.executable, *benchmark.command, *options]
-        subprocess.run(command, check=True, cwd=FOLDER.parent, env={**os.environ, "PYTHONPATH": path})
+        command = [str(sentences.resolve()) if part == SENTENCES else part for part in benchmark.command]
+        subprocess.run([sys.executable, *command, *options], check=True, cwd=FOLDER.parent, env={**os.environ, "PYTHONPATH": path})
         return json.loads(found.read_text(encoding="utf-8")) if benchmark.has_ratios else {}
 
 
@@ -95,6 +98,7 @@ def main() -> int:
     """Run, compare, store. Returns: the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(BENCHMARKS), default=list(BENCHMARKS), help="default: all")
+    parser.add_argument("--sentences", type=Path, default=FOLDER / "sentences.txt", help="one a line (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="show that they work, not how fast; nothing is compared")
     parser.add_argument("--store", action="store_true", help=f"keep the ratios in {STORED.name}")
     arguments = parser.parse_args()
@@ -105,7 +109,7 @@ def main() -> int:
     for name in arguments.only:
         print(f"\n=== {name}: python {' '.join(BENCHMARKS[name].command)}", flush=True)
         try:
-            found.update(run(name, arguments.quick))
+            found.update(run(name, arguments.sentences, arguments.quick))
         except subprocess.CalledProcessError as error:
             failed.append(f"{name} ended with status {error.returncode}")
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}

@@ -16,6 +16,7 @@ machine that is busy with something else, `--clock cpu` counts the processor's t
 
 import argparse
 import inspect
+import itertools
 import statistics
 import tempfile
 import time
@@ -251,10 +252,12 @@ def main() -> None:
             number = len(work.sentences) if arguments.checkpoint else batch
             print(f"\n{name}, {number} sentences, {batch} at once, beam {work.beam_size}; {ratios.processor()}")
             seconds = measure(connections, number, batch, arguments.threads, rounds, work)
-            for side in arguments.sides[1:]:
-                per_turn = [theirs / ours for ours, theirs in zip(seconds[arguments.sides[0]], seconds[side], strict=True)]
-                print(f"{arguments.sides[0]} is {turns.spread(per_turn)} times as fast as {side}")
-                found[f"{name}, batch {batch}: {arguments.sides[0]} / {side}"] = per_turn
+            ours = [side for side in arguments.sides if side.startswith("Headlight")]
+            for our, side in itertools.product(ours, arguments.sides):
+                if side not in ours:
+                    per_turn = [theirs / mine for mine, theirs in zip(seconds[our], seconds[side], strict=True)]
+                    print(f"{our} is {turns.spread(per_turn)} times as fast as {side}")
+                    found[f"{name}, batch {batch}: {our} / {side}"] = per_turn
         if arguments.checkpoint and BASELINE in connections:
             compare(connections, work)
     ratios.save(arguments.json, found)

@@ -1,6 +1,6 @@
 """How fast `python -m core translate` is with a process for each core, next to one process with a thread for each core.
 
-    python benchmarks/translate_file.py source.txt [--lines 2000] [--rounds 2]
+    python -m benchmarks.translate_file source.txt [--lines 2000] [--rounds 2] [--quick]
 
 Both translate the first lines of a file to a file, with the shipped checkpoint and a beam of 4. They take turns, so that
 whatever else the machine does meets both alike. The time is that of the whole command: loading the model is in it.
@@ -15,6 +15,8 @@ import tempfile
 import time
 from itertools import islice
 from pathlib import Path
+
+from benchmarks import ratios, turns
 
 CORES = len(os.sched_getaffinity(0))
 SIDES = {  # options, threads of each process
@@ -52,7 +54,11 @@ def main() -> None:
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de.safetensors"))
     parser.add_argument("--lines", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="16 lines and one round: shows that it works, not how fast")
+    ratios.add_option(parser)
     options = parser.parse_args()
+    if options.quick:
+        options.lines, options.rounds = 16, 1
     times: dict[str, list[float]] = {side: [] for side in SIDES}
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source.txt"
@@ -62,11 +68,13 @@ def main() -> None:
             for side in SIDES:
                 times[side].append(seconds(side, options.checkpoint, source, Path(folder) / side))
         outputs = [(Path(folder) / side).read_bytes().splitlines() for side in SIDES]
+    lines = len(outputs[0])
     for side, each in times.items():
-        print(f"{CORES} {side:<10} {options.lines / statistics.median(each):6.1f} lines/s ({min(each):.1f} to {max(each):.1f} s)")
-    ratios = [threads / processes for processes, threads in zip(*times.values(), strict=True)]
-    print(f"processes are {statistics.median(ratios):.2f} times as fast ({min(ratios):.2f} to {max(ratios):.2f})")
-    print(f"{sum(a != b for a, b in zip(*outputs, strict=True))} of {options.lines} lines differ")
+        print(f"{CORES} {side:<10} {lines / statistics.median(each):6.1f} lines/s ({min(each):.1f} to {max(each):.1f} s)")
+    per_turn = [threads / processes for processes, threads in zip(*times.values(), strict=True)]
+    print(f"processes are {turns.spread(per_turn)} times as fast; {ratios.processor()}")
+    print(f"{sum(a != b for a, b in zip(*outputs, strict=True))} of {lines} lines differ")
+    ratios.save(options.json, {"core translate: processes / threads": per_turn})
 
 
 if __name__ == "__main__":
