@@ -2,10 +2,11 @@
 
     python -m benchmarks [--only NAME ...] [--sentences FILE] [--quick] [--store]
 
-Each benchmark is a command of its own, whose output is shown as it comes. A ratio has moved if its median differs from the
-stored one by more than 5 % and the turns of then and of now have no value in common. With `--quick` every benchmark does as
-little as shows that it works: nothing is compared. `--store` keeps what was found in benchmarks/ratios.json, with the date.
-For people on a machine that does nothing else, not for CI.
+Each benchmark is a command of its own, whose output is shown as it comes. A ratio has moved if its median differs from
+the stored one by more than 5 % and the turns of then and of now have no value in common. With `--quick` every benchmark
+does as
+little as shows that it works: nothing is compared. `--store` keeps what was found in benchmarks/ratios.json, with the
+date. For people on a machine that does nothing else, not for CI.
 """
 
 import argparse
@@ -72,7 +73,9 @@ def run(name: str, sentences: Path, quick: bool) -> dict[str, list[float]]:
         options = [*(benchmark.quick if quick else ()), *(("--json", str(found)) if benchmark.has_ratios else ())]
         path = os.pathsep.join([str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
         command = [str(sentences.resolve()) if part == SENTENCES else part for part in benchmark.command]
-        subprocess.run([sys.executable, *command, *options], check=True, cwd=FOLDER.parent, env={**os.environ, "PYTHONPATH": path})
+        subprocess.run(
+            [sys.executable, *command, *options], check=True, cwd=FOLDER.parent, env={**os.environ, "PYTHONPATH": path}
+        )
         return json.loads(found.read_text(encoding="utf-8")) if benchmark.has_ratios else {}
 
 
@@ -98,7 +101,9 @@ def main() -> int:
     """Run, compare, store. Returns: the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(BENCHMARKS), default=list(BENCHMARKS), help="default: all")
-    parser.add_argument("--sentences", type=Path, default=FOLDER / "sentences.txt", help="one a line (default: %(default)s)")
+    parser.add_argument(
+        "--sentences", type=Path, default=FOLDER / "sentences.txt", help="one a line (default: %(default)s)"
+    )
     parser.add_argument("--quick", action="store_true", help="show that they work, not how fast; nothing is compared")
     parser.add_argument("--store", action="store_true", help=f"keep the ratios in {STORED.name}")
     arguments = parser.parse_args()

@@ -1,9 +1,10 @@
 """Latency, traffic and memory of the app, in a browser: python benchmarks/app.py
 
-Drives the app in headless Chromium on this machine and prints a table. Budgets are relative to what was measured in the same
-run: an empty Streamlit page, `import torch`, and with `--before` another checkout of the project, turn by turn. Every sentence
-is new to the app, and so is every head that is clicked. Run it on an otherwise idle machine; the memory of the server is read
-from /proc, which Linux has.
+Drives the app in headless Chromium on this machine and prints a table. Budgets are relative to what was measured in the
+same
+run: an empty Streamlit page, `import torch`, and with `--before` another checkout of the project, turn by turn. Every
+sentence is new to the app, and so is every head that is clicked. Run it on an otherwise idle machine; the memory of the
+server is read from /proc, which Linux has.
 """
 
 import argparse
@@ -23,15 +24,17 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 from core import Translator
-from viz_app.launch import CHROMIUM_FLAGS, find_chromium, running_app
-from viz_app.models import ROOT, shipped_path
 from viz_app.pages import PAGES
+from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
+from viz_app.session.models import ROOT, shipped_path
 
-SUBJECTS = ("man", "woman", "boy", "girl", "dog", "child", "people", "teacher")  # one token each, so that the page has a word of that name
+# one token each, so that the page has a word of that name
+SUBJECTS = ("man", "woman", "boy", "girl", "dog", "child", "people", "teacher")
 SENTENCE = "The old {} from the house near the river told us that there had never been much snow in winter"  # 20 words
 LONG = 100  # tokens, `</s>` included
 SWITCHES = 20
-SHELL, TRANSLATION = 1.3, 1.5  # the shell: times the empty page; the translation: seconds beyond the empty page and `import torch`
+# the shell: times the empty page; the translation: seconds beyond the empty page and `import torch`
+SHELL, TRANSLATION = 1.3, 1.5
 EMPTY_PAGE = 'import streamlit as st\n\nst.text("Hello")\n'
 HEAD_MAP = "canvas.picture"
 GRID = "style.maps"
@@ -48,8 +51,8 @@ ADDRESS = f"""selector => {{
   const image = ({FIND})(selector);
   return image?.toDataURL?.() ?? image?.textContent;
 }}"""
-# The clock begins with the event itself and is read in the page, frame by frame: a driver takes its time to find what it is to
-# click and to ask what has become of it.
+# The clock begins with the event itself and is read in the page, frame by frame: a driver takes its time to find what
+# it is to click and to ask what has become of it.
 WATCH = f"""([selector, other]) => {{
   const [find, address] = [{FIND}, {ADDRESS}];
   const old = address(selector);
@@ -93,9 +96,18 @@ def main() -> None:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, help="instead of the shipped one")
-    parser.add_argument("--before", type=Path, metavar="FOLDER", help="another checkout of the project, to be measured turn by turn with this one")
-    parser.add_argument("--runs", type=int, default=7, help=f"of each measurement, at most {len(SUBJECTS) - 1} (default 7)")
-    parser.add_argument("--part", choices=PARTS, action="append", help="measure this alone; can be repeated (default: all)")
+    parser.add_argument(
+        "--before",
+        type=Path,
+        metavar="FOLDER",
+        help="another checkout of the project, to be measured turn by turn with this one",
+    )
+    parser.add_argument(
+        "--runs", type=int, default=7, help=f"of each measurement, at most {len(SUBJECTS) - 1} (default 7)"
+    )
+    parser.add_argument(
+        "--part", choices=PARTS, action="append", help="measure this alone; can be repeated (default: all)"
+    )
     arguments = parser.parse_args()
     count, parts = min(arguments.runs, len(SUBJECTS) - 1), arguments.part or PARTS
     roots = [ROOT] + ([arguments.before.resolve()] if arguments.before else [])
@@ -109,7 +121,9 @@ def main() -> None:
         if "long" in parts or "memory" in parts:
             with running_app(arguments.checkpoint) as address:
                 if "long" in parts:
-                    rows += long_sentence(browser, address, long_texts(arguments.checkpoint or shipped_path(), min(3, count)))
+                    rows += long_sentence(
+                        browser, address, long_texts(arguments.checkpoint or shipped_path(), min(3, count))
+                    )
                 if "memory" in parts:
                     rows += page_switches(browser, address)
         browser.close()
@@ -137,7 +151,10 @@ def cold_starts(browser: Browser, checkpoint: Path | None, roots: list[Path], co
     floor, imported = statistics.median(empty), statistics.median(torch)
     budgets = (SHELL * floor, None, floor + imported + TRANSLATION)
     names = ("shell painted", "a text box that takes text", "first translation")
-    rows = [Row("command to an empty Streamlit page, cold", "s", empty), Row("import torch, in a process of its own", "s", torch)]
+    rows = [
+        Row("command to an empty Streamlit page, cold", "s", empty),
+        Row("import torch, in a process of its own", "s", torch),
+    ]
     for place, (name, budget) in enumerate(zip(names, budgets, strict=True)):
         own, *before = ([times[place] for times in starts[root]] for root in roots)
         rows.append(Row(f"command to {name}, cold", "s", own, budget, next(iter(before), None)))
@@ -145,7 +162,9 @@ def cold_starts(browser: Browser, checkpoint: Path | None, roots: list[Path], co
 
 
 def cold_start(browser: Browser, checkpoint: Path | None, root: Path) -> tuple[float, float, float]:
-    """Seconds from the command until the frame of the app is painted, until its text box is there, and until the first translation is."""
+    """Seconds from the command until the frame of the app is painted, until its text box is there, and until the
+    first translation is.
+    """
     page = new_page(browser)
     started = time.perf_counter()
     with running_app(checkpoint, root) as address:
@@ -207,7 +226,9 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
     ):
         own, *others = (times[root] for root in roots)
         before = next(iter(others), None)
-        rows.append(Row(name, "s", own, statistics.median(before) / 2 if before and times is not answered else None, before))
+        rows.append(
+            Row(name, "s", own, statistics.median(before) / 2 if before and times is not answered else None, before)
+        )
     return rows
 
 
@@ -227,7 +248,9 @@ def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterato
 
 
 def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]:
-    """All heads of all three kinds of attention: the time until the first are seen, and what was sent until all were."""
+    """All heads of all three kinds of attention: the time until the first are seen, and what was sent until all
+    were.
+    """
     entered: list[float] = []
     drawn: list[float] = []
     sent: list[float] = []
@@ -282,7 +305,9 @@ def page_switches(browser: Browser, address: str) -> list[Row]:
     for switch in range(SWITCHES):
         go_to(page, titles[switch % len(titles)])
     rows = [
-        Row(f"growth of the server's memory over {SWITCHES} page switches", "MB", [server_memory(address) - server], 5.0),
+        Row(
+            f"growth of the server's memory over {SWITCHES} page switches", "MB", [server_memory(address) - server], 5.0
+        ),
         Row(f"growth of the page's heap over {SWITCHES} page switches", "MB", [browser_heap(devtools) - heap], 5.0),
     ]
     page.context.close()
@@ -290,7 +315,9 @@ def page_switches(browser: Browser, address: str) -> list[Row]:
 
 
 class Received:
-    """What a page has been sent from now on, as DevTools count it: the bodies of answers and the web socket's messages, unpacked."""
+    """What a page has been sent from now on, as DevTools count it: the bodies of answers and the web socket's
+    messages, unpacked.
+    """
 
     def __init__(self, page: Page) -> None:
         self.bytes = 0

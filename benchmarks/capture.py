@@ -2,9 +2,9 @@
 
     python -m benchmarks.capture [--checkpoint FILE] [--words 10 20 40] [--threads 2] [--rounds 15] [--quick]
 
-`Translator.explain` runs the translation through the model once more and keeps every head's weights. The two take turns in
-one process. Goal at 20 words: translating and explaining takes at most 1.15 times as long as translating. The encoder's
-part of the translation is timed by itself, too.
+`Translator.explain` runs the translation through the model once more and keeps every head's weights. The two take turns
+in one process. Goal at 20 words: translating and explaining takes at most 1.15 times as long as translating. The
+encoder's part of the translation is timed by itself, too.
 """
 
 import argparse

@@ -9,9 +9,9 @@ translated to their end. Then every side is also asked for the most probable tra
 which the libraries define differently, and what it finds is compared with what CTranslate2 finds in float32.
 
 Each side has a process of its own, and as many threads as it is fastest with (of `--threads`). They take turns, so that
-whatever else the machine does affects all alike. What counts is the ratio. The random weights are such as half precision
-holds, as are those of any checkpoint saved by `train average --half`; with `--weights float32` they are not. On a
-machine that is busy with something else, `--clock cpu` counts the processor's time instead of the wall's.
+whatever else the machine does affects all alike. What counts is the ratio. The random weights are such as half
+precision holds, as are those of any checkpoint saved by `train average --half`; with `--weights float32` they are not.
+On a machine that is busy with something else, `--clock cpu` counts the processor's time instead of the wall's.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from benchmarks import ratios, turns
 from benchmarks.peers import ctranslate2_tokens, marian, save_ctranslate2
 from core import PRESETS, Transformer, Translator, load_checkpoint
 from core.decoding import SearchOptions, beam_search
-from train.text import read_lines
+from train.data.parallel_text import read_lines
 
 SOURCE_TOKENS = 30  # of a random sentence
 EXTRA_TOKENS = 50  # that a translation of a real one may have more than its source (6.1)
@@ -149,7 +149,9 @@ def ctranslate2(work: Work, compute_type: str) -> Decode:
 
     def decode(sources: Sequence[Ids], turn: Turn) -> list[Ids]:
         if turn.threads not in peers:
-            peers[turn.threads] = Peer(f"model-{turn.threads}", compute_type=compute_type, intra_threads=turn.threads, files=files)
+            peers[turn.threads] = Peer(
+                f"model-{turn.threads}", compute_type=compute_type, intra_threads=turn.threads, files=files
+            )
         found = peers[turn.threads].translate_batch(
             [ctranslate2_tokens(source, config) for source in sources],
             beam_size=work.beam_size,
@@ -172,7 +174,9 @@ def sides() -> dict[str, Callable[[Work], Decode]]:
     default = parameter.default if parameter else None
     return {
         "Headlight": lambda work: headlight(work, None),
-        **{f"Headlight {name}": lambda work, name=name: headlight(work, name) for name in precisions if name != default},
+        **{
+            f"Headlight {name}": lambda work, name=name: headlight(work, name) for name in precisions if name != default
+        },
         "Hugging Face": hugging_face,
         BASELINE: lambda work: ctranslate2(work, "float32"),
         "CTranslate2 int8": lambda work: ctranslate2(work, "int8"),
@@ -191,16 +195,23 @@ def serve(work: Work, connection: Connection) -> None:
             found += decode(sources[start : start + turn.batch], turn)
         seconds = clock() - began
         if work.target_tokens and {len(ids) for ids in found} != {work.target_tokens}:
-            raise RuntimeError(f"{work.side} made {sorted(map(len, found))} target tokens, expected {work.target_tokens} each: not the same work")
+            raise RuntimeError(
+                f"{work.side} made {sorted(map(len, found))} target tokens, expected {work.target_tokens} each: not "
+                f"the same work"
+            )
         connection.send((seconds, found))
 
 
 def random_work(arguments: argparse.Namespace) -> Work:
     """As many random sentences as the widest batch has."""
     generator = torch.Generator().manual_seed(0)
-    sentences = torch.randint(3, arguments.vocab_size, (max(arguments.batch), SOURCE_TOKENS), generator=generator).tolist()
+    sentences = torch.randint(
+        3, arguments.vocab_size, (max(arguments.batch), SOURCE_TOKENS), generator=generator
+    ).tolist()
     tokens = arguments.target_tokens or (10 if arguments.quick else 40)
-    return Work(tuple(sentences), None, arguments.vocab_size, tokens, arguments.beam_size, arguments.weights, arguments.clock)
+    return Work(
+        tuple(sentences), None, arguments.vocab_size, tokens, arguments.beam_size, arguments.weights, arguments.clock
+    )
 
 
 def real_work(arguments: argparse.Namespace) -> Work:
@@ -208,7 +219,9 @@ def real_work(arguments: argparse.Namespace) -> Work:
     checkpoint = load_checkpoint(arguments.checkpoint)
     number = 16 if arguments.quick else arguments.number
     lines = [line.strip() for line in read_lines(arguments.sentences) if line.strip()][:number]
-    sentences = sorted(([*checkpoint.tokenizer.encode(line), checkpoint.config.eos_id] for line in lines), key=len, reverse=True)
+    sentences = sorted(
+        ([*checkpoint.tokenizer.encode(line), checkpoint.config.eos_id] for line in lines), key=len, reverse=True
+    )
     config = checkpoint.config
     return Work(
         tuple(sentences),
@@ -224,14 +237,24 @@ def real_work(arguments: argparse.Namespace) -> Work:
 def main() -> None:
     """Let all sides take turns, and print their speeds and ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="decode with this model, not with random weights")
-    parser.add_argument("--sentences", type=Path, metavar="FILE", help="with --checkpoint: what to translate, one a line (.gz, .xz too)")
+    parser.add_argument(
+        "--checkpoint", type=Path, metavar="FILE", help="decode with this model, not with random weights"
+    )
+    parser.add_argument(
+        "--sentences", type=Path, metavar="FILE", help="with --checkpoint: what to translate, one a line (.gz, .xz too)"
+    )
     parser.add_argument("--number", type=int, default=64, help="of sentences of the file (default: %(default)s)")
-    parser.add_argument("--vocab-size", type=int, default=8_000, help="of the random weights (default: %(default)s; the paper: 37000)")
-    parser.add_argument("--weights", choices=("half", "float32"), default="half", help="what holds the random weights exactly")
+    parser.add_argument(
+        "--vocab-size", type=int, default=8_000, help="of the random weights (default: %(default)s; the paper: 37000)"
+    )
+    parser.add_argument(
+        "--weights", choices=("half", "float32"), default="half", help="what holds the random weights exactly"
+    )
     parser.add_argument("--target-tokens", type=int, help="of a random sentence (default: 40, or 10 with --quick)")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 32], help="sentences at once (default: 1 32)")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="numbers to choose the fastest of (default: 1 2)")
+    parser.add_argument(
+        "--threads", type=int, nargs="+", default=[1, 2], help="numbers to choose the fastest of (default: 1 2)"
+    )
     parser.add_argument("--beam-size", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5, help="turns of each side (default: %(default)s)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
@@ -266,7 +289,9 @@ def main() -> None:
 def measure(
     connections: Mapping[str, Connection], number: int, batch: int, threads: Sequence[int], rounds: int, work: Work
 ) -> dict[str, list[float]]:
-    """Let each side choose its number of threads, then take turns; prints the speeds. Returns: seconds of every turn."""
+    """Let each side choose its number of threads, then take turns; prints the speeds. Returns: seconds of every
+    turn.
+    """
     chosen: dict[str, Turn] = {}
     trials: dict[str, float] = {}
     for count in threads:
@@ -280,7 +305,8 @@ def measure(
         times, tokens = [seconds for seconds, _ in answers[side]], sum(len(ids) for ids in answers[side][0][1])
         rate = turns.spread([tokens / each for each in times], ".1f")
         print(
-            f"{side:<20} {rate} target tokens/s, {number / statistics.median(times):.2f} sentences/s; threads: {turn.threads}",
+            f"{side:<20} {rate} target tokens/s, {number / statistics.median(times):.2f} sentences/s; threads: "
+            f"{turn.threads}",
             flush=True,
         )
     return {side: [seconds for seconds, _ in answers[side]] for side in connections}
@@ -290,7 +316,9 @@ def compare(connections: Mapping[str, Connection], work: Work) -> None:
     """Print how many translations are what CTranslate2 finds in float32, all being asked for the most probable one."""
     model, number = work.model(), len(work.sentences)
     turn = Turn(number, min(number, 32), 1, length_penalty=0.0)
-    answers = {side: found for side, ((_, found),) in turns.take(connections, dict.fromkeys(connections, turn), 1).items()}
+    answers = {
+        side: found for side, ((_, found),) in turns.take(connections, dict.fromkeys(connections, turn), 1).items()
+    }
     print()
     for side, found in answers.items():
         gains = [

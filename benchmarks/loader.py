@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import ratios
-from train.data import Batches, Position, TokenShards
-from train.shards import ShardWriter
+from train.data.batches import Batches, Position
+from train.data.shard_writer import ShardWriter
+from train.data.token_shards import TokenShards
 
 GOAL = 1_400_000  # tokens of both sides a second, of the base model on one H200
 VOCAB_SIZE = 37_000
@@ -32,9 +33,14 @@ def write_made_up(folder: Path, pairs: int) -> None:
     random = np.random.default_rng(1)
     with ShardWriter(folder, VOCAB_SIZE) as writer:
         for start in range(0, pairs, CHUNK):
-            targets = random.lognormal(mean=math.log(24), sigma=0.6, size=min(CHUNK, pairs - start)).clip(2, 200).astype(int)
+            targets = (
+                random.lognormal(mean=math.log(24), sigma=0.6, size=min(CHUNK, pairs - start)).clip(2, 200).astype(int)
+            )
             sources = (targets * random.normal(1.0, 0.15, len(targets))).clip(2, 200).astype(int)
-            sides = [np.split(random.integers(3, VOCAB_SIZE, lengths.sum()), lengths.cumsum()[:-1]) for lengths in (sources, targets)]
+            sides = [
+                np.split(random.integers(3, VOCAB_SIZE, lengths.sum()), lengths.cumsum()[:-1])
+                for lengths in (sources, targets)
+            ]
             writer.append(*sides)
 
 
@@ -42,9 +48,13 @@ def main() -> None:
     """Make batches, and print how fast they came."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=4_500_000, help="of made-up text (default: %(default)s)")
-    parser.add_argument("--batch-tokens", type=int, default=25_000, help="at most so many a side and batch (default: %(default)s)")
+    parser.add_argument(
+        "--batch-tokens", type=int, default=25_000, help="at most so many a side and batch (default: %(default)s)"
+    )
     parser.add_argument("--batches", type=int, default=400, help="default: %(default)s")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="what `python -m train prepare` made, in place of made-up text")
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="what `python -m train prepare` made, in place of made-up text"
+    )
     parser.add_argument("--quick", action="store_true", help="little text: shows that it works, not how fast")
     ratios.add_option(parser)
     options = parser.parse_args()
@@ -64,7 +74,10 @@ def report(shards: TokenShards, batch_tokens: int, num_batches: int) -> list[flo
     began = time.perf_counter()
     plan = batches.epoch(0)
     planned = time.perf_counter() - began
-    print(f"{len(shards):,} pairs in {len(plan):,} batches, {100 * batches.padding(plan):.2f} % padding; an epoch is planned in {planned:.1f} s")
+    print(
+        f"{len(shards):,} pairs in {len(plan):,} batches, {100 * batches.padding(plan):.2f} % padding; an epoch is "
+        f"planned in {planned:.1f} s"
+    )
 
     groups = batches.groups(Position())
     next(groups)  # plans the epoch
@@ -72,14 +85,21 @@ def report(shards: TokenShards, batch_tokens: int, num_batches: int) -> list[flo
     began = time.perf_counter()
     for group in itertools.islice(groups, num_batches):
         ended = time.perf_counter()
-        tokens.append(sum(int((side != 0).sum()) for batch in group.batches for side in (batch.source, batch.target_out)))
+        tokens.append(
+            sum(int((side != 0).sum()) for batch in group.batches for side in (batch.source, batch.target_out))
+        )
         seconds.append(ended - began)
         began = time.perf_counter()
     rate = sum(tokens) / sum(seconds)
     print(f"{rate:,.0f} tokens/s, {rate / GOAL:.1f} times the {GOAL:,} that one H200 is to train on")
     took = f"{1000 * statistics.median(seconds):.1f} ms, at most {1000 * max(seconds):.1f}"
-    print(f"a batch takes {took}; a step at that speed takes {1000 * statistics.mean(tokens) / GOAL:.0f} ms; {ratios.processor()}")
-    quarters = [slice(start, start + max(1, len(tokens) // 4)) for start in range(0, len(tokens), max(1, len(tokens) // 4))]
+    print(
+        f"a batch takes {took}; a step at that speed takes {1000 * statistics.mean(tokens) / GOAL:.0f} ms; "
+        f"{ratios.processor()}"
+    )
+    quarters = [
+        slice(start, start + max(1, len(tokens) // 4)) for start in range(0, len(tokens), max(1, len(tokens) // 4))
+    ]
     return [sum(tokens[quarter]) / sum(seconds[quarter]) for quarter in quarters]
 
 

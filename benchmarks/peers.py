@@ -19,9 +19,14 @@ from core.model import FeedForward, MultiHeadAttention, Transformer
 def require_convertible(config: TransformerConfig) -> None:
     """Raises: ValueError, if the other libraries have no such model."""
     heads = (config.num_heads, config.d_model // config.num_heads, config.d_model // config.num_heads)
-    if config.positions != "sinusoidal" or config.neighbourhood or {config.encoder_heads, config.decoder_heads} != {heads}:
+    if (
+        config.positions != "sinusoidal"
+        or config.neighbourhood
+        or {config.encoder_heads, config.decoder_heads} != {heads}
+    ):
         raise ValueError(
-            f"only sinusoidal positions, full attention and heads of d_model / num_heads can be converted, this model has {config}: "
+            f"only sinusoidal positions, full attention and heads of d_model / num_heads can be converted, this model "
+            f"has {config}: "
             "benchmark another checkpoint"
         )
 

@@ -1,12 +1,13 @@
-"""How much memory `python -m train prepare` takes, and how long, as the text grows: the curve, and where it is at 36 million pairs.
+"""How much memory `python -m train prepare` takes, and how long, as the text grows: the curve, and where it is at 36
+million pairs.
 
     python -m benchmarks.prepare [--pairs 625000 1250000 2500000 5000000] [--extrapolate 36000000]
 
 Each text is made up and prepared by a process of its own, with the filters that need memory, whose resident memory is
-watched four times a second. The text: sentences of words drawn from a lexicon of 200,000 by Zipf's law, of 2 to 100 words.
-On a line with a constant part and a part that grows with the pairs, drawn through the peaks by least squares, lies what
-more pairs would take. Only the filter of duplicates keeps something of every pair, and as it sorts that at its end, its
-peak is measured on as many made-up numbers.
+watched four times a second. The text: sentences of words drawn from a lexicon of 200,000 by Zipf's law, of 2 to 100
+words. On a line with a constant part and a part that grows with the pairs, drawn through the peaks by least squares,
+lies what more pairs would take. Only the filter of duplicates keeps something of every pair, and as it sorts that at
+its end, its peak is measured on as many made-up numbers.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import ratios
-from train.filters import Filters, Sieve
+from train.data.filters import Filters, Sieve
 
 LEXICON = 200_000
 CHUNK = 100_000  # pairs written at once
@@ -40,7 +41,9 @@ def write_made_up(folder: Path, name: str, pairs: int, seed: int) -> list[Path]:
             for file in (source, target):
                 drawn = lexicon[np.minimum(random.zipf(1.2, lengths.sum()), LEXICON) - 1].tolist()
                 ends = lengths.cumsum()
-                file.writelines(" ".join(drawn[end - length : end]) + "\n" for end, length in zip(ends, lengths, strict=True))
+                file.writelines(
+                    " ".join(drawn[end - length : end]) + "\n" for end, length in zip(ends, lengths, strict=True)
+                )
     return paths
 
 
@@ -48,10 +51,21 @@ def prepare(folder: Path, pairs: int) -> tuple[float, float]:
     """Prepare a text of so many pairs. Returns: the most gigabytes resident at once, and the seconds it took."""
     source, target = write_made_up(folder, "train", pairs, seed=1)
     valid_source, valid_target = write_made_up(folder, "valid", 1_000, seed=2)
-    text = ["--source", str(source), "--target", str(target), "--valid-source", str(valid_source), "--valid-target", str(valid_target)]
+    text = [
+        "--source",
+        str(source),
+        "--target",
+        str(target),
+        "--valid-source",
+        str(valid_source),
+        "--valid-target",
+        str(valid_target),
+    ]
     filters = ["--max-words", "100", "--max-ratio", "3", "--no-identical", "--no-duplicates"]
     began = time.monotonic()
-    process = subprocess.Popen([sys.executable, "-m", "train", "prepare", str(folder / "data"), *text, *filters], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "train", "prepare", str(folder / "data"), *text, *filters], stdout=subprocess.DEVNULL
+    )
     peak = 0.0
     while process.poll() is None:
         peak = max(peak, resident(process.pid))
@@ -62,7 +76,9 @@ def prepare(folder: Path, pairs: int) -> tuple[float, float]:
 
 
 def resident(process_id: int) -> float:
-    """Gigabytes of memory that a process has now; pages of files that are mapped and could be dropped are counted, too."""
+    """Gigabytes of memory that a process has now; pages of files that are mapped and could be dropped are counted,
+    too.
+    """
     try:
         status = Path(f"/proc/{process_id}/status").read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -71,7 +87,9 @@ def resident(process_id: int) -> float:
 
 
 def sieve_peak(pairs: int) -> float:
-    """The most gigabytes resident at once in a process that does nothing but sieve so many pairs. To be called in one of its own."""
+    """The most gigabytes resident at once in a process that does nothing but sieve so many pairs. To be called in
+    one of its own.
+    """
     sieve, random = Sieve(Filters(duplicates=True)), np.random.default_rng(1)
     for start in range(0, pairs, CHUNK):
         count = min(CHUNK, pairs - start)
@@ -84,7 +102,9 @@ def sieve_peak(pairs: int) -> float:
 def main() -> None:
     """Prepare ever more pairs, and print the curve."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, nargs="+", default=[625_000, 1_250_000, 2_500_000, 5_000_000], help="default: %(default)s")
+    parser.add_argument(
+        "--pairs", type=int, nargs="+", default=[625_000, 1_250_000, 2_500_000, 5_000_000], help="default: %(default)s"
+    )
     parser.add_argument("--extrapolate", type=int, default=36_000_000, help="default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="little text: shows that it works, not how much it takes")
     ratios.add_option(parser)
@@ -101,10 +121,19 @@ def main() -> None:
         slope, constant = np.polyfit(options.pairs, peaks, 1)
         at = constant + slope * options.extrapolate
         line = f"{at:.2f} GB on the line of {constant:.2f} GB and {slope * 1e9:.0f} bytes a pair"
-        print(f"{options.extrapolate:>11,} pairs: {line if slope > 0 else 'no line, as the peaks do not grow with the pairs'}")
-    ratios.save(options.json, {f"prepare, {pairs} pairs: GB at most": [peak] for pairs, peak in zip(options.pairs, peaks, strict=True)})
+        print(
+            f"{options.extrapolate:>11,} pairs: "
+            f"{line if slope > 0 else 'no line, as the peaks do not grow with the pairs'}"
+        )
+    ratios.save(
+        options.json,
+        {f"prepare, {pairs} pairs: GB at most": [peak] for pairs, peak in zip(options.pairs, peaks, strict=True)},
+    )
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        print(f"{options.extrapolate:>11,} pairs: {pool.apply(sieve_peak, (options.extrapolate,)):.2f} GB at most for the filter of duplicates alone")
+        print(
+            f"{options.extrapolate:>11,} pairs: {pool.apply(sieve_peak, (options.extrapolate,)):.2f} GB at most for "
+            f"the filter of duplicates alone"
+        )
 
 
 if __name__ == "__main__":

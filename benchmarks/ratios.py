@@ -10,12 +10,15 @@ TELLING = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx_vnni", "avx
 
 
 def processor() -> str:
-    """This machine's processor, such as `Intel(R) Xeon(R), 2 cores: amx_tile, avx512_bf16, avx512_vnni, avx512f, avx2`."""
+    """This machine's processor, such as `Intel(R) Xeon(R), 2 cores: amx_tile, avx512_bf16, avx512_vnni, avx512f,
+    avx2`.
+    """
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return f"{platform.processor() or platform.machine()} ({platform.system()})"
-    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}  # of the last core
+    # of the last core
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     cores = sum(line.startswith("processor") for line in lines)
     found = [flag for flag in TELLING if flag in facts.get("flags", "").split()]
     generation = f"family {facts.get('cpu family', '?')}, model {facts.get('model', '?')}"

@@ -2,10 +2,10 @@
 
     python -m benchmarks.scaling [--preset en-de] [--axis length beam batch vocabulary] [--threads 1] [--quick]
 
-Along each axis one size grows and the others stay. Beside every time stands the local exponent: from one row to the next it
-grew as size^exponent. A translation has as many tokens as its source, so along `length` the number of steps grows with
-it, and 2 is the limit for attention alone. An exponent that jumps is a cliff: look for its reason. Random weights, `</s>`
-excluded. Every row has a process of its own; memory is its peak beyond what it had before the search.
+Along each axis one size grows and the others stay. Beside every time stands the local exponent: from one row to the
+next it grew as size^exponent. A translation has as many tokens as its source, so along `length` the number of steps
+grows with it, and 2 is the limit for attention alone. An exponent that jumps is a cliff: look for its reason. Random
+weights, `</s>` excluded. Every row has a process of its own; memory is its peak beyond what it had before the search.
 """
 
 import argparse
@@ -42,7 +42,9 @@ AXES: dict[str, tuple[int, ...]] = {
 
 
 def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float, float]:
-    """Search `repeats` times. Returns: seconds of the fastest search, and megabytes at its peak. For a fresh process."""
+    """Search `repeats` times. Returns: seconds of the fastest search, and megabytes at its peak. For a fresh
+    process.
+    """
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     config = replace(PRESETS[preset], vocab_size=size.vocabulary, positions="sinusoidal")
@@ -50,7 +52,9 @@ def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float,
     translator = Translator(model, None)  # pyright: ignore[reportArgumentType]
     generator = torch.Generator().manual_seed(0)
     sources = torch.randint(3, size.vocabulary, (size.batch, size.length), generator=generator).tolist()
-    options = SearchOptions(bos_id=config.bos_id, eos_id=config.eos_id, never=(config.pad_id, config.eos_id), beam_size=size.beam)
+    options = SearchOptions(
+        bos_id=config.bos_id, eos_id=config.eos_id, never=(config.pad_id, config.eos_id), beam_size=size.beam
+    )
 
     @torch.inference_mode()
     def search(num_tokens: int) -> float:

@@ -1,7 +1,8 @@
 """From a sentence to the screen: where the time goes, at 10, 20 and 40 words: python benchmarks/sentence_to_screen.py
 
-Encoding, decoding steps, replay with capture and the drawings' data are timed in this process; from Enter to translation and
-grid in headless Chromium, of which the rest is Streamlit's and the browser's. Run it on an otherwise idle machine.
+Encoding, decoding steps, replay with capture and the drawings' data are timed in this process; from Enter to
+translation and grid in headless Chromium, of which the rest is Streamlit's and the browser's. Run it on an otherwise
+idle machine.
 """
 
 import argparse
@@ -16,16 +17,16 @@ from app import GRID, SUBJECTS, heads_page, settle, waited
 from playwright.sync_api import Page, sync_playwright
 
 from core import Translator
-from core.analysis.words import merge_words, without_special_tokens
-from viz_app.choice import telling_head, with_combined
+from core.analysis.tokens.words import merge_words, without_special_tokens
+from viz_app.components.attention_map import map_payload
 from viz_app.components.head_grid import grid_payload
-from viz_app.components.map import map_payload
 from viz_app.components.sentence_bar import sentence_payload
 from viz_app.figures.theme import LIGHT
-from viz_app.launch import CHROMIUM_FLAGS, find_chromium
-from viz_app.models import ROOT, shipped_path
-from viz_app.serving import leave_cores_to_the_browser
-from viz_app.widgets import DEFAULTS
+from viz_app.layout.sentence_input import DEFAULTS
+from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium
+from viz_app.server.serving import leave_cores_to_the_browser
+from viz_app.session.chosen_heads import telling_head, with_combined
+from viz_app.session.models import ROOT, shipped_path
 
 V = TypeVar("V")
 WORDS = "The old {} from the house near the river told us that there had never been much snow in winter and that"
@@ -43,7 +44,9 @@ def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, default=shipped_path(), help="instead of the shipped one")
-    parser.add_argument("--runs", type=int, default=5, help=f"sentences of each length, at most {len(SUBJECTS) - 1} (default 5)")
+    parser.add_argument(
+        "--runs", type=int, default=5, help=f"sentences of each length, at most {len(SUBJECTS) - 1} (default 5)"
+    )
     arguments = parser.parse_args()
     leave_cores_to_the_browser()
     translator = Translator.from_checkpoint(arguments.checkpoint)
@@ -55,7 +58,9 @@ def main() -> None:
             for length in LENGTHS:
                 texts = [sentence(subject, length) for subject in SUBJECTS[: min(arguments.runs, len(SUBJECTS) - 1)]]
                 rows = [(*in_process(translator, text), on_screen(page, text)) for text in texts]
-                encode, translate, replay, draw, whole = (statistics.median(column) for column in zip(*rows, strict=True))
+                encode, translate, replay, draw, whole = (
+                    statistics.median(column) for column in zip(*rows, strict=True)
+                )
                 columns = (encode, translate - encode, replay, draw, whole - translate - replay - draw, whole)
                 tokens = statistics.median(len(translator.tokenizer.encode(text)) for text in texts)
                 print(length, f"{tokens:.0f}", *(f"{1000 * column:.0f}" for column in columns), sep=" | ", flush=True)
@@ -67,8 +72,11 @@ def in_process(translator: Translator, text: str) -> tuple[float, float, float, 
     translator.translate(text, *DEFAULTS)  # what is laid out once for all sentences
     moments: list[float] = []
     started = time.perf_counter()
-    translation, translate = timed(lambda: translator.translate(text, *DEFAULTS, lambda done, most: moments.append(time.perf_counter())))
-    encode = moments[0] - started - (moments[-1] - moments[0]) / max(1, len(moments) - 1)  # before the first step, and that as long as the others
+    translation, translate = timed(
+        lambda: translator.translate(text, *DEFAULTS, lambda done, most: moments.append(time.perf_counter()))
+    )
+    # before the first step, and that as long as the others
+    encode = moments[0] - started - (moments[-1] - moments[0]) / max(1, len(moments) - 1)
     explanation, replay = timed(lambda: translator.explain(translation.source, translation.hypotheses[0].token_ids))
 
     def draw() -> None:

@@ -2,11 +2,13 @@
 
     python -m benchmarks.training [--threads 2] [--preset en-de] [--rounds 9] [--data FOLDER] [--clock wall]
 
-The same shape, the same batches (padding included), dropout and label smoothing on both sides. The plain loop computes in
-float32, with one embedding for source, target and output, `nn.CrossEntropyLoss` and `torch.optim.Adam`. Headlight computes
-as its recipe says: in the faster precision, its own cross-entropy, fused Adam. Each side has a process of its own; they take turns, so
-that whatever else the machine does meets both alike. What counts is the ratio. A run of the defaults takes about two
-minutes on two cores. The text is made up: pairs of random tokens whose lengths are spread as those of sentences are.
+The same shape, the same batches (padding included), dropout and label smoothing on both sides. The plain loop computes
+in float32, with one embedding for source, target and output, `nn.CrossEntropyLoss` and `torch.optim.Adam`. Headlight
+computes
+as its recipe says: in the faster precision, its own cross-entropy, fused Adam. Each side has a process of its own; they
+take turns, so that whatever else the machine does meets both alike. What counts is the ratio. A run of the defaults
+takes about two minutes on two cores. The text is made up: pairs of random tokens whose lengths are spread as those of
+sentences are.
 """
 
 import argparse
@@ -25,13 +27,14 @@ from torch.nn import functional as F
 from benchmarks import ratios, turns
 from core.config import PRESETS, TransformerConfig
 from core.model import sinusoidal_encoding
-from train.data import Batch, Batches, TokenShards, cut, make_batch, read_manifest
+from train.data.batches import Batches, cut
+from train.data.token_shards import Batch, TokenShards, make_batch, read_manifest
 from train.distributed import World
-from train.memory import tune_memory
 from train.precision import measured, settled
 from train.recipe import recipe_for
-from train.saving import autocast
-from train.state import ADAM_BETAS, ADAM_EPS, Training
+from train.runs.allocator import tune_memory
+from train.runs.checkpointing import autocast
+from train.runs.training_state import ADAM_BETAS, ADAM_EPS, Training
 
 WARM_UP = 2  # steps of each side that do not count
 RATE = 1e-4
@@ -65,11 +68,16 @@ class Work:
         random = np.random.default_rng(1)
         targets = random.lognormal(mean=math.log(18), sigma=0.55, size=100 * self.num_batches).clip(3, 120).astype(int)
         sources = (targets * random.normal(1.0, 0.15, len(targets))).clip(3, 120).astype(int)
-        pairs = [tuple(random.integers(3, self.vocab_size, length).tolist() for length in both) for both in zip(sources, targets, strict=True)]
+        pairs = [
+            tuple(random.integers(3, self.vocab_size, length).tolist() for length in both)
+            for both in zip(sources, targets, strict=True)
+        ]
         longest = np.maximum(sources, targets) + 1
         order = longest.argsort(kind="stable")
         plan = cut(order, longest[order], self.batch_tokens)
-        chosen = [plan[int(place)] for place in np.linspace(0, len(plan) - 2, self.num_batches)] if len(plan) > 1 else plan
+        chosen = (
+            [plan[int(place)] for place in np.linspace(0, len(plan) - 2, self.num_batches)] if len(plan) > 1 else plan
+        )
         return [make_batch([pairs[index] for index in indices]) for indices in chosen]
 
 
@@ -175,20 +183,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--preset", choices=sorted(PRESETS), default="en-de", help="whose shape (default: %(default)s)")
     parser.add_argument("--vocab-size", type=int, help="default: the preset's, or the data's")
-    parser.add_argument("--batch-tokens", type=int, default=4_096, help="at most so many a side and batch (default: %(default)s)")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="what `python -m train prepare` made, in place of made-up text")
+    parser.add_argument(
+        "--batch-tokens", type=int, default=4_096, help="at most so many a side and batch (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="what `python -m train prepare` made, in place of made-up text"
+    )
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--batches", type=int, default=3, help="steps of each turn (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each side (default: %(default)s)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="default: %(default)s")
-    parser.add_argument("--precision", default="auto", help="of Headlight: auto, bfloat16 or float32 (default: %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="one small batch and one turn: shows that it works, not how fast")
+    parser.add_argument(
+        "--precision", default="auto", help="of Headlight: auto, bfloat16 or float32 (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="one small batch and one turn: shows that it works, not how fast"
+    )
     ratios.add_option(parser)
     options = parser.parse_args()
-    vocab_size = options.vocab_size or (read_manifest(options.data) if options.data else vars(PRESETS[options.preset]))["vocab_size"]
+    vocab_size = (
+        options.vocab_size
+        or (read_manifest(options.data) if options.data else vars(PRESETS[options.preset]))["vocab_size"]
+    )
     if options.quick:
         options.batches, options.batch_tokens = 1, 512
-    work = Work(options.preset, vocab_size, options.batch_tokens, options.data, options.threads, options.batches, options.clock, options.precision)
+    work = Work(
+        options.preset,
+        vocab_size,
+        options.batch_tokens,
+        options.data,
+        options.threads,
+        options.batches,
+        options.clock,
+        options.precision,
+    )
 
     with turns.processes(serve, {side: replace(work, side=side) for side in SIDES}) as connections:
         tokens = {connection.recv() for connection in connections.values()}

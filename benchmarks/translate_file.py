@@ -2,8 +2,8 @@
 
     python -m benchmarks.translate_file source.txt [--lines 2000] [--rounds 2] [--quick]
 
-Both translate the first lines of a file to a file, with the shipped checkpoint and a beam of 4. They take turns, so that
-whatever else the machine does meets both alike. The time is that of the whole command: loading the model is in it.
+Both translate the first lines of a file to a file, with the shipped checkpoint and a beam of 4. They take turns, so
+that whatever else the machine does meets both alike. The time is that of the whole command: loading the model is in it.
 """
 
 import argparse
@@ -54,7 +54,9 @@ def main() -> None:
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de.safetensors"))
     parser.add_argument("--lines", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="16 lines and one round: shows that it works, not how fast")
+    parser.add_argument(
+        "--quick", action="store_true", help="16 lines and one round: shows that it works, not how fast"
+    )
     ratios.add_option(parser)
     options = parser.parse_args()
     if options.quick:
@@ -70,7 +72,9 @@ def main() -> None:
         outputs = [(Path(folder) / side).read_bytes().splitlines() for side in SIDES]
     lines = len(outputs[0])
     for side, each in times.items():
-        print(f"{CORES} {side:<10} {lines / statistics.median(each):6.1f} lines/s ({min(each):.1f} to {max(each):.1f} s)")
+        print(
+            f"{CORES} {side:<10} {lines / statistics.median(each):6.1f} lines/s ({min(each):.1f} to {max(each):.1f} s)"
+        )
     per_turn = [threads / processes for processes, threads in zip(*times.values(), strict=True)]
     print(f"processes are {turns.spread(per_turn)} times as fast; {ratios.processor()}")
     print(f"{sum(a != b for a, b in zip(*outputs, strict=True))} of {lines} lines differ")

@@ -10,13 +10,14 @@ from typing import Any, cast
 
 from torch import nn
 
-from core.analysis import alignment_cli, layer_types_cli
+from core.analysis.alignment import cli
+from core.analysis.layers import cli as layers_cli
 from core.bulk import cli as translate_cli
 from core.bulk.interrupt import StoppedError
 from core.checkpoint import Checkpoint, load_checkpoint
+from core.cpu_inference import PackedTransformer, packable
 from core.export import cli as explain_cli
 from core.model import Transformer
-from core.packing import PackedTransformer, packable
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # who read has read enough; nothing is left to flush
+        # who read has read enough; nothing is left to flush
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, OSError) as error:
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
@@ -58,7 +60,10 @@ def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
 def _inspect(options: argparse.Namespace) -> None:
     checkpoint = load_checkpoint(options.file)
     print(f"{options.file.name}: {options.file.stat().st_size / 1e6:.1f} MB")
-    for title, facts in [*_sections(checkpoint), ("Matrix products on this machine", _products(checkpoint.model.eval()))]:
+    for title, facts in [
+        *_sections(checkpoint),
+        ("Matrix products on this machine", _products(checkpoint.model.eval())),
+    ]:
         print(f"\n{title}")
         for line in _lines(facts):
             print(f"  {line}")
@@ -77,17 +82,25 @@ def _sections(checkpoint: Checkpoint) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _products(model: Transformer) -> dict[str, Any]:
-    """What the two precisions of `translate` compute with here, and how long each product took, the best of some calls."""
+    """What the two precisions of `translate` compute with here, and how long each product took, the best of some
+    calls.
+    """
     if not packable(model):
         return {"exact": "as PyTorch multiplies by itself", "fast": "the same"}
     packed = PackedTransformer(model, "fast")
     chosen = sorted({choice.product for choice in packed.choices.values()})
     measured = {
-        f"{choice.rows} x {choice.inputs} x {choice.outputs}": ", ".join(f"{name} {1e6 * value:,.0f} us" for name, value in choice.seconds.items())
+        f"{choice.rows} x {choice.inputs} x {choice.outputs}": ", ".join(
+            f"{name} {1e6 * value:,.0f} us" for name, value in choice.seconds.items()
+        )
         + f": {choice.product}"
         for choice in packed.choices.values()
     }
-    return {"exact": packed.products[0].name, "fast": chosen or packed.products[0].name, "measured": measured or "nothing to choose from"}
+    return {
+        "exact": packed.products[0].name,
+        "fast": chosen or packed.products[0].name,
+        "measured": measured or "nothing to choose from",
+    }
 
 
 def _parameter_counts(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -98,7 +111,10 @@ def _parameter_counts(checkpoint: Checkpoint) -> dict[str, Any]:
         return sum(parameter.numel() for parameter in part.parameters())
 
     def parts(stack: nn.Module, layer: nn.Module, layers: int) -> dict[str, str]:
-        counts = {f"{layers} layers": count(stack), **{f"each {name}": count(part) for name, part in layer.named_children() if count(part)}}
+        counts = {
+            f"{layers} layers": count(stack),
+            **{f"each {name}": count(part) for name, part in layer.named_children() if count(part)},
+        }
         return {name: f"{number:,}" for name, number in counts.items()}
 
     return {
@@ -133,8 +149,12 @@ COMMANDS: dict[str, Command] = {
     "translate": ("a file or standard input, a line in, a line out", translate_cli.add_arguments, translate_cli.run),
     "inspect": ("what is in a checkpoint", _inspect_arguments, _inspect),
     "explain": ("a translation seen from inside, as a file to take along", explain_cli.add_arguments, explain_cli.run),
-    "align": ("rank every cross-attention head as a word aligner", alignment_cli.add_arguments, alignment_cli.run),
-    "layer-types": ("measure the layers of the paper's Table 1 on this machine", layer_types_cli.add_arguments, layer_types_cli.run),
+    "align": ("rank every cross-attention head as a word aligner", cli.add_arguments, cli.run),
+    "layer-types": (
+        "measure the layers of the paper's Table 1 on this machine",
+        layers_cli.add_arguments,
+        layers_cli.run,
+    ),
 }
 
 if __name__ == "__main__":

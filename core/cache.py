@@ -73,7 +73,8 @@ class DecoderCache:
             self._forget_the_childless()
             self._room = max(self._room, 2 * (self.ancestry.size(2) + width))
         inherited = self.ancestry.gather(1, parents[:, :, None].expand(-1, -1, self.ancestry.size(2)))
-        if self._neighbourhood:  # who is too far away now is nobody's ancestor any more, so its keys go when room runs out
+        # who is too far away now is nobody's ancestor any more, so its keys go when room runs out
+        if self._neighbourhood:
             inherited &= (self._positions > self.length - self._neighbourhood)[:, None]
             self._positions = F.pad(self._positions, (0, width), value=self.length)
         own = torch.eye(width, dtype=torch.bool, device=parents.device).expand(parents.size(0), width, width)
@@ -95,7 +96,8 @@ class DecoderCache:
         """Drop keys that belong to none of the last hypotheses of their sentence."""
         used = self.ancestry.any(1)  # [B, K]
         most = int(used.sum(1).max())
-        kept = used.byte().argsort(dim=1, descending=True, stable=True)[:, :most]  # where a sentence uses fewer, some it does not use
+        # where a sentence uses fewer, some it does not use
+        kept = used.byte().argsort(dim=1, descending=True, stable=True)[:, :most]
         self.ancestry = self.ancestry.gather(2, kept[:, None].expand(-1, self.ancestry.size(1), -1))
         if self._neighbourhood:
             self._positions = self._positions.gather(1, kept)

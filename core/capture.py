@@ -29,8 +29,8 @@ class AttentionMap:
         query_tokens: Q tokens that ask. In the decoder these are the tokens that were fed in.
         key_tokens: K tokens that are looked at.
         predicted_tokens: Q tokens that the decoder put out at the same positions; None in the encoder.
-        mask: [Q, K] boolean, True where the query may attend to the key (see `attention_mask`); None for full attention:
-            all keys, and in decoder self-attention those up to the query's own position.
+        mask: [Q, K] boolean, True where the query may attend to the key (see `attention_mask`); None for full
+            attention: all keys, and in decoder self-attention those up to the query's own position.
     """
 
     kind: Kind
@@ -44,7 +44,10 @@ class AttentionMap:
     def __post_init__(self) -> None:
         expected = (len(self.query_tokens), len(self.key_tokens))
         if self.weights.dim() != 3 or tuple(self.weights.shape[1:]) != expected:
-            raise ValueError(f"weights have shape {list(self.weights.shape)}, expected [heads, {expected[0]}, {expected[1]}] for these tokens")
+            raise ValueError(
+                f"weights have shape {list(self.weights.shape)}, expected [heads, {expected[0]}, {expected[1]}] for "
+                f"these tokens"
+            )
         if self.predicted_tokens is not None and len(self.predicted_tokens) != len(self.query_tokens):
             raise ValueError(f"{len(self.predicted_tokens)} predicted tokens for {len(self.query_tokens)} query tokens")
         if self.mask is not None and (self.mask.dtype != torch.bool or tuple(self.mask.shape) != expected):
@@ -98,13 +101,18 @@ def capture_attention(model: Transformer, replace: Replace | None = None) -> Ite
             instead, and recorded.
 
     Yields:
-        Module path -> weights [B, H, Q, K] of the last forward pass, detached: `maps["decoder.layers.5.cross_attention"]`.
+        Module path -> weights [B, H, Q, K] of the last forward pass, detached:
+        `maps["decoder.layers.5.cross_attention"]`.
 
     Raises:
         RuntimeError: on leaving the block, if some layer's weights were never seen.
     """
     maps: dict[str, Tensor] = {}
-    seams = {name.removesuffix(SEAM): module for name, module in model.named_modules() if isinstance(module, AttentionWeights)}
+    seams = {
+        name.removesuffix(SEAM): module
+        for name, module in model.named_modules()
+        if isinstance(module, AttentionWeights)
+    }
 
     def watch(path: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], Tensor | None]:
         def hook(_module: nn.Module, _scores: tuple[Tensor, ...], weights: Tensor) -> Tensor | None:
@@ -124,5 +132,6 @@ def capture_attention(model: Transformer, replace: Replace | None = None) -> Ite
     if unseen:
         raise RuntimeError(
             f"no attention was captured in {len(unseen)} of {len(seams)} layers ({', '.join(unseen[:3])}"
-            f"{', ...' if len(unseen) > 3 else ''}): run the whole model inside the block, and not through torch.compile"
+            f"{', ...' if len(unseen) > 3 else ''}): run the whole model inside the block, and not through "
+            f"torch.compile"
         )

@@ -1,7 +1,8 @@
 """One model, one file: a `.safetensors` with the parameters, the tokenizer, the configuration and how it was trained.
 
 Layout: the parameters by their names in `Transformer`, tied weights once; the tokenizer's bytes as the uint8 tensor
-`tokenizer.model`; in the metadata `format_version`, `config` and `training`, the latter two in JSON. There is no pickle.
+`tokenizer.model`; in the metadata `format_version`, `config` and `training`, the latter two in JSON. There is no
+pickle.
 """
 
 import contextlib
@@ -28,8 +29,8 @@ FORMAT_VERSION = 1
 TOKENIZER_KEY = "tokenizer.model"
 MAX_HEADER_BYTES = 4 * 2**20  # what describes the tensors; ours is some 30 KB
 MAX_TOKENIZER_BYTES = 64 * 2**20
-# No training leads to weights beyond what half precision holds. In float32 they could overflow in a product of two hidden
-# states; below, with LayerNorm behind every sub-layer, nothing does up to the logits, whatever the sentence.
+# No training leads to weights beyond what half precision holds. In float32 they could overflow in a product of two
+# hidden states; below, with LayerNorm behind every sub-layer, nothing does up to the logits, whatever the sentence.
 MAX_WEIGHT = 65504.0
 TRIAL_TOKENS = 8  # on each side of the pass by which a loaded model is tried
 AGAIN = "copy or download it again, from where it is whole"  # what to do with part of a file
@@ -58,7 +59,11 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    path: str | Path, model: Transformer, tokenizer: Tokenizer, training: dict[str, Any] | None = None, dtype: torch.dtype = torch.float32
+    path: str | Path,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    training: dict[str, Any] | None = None,
+    dtype: torch.dtype = torch.float32,
 ) -> None:
     """Write everything to one file. A crash at any moment leaves either the old file or the new one, whole.
 
@@ -70,17 +75,23 @@ def save_checkpoint(
         dtype: what the parameters are stored as: float32, float16 or bfloat16.
 
     Raises:
-        ValueError: the tokenizer's vocabulary is not the model's, or a parameter is not finite, or too large for `dtype`.
+        ValueError: the tokenizer's vocabulary is not the model's, or a parameter is not finite, or too large for
+            `dtype`.
         OSError: the file cannot be written; the old one, if any, is still there.
     """
     if tokenizer.vocab_size != model.config.vocab_size:
-        raise ValueError(f"the tokenizer has {tokenizer.vocab_size} tokens but the model's vocab_size is {model.config.vocab_size}")
+        raise ValueError(
+            f"the tokenizer has {tokenizer.vocab_size} tokens but the model's vocab_size is {model.config.vocab_size}"
+        )
     if dtype not in FLOATS.values():
         raise ValueError(f"parameters are stored as one of {', '.join(map(str, FLOATS.values()))}, not as {dtype}")
     tensors = {name: parameter.detach().to("cpu", dtype).contiguous() for name, parameter in model.named_parameters()}
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
-            raise ValueError(f"{name} is not finite in {dtype}, so nothing was saved: a file with NaN or infinite weights could not be loaded")
+            raise ValueError(
+                f"{name} is not finite in {dtype}, so nothing was saved: a file with NaN or infinite weights could "
+                f"not be loaded"
+            )
     tensors[TOKENIZER_KEY] = torch.frombuffer(bytearray(tokenizer.to_bytes()), dtype=torch.uint8)
     metadata = {
         "format_version": str(FORMAT_VERSION),
@@ -98,7 +109,9 @@ def save_checkpoint(
 
 
 def _stored(config: TransformerConfig) -> dict[str, Any]:
-    """The fields of a configuration, but for one that came later and is not set: who does not know it can read the file too."""
+    """The fields of a configuration, but for one that came later and is not set: who does not know it can read the
+    file too.
+    """
     return {name: value for name, value in asdict(config).items() if value is not None or name != "num_decoder_heads"}
 
 
@@ -129,13 +142,16 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     The model does not depend on the file afterwards: it may be replaced or deleted.
 
     Raises:
-        CheckpointError: the file is not a checkpoint of this format, a part of it is missing, of a wrong shape or not finite,
-            too large to compute with, or what the model computes is not finite.
+        CheckpointError: the file is not a checkpoint of this format, a part of it is missing, of a wrong shape or not
+            finite, too large to compute with, or what the model computes is not finite.
         FileNotFoundError: there is no such file.
     """
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"there is no checkpoint at {path}: give the path of a .safetensors file, such as checkpoints/en-de.safetensors")
+        raise FileNotFoundError(
+            f"there is no checkpoint at {path}: give the path of a .safetensors file, such as "
+            f"checkpoints/en-de.safetensors"
+        )
     _check_header(path)
     try:
         with safe_open(path, framework="pt") as file:
@@ -145,16 +161,24 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             _check_tensors(path, model, slices)
             tokenizer = _read_tokenizer(path, config, file.get_tensor(TOKENIZER_KEY))
             # A copy: what `get_tensor` returns is the file itself in memory, and would change with it.
-            tensors = {name: file.get_tensor(name).to(torch.float32, copy=True) for name in slices if name != TOKENIZER_KEY}
+            tensors = {
+                name: file.get_tensor(name).to(torch.float32, copy=True) for name in slices if name != TOKENIZER_KEY
+            }
     except SafetensorError as error:
         size = path.stat().st_size
-        raise CheckpointError(f"{path.name} ({size} bytes) is cut off, damaged or not a safetensors file: {AGAIN} ({error})") from error
+        raise CheckpointError(
+            f"{path.name} ({size} bytes) is cut off, damaged or not a safetensors file: {AGAIN} ({error})"
+        ) from error
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
-            raise CheckpointError(f"{path.name}: {name} holds {int((~tensor.isfinite()).sum())} values that are not finite (NaN or infinite)")
+            raise CheckpointError(
+                f"{path.name}: {name} holds {int((~tensor.isfinite()).sum())} values that are not finite (NaN or "
+                f"infinite)"
+            )
         if (largest := float(tensor.abs().max())) > MAX_WEIGHT:
             raise CheckpointError(
-                f"{path.name}: {name} holds the weight {largest:.3g}, at most {MAX_WEIGHT:g} is read: the file is damaged ({AGAIN}), "
+                f"{path.name}: {name} holds the weight {largest:.3g}, at most {MAX_WEIGHT:g} is read: the file is "
+                f"damaged ({AGAIN}), "
                 "or the training diverged"
             )
     model.load_state_dict(tensors, assign=True)
@@ -176,16 +200,20 @@ def _check_header(path: Path) -> None:
     if start[8:] != b"{":
         if start[:2] == b"PK" or start[:1] == b"\x80":
             raise CheckpointError(
-                f"{path.name} is a PyTorch pickle, which can run code when it is read: Headlight opens only .safetensors. "
+                f"{path.name} is a PyTorch pickle, which can run code when it is read: Headlight opens only "
+                f".safetensors. "
                 "Convert it where you trust it."
             )
         raise CheckpointError(
-            f"{path.name} ({size} bytes) is not a safetensors file: expected a JSON header after its first 8 bytes. If it should be one, {AGAIN}"
+            f"{path.name} ({size} bytes) is not a safetensors file: expected a JSON header after its first 8 bytes. "
+            f"If it should be one, {AGAIN}"
         )
     if length > MAX_HEADER_BYTES:
         raise CheckpointError(f"{path.name} declares a header of {length} bytes; at most {MAX_HEADER_BYTES} are read")
     if 8 + length > size:
-        raise CheckpointError(f"{path.name} is truncated: its header should have {length} bytes, the whole file has {size}; {AGAIN}")
+        raise CheckpointError(
+            f"{path.name} is truncated: its header should have {length} bytes, the whole file has {size}; {AGAIN}"
+        )
 
 
 def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerConfig, dict[str, Any]]:
@@ -196,13 +224,19 @@ def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerCon
             "Give one that `python -m train` wrote"
         )
     if version != str(FORMAT_VERSION):
-        raise CheckpointError(f"{path.name} has format_version {version!r}; this Headlight reads {FORMAT_VERSION}: a newer one may read it")
+        raise CheckpointError(
+            f"{path.name} has format_version {version!r}; this Headlight reads {FORMAT_VERSION}: a newer one may read "
+            f"it"
+        )
     if "config" not in metadata:
         raise CheckpointError(f"{path.name}: its metadata has no config")
     values = _json_object(path, "config", metadata["config"])
     unknown = sorted(values.keys() - {field.name for field in fields(TransformerConfig)})
     if unknown:
-        raise CheckpointError(f"{path.name}: its config names {_some(unknown)}, which this Headlight does not know: a newer one may read it")
+        raise CheckpointError(
+            f"{path.name}: its config names {_some(unknown)}, which this Headlight does not know: a newer one may "
+            f"read it"
+        )
     try:
         config = TransformerConfig(**values)
     except (TypeError, ValueError) as error:
@@ -221,9 +255,13 @@ def _json_object(path: Path, key: str, text: str) -> dict[str, Any]:
 
 
 class _NothingDrawn(TorchFunctionMode):
-    """Leaves out the random initialisation, for which PyTorch would first import a second's worth of modules on `meta`."""
+    """Leaves out the random initialisation, for which PyTorch would first import a second's worth of modules on
+    `meta`.
+    """
 
-    def __torch_function__(self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         if func.__name__ in ("uniform_", "normal_", "kaiming_uniform_"):  # of Tensor and of torch.nn.init
             return args[0] if args else kwargs["tensor"]
@@ -244,16 +282,23 @@ def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> Non
     if missing:
         raise CheckpointError(f"{path.name} lacks {len(missing)} tensors that its config calls for: {_some(missing)}")
     if surplus:
-        raise CheckpointError(f"{path.name} holds {len(surplus)} tensors that its config has no place for: {_some(surplus)}")
+        raise CheckpointError(
+            f"{path.name} holds {len(surplus)} tensors that its config has no place for: {_some(surplus)}"
+        )
     for name, shape in expected.items():
         if found[name].get_shape() != shape:
-            raise CheckpointError(f"{path.name}: {name} has shape {found[name].get_shape()}, expected {shape} from the config")
+            raise CheckpointError(
+                f"{path.name}: {name} has shape {found[name].get_shape()}, expected {shape} from the config"
+            )
         if found[name].get_dtype() not in FLOATS:
-            raise CheckpointError(f"{path.name}: {name} has type {found[name].get_dtype()}, expected one of {', '.join(FLOATS)}")
+            raise CheckpointError(
+                f"{path.name}: {name} has type {found[name].get_dtype()}, expected one of {', '.join(FLOATS)}"
+            )
     dtype, shape = found[TOKENIZER_KEY].get_dtype(), found[TOKENIZER_KEY].get_shape()
     if dtype != "U8" or len(shape) != 1 or shape[0] > MAX_TOKENIZER_BYTES:
         raise CheckpointError(
-            f"{path.name}: {TOKENIZER_KEY} has type {dtype} and shape {shape}, expected one row of at most {MAX_TOKENIZER_BYTES} U8"
+            f"{path.name}: {TOKENIZER_KEY} has type {dtype} and shape {shape}, expected one row of at most "
+            f"{MAX_TOKENIZER_BYTES} U8"
         )
 
 
@@ -275,7 +320,8 @@ def _try_out(path: Path, model: Transformer) -> None:
     source, target = F.pad(tokens, (0, 1), value=config.eos_id), F.pad(tokens, (1, 0), value=config.bos_id)
     if not model(source[None], target[None]).log_softmax(-1).isfinite().all():
         raise CheckpointError(
-            f"{path.name}: what this model computes is not finite (NaN or infinite): the file is damaged ({AGAIN}), or the training diverged"
+            f"{path.name}: what this model computes is not finite (NaN or infinite): the file is damaged ({AGAIN}), "
+            f"or the training diverged"
         )
 
 
@@ -290,5 +336,7 @@ def _read_tokenizer(path: Path, config: TransformerConfig, data: Tensor) -> Sent
         raise CheckpointError(f"{path.name}: its tokenizer cannot be read: {error}") from error
     for name in ("vocab_size", "pad_id", "bos_id", "eos_id"):
         if getattr(tokenizer, name) != getattr(config, name):
-            raise CheckpointError(f"{path.name}: its tokenizer has {name} {getattr(tokenizer, name)}, its model {getattr(config, name)}")
+            raise CheckpointError(
+                f"{path.name}: its tokenizer has {name} {getattr(tokenizer, name)}, its model {getattr(config, name)}"
+            )
     return tokenizer

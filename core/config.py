@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 Positions = Literal["sinusoidal", "learned"]
 
 # The most that each size may be: well beyond any Transformer that was ever trained, and small enough that no product of
-# two or three of them, such as the number of elements of a matrix, comes near the 64-bit integers that tensors count in.
+# two or three of them, such as the number of elements of a matrix, comes near the 64-bit integers that tensors count
+# in.
 MAX_SIZES: dict[str, int] = {
     "vocab_size": 2**24,
     "d_model": 2**16,
@@ -65,17 +66,23 @@ class TransformerConfig:
         for name in ("num_heads", "num_decoder_heads"):
             number = getattr(self, name)
             if number and (self.d_k is None or self.d_v is None) and self.d_model % number:
-                raise ValueError(f"d_model ({self.d_model}) must be divisible by {name} ({number}), or give both d_k and d_v")
+                raise ValueError(
+                    f"d_model ({self.d_model}) must be divisible by {name} ({number}), or give both d_k and d_v"
+                )
         if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout ({self.dropout!r}) must be a number from 0 up to, but not including, 1")
         if self.positions not in ("sinusoidal", "learned"):
             raise ValueError(f"positions ({self.positions!r}) must be 'sinusoidal' or 'learned'")
         if self.positions == "sinusoidal" and self.d_model % 2:
-            raise ValueError(f"d_model ({self.d_model}) must be even: sinusoidal positions come in pairs of sine and cosine")
+            raise ValueError(
+                f"d_model ({self.d_model}) must be even: sinusoidal positions come in pairs of sine and cosine"
+            )
         for name in ("pad_id", "bos_id", "eos_id"):
             token_id = getattr(self, name)
             if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < self.vocab_size:
-                raise ValueError(f"{name} ({token_id!r}) must be an integer from 0 to vocab_size - 1 ({self.vocab_size - 1})")
+                raise ValueError(
+                    f"{name} ({token_id!r}) must be an integer from 0 to vocab_size - 1 ({self.vocab_size - 1})"
+                )
         if len({self.pad_id, self.bos_id, self.eos_id}) < 3:
             raise ValueError(f"pad_id ({self.pad_id}), bos_id ({self.bos_id}) and eos_id ({self.eos_id}) must differ")
 
@@ -109,8 +116,8 @@ def require_size(name: str, value: object) -> None:
 
 _BASE = TransformerConfig(vocab_size=37_000)
 
-# A preset's vocabulary is the paper's; give your own with `dataclasses.replace(PRESETS["base"], vocab_size=8000)`.
-# The rows of Table 3 carry its letters. Rows D-label-smoothing-* have the base model's shape: what differs is in training.
+# A preset's vocabulary is the paper's; give your own with `dataclasses.replace(PRESETS["base"], vocab_size=8000)`. The
+# rows of Table 3 carry its letters. Rows D-label-smoothing-* have the base model's shape: what differs is in training.
 PRESETS: dict[str, TransformerConfig] = {
     "base": _BASE,
     "big": replace(_BASE, d_model=1024, d_ff=4096, num_heads=16, dropout=0.3),
@@ -137,12 +144,40 @@ PRESETS: dict[str, TransformerConfig] = {
     # The same with self-attention restricted to 16 positions, which section 4 proposes and leaves to later.
     "en-de-r16": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024, neighbourhood=16),
     # Few image captions, on a CPU: about the size of the small model of Wu et al. 2021 for them, and its heavy dropout.
-    "multi30k": replace(_BASE, vocab_size=8_000, d_model=128, d_ff=256, num_heads=4, num_encoder_layers=4, num_decoder_layers=4, dropout=0.3),
-    # Constituency parsing (6.3): 4 layers, d_model 1024, the rest as base; the dropout is that of `transformer_parsing_base`
-    # in the authors' Tensor2Tensor, as the paper only says that it was tuned. With 32,000 pieces for semi-supervised training.
+    "multi30k": replace(
+        _BASE,
+        vocab_size=8_000,
+        d_model=128,
+        d_ff=256,
+        num_heads=4,
+        num_encoder_layers=4,
+        num_decoder_layers=4,
+        dropout=0.3,
+    ),
+    # Constituency parsing (6.3): 4 layers, d_model 1024, the rest as base; the dropout is that of
+    # `transformer_parsing_base` in the authors' Tensor2Tensor, as the paper only says that it was tuned. With 32,000
+    # pieces for semi-supervised training.
     "parsing": replace(_BASE, vocab_size=16_000, d_model=1024, num_encoder_layers=4, num_decoder_layers=4, dropout=0.2),
     # Parsing from a few thousand trees, on a CPU.
-    "parsing-small": replace(_BASE, vocab_size=4_000, d_model=192, d_ff=768, num_heads=4, num_encoder_layers=3, num_decoder_layers=3, dropout=0.3),
+    "parsing-small": replace(
+        _BASE,
+        vocab_size=4_000,
+        d_model=192,
+        d_ff=768,
+        num_heads=4,
+        num_encoder_layers=3,
+        num_decoder_layers=3,
+        dropout=0.3,
+    ),
     # For tests: everything is there, nothing takes time.
-    "tiny": replace(_BASE, vocab_size=64, d_model=32, d_ff=64, num_heads=4, num_encoder_layers=2, num_decoder_layers=2, max_positions=64),
+    "tiny": replace(
+        _BASE,
+        vocab_size=64,
+        d_model=32,
+        d_ff=64,
+        num_heads=4,
+        num_encoder_layers=2,
+        num_decoder_layers=2,
+        max_positions=64,
+    ),
 }

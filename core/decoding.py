@@ -27,7 +27,8 @@ class NonFiniteError(ValueError):
 
     def __init__(self, where: str) -> None:
         super().__init__(
-            f"what the model computes is not finite (NaN or infinite) {where}: its weights are damaged, or their training diverged; "
+            f"what the model computes is not finite (NaN or infinite) {where}: its weights are damaged, or their "
+            f"training diverged; "
             "use another checkpoint"
         )
 
@@ -70,12 +71,24 @@ class SearchOptions:
     num_hypotheses: int = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.beam_size, bool) or not isinstance(self.beam_size, int) or not 1 <= self.beam_size <= MAX_BEAM_SIZE:
+        if (
+            isinstance(self.beam_size, bool)
+            or not isinstance(self.beam_size, int)
+            or not 1 <= self.beam_size <= MAX_BEAM_SIZE
+        ):
             raise ValueError(f"beam_size ({self.beam_size!r}) must be an integer from 1 to {MAX_BEAM_SIZE}")
         if not isinstance(self.length_penalty, int | float) or not 0 <= self.length_penalty <= MAX_LENGTH_PENALTY:
-            raise ValueError(f"length_penalty ({self.length_penalty!r}) must be a number from 0 to {MAX_LENGTH_PENALTY:g}")
-        if isinstance(self.num_hypotheses, bool) or not isinstance(self.num_hypotheses, int) or not 1 <= self.num_hypotheses <= self.beam_size:
-            raise ValueError(f"num_hypotheses ({self.num_hypotheses!r}) must be an integer from 1 to beam_size ({self.beam_size})")
+            raise ValueError(
+                f"length_penalty ({self.length_penalty!r}) must be a number from 0 to {MAX_LENGTH_PENALTY:g}"
+            )
+        if (
+            isinstance(self.num_hypotheses, bool)
+            or not isinstance(self.num_hypotheses, int)
+            or not 1 <= self.num_hypotheses <= self.beam_size
+        ):
+            raise ValueError(
+                f"num_hypotheses ({self.num_hypotheses!r}) must be an integer from 1 to beam_size ({self.beam_size})"
+            )
 
     def score(self, log_prob: float, length: int) -> float:
         """What hypotheses are ranked by."""
@@ -142,7 +155,9 @@ class BeamState:
 
 
 @torch.inference_mode()
-def greedy_search(next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu") -> list[Hypothesis]:
+def greedy_search(
+    next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu"
+) -> list[Hypothesis]:
     """Take the most probable token at every position, until `</s>`.
 
     Args:
@@ -167,7 +182,11 @@ def greedy_search(next_logits: NextLogits, limits: Sequence[int], options: Searc
             if token_log_prob == -torch.inf:
                 raise NonFiniteError(f"at position {len(found[sentence].token_ids) + 1}")
             found[sentence] = _continued(found[sentence], token_id, token_log_prob, options)
-        kept = [row for row, sentence in enumerate(searched) if not found[sentence].finished and len(found[sentence].token_ids) < limits[sentence]]
+        kept = [
+            row
+            for row, sentence in enumerate(searched)
+            if not found[sentence].finished and len(found[sentence].token_ids) < limits[sentence]
+        ]
         sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
         searched = [searched[row] for row in kept]
         token_ids = torch.tensor([[tokens[row]] for row in kept], device=device)
@@ -215,15 +234,16 @@ def beam_steps(
     Args:
         next_logits: see there. Sentences whose search has stopped leave the batch.
         limits: for each sentence, how many tokens its translation may have at most.
-        prefixes: for each sentence, the tokens that its translation is forced to begin with. At their positions there is
-            one candidate, scored like any other; the beam opens behind them. A prefix that ends with `</s>` is a whole
-            translation, and is only scored.
+        prefixes: for each sentence, the tokens that its translation is forced to begin with. At their positions there
+            is one candidate, scored like any other; the beam opens behind them. A prefix that ends with `</s>` is a
+            whole translation, and is only scored.
 
     Yields:
         For each position a state for each sentence that is still searched.
 
     Raises:
-        ValueError: a prefix leaves no room below its limit, has `</s>` before its end, or holds what is never generated.
+        ValueError: a prefix leaves no room below its limit, has `</s>` before its end, or holds what is never
+            generated.
         NonFiniteError: no continuation of a sentence has a finite log-probability.
     """
     forced = [tuple(prefix) for prefix in prefixes or [()] * len(limits)]
@@ -238,7 +258,9 @@ def beam_steps(
         width = max(len(hypotheses) for hypotheses in live)  # a sentence with fewer is filled up with impossible ones
         last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
         token_ids = torch.tensor([_filled(row, width, options.eos_id) for row in last_tokens], device=device)
-        log_probs = torch.tensor([_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live], device=device)
+        log_probs = torch.tensor(
+            [_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live], device=device
+        )
         parent_rows = torch.tensor([_filled(row, width, 0) for row in parents], device=device)
         logits = next_logits(token_ids, parent_rows, sentences)
         candidates = _candidates(logits, log_probs, options)
@@ -300,7 +322,9 @@ def top_k(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def _candidates(logits: Tensor, log_probs: Tensor, options: SearchOptions) -> list[list[tuple[int, int, float, float]]]:
-    """For each sentence the best continuations of all its hypotheses, best first, as (parent, token id, its log-prob, log-prob of all)."""
+    """For each sentence the best continuations of all its hypotheses, best first, as (parent, token id, its
+    log-prob, log-prob of all).
+    """
     tokens, token_log_probs = _most_probable_tokens(logits, 2 * options.beam_size, options)  # [B, W, C]
     totals = (log_probs[:, :, None] + token_log_probs).flatten(1)
     top = totals.topk(min(2 * options.beam_size, totals.size(1)))
@@ -325,15 +349,19 @@ def require_possible(prefix: Sequence[int], limit: int, options: SearchOptions) 
     never = {options.bos_id, *options.never}
     for position, token_id in enumerate(prefix):
         if token_id in never:
-            raise ValueError(f"token {position + 1} of the forced beginning is {token_id}, which is never generated: leave it out")
+            raise ValueError(
+                f"token {position + 1} of the forced beginning is {token_id}, which is never generated: leave it out"
+            )
         if token_id == options.eos_id and position + 1 < len(prefix):
             raise ValueError(
-                f"token {position + 1} of the forced beginning ends the translation, but {len(prefix) - position - 1} more follow: remove them or it"
+                f"token {position + 1} of the forced beginning ends the translation, but {len(prefix) - position - 1} "
+                f"more follow: remove them or it"
             )
     whole = bool(prefix) and prefix[-1] == options.eos_id
     if len(prefix) > limit - (not whole):
         raise ValueError(
-            f"the forced beginning has {len(prefix)} tokens, which leaves no room for what follows: a translation may have {limit} here; shorten it"
+            f"the forced beginning has {len(prefix)} tokens, which leaves no room for what follows: a translation may "
+            f"have {limit} here; shorten it"
         )
 
 
@@ -384,7 +412,9 @@ def _continued(hypothesis: Hypothesis, token_id: int, token_log_prob: float, opt
     )
 
 
-def _stop(position: int, live: Sequence[Hypothesis], finished: Sequence[Hypothesis], limit: int, options: SearchOptions) -> Stop | None:
+def _stop(
+    position: int, live: Sequence[Hypothesis], finished: Sequence[Hypothesis], limit: int, options: SearchOptions
+) -> Stop | None:
     """Why a search stops after this position, if it does; see `beam_steps`."""
     if position >= limit:
         return "limit"

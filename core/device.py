@@ -6,7 +6,9 @@ from pathlib import Path
 import torch
 
 DEVICE_VARIABLE = "HEADLIGHT_DEVICE"  # names a device for every command and for the app
-DEVICE_HELP = f"cuda, cuda:N, mps or cpu (default: ${DEVICE_VARIABLE}, else the first of cuda, mps and cpu that there is)"
+DEVICE_HELP = (
+    f"cuda, cuda:N, mps or cpu (default: ${DEVICE_VARIABLE}, else the first of cuda, mps and cpu that there is)"
+)
 CGROUP = Path("/sys/fs/cgroup")  # where Linux says how much of the machine a container may use
 
 
@@ -23,7 +25,9 @@ def best_device(chosen: str | torch.device | None = None) -> torch.device:
     except RuntimeError as error:
         raise ValueError(f"device ({chosen}) must be cuda, cuda:N, mps or cpu") from error
     if (device.index or 0) >= _devices().get(device.type, 0):
-        raise ValueError(f"this machine has no device {chosen}, or PyTorch cannot use it: choose from {', '.join(available)}")
+        raise ValueError(
+            f"this machine has no device {chosen}, or PyTorch cannot use it: choose from {', '.join(available)}"
+        )
     return device
 
 
@@ -33,7 +37,9 @@ def supports_bfloat16(device: torch.device) -> bool:
 
 
 def usable_cores(cgroup: Path = CGROUP) -> int:
-    """Cores that this process may use: those of the machine, less what affinity and the container's quota withhold; at least 1."""
+    """Cores that this process may use: those of the machine, less what affinity and the container's quota withhold;
+    at least 1.
+    """
     affinity = getattr(os, "sched_getaffinity", None)  # Linux alone has it
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     quota = _quota(cgroup)
@@ -46,7 +52,9 @@ def _quota(cgroup: Path) -> float | None:
         quota, period = (cgroup / "cpu.max").read_text().split()
     except (OSError, ValueError):
         try:
-            quota, period = ((cgroup / "cpu" / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period"))
+            quota, period = (
+                (cgroup / "cpu" / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period")
+            )
         except OSError:
             return None
     return int(quota) / int(period) if quota not in ("max", "-1") else None

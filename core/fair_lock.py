@@ -7,8 +7,8 @@ from collections import deque
 class FairLock:
     """Like `threading.RLock`, but first come, first served.
 
-    A thread that lets go of an `RLock` and wants it back at once, as a search does at every position, may well get it back
-    before those who wait have woken up. This one goes to whoever has waited longest.
+    A thread that lets go of an `RLock` and wants it back at once, as a search does at every position, may well get it
+    back before those who wait have woken up. This one goes to whoever has waited longest.
     """
 
     def __init__(self) -> None:

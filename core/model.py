@@ -37,7 +37,8 @@ class Transformer(nn.Module):
         self.initialise()
 
     def initialise(self) -> None:
-        """Xavier (Glorot & Bengio 2010) for every matrix; embeddings so that, times sqrt(d_model), they have unit variance.
+        """Xavier (Glorot & Bengio 2010) for every matrix; embeddings so that, times sqrt(d_model), they have unit
+        variance.
 
         What a residual connection adds is scaled down by the depth as DeepNet does (Wang et al. 2022, table 1): with
         that, six post-norm layers learned faster at first, in one short trial.
@@ -69,7 +70,11 @@ class Transformer(nn.Module):
     def encode(self, source_ids: Tensor) -> Tensor:
         """The memory that the decoder attends to: [B, S] ids -> [B, S, D]."""
         neighbourhood = self.config.neighbourhood
-        mask = centred_neighbourhood(source_ids != self.config.pad_id, neighbourhood) if neighbourhood else self.source_mask(source_ids)
+        mask = (
+            centred_neighbourhood(source_ids != self.config.pad_id, neighbourhood)
+            if neighbourhood
+            else self.source_mask(source_ids)
+        )
         return self.encoder(self.embedding(source_ids), mask)
 
     def decode(self, target_ids: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
@@ -154,7 +159,9 @@ class Decoder(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "DecoderCache | None" = None) -> Tensor:
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "DecoderCache | None" = None
+    ) -> Tensor:
         """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
         for index, layer in enumerate(self.layers):
             x = layer(x, memory, mask, memory_mask, cache.layers[index] if cache else None)
@@ -174,10 +181,14 @@ class DecoderLayer(nn.Module):
         self.feed_forward_norm = nn.LayerNorm(config.d_model)
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "LayerCache | None" = None) -> Tensor:
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "LayerCache | None" = None
+    ) -> Tensor:
         """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
         x = self.self_attention_norm(x + self.dropout(self.self_attention(x, x, mask, cache and cache.self_attention)))
-        x = self.cross_attention_norm(x + self.dropout(self.cross_attention(x, memory, memory_mask, cache and cache.cross_attention)))
+        x = self.cross_attention_norm(
+            x + self.dropout(self.cross_attention(x, memory, memory_mask, cache and cache.cross_attention))
+        )
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
 
 
@@ -208,8 +219,10 @@ class MultiHeadAttention(nn.Module):
         Args:
             x: [B, Q, D] where the queries come from.
             memory: [B, K, D] where keys and values come from: `x` itself in self-attention.
-            mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to, and every row has a True. Or neighbourhoods (4).
-            remember: a cache, which is given what computes the keys and values of `memory`, and returns those to attend to.
+            mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to, and every row has a True. Or
+                neighbourhoods (4).
+            remember: a cache, which is given what computes the keys and values of `memory`, and returns those to attend
+                to.
 
         Returns:
             [B, Q, D]
@@ -220,7 +233,9 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj(heads.transpose(1, 2).flatten(2))
 
     def project_qkv(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Callable[[], KeysValues]]:
-        """[B, Q, D], [B, K, D] -> queries [B, H, Q, d_k], and what computes the keys and values, should they be needed."""
+        """[B, Q, D], [B, K, D] -> queries [B, H, Q, d_k], and what computes the keys and values, should they be
+        needed.
+        """
         return self._split(self.q_proj(x)), lambda: self.keys_values(memory)
 
     def keys_values(self, memory: Tensor) -> KeysValues:
@@ -233,14 +248,18 @@ class MultiHeadAttention(nn.Module):
 
 
 class AttentionWeights(nn.Module):
-    """Scores to weights: the softmax over keys (3.2.1). A module of its own so that a forward hook can see or replace them."""
+    """Scores to weights: the softmax over keys (3.2.1). A module of its own so that a forward hook can see or
+    replace them.
+    """
 
     def forward(self, scores: Tensor) -> Tensor:
         """[B, H, Q, K] -> [B, H, Q, K]; rows sum to 1."""
         return scores.softmax(dim=-1)
 
 
-def scaled_dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask, weights: AttentionWeights) -> Tensor:
+def scaled_dot_product_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Mask, weights: AttentionWeights
+) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V (3.2.1).
 
     Where nobody hooked `weights`, PyTorch's fused kernel computes the same without ever holding the Q x K matrix.
@@ -260,8 +279,9 @@ def scaled_dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, 
         if not looked_at:
             return restricted_attention(queries / math.sqrt(queries.size(-1)), keys, values, mask, weights)
         mask = mask.as_mask(keys.size(2))
-    # On CPUs a training step of `multi30k` with the fused kernel takes twice as long in bfloat16, as its backward is slow,
-    # and about as long in float32, with AVX-512 as with AVX2 (benchmarks/README.md): training there takes the explicit path.
+    # On CPUs a training step of `multi30k` with the fused kernel takes twice as long in bfloat16, as its backward is
+    # slow, and about as long in float32, with AVX-512 as with AVX2 (benchmarks/README.md): training there takes the
+    # explicit path.
     trains_on_cpu = queries.device.type == "cpu" and torch.is_grad_enabled() and queries.requires_grad
     if not looked_at and not trains_on_cpu:
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
@@ -271,7 +291,9 @@ def scaled_dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, 
 
 
 def as_bias(mask: Tensor, like: Tensor) -> Tensor:
-    """A mask as what is added to scores: 0 where True, -inf where False. The fused kernel needs it so, in every layer."""
+    """A mask as what is added to scores: 0 where True, -inf where False. The fused kernel needs it so, in every
+    layer.
+    """
     return torch.zeros_like(mask, dtype=like.dtype).masked_fill_(~mask, -math.inf)
 
 
@@ -353,7 +375,9 @@ class LearnedPositions(nn.Module):
         """
         rows = self.table.num_embeddings
         if stop > rows:
-            raise ValueError(f"{stop} positions are more than the {rows} learned ones (max_positions): shorten the input")
+            raise ValueError(
+                f"{stop} positions are more than the {rows} learned ones (max_positions): shorten the input"
+            )
         return self.table.weight[start:stop]
 
 

@@ -1,8 +1,8 @@
 """Restricted self-attention (section 4): every position attends to r positions at most, in O(r n) memory and time.
 
-A position's neighbourhood is the r positions nearest to it among those it may see. In the encoder that is a window centred
-on it, which at either end of the sentence is moved inwards rather than cut off (the nearest neighbours of Hassani et al.
-2023), so that r >= n is full attention; in the decoder the last r positions, its own included.
+A position's neighbourhood is the r positions nearest to it among those it may see. In the encoder that is a window
+centred on it, which at either end of the sentence is moved inwards rather than cut off (the nearest neighbours of
+Hassani et al. 2023), so that r >= n is full attention; in the decoder the last r positions, its own included.
 """
 
 from collections.abc import Callable
@@ -55,10 +55,13 @@ def causal_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
     return Neighbourhood((stop - size).clamp(min=0), stop, size)
 
 
-def restricted_attention(queries: Tensor, keys: Tensor, values: Tensor, neighbourhood: Neighbourhood, weights: Callable[[Tensor], Tensor]) -> Tensor:
+def restricted_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, neighbourhood: Neighbourhood, weights: Callable[[Tensor], Tensor]
+) -> Tensor:
     """Scaled dot-product attention within neighbourhoods, block by block of r queries.
 
-    The keys of r queries in a row lie within 2r - 1 positions. So all scores together are n (2r - 1), about half of which are masked.
+    The keys of r queries in a row lie within 2r - 1 positions. So all scores together are n (2r - 1), about half of
+    which are masked.
 
     Args:
         queries: [B, H, n, d_k], already divided by sqrt(d_k)
@@ -74,12 +77,14 @@ def restricted_attention(queries: Tensor, keys: Tensor, values: Tensor, neighbou
     block = min(neighbourhood.size, length)
     num_blocks = -(-length // block)
     padded = num_blocks * block
-    nearest = torch.arange(padded, device=queries.device).clamp(max=length - 1)  # what pads the last block sees what the last query sees
+    # what pads the last block sees what the last query sees
+    nearest = torch.arange(padded, device=queries.device).clamp(max=length - 1)
     first = neighbourhood.first[:, nearest].unflatten(1, (num_blocks, block))
     stop = neighbourhood.stop[:, nearest].unflatten(1, (num_blocks, block))
     span = torch.arange(min(2 * block - 1, length), device=queries.device)
     places = first[..., :1] + span  # [B, blocks, span]
-    allowed = Neighbourhood(first, stop, neighbourhood.size).holds(places[:, :, None])[:, None]  # [B, 1, blocks, block, span]
+    # [B, 1, blocks, block, span]
+    allowed = Neighbourhood(first, stop, neighbourhood.size).holds(places[:, :, None])[:, None]
 
     # Whole rows of all heads at once, those of all sentences below each other: three times as fast as `gather`.
     rows = places.clamp(max=length - 1) + length * torch.arange(places.size(0), device=places.device)[:, None, None]

@@ -62,7 +62,9 @@ class TextTranslation:
 
     @property
     def text(self) -> str:
-        sentences = (sentence.text + separator for sentence, separator in zip(self.sentences, self.separators[1:], strict=True))
+        sentences = (
+            sentence.text + separator for sentence, separator in zip(self.sentences, self.separators[1:], strict=True)
+        )
         return self.separators[0] + "".join(sentences)
 
 

@@ -16,7 +16,8 @@ DIGITS = 5  # significant ones of a thinned log's numbers
 
 
 def read_log(path: Path) -> list[Line]:
-    """All whole lines, in order. The last one is left out where the run is still writing it, or was killed while it did.
+    """All whole lines, in order. The last one is left out where the run is still writing it, or was killed while it
+    did.
 
     Raises:
         OSError: the file cannot be read.
@@ -49,7 +50,8 @@ def of_kind(lines: Sequence[Line], kind: str) -> list[Line]:
 
 
 def thinned(lines: Sequence[Line], train: int = 200, valid: int = 100, samples: int = 12) -> list[Line]:
-    """At most so many lines of training and validation, and samples of at most so many steps, evenly spaced, with the first and the last.
+    """At most so many lines of training and validation, and samples of at most so many steps, evenly spaced, with the
+    first and the last.
 
     Numbers keep five significant digits. With the defaults about 50 KB are left of a log of any length.
     """

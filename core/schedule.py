@@ -2,7 +2,8 @@
 
 
 def learning_rate(step: int, d_model: int, warmup: int) -> float:
-    """d_model^-0.5 * min(step^-0.5, step * warmup^-1.5): up in a line for `warmup` steps, then down with the root of the step.
+    """d_model^-0.5 * min(step^-0.5, step * warmup^-1.5): up in a line for `warmup` steps, then down with the root of
+    the step.
 
     Args:
         step: counted from 1.

@@ -3,7 +3,8 @@
 import re
 
 ENDS = (".", "!", "?", "…")
-CLOSERS = "\"')]}»”’“‘"  # may stand between a sentence's end and the white space; German closes with the English opening quotes
+# may stand between a sentence's end and the white space; German closes with the English opening quotes
+CLOSERS = "\"')]}»”’“‘"
 
 
 def split_sentences(text: str) -> list[tuple[str, str]]:
@@ -12,13 +13,15 @@ def split_sentences(text: str) -> list[tuple[str, str]]:
     So "e.g. this" stays whole; "Mr. Smith" does not.
 
     Returns:
-        Pairs of a sentence and the white space after it: joined, they are the text again. The first sentence is empty if
-        the text begins with white space; no other one is.
+        Pairs of a sentence and the white space after it: joined, they are the text again. The first sentence is empty
+        if the text begins with white space; no other one is.
     """
     pairs: list[tuple[str, str]] = []
     start = word = 0  # where the sentence and its last word begin
     for gap in re.finditer(r"\s+", text):
-        ended = text[word : gap.start()].rstrip(CLOSERS).endswith(ENDS) and not text[gap.end() : gap.end() + 1].islower()
+        ended = (
+            text[word : gap.start()].rstrip(CLOSERS).endswith(ENDS) and not text[gap.end() : gap.end() + 1].islower()
+        )
         if gap.start() == 0 or gap.end() == len(text) or "\n" in gap[0] or ended:
             pairs.append((text[start : gap.start()], gap[0]))
             start = gap.end()

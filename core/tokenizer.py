@@ -1,4 +1,6 @@
-"""Text to token ids and back: one SentencePiece model for both languages (Kudo & Richardson 2018; sections 3.4 and 5.1)."""
+"""Text to token ids and back: one SentencePiece model for both languages (Kudo & Richardson 2018; sections 3.4 and
+5.1).
+"""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -47,7 +49,8 @@ class SentencePieceTokenizer:
             if not model:
                 raise RuntimeError("nothing is in it")
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-            self._processor.id_to_piece(list(range(self._processor.vocab_size())))  # now rather than later, should one not be UTF-8
+            # now rather than later, should one not be UTF-8
+            self._processor.id_to_piece(list(range(self._processor.vocab_size())))
         except (RuntimeError, UnicodeDecodeError) as error:
             raise ValueError(f"not a SentencePiece model ({len(model)} bytes): {error}") from error
         self.vocab_size: int = self._processor.vocab_size()
@@ -60,7 +63,9 @@ class SentencePieceTokenizer:
         return cls(Path(path).read_bytes())
 
     @classmethod
-    def train(cls, lines: Iterable[str], vocab_size: int, num_threads: int = 2, symbols: Sequence[str] = ()) -> "SentencePieceTokenizer":
+    def train(
+        cls, lines: Iterable[str], vocab_size: int, num_threads: int = 2, symbols: Sequence[str] = ()
+    ) -> "SentencePieceTokenizer":
         """Learn byte-pair encoding (Sennrich et al. 2016) with byte fallback from sentences of both languages.
 
         Args:
@@ -121,6 +126,8 @@ class SentencePieceTokenizer:
 
 
 def _whole(text: str) -> str:
-    """The text, if UTF-8 can hold it. Raises: UnicodeEncodeError, a ValueError, that names the character and its place."""
+    """The text, if UTF-8 can hold it. Raises: UnicodeEncodeError, a ValueError, that names the character and its
+    place.
+    """
     text.encode()
     return text

@@ -9,11 +9,12 @@ from typing import Any, get_args
 import torch
 from torch import Tensor
 
-from core.analysis.characters import in_place_of, with_characters
+from core.byte_pieces import in_place_of, with_characters
 from core.cache import cached_decoder
 from core.capture import AttentionMap, Kind, attention_mask, attention_path, capture_attention
 from core.checkpoint import load_checkpoint
 from core.config import TransformerConfig
+from core.cpu_inference import PackedTransformer, Precision, packable
 from core.decoding import (
     BeamState,
     Hypothesis,
@@ -28,7 +29,6 @@ from core.decoding import (
 from core.device import best_device
 from core.fair_lock import FairLock
 from core.model import Transformer
-from core.packing import PackedTransformer, Precision, packable
 from core.results import Explanation, ScoredText, TextTranslation, Translation
 from core.sentences import split_sentences
 from core.tokenizer import Tokenizer
@@ -45,18 +45,24 @@ class Translator:
     """A model with its tokenizer, safe to share between threads.
 
     Args:
-        precision: of the search for translations. `exact` is float32: the search sees what `score` and `explain` see, to
-            rounding. `fast` computes in 8-bit integers or bfloat16 where that proves faster on this CPU (`core.packing`), so
-            it may find another translation, with other scores, and what it finds may depend on the batch and on the start.
-            On a GPU both are the same.
+        precision: of the search for translations. `exact` is float32: the search sees what `score` and `explain` see,
+            to rounding. `fast` computes in 8-bit integers or bfloat16 where that proves faster on this CPU
+            (`core.cpu_inference`), so it may find another translation, with other scores, and what it finds may depend
+            on the batch and on the start. On a GPU both are the same.
 
     Raises:
-        ValueError: from every method, for text that is empty, blank or longer than `MAX_SOURCE_TOKENS` tokens, and for a
-            target that is longer than `MAX_TARGET_TOKENS` or holds what is no token of this model; as `NonFiniteError`
-            where the model's outputs are not finite.
+        ValueError: from every method, for text that is empty, blank or longer than `MAX_SOURCE_TOKENS` tokens, and for
+            a target that is longer than `MAX_TARGET_TOKENS` or holds what is no token of this model; as
+            `NonFiniteError` where the model's outputs are not finite.
     """
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer, training: dict[str, Any] | None = None, precision: Precision = "exact") -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        training: dict[str, Any] | None = None,
+        precision: Precision = "exact",
+    ) -> None:
         if precision not in get_args(Precision):
             raise ValueError(f"precision ({precision!r}) must be one of {', '.join(get_args(Precision))}")
         self.precision: Precision = precision
@@ -67,7 +73,9 @@ class Translator:
         self._packed: dict[Precision, PackedTransformer] = {}
 
     @classmethod
-    def from_checkpoint(cls, path: str | Path, device: str | torch.device | None = None, precision: Precision = "exact") -> "Translator":
+    def from_checkpoint(
+        cls, path: str | Path, device: str | torch.device | None = None, precision: Precision = "exact"
+    ) -> "Translator":
         """Load a checkpoint to `device`, or to the best there is.
 
         Raises:
@@ -79,7 +87,9 @@ class Translator:
 
     @contextmanager
     def inspect(self) -> Generator[Transformer]:
-        """The model for one thread alone, to hook it and run it. Inside, that thread may call the translator's methods too."""
+        """The model for one thread alone, to hook it and run it. Inside, that thread may call the translator's
+        methods too.
+        """
         with self._lock:
             yield self.model
 
@@ -103,8 +113,8 @@ class Translator:
                 the search goes on behind it, and scores are of the whole.
 
         Raises:
-            ValueError: there is nothing to translate or too much, a value is out of range, or no translation of this text
-                can begin with the prefix.
+            ValueError: there is nothing to translate or too much, a value is out of range, or no translation of this
+                text can begin with the prefix.
         """
         options = self._options(beam_size, length_penalty, beam_size if num_hypotheses is None else num_hypotheses)
         source_ids = self._source_ids(text)
@@ -125,7 +135,9 @@ class Translator:
         num_hypotheses: int | None = None,
         prefix: str | Sequence[int] = (),
     ) -> Iterator[BeamState]:
-        """The same search as `translate` makes, a state a position. Other threads may use the model between two of them."""
+        """The same search as `translate` makes, a state a position. Other threads may use the model between two of
+        them.
+        """
         options = self._options(beam_size, length_penalty, beam_size if num_hypotheses is None else num_hypotheses)
         source_ids = self._source_ids(text)
         limit = self._limit(source_ids)
@@ -145,7 +157,7 @@ class Translator:
         """Translate many texts, each as one sentence, those of like length side by side.
 
         Scores are those of `translate` to rounding only, as products of few and of many rows may sum in another order
-        (`core.products`). So where candidates tie to rounding, another one may be found.
+        (`core.cpu_products`). So where candidates tie to rounding, another one may be found.
 
         Args:
             progress: called whenever some are done, with how many of how many.
@@ -169,15 +181,24 @@ class Translator:
             limits = [self._limit(ids) for ids in source_ids]
             begun = [forced[index] for index in batch]
             hypotheses = beam_search(self._next_logits(source_ids), limits, options, self.model.device, begun)
-            found.update((index, self._translation(texts[index], sources[index], best)) for index, best in zip(batch, hypotheses, strict=True))
+            found.update(
+                (index, self._translation(texts[index], sources[index], best))
+                for index, best in zip(batch, hypotheses, strict=True)
+            )
             if progress:
                 progress(len(found), len(texts))
         return [found[index] for index in range(len(texts))]
 
     def translate_text(
-        self, text: str, beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int = 1, progress: Progress | None = None
+        self,
+        text: str,
+        beam_size: int = 4,
+        length_penalty: float = 0.6,
+        num_hypotheses: int = 1,
+        progress: Progress | None = None,
     ) -> TextTranslation:
-        """Translate a text of any length, sentence by sentence, as `core.sentences` splits it; line breaks and spaces stay.
+        """Translate a text of any length, sentence by sentence, as `core.sentences` splits it; line breaks and spaces
+        stay.
 
         Raises:
             ValueError: as `translate_batch`, where a single sentence is too long.
@@ -185,7 +206,9 @@ class Translator:
         _require_text(text)
         sentences = split_sentences(text)
         before = sentences.pop(0)[1] if not sentences[0][0] else ""
-        translations = self.translate_batch([sentence for sentence, _ in sentences], beam_size, length_penalty, num_hypotheses, progress)
+        translations = self.translate_batch(
+            [sentence for sentence, _ in sentences], beam_size, length_penalty, num_hypotheses, progress
+        )
         return TextTranslation(tuple(translations), (before, *(separator for _, separator in sentences)))
 
     @torch.inference_mode()
@@ -194,7 +217,8 @@ class Translator:
 
         Args:
             source: the text that it translates.
-            target: text, which is a whole translation (an empty one too), or token ids, which are one if they end with `</s>`.
+            target: text, which is a whole translation (an empty one too), or token ids, which are one if they end with
+                `</s>`.
 
         Returns:
             The target with the log-probabilities that a search would have seen, and the score that it would rank it by.
@@ -203,13 +227,24 @@ class Translator:
         source_ids, fed, _ = self.token_ids(source, ids)
         device = self.model.device
         with self._lock:
-            logits = self._packed_model("exact")(torch.tensor([source_ids], device=device), torch.tensor([fed], device=device))[0]
-        log_probs = logits.float().log_softmax(-1).cpu()[: len(ids)].gather(1, torch.tensor(ids, dtype=torch.long)[:, None]).squeeze(1).tolist()
+            logits = self._packed_model("exact")(
+                torch.tensor([source_ids], device=device), torch.tensor([fed], device=device)
+            )[0]
+        log_probs = (
+            logits.float()
+            .log_softmax(-1)
+            .cpu()[: len(ids)]
+            .gather(1, torch.tensor(ids, dtype=torch.long)[:, None])
+            .squeeze(1)
+            .tolist()
+        )
         total = sum(log_probs)
         if not math.isfinite(total):
             raise NonFiniteError("for this target")
         score = self._options(1, length_penalty, 1).score(total, len(ids))
-        return self._scored_text(Hypothesis(tuple(ids), tuple(log_probs), total, score, ids[-1:] == [self.model.config.eos_id]))
+        return self._scored_text(
+            Hypothesis(tuple(ids), tuple(log_probs), total, score, ids[-1:] == [self.model.config.eos_id])
+        )
 
     @torch.inference_mode()
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
@@ -230,7 +265,11 @@ class Translator:
         if not log_probs.isfinite().all():
             raise NonFiniteError("for this target")
         top = log_probs.topk(min(num_alternatives, config.vocab_size))
-        source_tokens, fed_tokens, predicted_tokens = self._pieces(source_ids), self._pieces(fed), self._pieces(predicted)
+        source_tokens, fed_tokens, predicted_tokens = (
+            self._pieces(source_ids),
+            self._pieces(fed),
+            self._pieces(predicted),
+        )
         return Explanation(
             source=source,
             target=self.tokenizer.decode(fed[1:]),
@@ -240,7 +279,8 @@ class Translator:
             log_probs=tuple(log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1).tolist()),
             alternatives=tuple(
                 tuple(
-                    (in_place_of(predicted_tokens, position, self.tokenizer.piece(token_id)), value) for token_id, value in zip(*found, strict=True)
+                    (in_place_of(predicted_tokens, position, self.tokenizer.piece(token_id)), value)
+                    for token_id, value in zip(*found, strict=True)
                 )
                 for position, found in enumerate(zip(top.indices.tolist(), top.values.tolist(), strict=True))
             ),
@@ -265,7 +305,9 @@ class Translator:
         return source_ids, [self.model.config.bos_id, *target_ids], [*target_ids, self.model.config.eos_id]
 
     def target_ids(self, text: str) -> list[int]:
-        """The tokens of a translation that is given as text, without `</s>`; like a source it has single spaces only."""
+        """The tokens of a translation that is given as text, without `</s>`; like a source it has single spaces
+        only.
+        """
         _require_whole_characters(text)
         return self.tokenizer.encode(" ".join(text.split()))
 
@@ -274,12 +316,17 @@ class Translator:
         vocab_size, limit = self.model.config.vocab_size, self._fit(MAX_TARGET_TOKENS)
         strange = next((token_id for token_id in token_ids if not 0 <= token_id < vocab_size), None)
         if strange is not None:
-            raise ValueError(f"the target holds the token {strange}, this model has 0 to {vocab_size - 1}: it was written by another model")
+            raise ValueError(
+                f"the target holds the token {strange}, this model has 0 to {vocab_size - 1}: it was written by "
+                f"another model"
+            )
         if len(token_ids) >= limit:
             raise ValueError(f"the target has {len(token_ids) + 1} tokens, at most {limit} can be scored: shorten it")
 
     def prefix_ids(self, source: str, prefix: str | Sequence[int]) -> list[int]:
-        """The tokens that `translate` would begin with. Raises: ValueError, if no translation of the text can begin so."""
+        """The tokens that `translate` would begin with. Raises: ValueError, if no translation of the text can begin
+        so.
+        """
         return self._prefix_ids(prefix, self._limit(self._source_ids(source)))
 
     def _prefix_ids(self, prefix: str | Sequence[int], limit: int) -> list[int]:
@@ -296,7 +343,9 @@ class Translator:
         token_ids = self._encode(source)
         limit = self._fit(MAX_SOURCE_TOKENS)
         if len(token_ids) > limit:
-            raise ValueError(f"the text has {len(token_ids)} tokens, at most {limit} can be translated at once: shorten or split it")
+            raise ValueError(
+                f"the text has {len(token_ids)} tokens, at most {limit} can be translated at once: shorten or split it"
+            )
         return token_ids
 
     def _encode(self, source: str) -> list[int]:
@@ -310,7 +359,9 @@ class Translator:
             raise ValueError(f"sentence {number}: {error}") from error
 
     def _limit(self, source_ids: Sequence[int]) -> int:
-        """How many tokens a translation may have, `</s>` included; one that came to the limit can still be replayed with `</s>`."""
+        """How many tokens a translation may have, `</s>` included; one that came to the limit can still be replayed
+        with `</s>`.
+        """
         return self._fit(len(source_ids) + MAX_EXTRA_TOKENS + 1) - 1
 
     def _fit(self, length: int) -> int:
@@ -330,7 +381,9 @@ class Translator:
 
     @torch.inference_mode()
     def _next_logits(self, sources: Sequence[Sequence[int]]) -> NextLogits:
-        """What a search over translations of these sentences asks, with a cache. The lock is held for a position at a time."""
+        """What a search over translations of these sentences asks, with a cache. The lock is held for a position at
+        a time.
+        """
         longest = max(map(len, sources))
         padded = [[*source_ids, *[self.model.config.pad_id] * (longest - len(source_ids))] for source_ids in sources]
         source_ids = torch.tensor(padded, device=self.model.device)
@@ -352,7 +405,9 @@ class Translator:
         return self._packed[precision]
 
     def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
-        return Translation(source, self._pieces(source_ids), tuple(self._scored_text(hypothesis) for hypothesis in hypotheses))
+        return Translation(
+            source, self._pieces(source_ids), tuple(self._scored_text(hypothesis) for hypothesis in hypotheses)
+        )
 
     def _scored_text(self, hypothesis: Hypothesis) -> ScoredText:
         token_ids = hypothesis.token_ids
@@ -380,11 +435,16 @@ def _require_whole_characters(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"the text holds half a character ({text[error.start]!r} at {error.start}), which cannot be encoded: remove it") from error
+        raise ValueError(
+            f"the text holds half a character ({text[error.start]!r} at {error.start}), which cannot be encoded: "
+            f"remove it"
+        ) from error
 
 
 def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Indices grouped so that those of like length are together and no group has more than `BATCH_TOKENS`; the longest first."""
+    """Indices grouped so that those of like length are together and no group has more than `BATCH_TOKENS`; the
+    longest first.
+    """
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
         if batch and lengths[batch[0]] * (len(batch) + 1) > BATCH_TOKENS:
@@ -409,8 +469,13 @@ def attention_maps(
         kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], predicted: tuple[str, ...] | None
     ) -> tuple[AttentionMap, ...]:
         mask = attention_mask(kind, len(keys), config.neighbourhood)
-        weights = (captured[attention_path(kind, layer)][row, :, : len(queries), : len(keys)].float().cpu() for layer in range(count))
-        return tuple(AttentionMap(kind, layer, matrix, queries, keys, predicted, mask) for layer, matrix in enumerate(weights))
+        weights = (
+            captured[attention_path(kind, layer)][row, :, : len(queries), : len(keys)].float().cpu()
+            for layer in range(count)
+        )
+        return tuple(
+            AttentionMap(kind, layer, matrix, queries, keys, predicted, mask) for layer, matrix in enumerate(weights)
+        )
 
     return {
         "encoder_self": layers("encoder_self", config.num_encoder_layers, source_tokens, source_tokens, None),

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from viz_app.launch import CHROMIUM_FLAGS, find_chromium, running_app
 from viz_app.pages import PAGES
+from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 
 HERE = Path(__file__).parent
 SENTENCE = "A little girl in a pink dress is climbing up a set of stairs."
@@ -19,12 +19,20 @@ SENTENCE = "A little girl in a pink dress is climbing up a set of stairs."
 def main() -> None:
     """Start the app, open a page, wait until it stands still, and save what is seen."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--page", nargs="*", help="as in the address: heads, positions, ... (default: all, and the README's picture)")
-    parser.add_argument("--output", type=Path, default=HERE / "pages", help="folder of the pages' pictures (default: docs/pages)")
+    parser.add_argument(
+        "--page", nargs="*", help="as in the address: heads, positions, ... (default: all, and the README's picture)"
+    )
+    parser.add_argument(
+        "--output", type=Path, default=HERE / "pages", help="folder of the pages' pictures (default: docs/pages)"
+    )
     parser.add_argument("--text", default=SENTENCE)
-    parser.add_argument("--setting", nargs="*", default=[], metavar="NAME=VALUE", help="as in the address, such as kind=Encoder")
+    parser.add_argument(
+        "--setting", nargs="*", default=[], metavar="NAME=VALUE", help="as in the address, such as kind=Encoder"
+    )
     parser.add_argument("--size", default="1280x860", help="of the window, in pixels")
-    parser.add_argument("--scale", type=float, default=1.0, help="pixels of the picture for one of the window (the README's has 2)")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="pixels of the picture for one of the window (the README's has 2)"
+    )
     parser.add_argument("--whole", action="store_true", help="the whole page, however long, rather than the window")
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("--checkpoint", type=Path, help="instead of the shipped one")
@@ -44,7 +52,9 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
     width, height = map(int, arguments.size.split("x"))
     scheme = "dark" if arguments.dark else "light"
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, device_scale_factor=scale)
-    query = urlencode([("tour", "off"), ("text", arguments.text), *(setting.split("=", 1) for setting in arguments.setting)])
+    query = urlencode(
+        [("tour", "off"), ("text", arguments.text), *(setting.split("=", 1) for setting in arguments.setting)]
+    )
     page.goto(f"{address}/{'' if name == PAGES[0][0] else name}?{query}")
     wait_until_still(page)
     if arguments.whole:

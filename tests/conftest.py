@@ -17,8 +17,8 @@ from xdist.scheduler import LoadFileScheduling
 from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
+from core.parsing.trees import linearise, read_trees
 from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
-from core.trees import linearise, read_trees
 
 ENGLISH = """\
 A dog runs through the green grass.
@@ -73,7 +73,8 @@ TREES = """\
 (S (NP (DT The) (NN sea)) (VP (VBZ is) (ADJP (JJ cold))) (. .))"""
 
 
-FOLDERS = ("tests/e2e/", "tests/train/", "tests/viz_app/", "tests/core/")  # the longest files first: what comes last is short
+# the longest files first: what comes last is short
+FOLDERS = ("tests/e2e/", "tests/train/", "tests/viz_app/", "tests/core/")
 
 
 class ByFile(LoadFileScheduling):
@@ -91,7 +92,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest."""
-    items.sort(key=lambda item: next((place for place, folder in enumerate(FOLDERS) if item.nodeid.startswith(folder)), len(FOLDERS)))
+    items.sort(
+        key=lambda item: next(
+            (place for place, folder in enumerate(FOLDERS) if item.nodeid.startswith(folder)), len(FOLDERS)
+        )
+    )
 
 
 @pytest.fixture(scope="session")
@@ -103,12 +108,16 @@ def parallel_text() -> list[tuple[str, str]]:
 @pytest.fixture(scope="session")
 def tokenizer(parallel_text: list[tuple[str, str]]) -> SentencePieceTokenizer:
     """A joint tokenizer of 400 pieces, 256 of which are the bytes that make no text unknown."""
-    return SentencePieceTokenizer.train((sentence for pair in parallel_text for sentence in pair), vocab_size=400, num_threads=1)
+    return SentencePieceTokenizer.train(
+        (sentence for pair in parallel_text for sentence in pair), vocab_size=400, num_threads=1
+    )
 
 
 @pytest.fixture(scope="session")
 def tiny_model(tokenizer: SentencePieceTokenizer) -> Transformer:
-    """The `tiny` preset with that tokenizer's vocabulary, untrained but the same each time, in evaluation mode. Do not change it."""
+    """The `tiny` preset with that tokenizer's vocabulary, untrained but the same each time, in evaluation mode. Do
+    not change it.
+    """
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size))
@@ -116,7 +125,9 @@ def tiny_model(tokenizer: SentencePieceTokenizer) -> Transformer:
 
 
 @pytest.fixture(scope="session")
-def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Path:
+def tiny_checkpoint(
+    tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer
+) -> Path:
     """`tiny_model` and `tokenizer` as one file. Do not change it: copy it."""
     path = tmp_path_factory.mktemp("checkpoints") / "tiny.safetensors"
     save_checkpoint(path, tiny_model, tokenizer, {"preset": "tiny", "steps": 0})
@@ -124,7 +135,9 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory, tiny_model: Transf
 
 
 @pytest.fixture(scope="session")
-def overflowing_checkpoint(tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Path:
+def overflowing_checkpoint(
+    tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer
+) -> Path:
     """A whole file whose weights are finite, but not what is computed with them. Do not change it."""
     model = copy.deepcopy(tiny_model)
     model.embedding.tokens.weight[5] = 3e38
@@ -138,7 +151,9 @@ def tree_tokenizer() -> SentencePieceTokenizer:
     """A tokenizer with a piece for each bracket of a few trees."""
     trees = list(read_trees(TREES))
     symbols = sorted({SPACE_MARK + symbol for tree in trees for symbol in linearise(tree)})
-    return SentencePieceTokenizer.train((" ".join(tree.words()) for tree in trees), vocab_size=320, num_threads=1, symbols=symbols)
+    return SentencePieceTokenizer.train(
+        (" ".join(tree.words()) for tree in trees), vocab_size=320, num_threads=1, symbols=symbols
+    )
 
 
 @pytest.fixture(scope="session")
@@ -151,7 +166,11 @@ def tree_checkpoint(tmp_path_factory: pytest.TempPathFactory, tree_tokenizer: Se
         torch.manual_seed(1)
         model = Transformer(replace(PRESETS["tiny"], vocab_size=tree_tokenizer.vocab_size))
         pieces = [tree_tokenizer.piece(token_id) for token_id in range(tree_tokenizer.vocab_size)]
-        liked = [token_id for token_id, piece in enumerate(pieces) if piece == f"{SPACE_MARK}XX" or piece.startswith(f"{SPACE_MARK})")]
+        liked = [
+            token_id
+            for token_id, piece in enumerate(pieces)
+            if piece == f"{SPACE_MARK}XX" or piece.startswith(f"{SPACE_MARK})")
+        ]
         model.embedding.tokens.weight[liked] += 0.5
         model.decoder.layers[-1].feed_forward_norm.bias += 0.5
     path = tmp_path_factory.mktemp("trees") / "tiny-trees.safetensors"

@@ -1,4 +1,6 @@
-"""Imports go `viz_app -> core <- train`, and only `viz_app` knows Streamlit and Plotly. Read from the source, so new files are covered."""
+"""Imports go `viz_app -> core <- train`, and only `viz_app` knows Streamlit and Plotly. Read from the source, so new
+files are covered.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -24,7 +26,11 @@ def imported(source: str) -> Iterator[str]:
             assert node.level == 0, "relative imports hide what is imported"
             yield node.module or ""
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
-            yield from (argument.value for argument in node.args if isinstance(argument, ast.Constant) and isinstance(argument.value, str))
+            yield from (
+                argument.value
+                for argument in node.args
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+            )
 
 
 @pytest.mark.parametrize(("folder", "forbidden"), FORBIDDEN.items())
@@ -32,11 +38,17 @@ def test_import_directions(folder: str, forbidden: set[str]) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert files, f"{folder} has no source: was it renamed?"
     wrong = [
-        f"{file.relative_to(ROOT)} imports {name}" for file in files for name in imported(file.read_text("utf-8")) if name.split(".")[0] in forbidden
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in files
+        for name in imported(file.read_text("utf-8"))
+        if name.split(".")[0] in forbidden
     ]
     assert wrong == []
 
 
 def test_imports_are_found_wherever_they_stand() -> None:
-    source = "import a.b as x, c\nfrom d.e import f\ndef g():\n    import h\n    importlib.import_module('i.j')\nif 0:\n    from k import *\n"
+    source = (
+        "import a.b as x, c\nfrom d.e import f\ndef g():\n    import h\n    importlib.import_module('i.j')\nif "
+        "0:\n    from k import *\n"
+    )
     assert sorted(imported(source)) == ["a.b", "c", "d.e", "h", "i.j", "k"]

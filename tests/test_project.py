@@ -23,9 +23,18 @@ def normal(name: str) -> str:
 
 def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    pins = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not line.startswith("#"))
-    wanted = [*project["dependencies"], *(each for extra in project["optional-dependencies"].values() for each in extra)]
-    assert {normal(re.split(r"[\[<>=!~ ;]", requirement)[0]) for requirement in wanted} <= {normal(name) for name in pins}
+    pins = dict(
+        line.split("==")
+        for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+        if not line.startswith("#")
+    )
+    wanted = [
+        *project["dependencies"],
+        *(each for extra in project["optional-dependencies"].values() for each in extra),
+    ]
+    assert {normal(re.split(r"[\[<>=!~ ;]", requirement)[0]) for requirement in wanted} <= {
+        normal(name) for name in pins
+    }
     assert all(re.fullmatch(r"\d[\w.]*", version) for version in pins.values()), "only releases that anybody can get"
 
 
@@ -53,8 +62,14 @@ def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
         program.chmod(0o755)
     shutil.copy(ROOT / ".ci" / "run", copy / ".ci" / "run")
     shutil.copy(ROOT / "README.md", copy)
-    subprocess.run([copy / ".ci" / "run"], check=True, env={"PATH": f"{tmp_path}/programs:/usr/bin:/bin"}, capture_output=True)
-    calls = [call.rstrip() for call in (tmp_path / "calls").read_text().splitlines() if not call.startswith(("apt-get", "python3 -c"))]
+    subprocess.run(
+        [copy / ".ci" / "run"], check=True, env={"PATH": f"{tmp_path}/programs:/usr/bin:/bin"}, capture_output=True
+    )
+    calls = [
+        call.rstrip()
+        for call in (tmp_path / "calls").read_text().splitlines()
+        if not call.startswith(("apt-get", "python3 -c"))
+    ]
     assert calls == [
         "python3 -m venv .venv",
         ".venv/bin/pip install -c constraints.txt -e .[test]",
@@ -83,8 +98,14 @@ def test_the_file_map_names_what_is_there() -> None:
 def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On a small model, since what they show does not depend on its size."""
     example = blocks("python")[number]
-    replaced = example.replace("checkpoints/en-de.safetensors", str(tiny_checkpoint)).replace('["cross"][4]', '["cross"][1]')
-    replaced = replaced.replace('PRESETS["base"]', 'PRESETS["tiny"]').replace("37_000", "60").replace("decoder.layers.5", "decoder.layers.1")
+    replaced = example.replace("checkpoints/en-de.safetensors", str(tiny_checkpoint)).replace(
+        '["cross"][4]', '["cross"][1]'
+    )
+    replaced = (
+        replaced.replace('PRESETS["base"]', 'PRESETS["tiny"]')
+        .replace("37_000", "60")
+        .replace("decoder.layers.5", "decoder.layers.1")
+    )
     assert replaced != example
     exec(compile(replaced, "README.md", "exec"), {})
     assert capsys.readouterr().out
@@ -92,4 +113,6 @@ def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.Cap
 
 def test_nothing_names_a_package_registry() -> None:
     for name in ("README.md", "constraints.txt", "pyproject.toml", ".ci/run"):
-        assert not re.search(r"pypi\.|index-url|find-links|registry\.npmjs|file://", (ROOT / name).read_text("utf-8")), name
+        assert not re.search(
+            r"pypi\.|index-url|find-links|registry\.npmjs|file://", (ROOT / name).read_text("utf-8")
+        ), name

@@ -7,14 +7,15 @@ from typing import Any
 import torch
 
 from core.checkpoint import load_checkpoint, save_checkpoint
-from train.run import portable
+from train.runs.run_folder import portable
 
 
 def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str, Any]:
     """Write the mean of the parameters of `paths` to `output`, with the training facts of the last of them.
 
     Args:
-        paths: checkpoints of one configuration and tokenizer, oldest first. One alone is copied, for the sake of `half`.
+        paths: checkpoints of one configuration and tokenizer, oldest first. One alone is copied, for the sake of
+            `half`.
         half: write float16, in half the bytes; otherwise float32.
 
     Returns:
@@ -32,9 +33,13 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
     for path in reversed(paths[:-1]):
         other = load_checkpoint(path)
         if other.config != last.config:
-            raise ValueError(f"{path} and {paths[-1]} have different configurations: only snapshots of one run can be averaged")
+            raise ValueError(
+                f"{path} and {paths[-1]} have different configurations: only snapshots of one run can be averaged"
+            )
         if other.tokenizer.to_bytes() != last.tokenizer.to_bytes():
-            raise ValueError(f"{path} and {paths[-1]} have different tokenizers: only snapshots of one run can be averaged")
+            raise ValueError(
+                f"{path} and {paths[-1]} have different tokenizers: only snapshots of one run can be averaged"
+            )
         for name, parameter in other.model.named_parameters():
             sums[name] += parameter
         steps.insert(0, other.training.get("steps"))

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from core.checkpoint import Checkpoint, load_checkpoint, write_whole
 from core.runlog import Line, of_kind, read_log, thinned, written
-from train.evaluate import Score
+from train.eval.translation_scores import Score
 
 SETTINGS = ("test_set", "beam_size", "length_penalty")  # scores that agree in these replace each other
 
@@ -79,7 +79,13 @@ def draw_curves(lines: Sequence[Line], output: Path) -> None:
     axes = figure.subplots()
     for kind, label, color, width in (("train", "training", "#9db8d6", 0.8), ("valid", "validation", "#1f4e8c", 1.8)):
         points = of_kind(lines, kind)
-        axes.plot([line["step"] for line in points], [line["nll"] for line in points], label=label, color=color, linewidth=width)
+        axes.plot(
+            [line["step"] for line in points],
+            [line["nll"] for line in points],
+            label=label,
+            color=color,
+            linewidth=width,
+        )
     axes.set_xlabel("step")
     axes.set_ylabel("negative log-likelihood per token, nats")
     axes.grid(alpha=0.3)
@@ -108,11 +114,14 @@ def _data(manifest: dict[str, Any]) -> str:
     rows = [(origin or "(all)", f"{pairs:,}", repeat.get(origin, 1)) for origin, pairs in origins.items()]
     counts = manifest.get("train")
     said = (
-        f"An epoch shows {counts['pairs']:,} pairs: {counts['source_tokens']:,} source and {counts['target_tokens']:,} target tokens."
+        f"An epoch shows {counts['pairs']:,} pairs: {counts['source_tokens']:,} source and "
+        f"{counts['target_tokens']:,} target tokens."
         if counts
         else ""
     )
-    return "\n\n".join(part for part in (_table(("origin", "pairs", "times an epoch"), rows) if rows else "", said) if part)
+    return "\n\n".join(
+        part for part in (_table(("origin", "pairs", "times an epoch"), rows) if rows else "", said) if part
+    )
 
 
 def _training(facts: dict[str, Any]) -> str:
@@ -126,7 +135,9 @@ def _training(facts: dict[str, Any]) -> str:
     rows += [(name, value) for name, value in facts.get("recipe", {}).items() if name not in ("steps", "seed")]
     if times := facts.get("precision_measured"):
         seconds = f"bfloat16 {times['bfloat16_seconds']} s, float32 {times['float32_seconds']} s"
-        rows.append(("precision chosen by", f"{seconds}, for the matrix products of {times['batch_tokens']:,} tokens a side"))
+        rows.append(
+            ("precision chosen by", f"{seconds}, for the matrix products of {times['batch_tokens']:,} tokens a side")
+        )
     if len(facts.get("averaged", [])) > 1:
         rows.append(("mean of", ", ".join(f"step {part['steps']}" for part in facts["averaged"])))
     return _table(("", ""), rows)
@@ -151,7 +162,10 @@ def _scores(scores: list[dict[str, Any]]) -> str:
     columns = [column for column in _COLUMNS if any(column[1] in score for score in scores)]
     rows = [[score.get(name, "") for _, name, _ in columns] for score in scores]
     signatures = [
-        f"- {heading}: `{signature}`" for heading, _, key in columns if key for signature in sorted({score[key] for score in scores if key in score})
+        f"- {heading}: `{signature}`"
+        for heading, _, key in columns
+        if key
+        for signature in sorted({score[key] for score in scores if key in score})
     ]
     return "\n\n".join((_table([heading for heading, _, _ in columns], rows), "\n".join(signatures)))
 

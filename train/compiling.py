@@ -6,14 +6,16 @@ import torch
 
 from core.model import Transformer
 
-RECOMPILATIONS = 8  # versions of a layer, for training, validation and shapes that differ; a layer that wants more runs uncompiled
+# versions of a layer, for training, validation and shapes that differ; a layer that wants more runs uncompiled
+RECOMPILATIONS = 8
 
 
 def compile_layers(model: Transformer, device: torch.device, backend: Any = "inductor") -> str:
-    """Compile every layer in place, with lengths as variables; parameters keep their names, and the loss stays as it is.
+    """Compile every layer in place, with lengths as variables; parameters keep their names, and the loss stays as it
+    is.
 
-    Layers alike share what is compiled, so that it takes no longer for six than for one. The loss, which works in chunks
-    of its own, is left alone.
+    Layers alike share what is compiled, so that it takes no longer for six than for one. The loss, which works in
+    chunks of its own, is left alone.
 
     Returns:
         What was done, in a sentence: on a CPU, nothing.

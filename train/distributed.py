@@ -4,7 +4,8 @@ The `--` keeps torchrun from taking our `--run` for the beginning of an option o
 
 On M machines, run the same on each, with a name for the run and the address of one of them:
 
-    torchrun --nnodes=M --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=NAME --rdzv-endpoint=HOST:PORT --max-restarts=3 \\
+    torchrun --nnodes=M --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=NAME --rdzv-endpoint=HOST:PORT --max-restarts=3
+    \\
         -m train -- fit base --data FOLDER --run FOLDER
 
 All of them must see the data and the run's folder. A step sees `accumulate` batches from each process. Where a process
@@ -90,7 +91,9 @@ def join(device: torch.device) -> Iterator[World]:
         # On one node the store outlives a restart, and the addresses of killed processes in it would be waited for.
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         store = dist.PrefixStore(f"attempt-{attempt}", store)  # pyright: ignore[reportPrivateImportUsage]  # it is documented
-    dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", store=store, rank=rank, world_size=size)
+    dist.init_process_group(
+        "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", store=store, rank=rank, world_size=size
+    )
     try:
         yield World(device, dist.get_rank(), dist.get_world_size())
     finally:

@@ -17,19 +17,19 @@ from core.model import Transformer
 from core.schedule import cooldown_factor, learning_rate
 from train import distributed
 from train.compiling import compile_layers
-from train.corpus import Corpus
-from train.data import Batches, Group
+from train.data.batches import Batches, Group
+from train.data.prefetch import Prefetched
+from train.data.prepared_corpus import Corpus
 from train.distributed import World
-from train.hardware import hardware
-from train.initial import Initial
-from train.loader import Prefetched
-from train.log import Log, NotFiniteError
 from train.precision import measured, settled
 from train.recipe import Recipe
-from train.run import RunFolder
-from train.saving import Saver, autocast
-from train.state import Training
-from train.stop import StoppedError, StopRequest
+from train.runs.checkpointing import Saver, autocast
+from train.runs.hardware import hardware
+from train.runs.log_writer import Log, NotFiniteError
+from train.runs.run_folder import RunFolder
+from train.runs.stop_signals import StoppedError, StopRequest
+from train.runs.training_state import Training
+from train.warm_start import Initial
 
 LOG_EVERY = 25
 
@@ -51,7 +51,7 @@ def fit(
     Args:
         preset: a name for the logs and the checkpoints' facts.
         data: what `prepare` made: tokenizer.model, train/ and valid/ shards.
-        folder: the run's folder; see `train.run`.
+        folder: the run's folder; see `train.runs.run_folder`.
         init: a checkpoint whose parameters the run begins with, in place of random ones.
         compiled: on a GPU, compile the layers; see `train.compiling`.
 
@@ -64,14 +64,19 @@ def fit(
         StoppedError: by SIGINT or SIGTERM, after the state was saved.
     """
     if config.positions == "learned" and recipe.max_length > config.max_positions:
-        raise ValueError(f"max_length ({recipe.max_length}) must not be above the {config.max_positions} positions that this model learns")
+        raise ValueError(
+            f"max_length ({recipe.max_length}) must not be above the {config.max_positions} positions that this model "
+            f"learns"
+        )
     with ExitStack() as stack:
         world = stack.enter_context(distributed.join(device))
         run, corpus = RunFolder(folder), Corpus.open(data, config)
         batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length, recipe.bucketing)
         initial = Initial.read(init, config, corpus.tokenizer) if init else None
         training = Training(config, recipe, world)
-        recipe, facts, note = stack.enter_context(_begun(run, world, preset, training.model, recipe, data, corpus, initial))
+        recipe, facts, note = stack.enter_context(
+            _begun(run, world, preset, training.model, recipe, data, corpus, initial)
+        )
         if initial:
             training.model.load_state_dict(initial.parameters)
         training.restore(run.load_state())
@@ -88,10 +93,13 @@ def fit(
         return training.model.eval()
 
 
-def _train(training: Training, stream: Iterator[Group], recipe: Recipe, world: World, save: Saver, log: Log, stop: StopRequest) -> None:
+def _train(
+    training: Training, stream: Iterator[Group], recipe: Recipe, world: World, save: Saver, log: Log, stop: StopRequest
+) -> None:
     """The loop itself."""
     model, loss_of, optimizer = training.model, training.loss_of, training.optimizer
-    is_time_up = training.step > 0 and training.is_time_up(recipe)  # a run takes one step at least, and so has a snapshot
+    # a run takes one step at least, and so has a snapshot
+    is_time_up = training.step > 0 and training.is_time_up(recipe)
     for step in range(training.step + 1, recipe.steps + 1):
         if is_time_up:
             log.say(f"stopped: the {recipe.minutes:g} minutes of training are used up")
@@ -117,7 +125,15 @@ def _train(training: Training, stream: Iterator[Group], recipe: Recipe, world: W
         training.advance(step, group, smoothed, nll)
         log.step(group.num_tokens)
         if step % LOG_EVERY == 0:
-            log.write("train", step, **training.window.close(step), rate=rate, **log.pace(), epoch=group.end.epoch, hours=training.hours)
+            log.write(
+                "train",
+                step,
+                **training.window.close(step),
+                rate=rate,
+                **log.pace(),
+                epoch=group.end.epoch,
+                hours=training.hours,
+            )
         is_time_up = training.is_time_up(recipe)
         if step % recipe.snapshot_every == 0 or step == recipe.steps or is_time_up:
             save.validated(training)
@@ -130,7 +146,9 @@ def _train(training: Training, stream: Iterator[Group], recipe: Recipe, world: W
 
 
 def _seed_dropout(seed: int, step: int, number: int) -> None:
-    """Make dropout a function of a batch's place in the run, so that it is the same however many processes there are, or were before."""
+    """Make dropout a function of a batch's place in the run, so that it is the same however many processes there
+    are, or were before.
+    """
     torch.manual_seed(int(np.random.SeedSequence((seed, step, number)).generate_state(1, np.uint64)[0]))
 
 
@@ -159,10 +177,20 @@ def _begun(
             times = measured(model, recipe.batch_tokens) if recipe.precision == "auto" else None
             recipe, note = settled(recipe, run.precision(), times)
             if recipe.precision == "bfloat16" and not supports_bfloat16(model.device):
-                raise ValueError(f"{model.device} cannot compute in bfloat16 here: begin a run with --precision float32")
+                raise ValueError(
+                    f"{model.device} cannot compute in bfloat16 here: begin a run with --precision float32"
+                )
             with run.saving("the recipe"):
                 facts = run.begin(
-                    preset, model.config, recipe, data, corpus.manifest, hardware(world), step, initial and initial.facts, times and times.facts()
+                    preset,
+                    model.config,
+                    recipe,
+                    data,
+                    corpus.manifest,
+                    hardware(world),
+                    step,
+                    initial and initial.facts,
+                    times and times.facts(),
                 )
                 run.truncate_log(step)
         yield world.gather(recipe)[0], facts, note
@@ -174,14 +202,18 @@ def _introduction(training: Training, batches: Batches, recipe: Recipe, world: W
     plan, left_out = batches.epoch(0), len(batches.lengths) - len(batches.usable)
     epochs = recipe.steps * recipe.accumulate * world.size / len(plan)
     return (
-        f"{parameters:,} parameters; {len(batches.usable):,} pairs in {len(plan):,} batches, {100 * batches.padding(plan):.1f} % of them padding; "
+        f"{parameters:,} parameters; {len(batches.usable):,} pairs in {len(plan):,} batches, "
+        f"{100 * batches.padding(plan):.1f} % of them padding; "
         f"{left_out:,} pairs left out as longer than {recipe.max_length} tokens\n"
-        f"steps {training.step} to {recipe.steps}, {epochs:.1f} epochs in all, on {world.size} x {world.device}, {recipe.precision}"
+        f"steps {training.step} to {recipe.steps}, {epochs:.1f} epochs in all, on {world.size} x {world.device}, "
+        f"{recipe.precision}"
     )
 
 
 @contextmanager
-def _naming_what_is_not_finite(run: RunFolder, batches: Batches, corpus: Corpus, recipe: Recipe, world: World) -> Generator[None]:
+def _naming_what_is_not_finite(
+    run: RunFolder, batches: Batches, corpus: Corpus, recipe: Recipe, world: World
+) -> Generator[None]:
     """Write the batches of a step whose loss is not finite where they can be looked at, and say what to do."""
     try:
         yield
@@ -189,10 +221,16 @@ def _naming_what_is_not_finite(run: RunFolder, batches: Batches, corpus: Corpus,
         path = run.path / f"not-finite-step-{error.step:08d}.jsonl"
         if world.is_first:
             decode = corpus.tokenizer.decode
-            pairs = (corpus.train.pair(index) for index in batches.indices(error.position, recipe.accumulate * world.size))
-            lines = [json.dumps({"source": decode(source), "target": decode(target)}, ensure_ascii=False) for source, target in pairs]
+            pairs = (
+                corpus.train.pair(index) for index in batches.indices(error.position, recipe.accumulate * world.size)
+            )
+            lines = [
+                json.dumps({"source": decode(source), "target": decode(target)}, ensure_ascii=False)
+                for source, target in pairs
+            ]
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         advice = (
-            f"its sentence pairs are in {path}, and the state of an earlier step is whole: begin again with a lower --rate-scale or a --clip-norm"
+            f"its sentence pairs are in {path}, and the state of an earlier step is whole: begin again with a "
+            f"lower --rate-scale or a --clip-norm"
         )
         raise FloatingPointError(f"{error}; {advice}") from error

@@ -7,10 +7,11 @@ from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from core.model import Transformer
-from train.data import Batch
+from train.data.token_shards import Batch
 
-# Logits computed at once. CPU: 16 MiB in float32, which stays in its cache. Other devices: half a GiB, so that a batch of
-# the paper's size is a few large products rather than hundreds of small ones; which size is fastest has not been measured.
+# Logits computed at once. CPU: 16 MiB in float32, which stays in its cache. Other devices: half a GiB, so that a batch
+# of the paper's size is a few large products rather than hundreds of small ones; which size is fastest has not been
+# measured.
 CHUNK_LOGITS, LARGE_CHUNK_LOGITS = 2**22, 2**27
 
 
@@ -34,11 +35,14 @@ class TranslationLoss(nn.Module):
         memory = self.model.encode(batch.source)
         states = self.model.decode(batch.target_in, memory, self.model.source_mask(batch.source))
         real = batch.target_out != self.model.config.pad_id
-        return smoothed_cross_entropy(states[real], self.model.embedding.tokens.weight, batch.target_out[real], self.label_smoothing)
+        return smoothed_cross_entropy(
+            states[real], self.model.embedding.tokens.weight, batch.target_out[real], self.label_smoothing
+        )
 
 
 def smoothed_cross_entropy(states: Tensor, weight: Tensor, labels: Tensor, label_smoothing: float) -> Loss:
-    """Cross-entropy of softmax(states weight^T) with (1 - e) of the label and e of the uniform distribution (Szegedy et al. 2015).
+    """Cross-entropy of softmax(states weight^T) with (1 - e) of the label and e of the uniform distribution (Szegedy et
+    al. 2015).
 
     Args:
         states: [N, D]
@@ -59,7 +63,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     """Computes the gradient of each chunk of rows while its logits are at hand, and keeps only the gradients."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, states: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: FunctionCtx, states: Tensor, weight: Tensor, labels: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
         device = states.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
         needs_grad = any(ctx.needs_input_grad)  # type: ignore[attr-defined]
@@ -68,7 +74,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         grad_states, grad_weight = torch.empty_like(small_states), torch.zeros_like(weight, dtype=torch.float32)
         smoothed, nll = torch.zeros((2,), dtype=torch.float32, device=states.device)
         with torch.autocast(device, enabled=False):
-            for x, label, grad_x in zip(small_states.split(rows), labels.split(rows), grad_states.split(rows), strict=True):
+            for x, label, grad_x in zip(
+                small_states.split(rows), labels.split(rows), grad_states.split(rows), strict=True
+            ):
                 logits = (x @ small_weight.T).float()  # [rows, V]
                 log_total = logits.logsumexp(-1, keepdim=True)
                 label_nll = (log_total - logits.gather(-1, label[:, None])).sum()

@@ -34,7 +34,9 @@ class Product:
 
 @dataclass(frozen=True)
 class ProductTimes:
-    """Seconds that the products of one batch take, forward and backward; of bfloat16, once it is the slower one, at least so many."""
+    """Seconds that the products of one batch take, forward and backward; of bfloat16, once it is the slower one, at
+    least so many.
+    """
 
     bfloat16: float
     float32: float
@@ -47,7 +49,8 @@ class ProductTimes:
     def __str__(self) -> str:
         at_least = "at least " if self.bfloat16 > self.float32 else ""
         return (
-            f"the matrix products of {self.batch_tokens:,} tokens a side take {at_least}{self.bfloat16:.3g} s in bfloat16, "
+            f"the matrix products of {self.batch_tokens:,} tokens a side take {at_least}{self.bfloat16:.3g} s in "
+            f"bfloat16, "
             f"{self.float32:.3g} s in float32"
         )
 
@@ -91,7 +94,9 @@ def measured(model: Transformer, batch_tokens: int) -> ProductTimes | None:
 
 
 def products(model: Transformer, batch_tokens: int) -> list[Product]:
-    """Every shape of matrix in a model, the smallest first; that of the vocabulary is multiplied in chunks, as `train.loss` does."""
+    """Every shape of matrix in a model, the smallest first; that of the vocabulary is multiplied in chunks, as
+    `train.loss` does.
+    """
     device = model.device.type
     layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
     counts = Counter((layer.out_features, layer.in_features) for layer in layers)
@@ -103,8 +108,12 @@ def products(model: Transformer, batch_tokens: int) -> list[Product]:
     return sorted(found, key=lambda product: product.outputs * product.inputs)
 
 
-def measure(found: list[Product], batch_tokens: int, seconds_of: Callable[[Product, torch.dtype], float]) -> ProductTimes:
-    """Add up float32's seconds, then bfloat16's until they are more: where it is 50 times as slow, nobody waits for all of it."""
+def measure(
+    found: list[Product], batch_tokens: int, seconds_of: Callable[[Product, torch.dtype], float]
+) -> ProductTimes:
+    """Add up float32's seconds, then bfloat16's until they are more: where it is 50 times as slow, nobody waits for
+    all of it.
+    """
     float32 = sum(product.count * seconds_of(product, torch.float32) for product in found)
     bfloat16 = 0.0
     for product in found:

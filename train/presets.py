@@ -1,4 +1,6 @@
-"""`python -m train presets`: what every preset is, and what was measured where it was trained; nothing of those that were not."""
+"""`python -m train presets`: what every preset is, and what was measured where it was trained; nothing of those that
+were not.
+"""
 
 import argparse
 import itertools
@@ -20,14 +22,17 @@ Facts = dict[str, Any]
 MEASURED = {
     "en-de": ("2.81 GB of memory at most, in 100 steps from random parameters on two cores of an Intel Xeon (AMX)",),
     "multi30k": (
-        "7,000 steps of 0.59 s in bfloat16, 69 minutes, on one core of an Intel Xeon (AMX) whose other core did other work; "
+        "7,000 steps of 0.59 s in bfloat16, 69 minutes, on one core of an Intel Xeon (AMX) whose other core did other "
+        "work; "
         "45 minutes in another run, on two idle cores; 1.43 GB of memory at most in an earlier run",
-        "test_2016_flickr: BLEU 40.30 (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0), 40.72 lower-cased and tokenized; see README.md",
+        "test_2016_flickr: BLEU 40.30 (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0), 40.72 lower-cased "
+        "and tokenized; see README.md",
         "test_2017_flickr: BLEU 32.60, 32.77 lower-cased and tokenized",
         "the run on two cores: 40.22 and 40.55 on test_2016_flickr, 32.89 and 33.06 on test_2017_flickr",
     ),
     "parsing-small": (
-        "237 trees of wsj_0181 to 0199, trained on 3,401 of NLTK's sample of the Penn Treebank: F1 45.56, as EVALB with COLLINS.prm; see parsing.md",
+        "237 trees of wsj_0181 to 0199, trained on 3,401 of NLTK's sample of the Penn Treebank: F1 45.56, as EVALB "
+        "with COLLINS.prm; see parsing.md",
     ),
 }
 
@@ -35,7 +40,13 @@ MEASURED = {
 def add_presets(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("presets", help="what each preset is, and its measured time, memory and scores")
-    parser.add_argument("checkpoints", type=Path, nargs="*", metavar="FILE", help="checkpoints whose records to read (default: the shipped ones)")
+    parser.add_argument(
+        "checkpoints",
+        type=Path,
+        nargs="*",
+        metavar="FILE",
+        help="checkpoints whose records to read (default: the shipped ones)",
+    )
     parser.set_defaults(run=_presets)
 
 
@@ -53,7 +64,9 @@ def described(checkpoints: Sequence[Path]) -> Iterator[str]:
     records = [(path, load_checkpoint(path).training) for path in checkpoints]
     for preset in PRESETS:
         yield f"{preset}: {_planned(preset)}"
-        measured = [_measured(path, facts) for path, facts in records if facts.get("preset") == preset and facts.get("steps")]
+        measured = [
+            _measured(path, facts) for path, facts in records if facts.get("preset") == preset and facts.get("steps")
+        ]
         lines = [*itertools.chain(*measured), *MEASURED.get(preset, ())]
         yield from (f"  {line}" for line in lines or ["not measured"])
 
@@ -64,7 +77,10 @@ def _planned(preset: str) -> str:
         parameters = sum(parameter.numel() for parameter in Transformer(config).parameters())
     layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, d_model {config.d_model}"
     vocabulary = f"{config.vocab_size:,} pieces"
-    return f"{parameters / 1e6:.1f} M parameters with {vocabulary}, {layers}; recipe: {recipe.steps:,} steps of {recipe.batch_tokens:,} tokens a side"
+    return (
+        f"{parameters / 1e6:.1f} M parameters with {vocabulary}, {layers}; recipe: {recipe.steps:,} steps of "
+        f"{recipe.batch_tokens:,} tokens a side"
+    )
 
 
 def _measured(path: Path, facts: Facts) -> list[str]:
@@ -79,7 +95,8 @@ def _measured(path: Path, facts: Facts) -> list[str]:
     if "hardware" in facts:
         said.append(f"on {facts['hardware']}")
     scores = [
-        f"{score['test_set']}: BLEU {score['bleu']} ({score['bleu_signature']}), perplexity {score['perplexity']} a piece"
+        f"{score['test_set']}: BLEU {score['bleu']} ({score['bleu_signature']}), perplexity {score['perplexity']} a "
+        f"piece"
         for score in facts.get("scores", [])
     ]
     card = [f"see {path.with_suffix('.md').name} for how it was measured"] if path.with_suffix(".md").exists() else []

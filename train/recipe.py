@@ -3,14 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from train.data import POOLS, Bucketing
+from train.data.batches import POOLS, Bucketing
 
 Precision = Literal["bfloat16", "float32"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One optimizer step sees, in each process, `accumulate` batches of at most `batch_tokens` source and target tokens.
+    """One optimizer step sees, in each process, `accumulate` batches of at most `batch_tokens` source and target
+    tokens.
 
     Raises:
         ValueError: a value is out of range.
@@ -25,9 +26,10 @@ class Recipe:
     cooldown: int = 0  # last steps, over which the rate falls in a line towards 0; 0: the paper's rate to the end
     label_smoothing: float = 0.1
     clip_norm: float = 0.0  # longest gradient; 0: however long
-    bucketing: Bucketing = "longest"  # see `train.data.Batches`
+    bucketing: Bucketing = "longest"  # see `train.data.batches.Batches`
     max_length: int = 256  # tokens; longer sentences are left out
-    precision: Literal["auto", "bfloat16", "float32"] = "auto"  # auto: measured where the run begins, see `train.precision`
+    # auto: measured where the run begins, see `train.precision`
+    precision: Literal["auto", "bfloat16", "float32"] = "auto"
     seed: int = 1
     snapshot_every: int = 1_000  # steps between snapshots, each with a validation
     snapshot_minutes: float = 0.0  # minutes between further snapshots; 0: none
@@ -56,7 +58,15 @@ FREE = ("steps", "minutes", "cooldown", "snapshot_every", "snapshot_minutes", "k
 
 _PAPER = Recipe()
 # Peak rate 7e-4: 6 + 6 post-norm layers on batches this small do not leave the unigram loss above 1e-3.
-_EN_DE = Recipe(steps=30_000, batch_tokens=4_096, warmup=1_200, rate_scale=0.388, max_length=128, snapshot_every=500, bucketing="target")
+_EN_DE = Recipe(
+    steps=30_000,
+    batch_tokens=4_096,
+    warmup=1_200,
+    rate_scale=0.388,
+    max_length=128,
+    snapshot_every=500,
+    bucketing="target",
+)
 
 # Presets that are not named here are trained as the paper's base model is.
 RECIPES: dict[str, Recipe] = {
@@ -65,15 +75,31 @@ RECIPES: dict[str, Recipe] = {
     "D-label-smoothing0.2": replace(_PAPER, label_smoothing=0.2),
     "en-de": _EN_DE,
     "en-de-r16": _EN_DE,
-    # Warm-up of Wu et al. 2021, who make 8,000 steps of two such batches at a peak rate of 5e-3 (here 3.5e-3); they have no cooldown.
+    # Warm-up of Wu et al. 2021, who make 8,000 steps of two such batches at a peak rate of 5e-3 (here 3.5e-3); they
+    # have no cooldown.
     "multi30k": Recipe(
-        steps=7_000, batch_tokens=4_096, warmup=2_000, rate_scale=1.75, cooldown=2_500, max_length=128, snapshot_every=500, bucketing="target"
+        steps=7_000,
+        batch_tokens=4_096,
+        warmup=2_000,
+        rate_scale=1.75,
+        cooldown=2_500,
+        max_length=128,
+        snapshot_every=500,
+        bucketing="target",
     ),
-    # Trees are long sequences; 16,000 steps of warming up as in `transformer_parsing_base` of the authors' Tensor2Tensor.
+    # Trees are long sequences; 16,000 steps of warming up as in `transformer_parsing_base` of the authors'
+    # Tensor2Tensor.
     "parsing": replace(_PAPER, warmup=16_000, max_length=512),
     # Small batches, so that a CPU makes many steps.
     "parsing-small": Recipe(
-        steps=6_000, batch_tokens=2_048, warmup=600, rate_scale=0.55, cooldown=800, max_length=200, snapshot_every=400, bucketing="target"
+        steps=6_000,
+        batch_tokens=2_048,
+        warmup=600,
+        rate_scale=0.55,
+        cooldown=800,
+        max_length=200,
+        snapshot_every=400,
+        bucketing="target",
     ),
     "tiny": Recipe(steps=200, batch_tokens=256, warmup=50, max_length=32, snapshot_every=50, keep_snapshots=2),
 }

@@ -1,4 +1,6 @@
-"""The app's pages in the order of the sidebar: the name of each one's script in app_pages/, which is its address too, and its title."""
+"""The app's pages in the order of the sidebar: the name of each one's script in app_pages/, which is its address
+too, and its title.
+"""
 
 PAGES = (
     ("translate", "Translate"),

@@ -4,34 +4,35 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz_app import sidebar, state, take_along, trust, widgets
+from viz_app.layout import badges, sentence_input, share_menu, sidebar
+from viz_app.layout.tour import tour, way_back
 from viz_app.pages import PAGES
-from viz_app.tour import tour, way_back
+from viz_app.session import readings
 
-HERE = Path(__file__).parent
+LAYOUT = Path(__file__).parent / "layout"
 
-st.set_page_config(page_title="Headlight", page_icon=str(HERE / "icon.svg"), layout="wide", initial_sidebar_state=256)
+st.set_page_config(page_title="Headlight", page_icon=str(LAYOUT / "icon.svg"), layout="wide", initial_sidebar_state=256)
 pages = [st.Page(f"app_pages/{name}.py", title=title, default=name == "translate") for name, title in PAGES]
 page = st.navigation(pages)
-st.html(HERE / "style.css")
+st.html(LAYOUT / "style.css")
 
 tour(dict(zip((name for name, _ in PAGES), pages, strict=True)), page)
 
 # What needs no model is painted first: just after the app has started, the model takes seconds to load.
-search, menu, below = widgets.sentence_box()
+search, menu, below = sentence_input.sentence_box()
 model = sidebar.checkpoint_box()
 way_back()
 if model is not None:
-    st.session_state[state.MODEL] = model
-    reading = st.session_state[state.READING] = widgets.read(model, search, menu, below)
+    st.session_state[readings.MODEL] = model
+    reading = st.session_state[readings.READING] = sentence_input.read(model, search, menu, below)
     with below:
         if reading is not None:
             with st.container(horizontal=True, key="words-and-menu"):
                 with st.container(width="stretch"):
-                    widgets.show_words(reading)
-                take_along.menu(reading)
+                    sentence_input.show_words(reading)
+                share_menu.menu(reading)
         if reading is None or page == pages[0]:
-            widgets.examples()
+            sentence_input.examples()
     page.run()
-    if reading is not None and page.title in trust.PAGES:
-        trust.badges(reading)
+    if reading is not None and page.title in badges.PAGES:
+        badges.badges(reading)

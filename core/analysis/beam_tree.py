@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from core.analysis.characters import BYTE, BytePiece, with_characters
+from core.byte_pieces import BYTE, BytePiece, with_characters
 from core.decoding import BeamState, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 from core.results import ScoredText
 from core.tokenizer import Tokenizer
@@ -20,7 +20,8 @@ class BeamNode:
         position: of the token in the target, from 1.
         rank: among the candidates of its position, 0 the best.
         parent: the rank of what it continues among the candidates of the position before; None where it begins.
-        token: its last token as a piece; a byte is named by what the best that continues it spells, with an ellipsis if others spell otherwise.
+        token: its last token as a piece; a byte is named by what the best that continues it spells, with an ellipsis if
+            others spell otherwise.
         token_log_prob: of that token given those before it, in nats.
         log_prob: of the whole, in nats.
         score: `log_prob` over the length penalty.
@@ -89,7 +90,8 @@ def beam_tree(
     num_hypotheses: int | None = None,
     prefix: Sequence[int] = (),
 ) -> BeamTree:
-    """The tree of the search that `Translator.translate` makes with the same settings. Others may use the model in between.
+    """The tree of the search that `Translator.translate` makes with the same settings. Others may use the model in
+    between.
 
     Raises:
         ValueError: as `Translator.translate`.
@@ -98,7 +100,12 @@ def beam_tree(
     wanted = beam_size if num_hypotheses is None else num_hypotheses
     states = translator.search(text, beam_size, length_penalty, wanted, prefix)
     options = SearchOptions(
-        bos_id=config.bos_id, eos_id=config.eos_id, never=(config.pad_id,), beam_size=beam_size, length_penalty=length_penalty, num_hypotheses=wanted
+        bos_id=config.bos_id,
+        eos_id=config.eos_id,
+        never=(config.pad_id,),
+        beam_size=beam_size,
+        length_penalty=length_penalty,
+        num_hypotheses=wanted,
     )
     return grown(states, options, translator.tokenizer, len(prefix))
 
@@ -141,7 +148,10 @@ def grown(states: Iterable[BeamState], options: SearchOptions, tokenizer: Tokeni
         steps.append(nodes)
         parents = [node.rank for node in nodes if node.fate == "live"]
     if last is None or last.stop is None:
-        raise ValueError(f"a tree is grown from a whole search: found {len(steps)} states, the last without a reason to stop; pass all of them")
+        raise ValueError(
+            f"a tree is grown from a whole search: found {len(steps)} states, the last without a reason to stop; pass "
+            f"all of them"
+        )
     best = best_hypotheses(last, options)[0].token_ids
     return BeamTree(
         steps=_with_characters(_with_lifetimes(steps), best),
@@ -158,7 +168,10 @@ def _with_lifetimes(steps: list[list[BeamNode]]) -> tuple[tuple[BeamNode, ...], 
     done: list[tuple[BeamNode, ...]] = []
     inherited: dict[int, int] = {}  # of the position in hand: what its nodes' children hand up
     for nodes in reversed(steps):
-        ends = [len(steps) if node.fate == "finished" else max(node.alive_until, inherited.get(node.rank, 0)) for node in nodes]
+        ends = [
+            len(steps) if node.fate == "finished" else max(node.alive_until, inherited.get(node.rank, 0))
+            for node in nodes
+        ]
         inherited = {}
         for node, end in zip(nodes, ends, strict=True):
             if node.parent is not None:
@@ -174,7 +187,9 @@ def _path(steps: Sequence[Sequence[BeamNode]], node: BeamNode) -> list[BeamNode]
     return nodes[::-1]
 
 
-def _with_characters(steps: tuple[tuple[BeamNode, ...], ...], best: tuple[int, ...]) -> tuple[tuple[BeamNode, ...], ...]:
+def _with_characters(
+    steps: tuple[tuple[BeamNode, ...], ...], best: tuple[int, ...]
+) -> tuple[tuple[BeamNode, ...], ...]:
     """Bytes know the characters that they become, see `BeamNode.token`."""
     if not any(BYTE.fullmatch(node.token) for nodes in steps for node in nodes):
         return steps

@@ -35,28 +35,41 @@ def common_positions(first: Sequence[str], second: Sequence[str]) -> list[tuple[
 
 
 def common_axes(first: AttentionMap, second: AttentionMap) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """`common_positions` of the rows, and of the keys. A decoder row is the same when it predicts the same word; what was fed to it may differ."""
+    """`common_positions` of the rows, and of the keys. A decoder row is the same when it predicts the same word;
+    what was fed to it may differ.
+    """
     return common_positions(_asked(first), _asked(second)), common_positions(first.key_tokens, second.key_tokens)
 
 
 def difference(first: AttentionMap, second: AttentionMap) -> Difference:
-    """Subtract the second map from the first, head by head as far as both have them, where rows and keys are the same words.
+    """Subtract the second map from the first, head by head as far as both have them, where rows and keys are the same
+    words.
 
-    A weight on a word depends on the whole sentence around it: a difference between two sentences is not the doing of one word.
+    A weight on a word depends on the whole sentence around it: a difference between two sentences is not the doing of
+    one word.
 
     Returns:
         The difference where `common_axes` has the same words.
 
     Raises:
-        ValueError: the maps are of different kinds, or less than half of the rows or keys of the shorter one are in both.
+        ValueError: the maps are of different kinds, or less than half of the rows or keys of the shorter one are in
+            both.
     """
     if first.kind != second.kind:
-        raise ValueError(f"{first.kind} and {second.kind} are different kinds of attention: there is no difference between them")
+        raise ValueError(
+            f"{first.kind} and {second.kind} are different kinds of attention: there is no difference between them"
+        )
     heads = min(first.num_heads, second.num_heads)
     rows, keys = common_axes(first, second)
-    for name, pairs, one, other in (("rows", rows, _asked(first), _asked(second)), ("keys", keys, first.key_tokens, second.key_tokens)):
+    for name, pairs, one, other in (
+        ("rows", rows, _asked(first), _asked(second)),
+        ("keys", keys, first.key_tokens, second.key_tokens),
+    ):
         if len(pairs) < ENOUGH * min(len(one), len(other)):
-            raise ValueError(f"of {len(one)} and {len(other)} {name} only {len(pairs)} are the same words in the same order: too few to subtract")
+            raise ValueError(
+                f"of {len(one)} and {len(other)} {name} only {len(pairs)} are the same words in the same order: too "
+                f"few to subtract"
+            )
     mine = _picked(first, [row for row, _ in rows], [key for key, _ in keys])
     theirs = _picked(second, [row for _, row in rows], [key for _, key in keys])
     signed = replace(mine, weights=mine.weights[:heads] - theirs.weights[:heads], mask=mine.visible | theirs.visible)
@@ -68,7 +81,8 @@ def difference(first: AttentionMap, second: AttentionMap) -> Difference:
 
 
 def mean_distance(found: Difference) -> list[float]:
-    """For each head the mean over rows of sum_k |a_k - b_k| / 2: 0 for equal rows, 1 for rows that look at nothing in common.
+    """For each head the mean over rows of sum_k |a_k - b_k| / 2: 0 for equal rows, 1 for rows that look at nothing in
+    common.
 
     It is the total variation distance where all keys are in both; otherwise a part of it.
     """

@@ -34,19 +34,22 @@ def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def map_correlation(first: AttentionMap, second: AttentionMap) -> tuple[float, ...]:
     """`spearman` between two maps of the same layer, head by head, over all that a query may see.
 
-    A map of one head is compared with every head of the other. What is masked in either map, such as what lies above the
-    diagonal of decoder self-attention, would agree for no merit and is left out.
+    A map of one head is compared with every head of the other. What is masked in either map, such as what lies above
+    the diagonal of decoder self-attention, would agree for no merit and is left out.
 
     Raises:
         ValueError: the maps are not of the same kind and tokens, or have different numbers of heads, neither 1.
     """
     if first.kind != second.kind or first.weights.shape[1:] != second.weights.shape[1:]:
         raise ValueError(
-            f"maps of {first.kind} {list(first.weights.shape[1:])} and {second.kind} {list(second.weights.shape[1:])} cannot be compared: "
+            f"maps of {first.kind} {list(first.weights.shape[1:])} and {second.kind} {list(second.weights.shape[1:])} "
+            f"cannot be compared: "
             "give two maps of one kind on the same tokens"
         )
     if first.num_heads != second.num_heads and 1 not in (first.num_heads, second.num_heads):
-        raise ValueError(f"a map of {first.num_heads} heads cannot be compared with one of {second.num_heads}: give as many, or one")
+        raise ValueError(
+            f"a map of {first.num_heads} heads cannot be compared with one of {second.num_heads}: give as many, or one"
+        )
     heads = max(first.num_heads, second.num_heads)
     one, two = (side.weights.expand(heads, -1, -1).numpy() for side in (first, second))
     seen = (first.visible & second.visible).numpy()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.analysis.combined import Combination, combine
-from core.analysis.heads import Maps
+from core.analysis.heads.head import Maps
+from core.analysis.heads.mean_and_maximum import Combination, combine
 from core.capture import AttentionMap, Kind
 
 
@@ -43,8 +43,8 @@ def joint_map(maps: Maps, layer: int | None, head: int | Combination) -> JointMa
     """Put the blocks together.
 
     Args:
-        maps: of all three kinds, prepared alike (words merged, special tokens hidden); encoder and decoder may differ in
-            their number of layers and heads.
+        maps: of all three kinds, prepared alike (words merged, special tokens hidden); encoder and decoder may differ
+            in their number of layers and heads.
         layer: counted from 0; None: all layers, which only a mean or a maximum can be over.
         head: counted from 0, or what to make of all heads.
 

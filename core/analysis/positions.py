@@ -12,7 +12,9 @@ Measure = Literal["dot", "cosine", "distance"]
 
 
 def model_positions(model: Transformer, num_positions: int) -> Tensor:
-    """What a model adds to the embeddings at positions 0, 1, ...: [num_positions, D], fewer where it has learned fewer."""
+    """What a model adds to the embeddings at positions 0, 1, ...: [num_positions, D], fewer where it has learned
+    fewer.
+    """
     if model.config.positions == "learned":
         num_positions = min(num_positions, model.config.max_positions)
     with torch.no_grad():
@@ -34,22 +36,26 @@ def position_similarity(encoding: Tensor, measure: Measure = "dot") -> Tensor:
         [positions, positions], symmetric.
     """
     if measure == "distance":
-        return torch.cdist(encoding.double(), encoding.double(), compute_mode="donot_use_mm_for_euclid_dist").to(encoding)
+        return torch.cdist(encoding.double(), encoding.double(), compute_mode="donot_use_mm_for_euclid_dist").to(
+            encoding
+        )
     if measure == "cosine":
         encoding = torch.nn.functional.normalize(encoding, dim=1)
     return encoding @ encoding.T
 
 
 def wavelengths(d_model: int) -> Tensor:
-    """The period of each sine-and-cosine pair, in positions: [d_model / 2], from 2 pi up to nearly 10000 * 2 pi (3.5)."""
+    """The period of each sine-and-cosine pair, in positions: [d_model / 2], from 2 pi up to nearly 10000 * 2 pi
+    (3.5).
+    """
     return 2 * math.pi * 10000.0 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
 
 
 def turned(encoding: Tensor, offset: int) -> Tensor:
     """Sinusoidal encodings with each pair of dimensions rotated by offset * frequency (3.5).
 
-    PE(pos + k) is a linear function of PE(pos): by the addition theorems, sin(wp + wk) = sin(wp) cos(wk) + cos(wp) sin(wk)
-    and cos(wp + wk) = cos(wp) cos(wk) - sin(wp) sin(wk), a rotation of each pair that does not depend on p.
+    PE(pos + k) is a linear function of PE(pos): by the addition theorems, sin(wp + wk) = sin(wp) cos(wk) + cos(wp)
+    sin(wk) and cos(wp + wk) = cos(wp) cos(wk) - sin(wp) sin(wk), a rotation of each pair that does not depend on p.
 
     Args:
         encoding: [positions, d_model], sines in the even columns, cosines in the odd ones.
@@ -65,7 +71,9 @@ def turned(encoding: Tensor, offset: int) -> Tensor:
 
 
 def rotation_error(num_positions: int, d_model: int, offset: int) -> float:
-    """The largest deviation of PE(pos) turned by `offset` from PE(pos + offset), over all dimensions and pos = 0 .. num_positions - 1."""
+    """The largest deviation of PE(pos) turned by `offset` from PE(pos + offset), over all dimensions and pos = 0 ..
+    num_positions - 1.
+    """
     encoding = sinusoidal_encoding(num_positions + offset, d_model)
     return float((turned(encoding[:num_positions], offset) - encoding[offset:]).abs().max())
 

@@ -17,8 +17,8 @@ from core.bulk.output import FileOutput, StreamOutput, open_output
 from core.bulk.progress_bar import LineProgress, line_progress
 from core.bulk.windows import TranslatedWindow, translate_windows
 from core.bulk.workers import worker_pool
+from core.cpu_inference import Precision
 from core.device import usable_cores
-from core.packing import Precision
 from core.translator import Translator
 
 MAX_WORKERS = 1024
@@ -61,12 +61,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="hypotheses kept alive; 1: greedy search (default: %(default)s)",
     )
-    parser.add_argument("--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)")
+    parser.add_argument(
+        "--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)"
+    )
     parser.add_argument(
         "--precision",
         choices=get_args(Precision),
         default="exact",
-        help="fast: in 8-bit integers or bfloat16 where that proves faster here, not quite the same translations (default: %(default)s)",
+        help="fast: in 8-bit integers or bfloat16 where that proves faster here, not quite the same translations "
+        "(default: %(default)s)",
     )
 
 
@@ -136,7 +139,9 @@ def _translated(
     cores = usable_cores() if translator.model.device.type == "cpu" else 1  # processes would contend for a GPU
     num_workers = options.workers or default_workers(cores, engine.threads, len(first.lines))
     with _engine_pool(engine, translator, num_workers) as translate_batches:
-        yield from translate_windows(chain([first], windows), translator, translate_batches, options.strict, progress.update)
+        yield from translate_windows(
+            chain([first], windows), translator, translate_batches, options.strict, progress.update
+        )
 
 
 @contextmanager
@@ -168,7 +173,8 @@ def _skip(reader: LineReader, output: FileOutput) -> None:
     reader.skip(done.lines)
     if done.lines and (reader.lines_read, reader.digest) != (done.lines, done.input_sha256):
         raise ValueError(
-            f"the first {done.lines} lines of the input are not those that {output.path} translates: give the same input again, or another --output"
+            f"the first {done.lines} lines of the input are not those that {output.path} translates: give the same "
+            f"input again, or another --output"
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from core.packing import Precision
+from core.cpu_inference import Precision
 from core.translator import Translator
 
 TranslateTexts = Callable[[list[str]], list[str]]  # texts -> their translations

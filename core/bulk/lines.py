@@ -117,7 +117,9 @@ def read_windows(reader: LineReader) -> Iterator[Window]:
         yield Window(reader.lines_read - len(lines), tuple(lines), reader.digest)
 
 
-def split_lines(window: Window, translator: Translator, strict: bool = False) -> tuple[list[tuple[str, ...]], list[str]]:
+def split_lines(
+    window: Window, translator: Translator, strict: bool = False
+) -> tuple[list[tuple[str, ...]], list[str]]:
     """The sentences of each line, and for each line that cannot be translated a message with its number.
 
     A blank line and one that cannot be translated have no sentences.

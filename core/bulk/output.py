@@ -1,8 +1,8 @@
 """Where translations go: a stream, or a file that a killed job leaves in a state from which it can be resumed.
 
-Beside the file OUT stands OUT.progress, in JSON: the job's settings, how many lines of the input are done, how many bytes
-of the output they take, and the SHA-256 of those lines of the input. It is replaced after each window, once the output is
-on the disk. What the output holds beyond it is cut off on resume.
+Beside the file OUT stands OUT.progress, in JSON: the job's settings, how many lines of the input are done, how many
+bytes of the output they take, and the SHA-256 of those lines of the input. It is replaced after each window, once the
+output is on the disk. What the output holds beyond it is cut off on resume.
 """
 
 import glob
@@ -146,7 +146,8 @@ def _resumed(path: Path, settings: dict[str, Any]) -> Progress:
     for name in {**before, **settings}:
         if before.get(name) != settings.get(name):
             raise ValueError(
-                f"{path} was begun with {name} {before.get(name)}, this command has {settings.get(name)}: give the same again, or {begin_again}"
+                f"{path} was begun with {name} {before.get(name)}, this command has {settings.get(name)}: give the "
+                f"same again, or {begin_again}"
             )
     if size < progress.output_bytes or _count_lines(path, progress.output_bytes) != progress.lines:
         raise ValueError(

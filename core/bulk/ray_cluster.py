@@ -25,7 +25,9 @@ from core.translator import Translator
 CONNECTION_SECONDS = 10.0
 
 
-def translate_on_ray(address: str, windows: Iterator[Window], engine: Engine, num_workers: int | None = None) -> Iterator[TranslatedWindow]:
+def translate_on_ray(
+    address: str, windows: Iterator[Window], engine: Engine, num_workers: int | None = None
+) -> Iterator[TranslatedWindow]:
     """Translate windows on a cluster that is running already. A window is a block of the dataset, for one worker.
 
     Args:

@@ -29,7 +29,8 @@ def translate_windows(
 
     Sentences are sorted by length within a window, and a batch never has sentences of two windows. So what is
     translated together, and with it every translation to the bit, depends on the window alone, not on which process
-    translates it or when. A window is read when a process has nothing left to do, so only those that are being translated are in memory.
+    translates it or when. A window is read when a process has nothing left to do, so only those that are being
+    translated are in memory.
 
     Args:
         translator: counts tokens.

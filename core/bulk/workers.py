@@ -42,7 +42,9 @@ def worker_pool(engine: Engine, num_workers: int) -> Generator[TranslateBatches]
             connection.close()
 
 
-def _translate_batches(workers: dict[Connection, BaseProcess], batches: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+def _translate_batches(
+    workers: dict[Connection, BaseProcess], batches: Iterator[list[str]]
+) -> Iterator[tuple[int, list[str]]]:
     """A `TranslateBatches`. A worker has one batch at a time, so a pipe never fills up at both ends."""
     numbered = enumerate(batches)
     idle, busy = list(workers), dict[Connection, int]()

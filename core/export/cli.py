@@ -15,9 +15,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
     parser.add_argument("--text", required=True, help="the sentence to translate")
     parser.add_argument("--target", help="a translation to explain instead of the one that the model finds")
-    parser.add_argument("--beam-size", type=int, default=4, metavar="N", help="hypotheses kept alive; 1 is greedy search (default: %(default)s)")
-    parser.add_argument("--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=f"what to write: its name ends with {', '.join(SUFFIXES)}")
+    parser.add_argument(
+        "--beam-size",
+        type=int,
+        default=4,
+        metavar="N",
+        help="hypotheses kept alive; 1 is greedy search (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help=f"what to write: its name ends with {', '.join(SUFFIXES)}",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -30,7 +45,9 @@ def run(arguments: argparse.Namespace) -> None:
     output: Path = arguments.output
     check_suffix(output.suffix)
     if not output.parent.is_dir():
-        raise ValueError(f"{output} cannot be written: there is no folder {output.parent}; make it first, or choose another place")
+        raise ValueError(
+            f"{output} cannot be written: there is no folder {output.parent}; make it first, or choose another place"
+        )
     translator = Translator.from_checkpoint(arguments.checkpoint)
     target, settings = _target(translator, arguments)
     explanation = translator.explain(arguments.text, target)
@@ -49,4 +66,8 @@ def _target(translator: Translator, arguments: argparse.Namespace) -> tuple[Any,
     if arguments.target is not None:
         return arguments.target, {"target": "given"}
     best = translator.translate(arguments.text, arguments.beam_size, arguments.length_penalty).hypotheses[0]
-    return best.token_ids, {"target": "search", "beam_size": arguments.beam_size, "length_penalty": arguments.length_penalty}
+    return best.token_ids, {
+        "target": "search",
+        "beam_size": arguments.beam_size,
+        "length_penalty": arguments.length_penalty,
+    }

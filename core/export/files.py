@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from core.analysis.heads import Head
+from core.analysis.heads.head import Head
 from core.capture import KINDS
 from core.checkpoint import write_whole
-from core.export.page import View, page
+from core.export.html_page import View, page
 from core.export.record import ExplanationRecord, Weights, described, description, weights_of
 
 HTML = ".html"
@@ -34,7 +34,7 @@ def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, 
     """The content of such a file.
 
     Args:
-        first, view: what HTML opens with, see `core.export.page.page`.
+        first, view: what HTML opens with, see `core.export.html_page.page`.
 
     Raises:
         ValueError: another suffix than those of `SUFFIXES`.
@@ -46,7 +46,9 @@ def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, 
 def check_suffix(suffix: str) -> None:
     """Raises: ValueError, if no format has it."""
     if suffix.lower() not in SUFFIXES:
-        raise ValueError(f"the suffix {suffix!r} names no format: end the file's name with one of {', '.join(SUFFIXES)}")
+        raise ValueError(
+            f"the suffix {suffix!r} names no format: end the file's name with one of {', '.join(SUFFIXES)}"
+        )
 
 
 def load_explanation(path: str | Path) -> ExplanationRecord:
@@ -80,7 +82,9 @@ def _from_json(content: bytes) -> ExplanationRecord:
         raise ValueError(f"this is neither NPZ nor JSON: {error}") from error
     attention: dict[str, Any] = cast("dict[str, Any]", found).get("attention", {}) if isinstance(found, dict) else {}
     try:
-        weights: Weights = {kind: np.asarray(attention[kind]["weights"], dtype=np.float32) for kind in KINDS if kind in attention}
+        weights: Weights = {
+            kind: np.asarray(attention[kind]["weights"], dtype=np.float32) for kind in KINDS if kind in attention
+        }
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"its weights cannot be read: {error}") from error
     return described(found, weights)

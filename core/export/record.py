@@ -4,24 +4,21 @@ The description, version 1; layers, heads and positions are counted from 0:
 
     format           "headlight-explanation"
     format_version   1
-    model            name, sha256 (of its file, where known), parameters, config (see `core.config`), training (free of form)
-    settings         how the target was found, such as {"target": "search", "beam_size": 4, "length_penalty": 0.6}
-    versions         of headlight, torch and python
-    source, target   the texts
-    source_tokens    S pieces, `</s>` last
-    fed_tokens       T pieces that went into the decoder, `<s>` first
-    predicted_tokens T pieces that the same positions were to put out, `</s>` last
-    log_probs        T log-probabilities of the predicted tokens, in nats
-    alternatives     for each of the T positions the most probable pieces as [piece, log-probability], best first
-    attention        for each kind ("encoder_self", "decoder_self", "cross"):
+    model            name, sha256 (of its file, where known), parameters, config (see `core.config`), training (free of
+    form) settings         how the target was found, such as {"target": "search", "beam_size": 4, "length_penalty": 0.6}
+    versions         of headlight, torch and python source, target   the texts source_tokens    S pieces, `</s>` last
+    fed_tokens       T pieces that went into the decoder, `<s>` first predicted_tokens T pieces that the same positions
+    were to put out, `</s>` last log_probs        T log-probabilities of the predicted tokens, in nats alternatives
+    for each of the T positions the most probable pieces as [piece, log-probability], best first attention        for
+    each kind ("encoder_self", "decoder_self", "cross"):
         axes             ["layer", "head", "query", "key"]
         query_tokens     names of the query axis
         key_tokens       names of the key axis
         predicted_tokens what the decoder put out at each query; null in the encoder
         weights          [layers][heads][queries][keys], each row summing to 1
 
-A JSON file is the description. An NPZ file holds it as the text `description`, except for `weights`: these are the float32 arrays
-`encoder_self`, `decoder_self` and `cross`. Both keep every float32 to the bit.
+A JSON file is the description. An NPZ file holds it as the text `description`, except for `weights`: these are the
+float32 arrays `encoder_self`, `decoder_self` and `cross`. Both keep every float32 to the bit.
 """
 
 import math
@@ -34,7 +31,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.analysis.characters import in_place_of, with_characters
+from core.byte_pieces import in_place_of, with_characters
 from core.capture import KINDS, AttentionMap, Kind, attention_mask
 from core.config import require_size
 from core.results import Explanation
@@ -61,7 +58,11 @@ class ExplanationRecord:
 
 
 def record_of(
-    explanation: Explanation, translator: Translator, settings: dict[str, Any], name: str | None = None, sha256: str | None = None
+    explanation: Explanation,
+    translator: Translator,
+    settings: dict[str, Any],
+    name: str | None = None,
+    sha256: str | None = None,
 ) -> ExplanationRecord:
     """An explanation with the facts of the model that it is of.
 
@@ -123,7 +124,10 @@ def description(record: ExplanationRecord) -> dict[str, Any]:
 
 def weights_of(explanation: Explanation) -> Weights:
     """The attention of each kind as one array: [layers, heads, queries, keys]."""
-    return {kind: np.stack([layer.weights.numpy() for layer in layers]).astype(np.float32) for kind, layers in explanation.maps.items()}
+    return {
+        kind: np.stack([layer.weights.numpy() for layer in layers]).astype(np.float32)
+        for kind, layers in explanation.maps.items()
+    }
 
 
 def described(found: object, weights: Weights) -> ExplanationRecord:
@@ -136,14 +140,21 @@ def described(found: object, weights: Weights) -> ExplanationRecord:
         raise ValueError(f"this is no exported explanation: its format should be {FORMAT!r}")
     facts = cast("dict[str, Any]", found)
     if facts.get("format_version") != FORMAT_VERSION:
-        raise ValueError(f"its format_version is {facts.get('format_version')!r}, this Headlight reads {FORMAT_VERSION}: a newer one may read it")
+        raise ValueError(
+            f"its format_version is {facts.get('format_version')!r}, this Headlight reads {FORMAT_VERSION}: a newer "
+            f"one may read it"
+        )
     try:
         counts = {name: len(facts[name]) for name in ("fed_tokens", "predicted_tokens", "log_probs", "alternatives")}
         if len(set(counts.values())) > 1:
-            raise ValueError(f"there should be as many of each: {', '.join(f'{count} {name}' for name, count in counts.items())}")
+            raise ValueError(
+                f"there should be as many of each: {', '.join(f'{count} {name}' for name, count in counts.items())}"
+            )
         neighbourhood = _neighbourhood(facts["model"])
         maps: dict[Kind, tuple[AttentionMap, ...]] = {
-            kind: _layers(kind, facts["attention"][kind], weights[kind], neighbourhood) for kind in KINDS if kind in facts["attention"]
+            kind: _layers(kind, facts["attention"][kind], weights[kind], neighbourhood)
+            for kind in KINDS
+            if kind in facts["attention"]
         }
         predicted_tokens = with_characters(facts["predicted_tokens"])
         explanation = Explanation(
@@ -166,13 +177,21 @@ def described(found: object, weights: Weights) -> ExplanationRecord:
         raise ValueError(f"the exported explanation is damaged: {error}") from error
 
 
-def _layers(kind: Kind, axes: dict[str, Any], weights: NDArray[np.float32], neighbourhood: int | None) -> tuple[AttentionMap, ...]:
+def _layers(
+    kind: Kind, axes: dict[str, Any], weights: NDArray[np.float32], neighbourhood: int | None
+) -> tuple[AttentionMap, ...]:
     if weights.ndim != len(AXES):
         raise ValueError(f"{kind} has {weights.ndim} axes, expected {len(AXES)}: {', '.join(AXES)}")
     predicted = axes["predicted_tokens"]
-    names = with_characters(axes["query_tokens"]), with_characters(axes["key_tokens"]), None if predicted is None else with_characters(predicted)
+    names = (
+        with_characters(axes["query_tokens"]),
+        with_characters(axes["key_tokens"]),
+        None if predicted is None else with_characters(predicted),
+    )
     mask = attention_mask(kind, len(names[1]), neighbourhood)
-    return tuple(AttentionMap(kind, layer, torch.from_numpy(matrix.copy()), *names, mask) for layer, matrix in enumerate(weights))
+    return tuple(
+        AttentionMap(kind, layer, torch.from_numpy(matrix.copy()), *names, mask) for layer, matrix in enumerate(weights)
+    )
 
 
 def _neighbourhood(model: Any) -> int | None:

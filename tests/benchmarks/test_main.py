@@ -14,7 +14,11 @@ FOLDER = Path(benchmarks.__file__).parent
 
 def test_every_script_is_run() -> None:
     scripts = {path.stem for path in FOLDER.glob("*.py") if 'if __name__ == "__main__"' in path.read_text("utf-8")}
-    run = {re.split(r"[./]", part.removesuffix(".py"))[-1] for one in benchmarks.BENCHMARKS.values() for part in one.command}
+    run = {
+        re.split(r"[./]", part.removesuffix(".py"))[-1]
+        for one in benchmarks.BENCHMARKS.values()
+        for part in one.command
+    }
     assert scripts - {"__main__"} <= run
 
 

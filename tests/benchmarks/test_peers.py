@@ -33,7 +33,9 @@ def test_marian_is_the_same_function(model: Transformer) -> None:
     other = marian(model)
     for source, target in zip(SOURCES, TARGETS, strict=True):
         logits = other(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([[1, *target]])).logits
-        torch.testing.assert_close(logits, model(torch.tensor([source]), torch.tensor([[1, *target]])), atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(
+            logits, model(torch.tensor([source]), torch.tensor([[1, *target]])), atol=1e-4, rtol=1e-4
+        )
 
 
 def test_ctranslate2_is_the_same_function(model: Transformer, tmp_path: Path) -> None:
@@ -45,7 +47,9 @@ def test_ctranslate2_is_the_same_function(model: Transformer, tmp_path: Path) ->
         assert scored.log_probs == pytest.approx(log_probs(model, source, target).tolist(), abs=1e-4)
 
 
-@pytest.mark.parametrize("variant", [{"positions": "learned"}, {"neighbourhood": 3}, {"d_v": 12}, {"num_decoder_heads": 2}])
+@pytest.mark.parametrize(
+    "variant", [{"positions": "learned"}, {"neighbourhood": 3}, {"d_v": 12}, {"num_decoder_heads": 2}]
+)
 def test_what_cannot_be_converted(variant: dict[str, object], tmp_path: Path) -> None:
     model = Transformer(replace(PRESETS["tiny"], **variant))
     for convert in (marian, lambda model: save_ctranslate2(model, tmp_path)):

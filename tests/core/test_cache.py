@@ -34,14 +34,19 @@ def uncached_decoder(model: Transformer, source_ids: Tensor):
             prefixes, source_ids = prefixes[sentences], source_ids[sentences]
         inherited = prefixes.gather(1, parents[:, :, None].expand(-1, -1, prefixes.size(2)))
         prefixes = torch.cat((inherited, token_ids[:, :, None]), dim=2)  # [B, W, T]
-        return torch.stack([model(source_ids, prefixes[:, hypothesis])[:, -1] for hypothesis in range(prefixes.size(1))], dim=1)
+        return torch.stack(
+            [model(source_ids, prefixes[:, hypothesis])[:, -1] for hypothesis in range(prefixes.size(1))], dim=1
+        )
 
     return next_logits
 
 
 @pytest.mark.parametrize("first_keys", [1, 7, 128])
-def test_cached_is_uncached_whoever_lives_on(model: Transformer, first_keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "FIRST_KEYS", first_keys)  # so that room runs out, and keys are dropped, at different moments
+def test_cached_is_uncached_whoever_lives_on(
+    model: Transformer, first_keys: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # so that room runs out, and keys are dropped, at different moments
+    monkeypatch.setattr(cache, "FIRST_KEYS", first_keys)
     generator = torch.Generator().manual_seed(3)
     cached, uncached = cached_decoder(model, SOURCE), uncached_decoder(model, SOURCE)
     rows, width = SOURCE.size(0), 1
@@ -51,7 +56,9 @@ def test_cached_is_uncached_whoever_lives_on(model: Transformer, first_keys: int
         rows = rows if sentences is None else len(sentences)
         token_ids = torch.randint(3, 64, (rows, new_width), generator=generator)
         parents = torch.randint(0, width, (rows, new_width), generator=generator)
-        torch.testing.assert_close(cached(token_ids, parents, sentences), uncached(token_ids, parents, sentences), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(
+            cached(token_ids, parents, sentences), uncached(token_ids, parents, sentences), atol=1e-5, rtol=1e-5
+        )
         width = new_width
 
 
@@ -97,7 +104,9 @@ def test_the_memory_is_projected_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Transformer(PRESETS["tiny"]).eval().requires_grad_(False)
     calls: list[int] = []
     for layer in model.decoder.layers:
-        layer.cross_attention.k_proj.register_forward_hook(lambda _module, arguments, _output: calls.append(arguments[0].size(1)))
+        layer.cross_attention.k_proj.register_forward_hook(
+            lambda _module, arguments, _output: calls.append(arguments[0].size(1))
+        )
     decoder = cached_decoder(model, SOURCE)
     for _ in range(5):
         decoder(torch.full((3, 1), 5), torch.zeros(3, 1, dtype=torch.long), None)
@@ -111,7 +120,11 @@ def test_keys_too_far_away_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     decoder_cache = DecoderCache(model.encode(SOURCE), model.source_mask(SOURCE), 2, neighbourhood=4)
     width = 3
     for position in range(60):
-        parents = torch.arange(1 if position == 0 else width).expand(3, -1) if position != 1 else torch.zeros(3, width, dtype=torch.long)
+        parents = (
+            torch.arange(1 if position == 0 else width).expand(3, -1)
+            if position != 1
+            else torch.zeros(3, width, dtype=torch.long)
+        )
         model.step(torch.full_like(parents, 5), decoder_cache, decoder_cache.extend(parents))
         assert decoder_cache.ancestry.sum(-1).eq(min(position + 1, 4)).all()
     assert decoder_cache.ancestry.size(2) <= 2 * (4 + 1) * width

@@ -101,7 +101,9 @@ def test_nothing_is_left_behind(model: Transformer, ids: tuple[Tensor, Tensor]) 
     assert torch.equal(model(*ids), before)
 
 
-def test_the_fused_path_runs_when_nobody_looks(model: Transformer, ids: tuple[Tensor, Tensor], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fused_path_runs_when_nobody_looks(
+    model: Transformer, ids: tuple[Tensor, Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls: list[int] = []
     monkeypatch.setattr(AttentionWeights, "forward", lambda _self, scores: calls.append(1) or scores.softmax(-1))
     model(*ids)
@@ -118,7 +120,10 @@ def test_hooks_go_when_the_block_raises(model: Transformer, ids: tuple[Tensor, T
 
 
 def test_a_seam_that_did_not_fire(model: Transformer, ids: tuple[Tensor, Tensor]) -> None:
-    nothing = r"^no attention was captured in 7 of 7 layers \(decoder\.layers\.0\.cross_attention, .*, \.\.\.\): run the whole model inside"
+    nothing = (
+        r"^no attention was captured in 7 of 7 layers \(decoder\.layers\.0\.cross_attention, .*, \.\.\.\): run "
+        r"the whole model inside"
+    )
     with pytest.raises(RuntimeError, match=nothing), capture_attention(model):
         pass
     with pytest.raises(RuntimeError, match=r"^no attention was captured in 4 of 7 layers"), capture_attention(model):
@@ -132,7 +137,10 @@ def test_a_compiled_model_is_refused(ids: tuple[Tensor, Tensor]) -> None:
     compiled: Any = torch.compile(model, backend="eager")
     for _ in range(2):  # the first call works out the positions, so the second is compiled once more
         compiled(*ids)
-    with pytest.raises(RuntimeError, match=r"no attention was captured in 3 of 3 layers .* not through torch\.compile"), capture_attention(model):
+    with (
+        pytest.raises(RuntimeError, match=r"no attention was captured in 3 of 3 layers .* not through torch\.compile"),
+        capture_attention(model),
+    ):
         compiled(*ids)
 
 
@@ -200,7 +208,9 @@ def test_training_mode_shows_weights_that_no_dropout_touched(ids: tuple[Tensor, 
 def test_attention_map_counts_its_tokens() -> None:
     weights = torch.full((4, 2, 3), 1 / 3)
     assert AttentionMap("cross", 0, weights, ("<s>", "a"), ("x", "y", "</s>"), ("a", "</s>")).num_heads == 4
-    with pytest.raises(ValueError, match=r"^weights have shape \[4, 2, 3\], expected \[heads, 3, 2\] for these tokens$"):
+    with pytest.raises(
+        ValueError, match=r"^weights have shape \[4, 2, 3\], expected \[heads, 3, 2\] for these tokens$"
+    ):
         AttentionMap("cross", 0, weights, ("x", "y", "</s>"), ("<s>", "a"))
     with pytest.raises(ValueError, match=r"^weights have shape \[2, 3\], expected \[heads, 2, 3\] for these tokens$"):
         AttentionMap("cross", 0, weights[0], ("<s>", "a"), ("x", "y", "</s>"))

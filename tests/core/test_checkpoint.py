@@ -23,7 +23,13 @@ ROOT = Path(checkpoint.__file__).parent.parent
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"positions": "learned", "max_positions": 16}, {"d_k": 5, "d_v": 7}, {"num_decoder_layers": 1, "num_decoder_heads": 2}]
+    "changes",
+    [
+        {},
+        {"positions": "learned", "max_positions": 16},
+        {"d_k": 5, "d_v": 7},
+        {"num_decoder_layers": 1, "num_decoder_heads": 2},
+    ],
 )
 def test_everything_comes_back(changes: dict[str, Any], tokenizer: SentencePieceTokenizer, tmp_path: Path) -> None:
     model = Transformer(replace(PRESETS["tiny"], vocab_size=400, **changes))
@@ -46,7 +52,9 @@ def test_everything_comes_back(changes: dict[str, Any], tokenizer: SentencePiece
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision(dtype: torch.dtype, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path) -> None:
+def test_half_precision(
+    dtype: torch.dtype, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path
+) -> None:
     path = tmp_path / "half.safetensors"
     save_checkpoint(path, tiny_model, tokenizer, dtype=dtype)
     assert {tensor.dtype for name, tensor in contents(path)[0].items() if name != TOKENIZER_KEY} == {dtype}
@@ -64,7 +72,9 @@ def test_the_file_holds_parameters_once_and_explains_itself(tiny_checkpoint: Pat
     assert json.loads(metadata["training"]) == {"preset": "tiny", "steps": 0}
 
 
-def test_a_loaded_model_does_not_depend_on_its_file(tiny_checkpoint: Path, tiny_model: Transformer, tmp_path: Path) -> None:
+def test_a_loaded_model_does_not_depend_on_its_file(
+    tiny_checkpoint: Path, tiny_model: Transformer, tmp_path: Path
+) -> None:
     path = tmp_path / "overwritten.safetensors"
     path.write_bytes(tiny_checkpoint.read_bytes())
     model = load_checkpoint(path).model
@@ -75,9 +85,17 @@ def test_a_loaded_model_does_not_depend_on_its_file(tiny_checkpoint: Path, tiny_
 
 
 def test_loading_is_quick_to_start(tiny_checkpoint: Path) -> None:
-    """PyTorch's compiler, which some operations on `meta` import, would cost the app's first screen a second or more."""
-    code = f"import sys; from core import load_checkpoint; load_checkpoint({str(tiny_checkpoint)!r}); print('sympy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout == "False\n"
+    """PyTorch's compiler, which some operations on `meta` import, would cost the app's first screen a second or
+    more.
+    """
+    code = (
+        f"import sys; from core import load_checkpoint; load_checkpoint({str(tiny_checkpoint)!r}); print('sympy' "
+        f"in sys.modules)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        == "False\n"
+    )
 
 
 def test_loading_draws_no_random_numbers(tiny_checkpoint: Path) -> None:
@@ -102,7 +120,9 @@ def test_every_length_of_header_is_read(
     assert 0x80 in {start[0] for start in starts}
 
 
-def test_what_is_not_saved(tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tiny_checkpoint: Path, tmp_path: Path) -> None:
+def test_what_is_not_saved(
+    tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(tiny_checkpoint.read_bytes())
     other = Transformer(replace(PRESETS["tiny"], vocab_size=401))
@@ -112,10 +132,14 @@ def test_what_is_not_saved(tiny_model: Transformer, tokenizer: SentencePieceToke
         save_checkpoint(path, tiny_model, tokenizer, dtype=torch.int8)
     diverged = copy.deepcopy(tiny_model)
     diverged.embedding.tokens.weight[3, 4] = float("nan")
-    with pytest.raises(ValueError, match=r"^embedding\.tokens\.weight is not finite in torch\.float32, so nothing was saved"):
+    with pytest.raises(
+        ValueError, match=r"^embedding\.tokens\.weight is not finite in torch\.float32, so nothing was saved"
+    ):
         save_checkpoint(path, diverged, tokenizer)
     diverged.embedding.tokens.weight[3, 4] = 70_000.0
-    with pytest.raises(ValueError, match=r"^embedding\.tokens\.weight is not finite in torch\.float16, so nothing was saved"):
+    with pytest.raises(
+        ValueError, match=r"^embedding\.tokens\.weight is not finite in torch\.float16, so nothing was saved"
+    ):
         save_checkpoint(path, diverged, tokenizer, dtype=torch.float16)
     with pytest.raises(TypeError, match="not JSON serializable"):
         save_checkpoint(path, tiny_model, tokenizer, {"data": Path("data")})

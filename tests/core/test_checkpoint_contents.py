@@ -57,7 +57,11 @@ def assert_refused(path: Path, message: str) -> None:
 def test_a_safetensors_file_of_somebody_else(tmp_path: Path) -> None:
     path = tmp_path / "other.safetensors"
     save_file({"weight": torch.zeros(3)}, path)
-    assert_refused(path, r"^other\.safetensors is a safetensors file but not a Headlight checkpoint: its metadata has no format_version. Give one")
+    assert_refused(
+        path,
+        r"^other\.safetensors is a safetensors file but not a Headlight checkpoint: its metadata has no "
+        r"format_version. Give one",
+    )
 
 
 @pytest.mark.parametrize("version", ["2", "0", "1.0", "", "x" * 10_000])
@@ -83,7 +87,9 @@ def test_a_config_that_is_no_config(text: str, message: str, remake: Remake) -> 
 
 
 def test_no_config(remake: Remake) -> None:
-    assert_refused(remake(lambda _, metadata: drop(metadata, "config")), r"^changed\.safetensors: its metadata has no config$")
+    assert_refused(
+        remake(lambda _, metadata: drop(metadata, "config")), r"^changed\.safetensors: its metadata has no config$"
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,18 +101,33 @@ def test_no_config(remake: Remake) -> None:
         ({"vocab_size": None}, r"its config cannot be used: vocab_size \(None\) must be a positive integer$"),
         ({"dropout": float("nan")}, r"its config cannot be used: dropout \(nan\) must be a number"),
         ({"positions": "x" * 10_000}, r"its config cannot be used: positions \('x+ \.\.\.$"),
-        ({"num_decoder_heads": 3}, r"its config cannot be used: d_model \(32\) must be divisible by num_decoder_heads \(3\), or give both"),
+        (
+            {"num_decoder_heads": 3},
+            r"its config cannot be used: d_model \(32\) must be divisible by num_decoder_heads \(3\), or give both",
+        ),
         (
             {"num_decoder_heads": 3, "d_k": 8, "d_v": 8},
             r"decoder\.layers\.0\.self_attention\.q_proj\.weight has shape \[32, 32\], expected \[24, 32\]",
         ),
-        ({"rope": 1, "alibi": 2}, r"its config names 'alibi', 'rope', which this Headlight does not know: a newer one may read it$"),
-        ({"num_encoder_layers": 10**9}, r"its config cannot be used: num_encoder_layers \(1000000000\) must be at most 256$"),
+        (
+            {"rope": 1, "alibi": 2},
+            r"its config names 'alibi', 'rope', which this Headlight does not know: a newer one may read it$",
+        ),
+        (
+            {"num_encoder_layers": 10**9},
+            r"its config cannot be used: num_encoder_layers \(1000000000\) must be at most 256$",
+        ),
         ({"neighbourhood": 2**64}, rf"its config cannot be used: neighbourhood \({2**64}\) must be at most 16777216$"),
-        ({"vocab_size": 10**7}, rf"^changed\.safetensors: {EMBEDDING} has shape \[400, 32\], expected \[10000000, 32\] from the config$"),
+        (
+            {"vocab_size": 10**7},
+            rf"^changed\.safetensors: {EMBEDDING} has shape \[400, 32\], expected \[10000000, 32\] from the config$",
+        ),
         ({"vocab_size": 10**18}, r"its config cannot be used: vocab_size \(10{18}\) must be at most 16777216$"),
         ({"d_model": 4 * 10**400}, r"its config cannot be used: d_model \(40+\) must be at most 65536$"),
-        ({"max_positions": 10**7, "positions": "learned"}, r"lacks 1 tensors that its config calls for: 'embedding\.positions\.table\.weight'$"),
+        (
+            {"max_positions": 10**7, "positions": "learned"},
+            r"lacks 1 tensors that its config calls for: 'embedding\.positions\.table\.weight'$",
+        ),
     ],
 )
 def test_a_config_that_does_not_hold(changes: dict[str, Any], message: str, remake: Remake) -> None:
@@ -125,11 +146,22 @@ def test_training_facts_are_optional(remake: Remake) -> None:
 
 def test_missing_and_surplus_tensors(remake: Remake) -> None:
     lost = "decoder.layers.1.cross_attention.v_proj.bias"
-    assert_refused(remake(lambda tensors, _: drop(tensors, lost)), rf"lacks 1 tensors that its config calls for: '{lost}'$")
+    assert_refused(
+        remake(lambda tensors, _: drop(tensors, lost)), rf"lacks 1 tensors that its config calls for: '{lost}'$"
+    )
     assert_refused(remake(lambda tensors, _: drop(tensors, TOKENIZER_KEY)), rf"lacks 1 tensors .*: '{TOKENIZER_KEY}'$")
-    assert_refused(remake(lambda tensors, _: tensors.update(extra=torch.zeros(1))), r"holds 1 tensors that its config has no place for: 'extra'$")
-    assert_refused(remake(reconfigure(num_encoder_layers=3)), r"lacks 16 tensors that its config calls for: 'encoder\.layers\.2\..*, \.\.\.$")
-    assert_refused(remake(reconfigure(num_encoder_layers=1)), r"holds 16 tensors that its config has no place for: 'encoder\.layers\.1\..*, \.\.\.$")
+    assert_refused(
+        remake(lambda tensors, _: tensors.update(extra=torch.zeros(1))),
+        r"holds 1 tensors that its config has no place for: 'extra'$",
+    )
+    assert_refused(
+        remake(reconfigure(num_encoder_layers=3)),
+        r"lacks 16 tensors that its config calls for: 'encoder\.layers\.2\..*, \.\.\.$",
+    )
+    assert_refused(
+        remake(reconfigure(num_encoder_layers=1)),
+        r"holds 16 tensors that its config has no place for: 'encoder\.layers\.1\..*, \.\.\.$",
+    )
 
 
 def test_names_are_shown_harmlessly(remake: Remake) -> None:
@@ -143,12 +175,22 @@ def test_names_are_shown_harmlessly(remake: Remake) -> None:
 
 def test_shapes_types_and_values(remake: Remake) -> None:
     norm = "encoder.layers.0.self_attention_norm.weight"
-    assert_refused(remake(lambda tensors, _: tensors.update({norm: torch.ones(31)})), rf"{norm} has shape \[31\], expected \[32\] from the config$")
-    assert_refused(remake(lambda tensors, _: tensors.update({norm: torch.ones(32, 1)})), rf"{norm} has shape \[32, 1\], expected \[32\]")
     assert_refused(
-        remake(lambda tensors, _: tensors.update({norm: torch.ones(32).double()})), rf"{norm} has type F64, expected one of F32, F16, BF16$"
+        remake(lambda tensors, _: tensors.update({norm: torch.ones(31)})),
+        rf"{norm} has shape \[31\], expected \[32\] from the config$",
     )
-    assert_refused(remake(lambda tensors, _: tensors.update({norm: torch.ones(32).int()})), rf"{norm} has type I32, expected one of")
+    assert_refused(
+        remake(lambda tensors, _: tensors.update({norm: torch.ones(32, 1)})),
+        rf"{norm} has shape \[32, 1\], expected \[32\]",
+    )
+    assert_refused(
+        remake(lambda tensors, _: tensors.update({norm: torch.ones(32).double()})),
+        rf"{norm} has type F64, expected one of F32, F16, BF16$",
+    )
+    assert_refused(
+        remake(lambda tensors, _: tensors.update({norm: torch.ones(32).int()})),
+        rf"{norm} has type I32, expected one of",
+    )
     for bad in ("nan", "inf", "-inf"):
         values = torch.ones(32)
         values[[3, 7]] = float(bad)
@@ -164,26 +206,41 @@ def test_finite_weights_that_overflow_when_they_are_used(value: float, remake: R
     def change(tensors: Tensors, _: Metadata) -> None:
         tensors[name][3, 4] = value
 
-    message = rf"^changed\.safetensors: {name} holds the weight {re.escape(f'{abs(value):.3g}')}, at most 65504 is read: the file is damaged \("
+    message = (
+        rf"^changed\.safetensors: {name} holds the weight {re.escape(f'{abs(value):.3g}')}, at most 65504 is "
+        rf"read: the file is damaged \("
+    )
     assert_refused(remake(change), message)
 
 
-@pytest.mark.parametrize("tensor", [EMBEDDING, "encoder.layers.0.feed_forward.inner.weight", "decoder.layers.1.cross_attention.k_proj.weight"])
+@pytest.mark.parametrize(
+    "tensor",
+    [EMBEDDING, "encoder.layers.0.feed_forward.inner.weight", "decoder.layers.1.cross_attention.k_proj.weight"],
+)
 def test_a_model_that_computes_nothing_finite(tensor: str, remake: Remake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the limit on weights, one pass tells; of the embedding it is enough that one row is damaged, whichever it is."""
+    """Without the limit on weights, one pass tells; of the embedding it is enough that one row is damaged, whichever
+    it is.
+    """
 
     def change(tensors: Tensors, _: Metadata) -> None:
         tensors[tensor][-1] = 3e38
 
     monkeypatch.setattr(checkpoint, "MAX_WEIGHT", math.inf)
-    assert_refused(remake(change), r"^changed\.safetensors: what this model computes is not finite \(NaN or infinite\): the file is damaged")
+    assert_refused(
+        remake(change),
+        r"^changed\.safetensors: what this model computes is not finite \(NaN or infinite\): the file is damaged",
+    )
 
 
-@pytest.mark.parametrize("changes", [{}, {"neighbourhood": 2}, {"positions": "learned", "max_positions": 3, "num_decoder_heads": 2}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"neighbourhood": 2}, {"positions": "learned", "max_positions": 3, "num_decoder_heads": 2}]
+)
 def test_the_largest_weights_that_are_read_compute_something_finite(
     changes: dict[str, Any], tokenizer: SentencePieceTokenizer, tmp_path: Path
 ) -> None:
-    """The worst case: every weight at the limit, with a random sign. The search finds something, and what it finds can be explained."""
+    """The worst case: every weight at the limit, with a random sign. The search finds something, and what it finds
+    can be explained.
+    """
     model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **changes))
     generator = torch.Generator().manual_seed(0)
     for parameter in model.parameters():
@@ -197,7 +254,9 @@ def test_the_largest_weights_that_are_read_compute_something_finite(
     assert all(layer.weights.isfinite().all() for layers in maps.values() for layer in layers)
 
 
-def test_a_tokenizer_that_does_not_fit(tokenizer: SentencePieceTokenizer, parallel_text: list[tuple[str, str]], remake: Remake) -> None:
+def test_a_tokenizer_that_does_not_fit(
+    tokenizer: SentencePieceTokenizer, parallel_text: list[tuple[str, str]], remake: Remake
+) -> None:
     def with_tokenizer(data: Tensor) -> Path:
         return remake(lambda tensors, _: tensors.update({TOKENIZER_KEY: data}))
 
@@ -208,16 +267,32 @@ def test_a_tokenizer_that_does_not_fit(tokenizer: SentencePieceTokenizer, parall
     assert_refused(with_tokenizer(as_tensor(other.to_bytes())), r"its tokenizer has vocab_size 390, its model 400$")
     assert_refused(remake(reconfigure(bos_id=2, eos_id=1)), r"its tokenizer has bos_id 1, its model 2$")
     assert_refused(remake(reconfigure(pad_id=9)), r"its tokenizer has pad_id 0, its model 9$")
-    assert_refused(with_tokenizer(as_tensor(b"not a model")), r"its tokenizer cannot be read: not a SentencePiece model \(11 bytes\)")
-    assert_refused(with_tokenizer(as_tensor(tokenizer.to_bytes()[:-1])), r"its tokenizer cannot be read: not a SentencePiece model")
-    assert_refused(with_tokenizer(torch.zeros(0, dtype=torch.uint8)), r"its tokenizer cannot be read: not a SentencePiece model \(0 bytes\)")
-    assert_refused(with_tokenizer(torch.zeros(5)), rf"{TOKENIZER_KEY} has type F32 and shape \[5\], expected one row of at most \d+ U8$")
-    assert_refused(with_tokenizer(torch.zeros(2, 5, dtype=torch.uint8)), rf"{TOKENIZER_KEY} has type U8 and shape \[2, 5\], expected one row")
+    assert_refused(
+        with_tokenizer(as_tensor(b"not a model")),
+        r"its tokenizer cannot be read: not a SentencePiece model \(11 bytes\)",
+    )
+    assert_refused(
+        with_tokenizer(as_tensor(tokenizer.to_bytes()[:-1])), r"its tokenizer cannot be read: not a SentencePiece model"
+    )
+    assert_refused(
+        with_tokenizer(torch.zeros(0, dtype=torch.uint8)),
+        r"its tokenizer cannot be read: not a SentencePiece model \(0 bytes\)",
+    )
+    assert_refused(
+        with_tokenizer(torch.zeros(5)),
+        rf"{TOKENIZER_KEY} has type F32 and shape \[5\], expected one row of at most \d+ U8$",
+    )
+    assert_refused(
+        with_tokenizer(torch.zeros(2, 5, dtype=torch.uint8)),
+        rf"{TOKENIZER_KEY} has type U8 and shape \[2, 5\], expected one row",
+    )
 
 
 def test_a_tokenizer_too_large(remake: Remake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "MAX_TOKENIZER_BYTES", 100)
-    assert_refused(remake(lambda *_: None), rf"{TOKENIZER_KEY} has type U8 and shape \[\d+\], expected one row of at most 100 U8$")
+    assert_refused(
+        remake(lambda *_: None), rf"{TOKENIZER_KEY} has type U8 and shape \[\d+\], expected one row of at most 100 U8$"
+    )
 
 
 def test_the_error_is_a_value_error(tiny_checkpoint: Path) -> None:

@@ -45,7 +45,10 @@ def test_a_pickle_is_refused_and_not_run(form: str, tmp_path: Path) -> None:
         torch.save({"model": Malicious(proof)}, path, _use_new_zipfile_serialization=form == "torch zip")
     else:
         path.write_bytes(pickle.dumps({"model": Malicious(proof)}, protocol=int(form[-1])))
-    with pytest.raises(CheckpointError, match=r"^model\.safetensors is a PyTorch pickle, which can run code .* opens only \.safetensors"):
+    with pytest.raises(
+        CheckpointError,
+        match=r"^model\.safetensors is a PyTorch pickle, which can run code .* opens only \.safetensors",
+    ):
         load_checkpoint(path)
     assert not proof.exists()
     with path.open("rb") as file:
@@ -77,7 +80,10 @@ def test_a_zip_is_refused(tmp_path: Path) -> None:
 def test_other_files_are_refused(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(data)
-    with pytest.raises(CheckpointError, match=rf"^model\.safetensors \({len(data)} bytes\) is not a safetensors file: expected a JSON header"):
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^model\.safetensors \({len(data)} bytes\) is not a safetensors file: expected a JSON header",
+    ):
         load_checkpoint(path)
 
 
@@ -85,14 +91,27 @@ def test_a_file_cut_off_anywhere_is_refused(tiny_checkpoint: Path, tmp_path: Pat
     whole = tiny_checkpoint.read_bytes()
     header = 8 + int.from_bytes(whole[:8], "little")
     path = tmp_path / "cut.safetensors"
-    lengths = [*range(12), 100, header - 1, header, header + 1, *range(header, len(whole), len(whole) // 20), len(whole) - 1]
+    lengths = [
+        *range(12),
+        100,
+        header - 1,
+        header,
+        header + 1,
+        *range(header, len(whole), len(whole) // 20),
+        len(whole) - 1,
+    ]
     for length in lengths:
         path.write_bytes(whole[:length])
-        with pytest.raises(CheckpointError, match=rf"^cut\.safetensors (is truncated|\(\d+ bytes\) is (cut off|not a safetensors file)).*{AGAIN}"):
+        with pytest.raises(
+            CheckpointError,
+            match=rf"^cut\.safetensors (is truncated|\(\d+ bytes\) is (cut off|not a safetensors file)).*{AGAIN}",
+        ):
             load_checkpoint(path)
     path.write_bytes(whole[:100])
     with pytest.raises(
-        CheckpointError, match=rf"^cut\.safetensors is truncated: its header should have {header - 8} bytes, the whole file has 100; {AGAIN}$"
+        CheckpointError,
+        match=rf"^cut\.safetensors is truncated: its header should have {header - 8} bytes, the whole file has 100; "
+        rf"{AGAIN}$",
     ):
         load_checkpoint(path)
 
@@ -100,7 +119,10 @@ def test_a_file_cut_off_anywhere_is_refused(tiny_checkpoint: Path, tmp_path: Pat
 def test_surplus_bytes_are_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
     path = tmp_path / "long.safetensors"
     path.write_bytes(tiny_checkpoint.read_bytes() + b"\0" * 8)
-    with pytest.raises(CheckpointError, match=rf"^long\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {AGAIN} \("):
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^long\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {AGAIN} \(",
+    ):
         load_checkpoint(path)
 
 
@@ -118,19 +140,29 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
 def test_a_huge_header_is_not_read(length: int, tmp_path: Path) -> None:
     path = tmp_path / "huge.safetensors"
     path.write_bytes(length.to_bytes(8, "little") + b"{" * 100)
-    with pytest.raises(CheckpointError, match=rf"^huge\.safetensors declares a header of {length} bytes; at most {MAX_HEADER_BYTES} are read$"):
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^huge\.safetensors declares a header of {length} bytes; at most {MAX_HEADER_BYTES} are read$",
+    ):
         load_checkpoint(path)
 
 
-@pytest.mark.parametrize("header", [b"{", b"{}}", b'{"a": \xff\xfe}', b"{" * 5000, b'{"a": 1}', b'{"a": NaN}', b'{"a": {"dtype": "F32"}}'])
+@pytest.mark.parametrize(
+    "header", [b"{", b"{}}", b'{"a": \xff\xfe}', b"{" * 5000, b'{"a": 1}', b'{"a": NaN}', b'{"a": {"dtype": "F32"}}']
+)
 def test_a_header_that_is_no_header(header: bytes, tmp_path: Path) -> None:
     path = write_raw(tmp_path / "bad.safetensors", header, b"\0" * 16)
-    with pytest.raises(CheckpointError, match=rf"^bad\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {AGAIN} \("):
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^bad\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {AGAIN} \(",
+    ):
         load_checkpoint(path)
 
 
 def overlap(header: dict[str, Any]) -> None:
-    first, second = (name for name in header if name.endswith("self_attention.q_proj.weight") and name.startswith("encoder"))
+    first, second = (
+        name for name in header if name.endswith("self_attention.q_proj.weight") and name.startswith("encoder")
+    )
     header[second]["data_offsets"] = header[first]["data_offsets"]
 
 
@@ -180,11 +212,16 @@ def gap(header: dict[str, Any]) -> None:
         gap,
     ],
 )
-def test_a_header_that_lies_about_the_data(change: Callable[[dict[str, Any]], None], tiny_checkpoint: Path, tmp_path: Path) -> None:
+def test_a_header_that_lies_about_the_data(
+    change: Callable[[dict[str, Any]], None], tiny_checkpoint: Path, tmp_path: Path
+) -> None:
     header, data = header_and_data(tiny_checkpoint)
     change(header)
     path = write_raw(tmp_path / "lying.safetensors", header, data)
-    with pytest.raises(CheckpointError, match=rf"^lying\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {AGAIN} \("):
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^lying\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {AGAIN} \(",
+    ):
         load_checkpoint(path)
 
 

@@ -46,10 +46,14 @@ class Mutator:
             for each in names:
                 start, stop = header[each]["data_offsets"]
                 values = torch.frombuffer(data[start:stop], dtype=FLOATS[header[each]["dtype"]])
-                data[start:stop] = _finite(values.float() * factor if kind == "scale" else torch.full(values.shape, factor), values.dtype)
+                data[start:stop] = _finite(
+                    values.float() * factor if kind == "scale" else torch.full(values.shape, factor), values.dtype
+                )
         elif kind == "config":
             config = json.loads(header["__metadata__"]["config"])
-            config[self.random.choice([*config, "neighbourhood", "num_decoder_heads", "d_k"])] = self.random.choice(VALUES)
+            config[self.random.choice([*config, "neighbourhood", "num_decoder_heads", "d_k"])] = self.random.choice(
+                VALUES
+            )
             header["__metadata__"]["config"] = json.dumps(config)
         elif kind == "tokenizer":
             self._flip(data, range(*header[TOKENIZER_KEY]["data_offsets"]), self.random.randint(1, 9))
@@ -69,7 +73,9 @@ def _finite(values: Tensor, dtype: torch.dtype) -> bytes:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-def test_a_damaged_file_is_refused_or_works(dtype: torch.dtype, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_or_works(
+    dtype: torch.dtype, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path
+) -> None:
     path, fates = tmp_path / "model.safetensors", Counter[str]()
     save_checkpoint(path, tiny_model, tokenizer, {"preset": "tiny"}, dtype)
     mutator = Mutator(path, seed=0)

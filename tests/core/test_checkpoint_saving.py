@@ -20,7 +20,11 @@ ROOT = Path(checkpoint.__file__).parent.parent
 
 @pytest.mark.parametrize("failing", ["save_file", "fsync", "replace"])
 def test_a_failure_leaves_the_old_file(
-    failing: str, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failing: str,
+    tiny_model: Transformer,
+    tokenizer: SentencePieceTokenizer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = tmp_path / "model.safetensors"
     save_checkpoint(path, tiny_model, tokenizer, {"save": "old"})
@@ -71,7 +75,14 @@ def test_a_killed_process_leaves_a_whole_file(tiny_checkpoint: Path, tmp_path: P
     path = tmp_path / "model.safetensors"
     path.write_bytes(tiny_checkpoint.read_bytes())
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(path)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.stdout.split() == list("01234567"), done.stderr
 
 
@@ -93,7 +104,9 @@ def test_a_folder_that_is_not_there(tiny_model: Transformer, tokenizer: Sentence
 
 
 def test_the_file_and_its_folder_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The content before the new name, the name before the return; a file system that cannot flush a folder is no reason to fail."""
+    """The content before the new name, the name before the return; a file system that cannot flush a folder is no
+    reason to fail.
+    """
     events: list[str] = []
     replace_file = os.replace
 

@@ -14,9 +14,9 @@ import pytest
 from core import __main__ as cli
 from core.bulk import lines
 from core.checkpoint import save_checkpoint
+from core.cpu_inference import PackedTransformer
 from core.export import load_explanation
 from core.model import Transformer
-from core.packing import PackedTransformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
@@ -29,21 +29,32 @@ def feed(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
 
 
 def test_a_line_in_a_line_out_in_order(
-    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+    feed: Callable[[bytes], None],
+    capsys: pytest.CaptureFixture[str],
+    tiny_checkpoint: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(lines, "WINDOW_LINES", 2)
     feed("\n".join(LINES).encode())  # the last line has no end
-    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "2", "--length-penalty", "1"]) == 0
+    assert (
+        cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "2", "--length-penalty", "1"]) == 0
+    )
     out, progress = capsys.readouterr()
     translator = Translator.from_checkpoint(tiny_checkpoint)
-    expected = [" ".join(translator.translate(line, 2, 1.0).text.splitlines()) if line.strip() else "" for line in LINES]
+    expected = [
+        " ".join(translator.translate(line, 2, 1.0).text.splitlines()) if line.strip() else "" for line in LINES
+    ]
     assert out.split("\n") == [*expected, ""]
     assert "5/5" in progress
 
 
 @pytest.mark.parametrize(("arguments", "precision"), [([], "exact"), (["--precision", "fast"], "fast")])
 def test_the_precision_is_the_translator_s(
-    feed: Callable[[bytes], None], tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], precision: str
+    feed: Callable[[bytes], None],
+    tiny_checkpoint: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    precision: str,
 ) -> None:
     used: list[str] = []
 
@@ -57,7 +68,9 @@ def test_the_precision_is_the_translator_s(
     assert set(used) == {precision}
 
 
-def test_a_line_too_long_for_one_sentence_is_split(feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path) -> None:
+def test_a_line_too_long_for_one_sentence_is_split(
+    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
+) -> None:
     feed(("It rains. " * 100 + "\n").encode())
     assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "1"]) == 0
     sentence = " ".join(Translator.from_checkpoint(tiny_checkpoint).translate("It rains.", 1).text.splitlines())
@@ -84,7 +97,9 @@ def test_a_line_that_cannot_be_translated_is_reported_and_left_empty(
     assert err.splitlines()[-1] == "1 of 3 lines could not be translated and are empty"
 
 
-def test_no_lines_in_no_lines_out(feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path) -> None:
+def test_no_lines_in_no_lines_out(
+    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
+) -> None:
     feed(b"")
     assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint)]) == 0
     assert capsys.readouterr().out == ""
@@ -100,7 +115,11 @@ def test_no_lines_in_no_lines_out(feed: Callable[[bytes], None], capsys: pytest.
         (b"fine\n", ["--workers", "0"], "translate: --workers (0) must be from 1 to 1024"),
         (b"fine\n", ["--resume"], "translate: --resume needs --output FILE"),
         (b"fine\n", ["--input", "missing.txt"], "translate: [Errno 2] No such file or directory: 'missing.txt'"),
-        (b"fine\n", ["--output", "/dev/null"], "translate: --output /dev/null is not a regular file: redirect standard output to it instead"),
+        (
+            b"fine\n",
+            ["--output", "/dev/null"],
+            "translate: --output /dev/null is not a regular file: redirect standard output to it instead",
+        ),
     ],
 )
 def test_errors_are_one_line(
@@ -175,20 +194,26 @@ def test_inspect_shows_what_is_in_the_file(
         assert products.count(" us") == len(packed.choices) * len(packed.products)
 
 
-def test_inspect_where_nothing_is_packed(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inspect_where_nothing_is_packed(
+    tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("core.__main__.packable", lambda model: False)
     assert cli.main(["inspect", str(tiny_checkpoint)]) == 0
     assert "exact  as PyTorch multiplies by itself" in capsys.readouterr().out
 
 
-def test_a_file_without_training_facts(tmp_path: Path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, capsys) -> None:
+def test_a_file_without_training_facts(
+    tmp_path: Path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, capsys
+) -> None:
     save_checkpoint(tmp_path / "bare.safetensors", tiny_model, tokenizer)
     assert cli.main(["inspect", str(tmp_path / "bare.safetensors")]) == 0
     assert "none in the file" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("suffix", ["html", "npz", "json"])
-def test_explain_writes_a_file(capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, tmp_path: Path, suffix: str) -> None:
+def test_explain_writes_a_file(
+    capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, tmp_path: Path, suffix: str
+) -> None:
     output = tmp_path / f"out.{suffix}"
     command = ["explain", "--checkpoint", str(tiny_checkpoint), "--text", "A dog.", "-o", str(output)]
     assert cli.main([*command, "--beam-size", "2"]) == 0
@@ -217,11 +242,21 @@ def test_explain_writes_a_file(capsys: pytest.CaptureFixture[str], tiny_checkpoi
     ],
 )
 def test_explain_says_what_is_wrong_and_writes_nothing(
-    capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+    capsys: pytest.CaptureFixture[str],
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.html").mkdir()
-    assert cli.main(["explain", "--checkpoint", str(tiny_checkpoint), "--text", "A dog.", "--target", "Ein Hund.", *arguments]) == 1
+    assert (
+        cli.main(
+            ["explain", "--checkpoint", str(tiny_checkpoint), "--text", "A dog.", "--target", "Ein Hund.", *arguments]
+        )
+        == 1
+    )
     assert message in capsys.readouterr().err
     assert [each.name for each in tmp_path.iterdir()] == ["folder.html"]
 
@@ -237,7 +272,9 @@ def test_as_a_program(tiny_checkpoint: Path) -> None:
     assert b"Traceback" not in gone.stderr
 
 
-def test_who_has_read_enough_is_told_no_error(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_has_read_enough_is_told_no_error(
+    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As with `| head`: standard output is a pipe that nobody reads."""
     reading, writing = os.pipe()
     os.close(reading)
@@ -255,5 +292,8 @@ def test_weights_that_overflow_are_one_line(
     assert cli.main([command[0], "--checkpoint", str(overflowing_checkpoint), *command[1:]]) == 1
     out, error = capsys.readouterr()
     assert out == ""
-    assert error.startswith(f"python -m core {command[0]}: overflowing.safetensors: embedding.tokens.weight holds the weight 3e+38, at most 65504")
+    assert error.startswith(
+        f"python -m core {command[0]}: overflowing.safetensors: embedding.tokens.weight holds the weight 3e+38, at "
+        f"most 65504"
+    )
     assert error.count("\n") == 1

@@ -115,7 +115,11 @@ def test_sizes_have_a_bound(name: str, most: int) -> None:
 def test_every_integer_of_the_configuration_has_a_bound() -> None:
     """Token ids are below vocab_size."""
     integers = {field.name for field in fields(TransformerConfig) if field.type in (int, int | None)}
-    assert integers == {*MAX_SIZES, "pad_id", "bos_id", "eos_id"} == {*SIZES, *OPTIONAL_SIZES, "pad_id", "bos_id", "eos_id"}
+    assert (
+        integers
+        == {*MAX_SIZES, "pad_id", "bos_id", "eos_id"}
+        == {*SIZES, *OPTIONAL_SIZES, "pad_id", "bos_id", "eos_id"}
+    )
 
 
 def test_the_largest_configuration_has_shapes() -> None:
@@ -133,13 +137,17 @@ def test_sizes_are_not_none(name: str) -> None:
 @pytest.mark.parametrize("name", ["num_heads", "num_decoder_heads"])
 @pytest.mark.parametrize("widths", [{}, {"d_k": 8}, {"d_v": 8}])
 def test_heads_share_the_width_equally(name: str, widths: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=rf"^d_model \(32\) must be divisible by {name} \(5\), or give both d_k and d_v$"):
+    with pytest.raises(
+        ValueError, match=rf"^d_model \(32\) must be divisible by {name} \(5\), or give both d_k and d_v$"
+    ):
         config(**{name: 5}, **widths)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1, 1.0, float("nan"), float("inf"), "0.1", None, True])
 def test_dropout_is_a_probability_below_one(value: object) -> None:
-    with pytest.raises(ValueError, match=rf"^dropout \({value!r}\) must be a number from 0 up to, but not including, 1$"):
+    with pytest.raises(
+        ValueError, match=rf"^dropout \({value!r}\) must be a number from 0 up to, but not including, 1$"
+    ):
         config(dropout=value)
 
 
@@ -150,7 +158,9 @@ def test_positions_are_of_a_known_kind(value: object) -> None:
 
 
 def test_sinusoids_come_in_pairs() -> None:
-    with pytest.raises(ValueError, match=r"^d_model \(33\) must be even: sinusoidal positions come in pairs of sine and cosine$"):
+    with pytest.raises(
+        ValueError, match=r"^d_model \(33\) must be even: sinusoidal positions come in pairs of sine and cosine$"
+    ):
         config(d_model=33, num_heads=3)
     assert config(d_model=33, num_heads=3, positions="learned").d_model == 33
 

@@ -9,7 +9,16 @@ import torch
 from torch import Tensor
 
 from core import decoding
-from core.decoding import BeamState, Hypothesis, NonFiniteError, SearchOptions, beam_search, beam_steps, best_hypotheses, greedy_search
+from core.decoding import (
+    BeamState,
+    Hypothesis,
+    NonFiniteError,
+    SearchOptions,
+    beam_search,
+    beam_steps,
+    best_hypotheses,
+    greedy_search,
+)
 
 PAD, BOS, EOS = 0, 1, 2
 WORDS = (3, 4, 5)
@@ -35,7 +44,8 @@ class ToyScorer:
     def log_probs_of(self, row: int, token_ids: Sequence[int]) -> list[float]:
         """Log-probability of each token, worked out from the start."""
         return [
-            float(self.logits_after(self.seeds[row], (BOS, *token_ids[:index])).log_softmax(-1)[token_id]) for index, token_id in enumerate(token_ids)
+            float(self.logits_after(self.seeds[row], (BOS, *token_ids[:index])).log_softmax(-1)[token_id])
+            for index, token_id in enumerate(token_ids)
         ]
 
     def __call__(self, token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
@@ -46,16 +56,29 @@ class ToyScorer:
         self.widths.append(token_ids.size(1))
         self.batches.append(token_ids.size(0))
         self.prefixes = [
-            [(*before[row][parent], token_id) for token_id, parent in zip(token_ids[row].tolist(), parents[row].tolist(), strict=True)]
+            [
+                (*before[row][parent], token_id)
+                for token_id, parent in zip(token_ids[row].tolist(), parents[row].tolist(), strict=True)
+            ]
             for row in range(token_ids.size(0))
         ]
         return torch.stack(
-            [torch.stack([self.logits_after(seed, prefix) for prefix in row]) for seed, row in zip(self.seeds, self.prefixes, strict=True)]
+            [
+                torch.stack([self.logits_after(seed, prefix) for prefix in row])
+                for seed, row in zip(self.seeds, self.prefixes, strict=True)
+            ]
         )
 
 
 def options(beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int = 1) -> SearchOptions:
-    return SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), beam_size=beam_size, length_penalty=length_penalty, num_hypotheses=num_hypotheses)
+    return SearchOptions(
+        bos_id=BOS,
+        eos_id=EOS,
+        never=(PAD,),
+        beam_size=beam_size,
+        length_penalty=length_penalty,
+        num_hypotheses=num_hypotheses,
+    )
 
 
 def close(one: Sequence[Hypothesis], other: Sequence[Hypothesis]) -> bool:
@@ -76,7 +99,8 @@ def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(seed: int, length_penal
     search = options(beam_size=64, length_penalty=length_penalty, num_hypotheses=13)
     endings = [(*words, EOS) for length in range(limit) for words in itertools.product(WORDS, repeat=length)]
     everything = sorted(
-        ((sum(scorer.log_probs_of(0, ids)) / ((5 + len(ids)) / 6) ** length_penalty, ids) for ids in endings), reverse=True
+        ((sum(scorer.log_probs_of(0, ids)) / ((5 + len(ids)) / 6) ** length_penalty, ids) for ids in endings),
+        reverse=True,
     )  # all 13 translations of up to two of three words and an end
     (found,) = beam_search(scorer, [limit], search)
     assert [hypothesis.token_ids for hypothesis in found] == [ids for _, ids in everything]
@@ -128,7 +152,9 @@ def test_the_beam_opens_after_the_first_position() -> None:
 
 @pytest.mark.parametrize("num_hypotheses", [1, 3])
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 2.0])
-def test_stopping_early_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch, length_penalty: float, num_hypotheses: int) -> None:
+def test_stopping_early_does_not_change_the_result(
+    monkeypatch: pytest.MonkeyPatch, length_penalty: float, num_hypotheses: int
+) -> None:
     search, limits, seeds = options(4, length_penalty, num_hypotheses), [12] * 30, range(30)
     early = [beam_search(ToyScorer([seed]), [12], search)[0] for seed in seeds]
     steps_early = sum(len(states_of(ToyScorer([seed]), 12, search)) for seed in seeds)
@@ -162,7 +188,9 @@ def test_what_comes_to_the_limit_is_returned_unfinished_and_after_what_has_ended
         assert len(found.token_ids) == 3
         assert EOS not in found.token_ids
     (mixed,) = beam_search(ToyScorer([2]), [2], options(beam_size=4, num_hypotheses=4))
-    assert [hypothesis.finished for hypothesis in mixed] == sorted((hypothesis.finished for hypothesis in mixed), reverse=True)
+    assert [hypothesis.finished for hypothesis in mixed] == sorted(
+        (hypothesis.finished for hypothesis in mixed), reverse=True
+    )
     assert {hypothesis.finished for hypothesis in mixed} == {True, False}
 
 
@@ -173,7 +201,10 @@ def test_padding_and_the_start_are_never_generated() -> None:
             logits[[PAD, BOS]] += 20
             return logits
 
-    for found in (greedy_search(Tempted([1]), [6], options())[0], *beam_search(Tempted([1]), [6], options(num_hypotheses=4))[0]):
+    for found in (
+        greedy_search(Tempted([1]), [6], options())[0],
+        *beam_search(Tempted([1]), [6], options(num_hypotheses=4))[0],
+    ):
         assert not {PAD, BOS} & set(found.token_ids)
         assert found.log_prob < -15  # their probability is still counted: log-probabilities are the model's own
 
@@ -194,7 +225,9 @@ def test_the_beam_is_data() -> None:
         assert tuple(c.parent for c in going_on) == state.parents
         assert len(state.live) == 3
         for rank, candidate in enumerate(state.candidates):
-            assert candidate.log_prob == pytest.approx(before[candidate.parent].log_prob + candidate.token_log_prob, abs=1e-5)
+            assert candidate.log_prob == pytest.approx(
+                before[candidate.parent].log_prob + candidate.token_log_prob, abs=1e-5
+            )
             assert (candidate.fate == "finished") == (candidate.token_id == EOS and rank < 3)
         ended += sum(c.fate == "finished" for c in state.candidates)
         assert len(state.finished) == ended
@@ -229,18 +262,26 @@ def test_any_beginning_of_the_greedy_translation_leads_to_it(seed: int) -> None:
 
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 2.0])
 @pytest.mark.parametrize("prefix", [(4,), (5, 3)])
-def test_behind_a_prefix_a_beam_as_wide_as_the_tree_is_exhaustive_search(prefix: tuple[int, ...], length_penalty: float) -> None:
+def test_behind_a_prefix_a_beam_as_wide_as_the_tree_is_exhaustive_search(
+    prefix: tuple[int, ...], length_penalty: float
+) -> None:
     limit = 4
     scorer = ToyScorer([3])
     search = options(beam_size=64, length_penalty=length_penalty, num_hypotheses=64)
     room = limit - len(prefix)
     endings = [(*prefix, *words, EOS) for length in range(room) for words in itertools.product(WORDS, repeat=length)]
-    everything = sorted(((sum(scorer.log_probs_of(0, ids)) / ((5 + len(ids)) / 6) ** length_penalty, ids) for ids in endings), reverse=True)
+    everything = sorted(
+        ((sum(scorer.log_probs_of(0, ids)) / ((5 + len(ids)) / 6) ** length_penalty, ids) for ids in endings),
+        reverse=True,
+    )
     (found,) = beam_search(scorer, [limit], search, prefixes=[prefix])
     ended = [hypothesis for hypothesis in found if hypothesis.finished]
     assert [hypothesis.token_ids for hypothesis in ended] == [ids for _, ids in everything]
     assert [hypothesis.score for hypothesis in ended] == pytest.approx([score for score, _ in everything], abs=1e-5)
-    assert all(hypothesis.token_log_probs == pytest.approx(scorer.log_probs_of(0, hypothesis.token_ids), abs=1e-5) for hypothesis in found)
+    assert all(
+        hypothesis.token_log_probs == pytest.approx(scorer.log_probs_of(0, hypothesis.token_ids), abs=1e-5)
+        for hypothesis in found
+    )
 
 
 def test_each_sentence_of_a_batch_has_a_prefix_of_its_own() -> None:
@@ -269,7 +310,11 @@ def test_the_states_of_forced_positions_have_one_candidate() -> None:
 @pytest.mark.parametrize(
     ("prefix", "message"),
     [
-        ((3, 4, 5), "the forced beginning has 3 tokens, which leaves no room for what follows: a translation may have 3 here; shorten it"),
+        (
+            (3, 4, 5),
+            "the forced beginning has 3 tokens, which leaves no room for what follows: a translation may have 3 here; "
+            "shorten it",
+        ),
         ((3, 4, 5, EOS), "the forced beginning has 4 tokens, which leaves no room"),
         ((3, EOS, 4), "token 2 of the forced beginning ends the translation, but 1 more follow: remove them or it"),
         ((3, PAD), "token 2 of the forced beginning is 0, which is never generated: leave it out"),
@@ -292,7 +337,13 @@ def test_a_search_says_why_it_stopped(eos_bonus: float, limit: int, beam_size: i
 def test_a_vocabulary_smaller_than_the_beam() -> None:
     scorer = ToyScorer([1, 2], vocab_size=4)  # one word, and the end
     found = beam_search(scorer, [4, 6], options(beam_size=8, num_hypotheses=8))
-    assert sorted(hypothesis.token_ids for hypothesis in found[0]) == [(2,), (3, 2), (3, 3, 2), (3, 3, 3, 2), (3, 3, 3, 3)]
+    assert sorted(hypothesis.token_ids for hypothesis in found[0]) == [
+        (2,),
+        (3, 2),
+        (3, 3, 2),
+        (3, 3, 3, 2),
+        (3, 3, 3, 3),
+    ]
     assert max(scorer.widths) == 1  # only one can be alive
 
 
@@ -349,7 +400,10 @@ def test_a_hypothesis_without_a_finite_continuation_is_dropped(value: float, see
     (impossible,) = beam_search(BrokenScorer([seed], -math.inf, first=3), [limit], search)
     assert close(broken, impossible)
     assert len(broken) == 4
-    assert all(math.isfinite(hypothesis.score) and not (len(hypothesis.token_ids) > 2 and hypothesis.token_ids[0] == 3) for hypothesis in broken)
+    assert all(
+        math.isfinite(hypothesis.score) and not (len(hypothesis.token_ids) > 2 and hypothesis.token_ids[0] == 3)
+        for hypothesis in broken
+    )
 
 
 @pytest.mark.parametrize("size", [1, 63, 64, 65, 200, 1000, 1024])
@@ -359,7 +413,9 @@ def test_the_greatest_by_blocks_are_the_greatest(size: int, count: int) -> None:
     for values in (
         torch.randn(2, 3, size, generator=generator),
         torch.arange(6.0 * size).view(2, 3, size),  # all of the greatest in what no whole block holds
-        torch.randn(2, 3, size, generator=generator).masked_fill(torch.rand(2, 3, size, generator=generator) < 0.97, -torch.inf),
+        torch.randn(2, 3, size, generator=generator).masked_fill(
+            torch.rand(2, 3, size, generator=generator) < 0.97, -torch.inf
+        ),
     ):
         expected = values.topk(min(count, size)).values
         greatest, columns = decoding.top_k(values, min(count, size))

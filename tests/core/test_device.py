@@ -27,7 +27,9 @@ def test_cuda_comes_before_mps_and_mps_before_the_cpu(machine) -> None:
         assert best_device() == torch.device(expected)
 
 
-def test_a_choice_is_obeyed_and_an_argument_goes_before_the_environment(machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_choice_is_obeyed_and_an_argument_goes_before_the_environment(
+    machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine(cuda=2)
     monkeypatch.setenv("HEADLIGHT_DEVICE", "cuda:1")
     assert best_device() == torch.device("cuda:1")
@@ -45,7 +47,9 @@ def test_a_choice_is_obeyed_and_an_argument_goes_before_the_environment(machine,
         ("abacus", r"device \(abacus\) must be cuda, cuda:N, mps or cpu"),
     ],
 )
-def test_a_device_that_is_not_there_is_refused(machine, monkeypatch: pytest.MonkeyPatch, chosen: str, message: str) -> None:
+def test_a_device_that_is_not_there_is_refused(
+    machine, monkeypatch: pytest.MonkeyPatch, chosen: str, message: str
+) -> None:
     machine(cuda=2)
     with pytest.raises(ValueError, match=message):
         best_device(chosen)
@@ -54,7 +58,9 @@ def test_a_device_that_is_not_there_is_refused(machine, monkeypatch: pytest.Monk
         best_device()
 
 
-def test_a_checkpoint_is_loaded_to_the_device_that_is_chosen(machine, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_is_loaded_to_the_device_that_is_chosen(
+    machine, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine()
     assert Translator.from_checkpoint(tiny_checkpoint).model.device == torch.device("cpu")
     monkeypatch.setenv("HEADLIGHT_DEVICE", "mps")
@@ -99,7 +105,9 @@ def test_without_affinities_every_core_counts(tmp_path: Path, monkeypatch: pytes
         ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 6),
     ],
 )
-def test_a_container_has_no_more_cores_than_its_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], cores: int) -> None:
+def test_a_container_has_no_more_cores_than_its_quota(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], cores: int
+) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     for name, content in files.items():

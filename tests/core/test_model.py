@@ -56,7 +56,9 @@ def unlike_fresh(model: Transformer) -> Transformer:
 
 
 def torch_transformer(model: Transformer) -> nn.Transformer:
-    """PyTorch's post-norm Transformer with this model's weights, and without the final norms that the paper does not have."""
+    """PyTorch's post-norm Transformer with this model's weights, and without the final norms that the paper does not
+    have.
+    """
     config = model.config
     common = {"d_model": config.d_model, "dim_feedforward": config.d_ff, "dropout": 0.0, "batch_first": True}
     encoder_layer = nn.TransformerEncoderLayer(nhead=config.num_heads, **common)
@@ -134,8 +136,12 @@ def test_same_gradients_as_torch(ids: tuple[Tensor, Tensor]) -> None:
 
     expected = {name: parameter.grad for name, parameter in reference.named_parameters()}
     for name, gradient in torch_state(found).items():
-        torch.testing.assert_close(gradient, expected[name], rtol=1e-4, atol=1e-5, msg=lambda text, name=name: f"{name}: {text}")
-    torch.testing.assert_close(found["embedding.tokens.weight"], model.embedding.tokens.weight.grad, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(
+            gradient, expected[name], rtol=1e-4, atol=1e-5, msg=lambda text, name=name: f"{name}: {text}"
+        )
+    torch.testing.assert_close(
+        found["embedding.tokens.weight"], model.embedding.tokens.weight.grad, rtol=1e-4, atol=1e-4
+    )
 
 
 def test_attention_as_the_paper_writes_it() -> None:
@@ -180,7 +186,9 @@ def test_padding_changes_no_real_logit(ids: tuple[Tensor, Tensor]) -> None:
         alone_source, alone_target = source[row][source[row] != PAD][None], target[row][target[row] != PAD][None]
         alone = model(alone_source, alone_target)[0]
         torch.testing.assert_close(batched[row, : len(alone)], alone, rtol=0, atol=1e-5)
-        padded = model(nn.functional.pad(alone_source, (0, 20), value=PAD), nn.functional.pad(alone_target, (0, 11), value=PAD))[0]
+        padded = model(
+            nn.functional.pad(alone_source, (0, 20), value=PAD), nn.functional.pad(alone_target, (0, 11), value=PAD)
+        )[0]
         torch.testing.assert_close(padded[: len(alone)], alone, rtol=0, atol=1e-5)
 
 
@@ -213,7 +221,10 @@ def test_encode_decode_and_project_make_forward(ids: tuple[Tensor, Tensor]) -> N
     assert torch.equal(model.project(states), model(source, target))
 
 
-@pytest.mark.parametrize("changes", [{"d_k": 5, "d_v": 7}, {"num_heads": 3, "d_k": 1, "d_v": 40}, {"num_encoder_layers": 1, "num_decoder_layers": 4}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"d_k": 5, "d_v": 7}, {"num_heads": 3, "d_k": 1, "d_v": 40}, {"num_encoder_layers": 1, "num_decoder_layers": 4}],
+)
 def test_shapes_are_free(changes: dict[str, int], ids: tuple[Tensor, Tensor]) -> None:
     model = tiny(**changes)
     heads = changes.get("num_heads", TINY.num_heads)
@@ -232,7 +243,9 @@ def test_shapes_are_free(changes: dict[str, int], ids: tuple[Tensor, Tensor]) ->
 
 def test_one_matrix_embeds_and_predicts() -> None:
     model = tiny(vocab_size=61)
-    assert [name for name, parameter in model.named_parameters() if 61 in parameter.shape] == ["embedding.tokens.weight"]
+    assert [name for name, parameter in model.named_parameters() if 61 in parameter.shape] == [
+        "embedding.tokens.weight"
+    ]
     assert model.state_dict().keys() == dict(model.named_parameters()).keys(), "nothing derived is saved"
     states = torch.randn(2, TINY.d_model)
     torch.testing.assert_close(model.project(states), states @ model.embedding.tokens.weight.T)
@@ -298,7 +311,9 @@ def test_learned_positions_are_parameters_with_an_end() -> None:
     assert isinstance(model.embedding.positions, LearnedPositions)
     assert model.state_dict()["embedding.positions.table.weight"].shape == (8, TINY.d_model)
     model(torch.full((1, 8), 5), torch.full((1, 8), 5)).sum().backward()
-    with pytest.raises(ValueError, match=r"^9 positions are more than the 8 learned ones \(max_positions\): shorten the input$"):
+    with pytest.raises(
+        ValueError, match=r"^9 positions are more than the 8 learned ones \(max_positions\): shorten the input$"
+    ):
         model.encode(torch.full((1, 9), 5))
 
 
@@ -306,7 +321,9 @@ def test_learned_positions_are_parameters_with_an_end() -> None:
 
 
 def test_initial_values() -> None:
-    """Xavier bounds, those of what a residual connection adds scaled down by depth; zero biases; unit-variance embeddings."""
+    """Xavier bounds, those of what a residual connection adds scaled down by depth; zero biases; unit-variance
+    embeddings.
+    """
     model = tiny(num_encoder_layers=2, num_decoder_layers=3, vocab_size=2_000)
     gains = {"encoder": 0.87 * (2**4 * 3) ** (-1 / 16), "decoder": (12 * 3) ** (-1 / 4)}
     for name, module in model.named_modules():
@@ -316,7 +333,8 @@ def test_initial_values() -> None:
         bound = gain * math.sqrt(6 / (module.in_features + module.out_features))
         largest = module.weight.abs().max().item()
         assert 0.95 * bound < largest <= bound * (1 + 1e-6), name
-        assert module.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.1), name  # of the uniform distribution
+        # of the uniform distribution
+        assert module.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.1), name
         assert not module.bias.any(), name
     scaled = model.embedding.tokens.weight * math.sqrt(TINY.d_model)
     assert scaled.std().item() == pytest.approx(1, abs=0.02)
@@ -383,14 +401,18 @@ def test_dropout_sits_where_5_4_puts_it(ids: tuple[Tensor, Tensor]) -> None:
     outputs: dict[str, Tensor] = {}
     for name, module in model.named_modules():
         if name.endswith(("self_attention", "cross_attention", "feed_forward")):
-            module.register_forward_hook(lambda _module, _args, output, name=name: outputs.setdefault(name, output.detach()))
+            module.register_forward_hook(
+                lambda _module, _args, output, name=name: outputs.setdefault(name, output.detach())
+            )
     model(*ids)
     assert len(outputs) == 2 * 2 + 3 * 2
     embedded = [x for x in inputs if not any(x is output or torch.equal(x, output) for output in outputs.values())]
     assert len(inputs) == len(outputs) + 2
     assert len(embedded) == 2
     for x, token_ids in zip(embedded, ids, strict=True):
-        expected = model.embedding.tokens(token_ids) * math.sqrt(TINY.d_model) + model.embedding.positions(0, token_ids.size(1))
+        expected = model.embedding.tokens(token_ids) * math.sqrt(TINY.d_model) + model.embedding.positions(
+            0, token_ids.size(1)
+        )
         torch.testing.assert_close(x, expected)
 
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from core.analysis.live_memory import LiveMemory
+from core.analysis.layers.live_memory import LiveMemory
 from core.capture import capture_attention
 from core.checkpoint import load_checkpoint, save_checkpoint
 from core.config import PRESETS, HeadShape
+from core.cpu_inference import PackedTransformer
+from core.cpu_products import has_packed
 from core.model import MultiHeadAttention, Transformer
-from core.packing import PackedTransformer
-from core.products import has_packed
 from core.restricted import Neighbourhood, causal_neighbourhood, centred_neighbourhood
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
@@ -46,7 +46,10 @@ def test_a_neighbourhood_is_the_r_nearest_positions_that_may_be_seen(size: int, 
     assert mask.shape == (3, 1, longest, longest)
     for row, length in enumerate(lengths):
         for query in range(length):
-            assert mask[row, 0, query].nonzero().flatten().tolist() == seen_by(query, length, size, causal), (length, query)
+            assert mask[row, 0, query].nonzero().flatten().tolist() == seen_by(query, length, size, causal), (
+                length,
+                query,
+            )
         assert mask[row].any(-1).all(), "padding sees something too, or its softmax would be NaN"
 
 
@@ -146,7 +149,8 @@ def test_memory_grows_with_r_n(side: str, train: bool) -> None:
         return memory.largest
 
     n, num_heads, number = 2048, TINY.num_heads, 4  # bytes a number
-    of_layers = n * number * 4 * TINY.d_model  # sinusoids in double precision, for up to twice the positions; what else there is takes less
+    # sinusoids in double precision, for up to twice the positions; what else there is takes less
+    of_layers = n * number * 4 * TINY.d_model
     for size in (16, 64):
         assert largest(n, size) <= max(of_layers, num_heads * n * (2 * size - 1) * number)
     assert num_heads * (n // 4) ** 2 * number > of_layers
@@ -160,7 +164,9 @@ def test_memory_grows_with_r_n(side: str, train: bool) -> None:
 def test_it_learns_to_copy_in_bfloat16() -> None:
     """The explicit path under autocast, as training on a CPU takes it, down from the loss of guessing."""
     torch.manual_seed(0)
-    model = Transformer(replace(TINY, vocab_size=9, neighbourhood=3, num_encoder_layers=1, num_decoder_layers=1)).train()
+    model = Transformer(
+        replace(TINY, vocab_size=9, neighbourhood=3, num_encoder_layers=1, num_decoder_layers=1)
+    ).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
     generator, losses = torch.Generator().manual_seed(0), []
     for _ in range(90):
@@ -180,7 +186,9 @@ def test_it_learns_to_copy_in_bfloat16() -> None:
         assert (model(source, target[:, :-1]).argmax(-1) == source).float().mean() > 0.5
 
 
-def test_a_checkpoint_keeps_it_and_the_translation_is_its_replay(tokenizer: SentencePieceTokenizer, tmp_path: Any) -> None:
+def test_a_checkpoint_keeps_it_and_the_translation_is_its_replay(
+    tokenizer: SentencePieceTokenizer, tmp_path: Any
+) -> None:
     model = tiny(neighbourhood=3, vocab_size=tokenizer.vocab_size)
     save_checkpoint(tmp_path / "restricted.safetensors", model, tokenizer)
     loaded = load_checkpoint(tmp_path / "restricted.safetensors")

@@ -9,12 +9,28 @@ from core.runlog import Line, of_kind, read_log, thinned, written
 def a_run(steps: int) -> list[Line]:
     lines: list[Line] = []
     for step in range(25, steps + 1, 25):
-        numbers = {"loss": 1 / 3 + 1 / step, "nll": 2 / 3, "rate": 0.000123456789, "tokens_per_second": 2345.6789, "epoch": 0, "hours": step / 999}
+        numbers = {
+            "loss": 1 / 3 + 1 / step,
+            "nll": 2 / 3,
+            "rate": 0.000123456789,
+            "tokens_per_second": 2345.6789,
+            "epoch": 0,
+            "hours": step / 999,
+        }
         lines.append({"kind": "train", "step": step, **numbers})
         if step % 500 == 0:
             lines.append({"kind": "valid", "step": step, "nll": 2 / 7, "perplexity": 1.3307121974473499})
             sentence = "Ein kleines Mädchen in einem rosa Kleid klettert eine Treppe hinauf."
-            lines += [{"kind": "sample", "step": step, "source": f"{n} {sentence}", "reference": sentence, "translation": sentence} for n in range(5)]
+            lines += [
+                {
+                    "kind": "sample",
+                    "step": step,
+                    "source": f"{n} {sentence}",
+                    "reference": sentence,
+                    "translation": sentence,
+                }
+                for n in range(5)
+            ]
     return lines
 
 
@@ -53,7 +69,9 @@ def test_a_thinned_log_is_small_and_keeps_its_ends() -> None:
     assert len(written(lines)) > 200_000
     assert 20_000 < len(written(kept).encode()) < 60_000
     for kind in ("train", "valid", "sample"):
-        assert [of_kind(kept, kind)[end]["step"] for end in (0, -1)] == [of_kind(lines, kind)[end]["step"] for end in (0, -1)]
+        assert [of_kind(kept, kind)[end]["step"] for end in (0, -1)] == [
+            of_kind(lines, kind)[end]["step"] for end in (0, -1)
+        ]
     assert len(of_kind(kept, "train")) == 200
     assert {len([line for line in of_kind(kept, "sample") if line["step"] == step]) for step in (500, 30_000)} == {5}
     assert json.loads(written(kept[:1]))["nll"] == 0.66667
@@ -61,4 +79,6 @@ def test_a_thinned_log_is_small_and_keeps_its_ends() -> None:
 
 
 def test_a_short_log_is_only_rounded() -> None:
-    assert [(line["kind"], line["step"]) for line in thinned(a_run(1000))] == [(line["kind"], line["step"]) for line in a_run(1000)]
+    assert [(line["kind"], line["step"]) for line in thinned(a_run(1000))] == [
+        (line["kind"], line["step"]) for line in a_run(1000)
+    ]

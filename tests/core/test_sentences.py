@@ -21,7 +21,9 @@ def test_sentences(text: str, sentences: list[str]) -> None:
     assert [sentence for sentence, _ in split_sentences(text)] == sentences
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n", " a. B \n\n c.", "a", "...", "? ! .\t.", "x.\u00a0Y.\u2028Z", "م؟ ن"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "\n\n", " a. B \n\n c.", "a", "...", "? ! .\t.", "x.\u00a0Y.\u2028Z", "م؟ ن"]
+)
 def test_nothing_is_lost(text: str) -> None:
     pairs = split_sentences(text)
     assert "".join(sentence + gap for sentence, gap in pairs) == text

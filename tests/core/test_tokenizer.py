@@ -48,7 +48,9 @@ def test_any_text_comes_back(tokenizer: SentencePieceTokenizer, text: str) -> No
 
 
 def test_every_character_is_known(tokenizer: SentencePieceTokenizer) -> None:
-    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and chr(code) != SPACE_MARK][::17]
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and chr(code) != SPACE_MARK][
+        ::17
+    ]
     encoded = tokenizer.encode_batch(characters, num_threads=1)
     assert all(UNK_ID not in token_ids for token_ids in encoded)
     assert [tokenizer.decode(token_ids) for token_ids in encoded] == characters
@@ -72,7 +74,12 @@ def test_batch_is_the_same_as_one_by_one(tokenizer: SentencePieceTokenizer) -> N
 
 def test_special_tokens(tokenizer: SentencePieceTokenizer) -> None:
     assert (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id) == (PAD_ID, BOS_ID, EOS_ID)
-    assert [tokenizer.piece(token_id) for token_id in (PAD_ID, BOS_ID, EOS_ID, UNK_ID)] == ["<pad>", "<s>", "</s>", "<unk>"]
+    assert [tokenizer.piece(token_id) for token_id in (PAD_ID, BOS_ID, EOS_ID, UNK_ID)] == [
+        "<pad>",
+        "<s>",
+        "</s>",
+        "<unk>",
+    ]
     assert tokenizer.decode([BOS_ID, *tokenizer.encode("A dog"), EOS_ID, PAD_ID]) == "A dog"
 
 
@@ -99,7 +106,9 @@ def test_bytes_make_the_same_tokenizer(tokenizer: SentencePieceTokenizer, tmp_pa
 
 
 def test_training_is_repeatable(tokenizer: SentencePieceTokenizer, parallel_text: list[tuple[str, str]]) -> None:
-    again = SentencePieceTokenizer.train([sentence for pair in parallel_text for sentence in pair], vocab_size=400, num_threads=1)
+    again = SentencePieceTokenizer.train(
+        [sentence for pair in parallel_text for sentence in pair], vocab_size=400, num_threads=1
+    )
     assert again.to_bytes() == tokenizer.to_bytes()
 
 
@@ -134,6 +143,8 @@ def test_ids_outside_of_the_vocabulary(tokenizer: SentencePieceTokenizer, token_
 
 
 def test_a_piece_is_found_by_its_name(tokenizer: SentencePieceTokenizer) -> None:
-    assert [tokenizer.token_id(tokenizer.piece(token_id)) for token_id in range(tokenizer.vocab_size)] == list(range(tokenizer.vocab_size))
+    assert [tokenizer.token_id(tokenizer.piece(token_id)) for token_id in range(tokenizer.vocab_size)] == list(
+        range(tokenizer.vocab_size)
+    )
     with pytest.raises(ValueError, match="'no such piece' is none of the 400 pieces of this tokenizer"):
         tokenizer.token_id("no such piece")

@@ -14,9 +14,9 @@ import torch
 from core.capture import capture_attention
 from core.checkpoint import save_checkpoint
 from core.config import PRESETS
+from core.cpu_products import has_bfloat16, has_int8
 from core.decoding import NonFiniteError, best_hypotheses
 from core.model import Transformer
-from core.products import has_bfloat16, has_int8
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import MAX_EXTRA_TOKENS, MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS, Translator
 
@@ -28,18 +28,27 @@ def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Tr
     return Translator(tiny_model, tokenizer)
 
 
-def test_hypotheses_come_best_first_with_all_that_was_found(translator: Translator, tokenizer: SentencePieceTokenizer) -> None:
+def test_hypotheses_come_best_first_with_all_that_was_found(
+    translator: Translator, tokenizer: SentencePieceTokenizer
+) -> None:
     translation = translator.translate(SENTENCE, beam_size=3)
     assert translation.source == SENTENCE
     assert translation.source_tokens[-1] == "</s>"
     assert len(translation.hypotheses) == 3
     assert [h.score for h in translation.hypotheses] == sorted((h.score for h in translation.hypotheses), reverse=True)
-    assert (translation.text, translation.log_prob) == (translation.hypotheses[0].text, translation.hypotheses[0].log_prob)
+    assert (translation.text, translation.log_prob) == (
+        translation.hypotheses[0].text,
+        translation.hypotheses[0].log_prob,
+    )
     for hypothesis in translation.hypotheses:
         assert hypothesis.tokens == tuple(map(tokenizer.piece, hypothesis.token_ids))
         assert hypothesis.finished == (hypothesis.tokens[-1] == "</s>")
         assert hypothesis.text == tokenizer.decode([token_id for token_id in hypothesis.token_ids if token_id != 2])
-        assert len(hypothesis.token_log_probs) == len(hypothesis.token_ids) <= len(translation.source_tokens) + MAX_EXTRA_TOKENS
+        assert (
+            len(hypothesis.token_log_probs)
+            == len(hypothesis.token_ids)
+            <= len(translation.source_tokens) + MAX_EXTRA_TOKENS
+        )
         assert hypothesis.log_prob == pytest.approx(hypothesis.score * ((5 + len(hypothesis.token_ids)) / 6) ** 0.6)
 
 
@@ -68,7 +77,9 @@ def test_replaying_a_hypothesis_gives_the_attention_that_the_search_saw(translat
             own = explanation.maps["decoder_self"][layer].weights[:, position, : position + 1]
             cross = explanation.maps["cross"][layer].weights[:, position]
             torch.testing.assert_close(step[f"decoder.layers.{layer}.self_attention"][0, :, 0], own, atol=1e-5, rtol=0)
-            torch.testing.assert_close(step[f"decoder.layers.{layer}.cross_attention"][0, :, 0], cross, atol=1e-5, rtol=0)
+            torch.testing.assert_close(
+                step[f"decoder.layers.{layer}.cross_attention"][0, :, 0], cross, atol=1e-5, rtol=0
+            )
 
 
 def test_search_makes_the_states_that_translate_reads(translator: Translator) -> None:
@@ -78,7 +89,9 @@ def test_search_makes_the_states_that_translate_reads(translator: Translator) ->
     assert [h.token_ids for h in best_hypotheses(last, options)] == [h.token_ids for h in found]
 
 
-def test_a_batch_gives_each_sentence_what_it_gets_alone(translator: Translator, parallel_text: list[tuple[str, str]]) -> None:
+def test_a_batch_gives_each_sentence_what_it_gets_alone(
+    translator: Translator, parallel_text: list[tuple[str, str]]
+) -> None:
     sources = [source for source, _ in parallel_text[:6]] + ["No."]
     together = translator.translate_batch(sources, beam_size=3, num_hypotheses=3)
     assert [translation.source for translation in together] == sources
@@ -88,7 +101,8 @@ def test_a_batch_gives_each_sentence_what_it_gets_alone(translator: Translator, 
         scores = [h.score for h in alone.hypotheses]
         assert scores == pytest.approx([h.score for h in translation.hypotheses], abs=1e-4)
         for index, (one, other) in enumerate(zip(alone.hypotheses, translation.hypotheses, strict=True)):
-            if all(abs(one.score - score) > 1e-3 for score in scores[:index] + scores[index + 1 :]):  # no tie to rounding
+            # no tie to rounding
+            if all(abs(one.score - score) > 1e-3 for score in scores[:index] + scores[index + 1 :]):
                 assert one.token_ids == other.token_ids
                 compared += 1
     assert compared >= len(sources)
@@ -111,11 +125,19 @@ def test_a_prefix_begins_the_translation_and_the_whole_is_scored(
         for found in translation.hypotheses:
             assert found.text.startswith(prefix)
             forced = translator.score(source, found.token_ids)
-            assert (forced.text, forced.token_ids, forced.tokens, forced.finished) == (found.text, found.token_ids, found.tokens, found.finished)
+            assert (forced.text, forced.token_ids, forced.tokens, forced.finished) == (
+                found.text,
+                found.token_ids,
+                found.tokens,
+                found.finished,
+            )
             assert forced.token_log_probs == pytest.approx(found.token_log_probs, abs=1e-4)
             assert forced.score == pytest.approx(found.score, abs=1e-4)
         *_, last = translator.search(source, beam_size, prefix=prefix)
-        assert best_hypotheses(last, translator._options(beam_size, 0.6, 1))[0].token_ids == translation.hypotheses[0].token_ids
+        assert (
+            best_hypotheses(last, translator._options(beam_size, 0.6, 1))[0].token_ids
+            == translation.hypotheses[0].token_ids
+        )
 
 
 @pytest.mark.usefixtures("short")
@@ -163,7 +185,9 @@ def test_the_beginning_of_a_target_is_scored_without_an_end(translator: Translat
         ("half \ud83d", r"the text holds half a character"),
     ],
 )
-def test_a_target_that_cannot_be_scored_is_refused_with_the_reason(translator: Translator, target: str | list[int], message: str) -> None:
+def test_a_target_that_cannot_be_scored_is_refused_with_the_reason(
+    translator: Translator, target: str | list[int], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         translator.score(SENTENCE, target)
 
@@ -171,13 +195,19 @@ def test_a_target_that_cannot_be_scored_is_refused_with_the_reason(translator: T
 @pytest.mark.parametrize(
     ("prefix", "message"),
     [
-        ("so " * 60, r"the forced beginning has \d+ tokens, which leaves no room for what follows: a translation may have \d+ here; shorten it"),
+        (
+            "so " * 60,
+            r"the forced beginning has \d+ tokens, which leaves no room for what follows: a translation may have \d+ "
+            r"here; shorten it",
+        ),
         ([400], "the target holds the token 400, this model has 0 to 399"),
         ([0], "token 1 of the forced beginning is 0, which is never generated"),
         ("half \ud83d", r"the text holds half a character"),
     ],
 )
-def test_a_prefix_that_cannot_be_is_refused_with_the_reason(translator: Translator, prefix: str | list[int], message: str) -> None:
+def test_a_prefix_that_cannot_be_is_refused_with_the_reason(
+    translator: Translator, prefix: str | list[int], message: str
+) -> None:
     for call in (
         lambda: translator.translate("Where?", prefix=prefix),
         lambda: translator.search("Where?", prefix=prefix),
@@ -220,7 +250,9 @@ def test_a_text_is_translated_sentence_by_sentence(translator: Translator) -> No
     translation = translator.translate_text("  It rains. We stay.\n\nWhere is the sea? ", beam_size=1)
     assert [sentence.source for sentence in translation.sentences] == ["It rains.", "We stay.", "Where is the sea?"]
     assert translation.separators == ("  ", " ", "\n\n", " ")
-    parts = [translator.translate(source, beam_size=1).text for source in ("It rains.", "We stay.", "Where is the sea?")]
+    parts = [
+        translator.translate(source, beam_size=1).text for source in ("It rains.", "We stay.", "Where is the sea?")
+    ]
     assert translation.text == f"  {parts[0]} {parts[1]}\n\n{parts[2]} "
 
 
@@ -274,7 +306,10 @@ METHODS: list[Callable[[Translator, str], object]] = [
     [
         ("", "there is nothing to translate: the text is empty or only white space"),
         (" \n\t\u00a0", "there is nothing to translate"),
-        ("x" * 600, rf"the text has \d+ tokens, at most {MAX_SOURCE_TOKENS} can be translated at once: shorten or split it"),
+        (
+            "x" * 600,
+            rf"the text has \d+ tokens, at most {MAX_SOURCE_TOKENS} can be translated at once: shorten or split it",
+        ),
         ("half \ud83d", r"the text holds half a character \('\\ud83d' at 5\), which cannot be encoded: remove it"),
     ],
 )
@@ -299,7 +334,9 @@ def test_a_batch_names_the_sentence_that_it_refuses(translator: Translator) -> N
         ({"num_hypotheses": 5}, r"num_hypotheses \(5\) must be an integer from 1 to beam_size \(4\)"),
     ],
 )
-def test_search_settings_out_of_range_are_refused(translator: Translator, values: dict[str, float], message: str) -> None:
+def test_search_settings_out_of_range_are_refused(
+    translator: Translator, values: dict[str, float], message: str
+) -> None:
     for method in (translator.translate, translator.search):
         with pytest.raises(ValueError, match=message):
             method(SENTENCE, **values)
@@ -313,7 +350,9 @@ def test_learned_positions_bound_source_and_translation(tokenizer: SentencePiece
     translator = Translator(Transformer(config).requires_grad_(False), tokenizer)
     found = translator.translate("Where?", beam_size=1).hypotheses[0]
     assert len(found.token_ids) < 20
-    assert translator.explain("Where?", found.token_ids).log_probs[: len(found.token_ids)] == pytest.approx(found.token_log_probs, abs=1e-4)
+    assert translator.explain("Where?", found.token_ids).log_probs[: len(found.token_ids)] == pytest.approx(
+        found.token_log_probs, abs=1e-4
+    )
     with pytest.raises(ValueError, match="at most 20 can be translated at once"):
         translator.translate("x" * 40)
 
@@ -327,7 +366,9 @@ def test_a_model_that_changes_is_searched_as_it_is_now(tokenizer: SentencePieceT
         parameter.mul_(-0.7)
     after = translator.translate(SENTENCE, beam_size=2).hypotheses[0]
     assert after.token_ids != before.token_ids
-    assert translator.explain(SENTENCE, after.token_ids).log_probs[: len(after.token_ids)] == pytest.approx(after.token_log_probs, abs=1e-4)
+    assert translator.explain(SENTENCE, after.token_ids).log_probs[: len(after.token_ids)] == pytest.approx(
+        after.token_log_probs, abs=1e-4
+    )
 
 
 def test_from_checkpoint(tiny_checkpoint, translator: Translator) -> None:
@@ -338,7 +379,9 @@ def test_from_checkpoint(tiny_checkpoint, translator: Translator) -> None:
 
 def test_threads_get_what_each_gets_alone(translator: Translator, parallel_text: list[tuple[str, str]]) -> None:
     pairs = parallel_text[:3]
-    serial = [(translator.translate(source, beam_size=2), translator.explain(source, target)) for source, target in pairs]
+    serial = [
+        (translator.translate(source, beam_size=2), translator.explain(source, target)) for source, target in pairs
+    ]
     start = threading.Barrier(4)
 
     def work(thread: int) -> list[tuple[object, object]]:
@@ -354,8 +397,12 @@ def test_threads_get_what_each_gets_alone(translator: Translator, parallel_text:
 
     with ThreadPoolExecutor(4) as pool:
         for result in pool.map(work, range(4)):
-            for (translation, explanation), (expected_translation, expected_explanation) in zip(result, serial, strict=True):
-                assert [h.token_ids for h in translation.hypotheses] == [h.token_ids for h in expected_translation.hypotheses]
+            for (translation, explanation), (expected_translation, expected_explanation) in zip(
+                result, serial, strict=True
+            ):
+                assert [h.token_ids for h in translation.hypotheses] == [
+                    h.token_ids for h in expected_translation.hypotheses
+                ]
                 assert explanation.log_probs == pytest.approx(expected_explanation.log_probs, abs=1e-5)
                 for kind, layers in expected_explanation.maps.items():
                     for layer, expected in zip(explanation.maps[kind], layers, strict=True):
@@ -389,7 +436,10 @@ def test_what_is_not_finite_is_an_error_everywhere(tiny_model: Transformer, toke
         (lambda: broken.explain(SENTENCE, "Ein Hund."), "for this target"),
     ]
     for call, where in calls:
-        with pytest.raises(NonFiniteError, match=rf"^what the model computes is not finite \(NaN or infinite\) {where}: .*; use another checkpoint$"):
+        with pytest.raises(
+            NonFiniteError,
+            match=rf"^what the model computes is not finite \(NaN or infinite\) {where}: .*; use another checkpoint$",
+        ):
             call()
 
 
@@ -399,7 +449,7 @@ def test_what_is_not_finite_is_an_error_everywhere(tiny_model: Transformer, toke
 def test_fast_searches_with_reduced_products_and_explains_with_exact_ones(
     translator: Translator, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.packing.choose", lambda seconds: list(seconds)[-1])
+    monkeypatch.setattr("core.cpu_inference.choose", lambda seconds: list(seconds)[-1])
     fast = Translator(tiny_model, tokenizer, precision="fast")
     found = fast.translate(SENTENCE, beam_size=2).hypotheses[0]
     exact = translator.score(SENTENCE, found.token_ids)
@@ -413,10 +463,14 @@ def test_fast_searches_with_reduced_products_and_explains_with_exact_ones(
 @pytest.mark.parametrize("number", [math.nan, 1e38])
 @pytest.mark.parametrize("part", ["encoder.layers.0", "encoder.layers.1", "decoder.layers.0", "decoder.layers.1"])
 def test_fast_is_an_error_too_where_anything_is_not_finite(
-    tiny_model: Transformer, tokenizer: SentencePieceTokenizer, part: str, number: float, monkeypatch: pytest.MonkeyPatch
+    tiny_model: Transformer,
+    tokenizer: SentencePieceTokenizer,
+    part: str,
+    number: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """8-bit integers would make finite numbers of NaN."""
-    monkeypatch.setattr("core.packing.choose", lambda seconds: list(seconds)[min(1, len(seconds) - 1)])
+    monkeypatch.setattr("core.cpu_inference.choose", lambda seconds: list(seconds)[min(1, len(seconds) - 1)])
     broken = Translator(copy.deepcopy(tiny_model), tokenizer, precision="fast")
     broken.model.get_submodule(part).feed_forward_norm.weight.mul_(number)
     broken.model.get_submodule(part).feed_forward_norm.weight.mul_(number)
@@ -425,8 +479,13 @@ def test_fast_is_an_error_too_where_anything_is_not_finite(
             call()
 
 
-def test_fast_is_exact_where_nothing_is_packed(translator: Translator, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
-    doubles = [Translator(copy.deepcopy(tiny_model).double(), tokenizer, precision=precision) for precision in ("exact", "fast")]
+def test_fast_is_exact_where_nothing_is_packed(
+    translator: Translator, tiny_model: Transformer, tokenizer: SentencePieceTokenizer
+) -> None:
+    doubles = [
+        Translator(copy.deepcopy(tiny_model).double(), tokenizer, precision=precision)
+        for precision in ("exact", "fast")
+    ]
     assert doubles[0].translate(SENTENCE, beam_size=2) == doubles[1].translate(SENTENCE, beam_size=2)
 
 

@@ -1,4 +1,6 @@
-"""The app in a real browser: one server with a tiny checkpoint, one tab a test, and a list of everything the tab asked for."""
+"""The app in a real browser: one server with a tiny checkpoint, one tab a test, and a list of everything the tab
+asked for.
+"""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from viz_app.launch import CHROMIUM_FLAGS, find_chromium, running_app
+from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 
 expect.set_options(timeout=60_000)  # a busy machine is slow, not broken
 
@@ -45,7 +47,9 @@ def app(chromium: str, tiny_checkpoint: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def opener(browser: Browser, browser_context_args: dict[str, object], app: str) -> Iterator[Page]:
-    """The tab that stays open. Those that it opens share its process, which has read and compiled Streamlit's JavaScript already."""
+    """The tab that stays open. Those that it opens share its process, which has read and compiled Streamlit's
+    JavaScript already.
+    """
     context = browser.new_context(**browser_context_args)  # type: ignore[arg-type]
     tab = context.new_page()
     tab.goto(f"{app}/_stcore/health")
@@ -65,7 +69,9 @@ def page(opener: Page) -> Iterator[Page]:
 
 @pytest.fixture
 def requests(page: Page) -> list[str]:
-    """The hosts that the page asks, one for each request; what a page carries in itself (data:, blob:) is no request."""
+    """The hosts that the page asks, one for each request; what a page carries in itself (data:, blob:) is no
+    request.
+    """
     hosts: list[str] = []
 
     def note(url: str) -> None:

@@ -6,7 +6,8 @@ from playwright.sync_api import Page, expect
 
 
 def downloaded(page: Page, button: str, drawing: str = "") -> tuple[str, bytes]:
-    """The name and the content of what a button of this name downloads, of the drawing whose files have names that begin so.
+    """The name and the content of what a button of this name downloads, of the drawing whose files have names that
+    begin so.
 
     A file is made when it is asked for, so while the page is being drawn anew a click on the old button gives nothing.
     """

@@ -54,7 +54,9 @@ def upload(page: Page, name: str, content: bytes) -> None:
 @pytest.fixture(scope="session")
 def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> bytes:
     """A model of another shape."""
-    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1)
+    shape = replace(
+        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
+    )
     path = tmp_path_factory.mktemp("other") / "other.safetensors"
     with torch.random.fork_rng():
         torch.manual_seed(2)
@@ -62,7 +64,9 @@ def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: Senten
     return path.read_bytes()
 
 
-def test_first_screen_shows_a_translation_and_asks_nothing_of_the_outside(page: Page, app: str, requests: list[str]) -> None:
+def test_first_screen_shows_a_translation_and_asks_nothing_of_the_outside(
+    page: Page, app: str, requests: list[str]
+) -> None:
     page.route("**/*.js", lambda route: route.abort())  # so that Streamlit paints nothing
     page.goto(app)
     expect(page.locator("#frame").get_by_text("Heads")).to_be_visible()
@@ -138,7 +142,8 @@ def test_the_map_of_a_clicked_head_does_not_wait_for_the_server(page: Page, app:
         browser.on_message(lambda message: server.send(message) if held is None else held.append(message))
 
     page.route_web_socket("**/stream", connected)
-    open_page(page, f"{app}/heads?kind=Encoder&heads_encoder_self=L1+H1&view=Map")  # this model's translations are too long for it
+    # this model's translations are too long for it
+    open_page(page, f"{app}/heads?kind=Encoder&heads_encoder_self=L1+H1&view=Map")
     expect(page.locator(".head")).to_have_text(["L1 H1"])
     held = []
     head(page, "L2 H3").click()
@@ -188,13 +193,17 @@ def test_a_word_selected_anywhere_is_selected_everywhere(page: Page, app: str) -
     word = words(page, "dog")
     word.click()
     expect(word).to_have_class(re.compile(r"\bon\b"))
-    expect(page.get_by_label("source", exact=True).get_by_role("button", name="dog")).to_have_class(re.compile(r"\bon\b"))
+    expect(page.get_by_label("source", exact=True).get_by_role("button", name="dog")).to_have_class(
+        re.compile(r"\bon\b")
+    )
     words(page, "wet").click(modifiers=["ControlOrMeta"])
     page.get_by_label("source", exact=True).get_by_role("button", name="The").press("Shift+Enter")
     selected = page.get_by_label("source", exact=True).locator("[aria-pressed=true]")
     expect(selected).to_have_text(["The", "dog", "wet"])
     expect(page.locator(".note")).to_have_text("numbers: mean of 3 selected rows")
-    expect(page.get_by_text("Mean of 3 selected rows: \u201cThe\u201d, \u201cdog\u201d, \u201cwet\u201d")).to_be_visible()
+    expect(
+        page.get_by_text("Mean of 3 selected rows: \u201cThe\u201d, \u201cdog\u201d, \u201cwet\u201d")
+    ).to_be_visible()
     page.reload()
     expect(selected).to_have_text(["The", "dog", "wet"])
     go_to(page, "Translate")
@@ -227,7 +236,10 @@ def test_narrow_the_grid_stands_above_the_detail(page: Page, app: str, scheme: s
     page.set_viewport_size({"width": 800, "height": 900})
     open_page(page, f"{app}/heads?view=Map&heads_cross=L1+H1")
     expect(page.locator("canvas.picture")).to_be_visible()
-    detail, overview = (place.bounding_box() for place in (page.locator("canvas.picture"), page.get_by_role("group", name="Heads", exact=True)))
+    detail, overview = (
+        place.bounding_box()
+        for place in (page.locator("canvas.picture"), page.get_by_role("group", name="Heads", exact=True))
+    )
     assert overview is not None
     assert detail is not None
     assert overview["y"] + overview["height"] <= detail["y"]

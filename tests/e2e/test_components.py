@@ -13,10 +13,10 @@ from playwright.sync_api import Page, expect
 from core.analysis.joint import JointMap
 from core.capture import AttentionMap
 from core.translator import Explanation
-from viz_app.components import lines, map, sentence_bar
+from viz_app.components import attention_lines, attention_map, sentence_bar
+from viz_app.components.attention_lines import Links, lines_payload
+from viz_app.components.attention_map import joint_payload, map_payload
 from viz_app.components.component import script_beside
-from viz_app.components.lines import Links, lines_payload
-from viz_app.components.map import joint_payload, map_payload
 from viz_app.components.sentence_bar import sentence_payload
 from viz_app.figures.theme import LIGHT
 
@@ -48,11 +48,18 @@ def mount(page: Page, module: Any, payload: dict[str, Any], since: int = 1) -> N
 @pytest.fixture
 def attention() -> AttentionMap:
     weights = torch.tensor([[[0.9, 0.1], [0.0, 1.0], [0.5, 0.5]], [[0.0, 1.0], [1.0, 0.0], [0.25, 0.75]]])
-    return AttentionMap("cross", 4, weights, ("<s>", "\u2581Ein", "\u2581Hund"), ("\u2581dog", f"\u2581{EVIL}"), ("\u2581Ein", "\u2581Hund", "</s>"))
+    return AttentionMap(
+        "cross",
+        4,
+        weights,
+        ("<s>", "\u2581Ein", "\u2581Hund"),
+        ("\u2581dog", f"\u2581{EVIL}"),
+        ("\u2581Ein", "\u2581Hund", "</s>"),
+    )
 
 
 def test_hovering_a_word_leaves_its_lines_and_shows_their_weights(page: Page, attention: AttentionMap) -> None:
-    mount(page, lines, lines_payload(attention, [0, 1], LIGHT))
+    mount(page, attention_lines, lines_payload(attention, [0, 1], LIGHT))
     expect(page.locator(".head")).to_have_text(["L5 H1", "L5 H2"])
     expect(page.locator(".values")).to_have_count(0)
     page.locator("[data-axis=query]").first.hover()
@@ -64,37 +71,45 @@ def test_hovering_a_word_leaves_its_lines_and_shows_their_weights(page: Page, at
 
 
 def test_a_click_sends_the_word_and_keeps_its_lines(page: Page, attention: AttentionMap) -> None:
-    mount(page, lines, lines_payload(attention, [0], LIGHT, links=LINKS))
+    mount(page, attention_lines, lines_payload(attention, [0], LIGHT, links=LINKS))
     page.locator("[data-axis=key]").first.click()
     page.locator("[data-axis=query]").nth(2).click(modifiers=["Shift"])
     assert page.evaluate("clicked") == [["source 0", False], ["target 2", True]]
-    mount(page, lines, lines_payload(attention, [0], LIGHT, place={"query": [1], "key": []}, links=LINKS))
+    mount(page, attention_lines, lines_payload(attention, [0], LIGHT, place={"query": [1], "key": []}, links=LINKS))
     page.mouse.move(0, 0)
     expect(page.locator(".value")).to_have_text(["1.000"])
-    mount(page, lines, lines_payload(attention, [0, 1], LIGHT, place={"query": [1, 2], "key": []}, links=LINKS))
+    mount(
+        page, attention_lines, lines_payload(attention, [0, 1], LIGHT, place={"query": [1, 2], "key": []}, links=LINKS)
+    )
     expect(page.locator("[aria-pressed=true]")).to_have_text(["Ein \u25b8 Hund", "Hund \u25b8 </s>"])
     expect(page.locator(".value")).to_have_text(["H10.750", "H20.375", "H20.625", "H10.250"])
     expect(page.locator(".note")).to_have_text("numbers: mean of 2 selected rows")
 
 
 def test_the_keyboard_reaches_every_word(page: Page, attention: AttentionMap) -> None:
-    mount(page, lines, lines_payload(attention, [0], LIGHT, links=LINKS))
+    mount(page, attention_lines, lines_payload(attention, [0], LIGHT, links=LINKS))
     for key in ("Tab", "ArrowDown", "ArrowRight", "Enter", "Shift+Enter", "Escape"):
         page.keyboard.press(key)
     assert page.evaluate("clicked") == [["source 1", False], ["source 1", True], ["", False]]
-    mount(page, lines, lines_payload(attention, [0], LIGHT))
+    mount(page, attention_lines, lines_payload(attention, [0], LIGHT))
     expect(page.locator("[data-axis=key]").nth(1)).to_be_focused()
 
 
 def test_a_cell_a_row_and_a_column_are_read_with_the_keyboard(page: Page, attention: AttentionMap) -> None:
-    mount(page, map, map_payload(attention, 1, LIGHT, links=LINKS))
+    mount(page, attention_map, map_payload(attention, 1, LIGHT, links=LINKS))
     page.evaluate("addEventListener('headlight:pointed', ({ detail }) => sent.push(detail.place))")
     tip = page.get_by_role("status")
     page.get_by_role("img", name="L5 H2").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     expect(tip).to_contain_text("0.750")
-    assert page.evaluate("sent.at(-1)") == {"query": 2, "key": 1, "size": {"query": 3, "key": 2}, "links": LINKS, "words": ["target 2", "source 1"]}
+    assert page.evaluate("sent.at(-1)") == {
+        "query": 2,
+        "key": 1,
+        "size": {"query": 3, "key": 2},
+        "links": LINKS,
+        "words": ["target 2", "source 1"],
+    }
     page.get_by_role("button", name="fed Ein, predicts Hund").focus()
     expect(tip).to_have_text("fed Ein \u25b8 predicts Hund looks at1.000 dog0.000 " + EVIL)
     page.keyboard.press("Enter")
@@ -107,7 +122,7 @@ def test_the_joint_matrix_says_why_a_block_is_empty_and_tells_source_from_target
     tokens = (f"\u2581{EVIL}", "<s>", "\u2581Hund")
     joint = JointMap(weights, tokens, tokens, ("\u2581Hund", "</s>"), 1, 1)
     links = {"query": ["source 0", "target 0", "target 1"], "key": ["source 0", "", "target 0"]}
-    mount(page, map, joint_payload(joint, "L5 mean", LIGHT, place={"query": [1, 2], "key": []}, links=links))
+    mount(page, attention_map, joint_payload(joint, "L5 mean", LIGHT, place={"query": [1, 2], "key": []}, links=links))
     expect(page.locator(".band.selected")).to_have_count(2)
     expect(page.locator(".blank")).to_have_text("the source does not see the target")
     expect(page.locator(".edge")).to_have_count(2)
@@ -122,20 +137,22 @@ def test_the_joint_matrix_says_why_a_block_is_empty_and_tells_source_from_target
     expect(tip).to_have_text("Hund is looked at bytarget0.750 </s>0.000 Hund")
     page.keyboard.press("Enter")
     assert page.evaluate("clicked") == [["target 0", False]]
-    empty = page.evaluate("Array.from(host.shadowRoot.querySelector('canvas').getContext('2d').getImageData(1, 0, 2, 1).data)")
+    empty = page.evaluate(
+        "Array.from(host.shadowRoot.querySelector('canvas').getContext('2d').getImageData(1, 0, 2, 1).data)"
+    )
     assert empty == [0] * 8  # two cells that are see-through
 
 
 def test_what_was_sent_first_is_not_drawn_over_what_was_sent_last(page: Page, attention: AttentionMap) -> None:
-    mount(page, lines, lines_payload(attention, [0], LIGHT), since=2)
-    mount(page, lines, lines_payload(attention, [0, 1], LIGHT), since=1)
+    mount(page, attention_lines, lines_payload(attention, [0], LIGHT), since=2)
+    mount(page, attention_lines, lines_payload(attention, [0, 1], LIGHT), since=1)
     expect(page.locator(".head")).to_have_text(["L5 H1"])
-    mount(page, lines, lines_payload(attention, [0, 1], LIGHT), since=3)
+    mount(page, attention_lines, lines_payload(attention, [0, 1], LIGHT), since=3)
     expect(page.locator(".head")).to_have_text(["L5 H1", "L5 H2"])
 
 
 def test_tokens_are_never_html(page: Page, attention: AttentionMap) -> None:
-    mount(page, lines, lines_payload(attention, [0], LIGHT))
+    mount(page, attention_lines, lines_payload(attention, [0], LIGHT))
     expect(page.locator("[data-axis=key]").nth(1)).to_have_text(EVIL)
     assert page.locator("img, script").count() == 0
     assert page.title() == ""
@@ -158,7 +175,18 @@ def test_the_sentence_bar_shows_probabilities_and_sends_words(page: Page) -> Non
     assert page.locator(".bar").evaluate_all("bars => bars.map(bar => bar.style.width)") == ["100%", "50%", "10%"]
     expect(page.locator("[aria-pressed=true]")).to_have_text("H\u00b7und")
     page.locator("[data-side=target]").first.click()
-    for key in ("ArrowRight", "Shift+Enter", "Shift+Enter", "ArrowLeft", "Shift+Enter", "Shift+Enter", "Enter", "Enter", "Shift+Enter", "Escape"):
+    for key in (
+        "ArrowRight",
+        "Shift+Enter",
+        "Shift+Enter",
+        "ArrowLeft",
+        "Shift+Enter",
+        "Shift+Enter",
+        "Enter",
+        "Enter",
+        "Shift+Enter",
+        "Escape",
+    ):
         page.keyboard.press(key)
     first, second = "target 0", "target 2"  # of which the first was selected, and a click let it go
     sent = [[], [second], [], [first], [], [first], [], [first], []]
@@ -172,14 +200,22 @@ def test_of_quick_clicks_each_counts_whatever_the_page_still_shows(page: Page) -
     mount(page, sentence_bar, sentence_payload(explanation))
     words.nth(0).click()
     words.nth(1).click(modifiers=["ControlOrMeta"])
-    mount(page, sentence_bar, sentence_payload(explanation, [("source", range(1))]), since=2)  # the answer to the first click
+    # the answer to the first click
+    mount(page, sentence_bar, sentence_payload(explanation, [("source", range(1))]), since=2)
     expect(pressed).to_have_text(["a", "b"])
     words.nth(2).click(modifiers=["ControlOrMeta"])
     assert page.evaluate("sent.at(-1)") == ["words", ["source 0", "source 1", "source 2"]]
-    mount(page, sentence_bar, sentence_payload(explanation, [("source", range(number, number + 1)) for number in range(3)]), since=3)
-    mount(page, sentence_bar, sentence_payload(explanation), since=4)  # it was answered: what the page says counts again
+    mount(
+        page,
+        sentence_bar,
+        sentence_payload(explanation, [("source", range(number, number + 1)) for number in range(3)]),
+        since=3,
+    )
+    # it was answered: what the page says counts again
+    mount(page, sentence_bar, sentence_payload(explanation), since=4)
     expect(pressed).to_have_count(0)
-    page.evaluate("dispatchEvent(new CustomEvent('headlight:selected', { detail: { word: 'source 1', also: false } }))")  # in another drawing
+    # in another drawing
+    page.evaluate("dispatchEvent(new CustomEvent('headlight:selected', { detail: { word: 'source 1', also: false } }))")
     expect(pressed).to_have_text(["b"])
 
 
@@ -193,13 +229,16 @@ def test_a_long_sentence_turns_to_the_word_that_is_meant_while_the_page_stays(pa
     mount(page, sentence_bar, sentence_payload(explanation, [("source", range(200, 201))]), since=2)
     expect(words.nth(200)).to_be_in_viewport()
     expect(source).to_have_class("side above below")
-    page.evaluate("dispatchEvent(new CustomEvent('headlight:pointed', { detail: { place: { words: ['source 300'] } } }))")
+    page.evaluate(
+        "dispatchEvent(new CustomEvent('headlight:pointed', { detail: { place: { words: ['source 300'] } } }))"
+    )
     expect(words.nth(300)).to_be_in_viewport()
     words.nth(300).focus()
     page.keyboard.press("End")
     expect(words.nth(400)).to_be_in_viewport()
     expect(source).to_have_class("side above")
-    mount(page, sentence_bar, sentence_payload(explanation, [("source", range(200, 201))]), since=3)  # the same word: who reads on is left to read
+    # the same word: who reads on is left to read
+    mount(page, sentence_bar, sentence_payload(explanation, [("source", range(200, 201))]), since=3)
     expect(source).to_have_class("side above")
     assert page.evaluate("scrollY") == 0
     assert source.evaluate("side => side.clientHeight") < 200
@@ -210,7 +249,8 @@ def test_arabic_letters_join_across_pieces_and_keep_their_accents(page: Page) ->
     explanation = Explanation("", "", tokens, ("<s>",), ("</s>",), (0.0,), ((),), {})
     mount(page, sentence_bar, sentence_payload(explanation))
     source = page.locator("[data-side=source]").first
-    assert source.locator(".piece").all_text_contents() == ["\u0627", "\u00b7\u0644\u200d", "\u00b7\u200d\u0643\u064f"]  # alef joins nothing after it
+    # alef joins nothing after it
+    assert source.locator(".piece").all_text_contents() == ["\u0627", "\u00b7\u0644\u200d", "\u00b7\u200d\u0643\u064f"]
     expect(source).to_have_attribute("aria-label", "\u0627\u0644\u0643\u064f")
     expect(source).to_have_css("direction", "rtl")
 
@@ -220,28 +260,30 @@ PIXELS = "canvas => [...canvas.getContext('2d').getImageData(0, 0, canvas.width,
 
 
 def test_a_map_draws_a_clicked_head_at_once_and_no_older_answer_after_it(page: Page, attention: AttentionMap) -> None:
-    first, second, third = (map_payload(replace(attention, layer=layer), layer % 2, LIGHT, follows_clicks=True) for layer in range(3))
+    first, second, third = (
+        map_payload(replace(attention, layer=layer), layer % 2, LIGHT, follows_clicks=True) for layer in range(3)
+    )
     picture, name = page.locator("canvas.picture"), page.locator(".head")
 
     def clicked(payload: dict[str, Any], queries: int = 3) -> None:
         detail = {"head": payload["head"], "weights": payload["weights"], "size": {"query": queries, "key": 2}}
         page.evaluate(CLICK, json.loads(json.dumps(detail)))
 
-    mount(page, map, second)
+    mount(page, attention_map, second)
     drawn_by_the_page = picture.evaluate(PIXELS)
-    mount(page, map, first, since=2)
+    mount(page, attention_map, first, since=2)
     assert picture.evaluate(PIXELS) != drawn_by_the_page
     clicked(second)
     expect(name).to_have_text("L2 H2")
     assert picture.evaluate(PIXELS) == drawn_by_the_page
     clicked(third)
-    mount(page, map, second, since=3)  # the answer to the click before the last
+    mount(page, attention_map, second, since=3)  # the answer to the click before the last
     expect(name).to_have_text("L3 H1")
-    mount(page, map, third, since=4)
-    mount(page, map, first, since=5)  # chosen by name: no click is left to be answered
+    mount(page, attention_map, third, since=4)
+    mount(page, attention_map, first, since=5)  # chosen by name: no click is left to be answered
     expect(name).to_have_text("L1 H1")
     clicked(second, queries=4)  # of another sentence
     expect(name).to_have_text("L1 H1")
-    mount(page, map, map_payload(attention, 0, LIGHT), since=6)  # heads are being compared
+    mount(page, attention_map, map_payload(attention, 0, LIGHT), since=6)  # heads are being compared
     clicked(second)
     expect(name).to_have_text("L5 H1")

@@ -23,7 +23,9 @@ def test_the_file_answers_without_a_network(page: Page, tiny_checkpoint: Path, t
     expect(page.get_by_role("button", name="L2 H3", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(page.locator("h1")).to_contain_text(HOSTILE)
     page.locator(".left .word").first.hover()
-    heaviest = max(range(len(explanation.source_tokens)), key=lambda key: explanation.maps["cross"][1].weights[2, 0, key].item())
+    heaviest = max(
+        range(len(explanation.source_tokens)), key=lambda key: explanation.maps["cross"][1].weights[2, 0, key].item()
+    )
     weight = explanation.maps["cross"][1].weights[2, 0, heaviest].item()
     expect(page.locator(".right .word").nth(heaviest)).to_contain_text(f"{weight:.3f}")
     page.get_by_role("button", name="L2 H3", exact=True).focus()
@@ -34,7 +36,9 @@ def test_the_file_answers_without_a_network(page: Page, tiny_checkpoint: Path, t
     page.get_by_role("button", name="Map", exact=True).click()
     page.get_by_role("img", name="L1 H3").focus()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("status")).to_contain_text(f"{explanation.maps['encoder_self'][0].weights[2, 0, 0].item():.3f}")
+    expect(page.get_by_role("status")).to_contain_text(
+        f"{explanation.maps['encoder_self'][0].weights[2, 0, 0].item():.3f}"
+    )
     page.get_by_role("button", name="Table", exact=True).click()
     expect(page.locator(".matrix td")).to_have_count(len(explanation.source_tokens) ** 2)
     assert page.locator("img, b img").count() == 0

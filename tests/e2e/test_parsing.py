@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from viz_app.launch import running_app
+from viz_app.server.launch import running_app
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,9 @@ def test_a_bracket_shows_what_the_heads_looked_at(page: Page, tree_app: str) -> 
     expect(root).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_text("was written, at position 1 of")).to_be_visible()
     page.get_by_text("Closed", exact=True).click()
-    expect(page.get_by_text(re.compile(r"was written, at position [2-9]\d* of|was written, at position 1\d+ of"))).to_be_visible()
+    expect(
+        page.get_by_text(re.compile(r"was written, at position [2-9]\d* of|was written, at position 1\d+ of"))
+    ).to_be_visible()
     word = tree.get_by_role("button", name=re.compile("^rains, looked at 0\\."))
     word.focus()
     page.keyboard.press("Enter")

@@ -61,12 +61,25 @@ def test_no_page_can_frame_the_app(page: Page, app: str, elsewhere: str) -> None
     messages: list[str] = []
     page.on("console", lambda message: messages.append(message.text))
     with page.expect_event("console", lambda message: "frame" in message.text):
-        page.evaluate(f"document.body.append(Object.assign(document.createElement('iframe'), {{ src: {json.dumps(app)} }}))")
+        page.evaluate(
+            f"document.body.append(Object.assign(document.createElement('iframe'), {{ src: {json.dumps(app)} }}))"
+        )
     assert any("frame-ancestors 'none'" in message for message in messages)
     expect(page.frame_locator("iframe").locator("#root")).to_have_count(0)
 
 
 def test_every_answer_says_so(page: Page, app: str) -> None:
-    for path in ("/", "/heads", "/translate", "/_stcore/health", "/_stcore/host-config", "/media/none.png", "/no-such-file.js", "/../etc"):
+    for path in (
+        "/",
+        "/heads",
+        "/translate",
+        "/_stcore/health",
+        "/_stcore/host-config",
+        "/media/none.png",
+        "/no-such-file.js",
+        "/../etc",
+    ):
         headers = page.request.get(f"{app}{path}").headers
-        assert (headers["content-security-policy"], headers["x-frame-options"]) == ("frame-ancestors 'none'", "DENY"), path
+        assert (headers["content-security-policy"], headers["x-frame-options"]) == ("frame-ancestors 'none'", "DENY"), (
+            path
+        )

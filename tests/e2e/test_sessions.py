@@ -26,7 +26,16 @@ from core.tokenizer import SentencePieceTokenizer
 from viz_app.components.sentence_bar import sentence_payload
 
 PATIENCE = 60  # seconds to wait for a message before the test fails
-SENTENCES = ("A dog runs.", "Where?", "Two children play.", "It is raining.", "The sea.", "My brother works.", "Nobody knows.", "The old house.")
+SENTENCES = (
+    "A dog runs.",
+    "Where?",
+    "Two children play.",
+    "It is raining.",
+    "The sea.",
+    "My brother works.",
+    "Nobody knows.",
+    "The old house.",
+)
 
 
 class Session:
@@ -40,10 +49,14 @@ class Session:
 
     def __enter__(self) -> "Session":
         self._stack = ExitStack()
-        self._socket = self._stack.enter_context(connect(f"{self.address.replace('http', 'ws')}/_stcore/stream", max_size=None))
+        self._socket = self._stack.enter_context(
+            connect(f"{self.address.replace('http', 'ws')}/_stcore/stream", max_size=None)
+        )
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stack.close()
 
     def ask(self, clicked: str = "", **address: str) -> None:
@@ -87,7 +100,11 @@ class Session:
             cookie = answer.headers["Set-Cookie"].split(";")[0]
         head = f'--cut\r\nContent-Disposition: form-data; name="file"; filename="{checkpoint.name}"\r\n\r\n'
         body = head.encode() + checkpoint.read_bytes() + b"\r\n--cut--\r\n"
-        headers = {"Content-Type": "multipart/form-data; boundary=cut", "Cookie": cookie, "X-Xsrftoken": cookie.split("=", 1)[1].strip('"')}
+        headers = {
+            "Content-Type": "multipart/form-data; boundary=cut",
+            "Cookie": cookie,
+            "X-Xsrftoken": cookie.split("=", 1)[1].strip('"'),
+        }
         url = f"{self.address}/_stcore/upload_file/{self.id}/{checkpoint.name}"
         urllib.request.urlopen(urllib.request.Request(url, body, headers, method="PUT")).close()
         self.checkpoint = checkpoint.name
@@ -100,7 +117,10 @@ class Session:
 @pytest.fixture
 def own_checkpoints(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> list[Path]:
     """One for every other reader."""
-    return [untrained(tmp_path / f"own-{number}.safetensors", tokenizer, 1, seed=number) for number in range(1, len(SENTENCES), 2)]
+    return [
+        untrained(tmp_path / f"own-{number}.safetensors", tokenizer, 1, seed=number)
+        for number in range(1, len(SENTENCES), 2)
+    ]
 
 
 @pytest.fixture
@@ -117,11 +137,15 @@ def untrained(path: Path, tokenizer: SentencePieceTokenizer, num_decoder_layers:
     return path
 
 
-def test_eight_readers_each_see_their_own_sentence_and_checkpoint(app: str, tiny_checkpoint: Path, own_checkpoints: list[Path]) -> None:
+def test_eight_readers_each_see_their_own_sentence_and_checkpoint(
+    app: str, tiny_checkpoint: Path, own_checkpoints: list[Path]
+) -> None:
     start = threading.Barrier(len(SENTENCES))
 
     def read(number: int) -> list[tuple[object, str]]:
-        """Read two sentences at the same time as all others, every other reader the second with a checkpoint of their own."""
+        """Read two sentences at the same time as all others, every other reader the second with a checkpoint of
+        their own.
+        """
         seen: list[tuple[object, str]] = []
         with Session(app) as session:
             for step in range(2):
@@ -155,12 +179,16 @@ def test_a_long_translation_keeps_nobody_waiting_and_can_be_stopped(app: str, sl
             session.bring(slow_checkpoint)
         patient.ask(**long)
         arriving = patient.messages()
-        stop = next(message.delta.new_element.button for message in arriving if message.delta.new_element.button.label == "Stop")
+        stop = next(
+            message.delta.new_element.button for message in arriving if message.delta.new_element.button.label == "Stop"
+        )
         quick.run(text="Where?", beam_size="1")  # with the same model
         assert quick.words()
         patient.ask(clicked=stop.id, **long)
         rest = list(arriving)
-        assert any(message.HasField("new_session") for message in rest), "the long translation was over before the short one"
+        assert any(message.HasField("new_session") for message in rest), (
+            "the long translation was over before the short one"
+        )
         assert "Stopped." in patient.shown()
         patient.run(**long)
         assert "Stopped." in patient.shown()  # it is not begun again by itself

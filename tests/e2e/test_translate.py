@@ -42,7 +42,9 @@ def test_an_alternative_becomes_the_translation_that_every_page_is_about(page: P
     own.fill(" Bahnhof")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"prefix=\d+\.\d+"))
-    expect(page.get_by_role("group", name="Translation", exact=True).get_by_role("button", name="Bahnhof")).to_be_visible()
+    expect(
+        page.get_by_role("group", name="Translation", exact=True).get_by_role("button", name="Bahnhof")
+    ).to_be_visible()
 
     page.get_by_role("link", name="Heads", exact=True).click()
     expect(page.get_by_role("group", name="Heads", exact=True)).to_be_visible()

@@ -12,10 +12,10 @@ import torch
 
 from core.config import PRESETS
 from core.model import Transformer
+from train.data.parallel_text import ParallelText
+from train.data.preparation import prepare
 from train.loop import fit
-from train.prepare import prepare
 from train.recipe import Recipe, recipe_for
-from train.text import ParallelText
 
 Fit = Callable[..., Transformer]
 
@@ -28,7 +28,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
         for side, sentences in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
             (folder / f"{name}.{side}").write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
     data = folder / "data"
-    train, valid = (ParallelText([folder / f"{name}.source"], [folder / f"{name}.target"]) for name in ("train", "valid"))
+    train, valid = (
+        ParallelText([folder / f"{name}.source"], [folder / f"{name}.target"]) for name in ("train", "valid")
+    )
     prepare(data, train, valid, vocab_size=400)
     return data
 
@@ -40,7 +42,9 @@ def run_fit(prepared: Path) -> Fit:
     In bfloat16, so that no run depends on the speed of the machine.
     """
 
-    def run(folder: Path, data: Path = prepared, init: Path | None = None, d_ff: int = PRESETS["tiny"].d_ff, **changes: Any) -> Transformer:
+    def run(
+        folder: Path, data: Path = prepared, init: Path | None = None, d_ff: int = PRESETS["tiny"].d_ff, **changes: Any
+    ) -> Transformer:
         config = replace(PRESETS["tiny"], vocab_size=400, num_encoder_layers=1, num_decoder_layers=1, d_ff=d_ff)
         few = {"steps": 6, "snapshot_every": 3, "batch_tokens": 200, "max_length": 60, "precision": "bfloat16"}
         recipe = replace(recipe_for("tiny"), **{**few, **changes})
@@ -57,7 +61,9 @@ def recipe() -> Recipe:
 
 @pytest.fixture(scope="session")
 def processes() -> ForkServerContext:
-    """Starts processes, to be killed, that need not read PyTorch first: one process has, and the others are forked from it."""
+    """Starts processes, to be killed, that need not read PyTorch first: one process has, and the others are forked
+    from it.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["train.__main__", "torch.distributed.launcher.api"])
     return context

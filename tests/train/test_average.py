@@ -20,7 +20,12 @@ def snapshots(folder: Path, tokenizer: SentencePieceTokenizer, count: int = 3, p
         torch.manual_seed(number)
         model = Transformer(replace(PRESETS[preset], vocab_size=tokenizer.vocab_size))
         paths.append(folder / f"step-{number:08d}.safetensors")
-        save_checkpoint(paths[-1], model, tokenizer, {"preset": preset, "steps": number, "command": "python -m train fit tiny --run /some/where/run"})
+        save_checkpoint(
+            paths[-1],
+            model,
+            tokenizer,
+            {"preset": preset, "steps": number, "command": "python -m train fit tiny --run /some/where/run"},
+        )
     return paths
 
 
@@ -68,13 +73,20 @@ def test_scores_of_a_part_are_not_scores_of_the_mean(tmp_path: Path, tokenizer: 
 
 
 def test_what_does_not_belong_together_is_refused(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
-    one, other = snapshots(tmp_path, tokenizer, count=1)[0], snapshots(tmp_path / "C", tokenizer, count=1, preset="C-N2")[0]
+    one, other = (
+        snapshots(tmp_path, tokenizer, count=1)[0],
+        snapshots(tmp_path / "C", tokenizer, count=1, preset="C-N2")[0],
+    )
     with pytest.raises(ValueError, match="different configurations"):
         average([one, other], tmp_path / "mean.safetensors")
-    again = SentencePieceTokenizer.train(["other text with the same number of pieces", "and more words, so that there is enough of it"], 290)
+    again = SentencePieceTokenizer.train(
+        ["other text with the same number of pieces", "and more words, so that there is enough of it"], 290
+    )
     third = snapshots(tmp_path / "T", again, count=1)[0]
     fourth = snapshots(
-        tmp_path / "U", SentencePieceTokenizer.train(["a wholly different text of some other words", "so that pieces differ"], 290), 1
+        tmp_path / "U",
+        SentencePieceTokenizer.train(["a wholly different text of some other words", "so that pieces differ"], 290),
+        1,
     )[0]
     with pytest.raises(ValueError, match="different tokenizers"):
         average([third, fourth], tmp_path / "mean.safetensors")
@@ -92,7 +104,9 @@ def test_what_float16_cannot_hold_is_refused(tmp_path: Path, tokenizer: Sentence
         average([path], tmp_path / "mean.safetensors", half=True)
 
 
-def test_command_takes_the_last_snapshots_of_a_run(tmp_path: Path, tokenizer: SentencePieceTokenizer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_takes_the_last_snapshots_of_a_run(
+    tmp_path: Path, tokenizer: SentencePieceTokenizer, capsys: pytest.CaptureFixture[str]
+) -> None:
     paths = snapshots(tmp_path / "run" / "snapshots", tokenizer)
     by_folder, by_files = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
     assert main(["average", str(tmp_path / "run"), "--last", "2", "-o", str(by_folder)]) == 0
@@ -105,7 +119,9 @@ def test_command_takes_the_last_snapshots_of_a_run(tmp_path: Path, tokenizer: Se
     assert "has 3 snapshots, fewer than the 4 asked for" in capsys.readouterr().err
     for last in ("0", "-1"):
         assert main(["average", str(tmp_path / "run"), "--last", last, "-o", str(tmp_path / "refused")]) == 1
-        assert f"--last ({last}) must be at least 1; leave it out for the mean of all snapshots" in capsys.readouterr().err
+        assert (
+            f"--last ({last}) must be at least 1; leave it out for the mean of all snapshots" in capsys.readouterr().err
+        )
         assert not (tmp_path / "refused").exists()
     assert main(["average", str(tmp_path / "none"), "--last", "4", "-o", str(by_folder)]) == 1
     assert "none: give a run's folder, or checkpoints, oldest first" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from core.checkpoint import load_checkpoint, save_checkpoint
 from core.runlog import read_log
 from train.__main__ import main
 from train.card import draw_curves, record_scores, write_card
-from train.evaluate import Score
+from train.eval.translation_scores import Score
 
 SCORE = Score(
     test_set="newstest",
@@ -101,14 +101,19 @@ def test_card_says_what_the_checkpoint_knows(checkpoint: Path, log: Path, tmp_pa
     assert "captions: CC BY 4.0" in card
     assert "## What it is bad at\n\nNumbers." in card
     assert "| command | `python -m train fit tiny` |" in card
-    assert "| precision chosen by | bfloat16 0.25 s, float32 1.5 s, for the matrix products of 4,096 tokens a side |" in card
+    assert (
+        "| precision chosen by | bfloat16 0.25 s, float32 1.5 s, for the matrix products of 4,096 tokens a side |"
+        in card
+    )
     assert "| mean of | step 20, step 40 |" in card
     assert "(card.svg)" in card
     assert (tmp_path / "card.svg").read_text(encoding="utf-8").startswith("<?xml")
 
 
 def test_card_of_an_older_checkpoint_has_the_kinds_of_bleu_that_it_knows(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    old = {name: value for name, value in SCORE.facts().items() if not name.startswith(("paper_bleu", "lowercased_bleu"))}
+    old = {
+        name: value for name, value in SCORE.facts().items() if not name.startswith(("paper_bleu", "lowercased_bleu"))
+    }
     loaded = load_checkpoint(tiny_checkpoint)
     save_checkpoint(tmp_path / "old.safetensors", loaded.model, loaded.tokenizer, {"scores": [old]})
     write_card(tmp_path / "old.safetensors", tmp_path / "old.md")

@@ -10,7 +10,7 @@ from core.config import PRESETS
 from core.model import Transformer
 from train.__main__ import main
 from train.compiling import RECOMPILATIONS, compile_layers
-from train.data import Batch, make_batch
+from train.data.token_shards import Batch, make_batch
 from train.loss import TranslationLoss
 
 
@@ -29,7 +29,10 @@ def batches() -> list[Batch]:
     def ids(length: int) -> list[int]:
         return torch.randint(3, 64, (length,), generator=random).tolist()
 
-    return [make_batch([(ids(source), ids(target)), (ids(3), ids(2))]) for source, target in ((4, 5), (9, 7), (6, 12), (8, 8))]
+    return [
+        make_batch([(ids(source), ids(target)), (ids(3), ids(2))])
+        for source, target in ((4, 5), (9, 7), (6, 12), (8, 8))
+    ]
 
 
 def step(model: Transformer, batch: Batch) -> tuple[float, list[torch.Tensor]]:
@@ -50,7 +53,8 @@ def test_a_compiled_step_is_the_same_step_and_few_shapes_are_compiled(model: Tra
         assert compiled_loss == pytest.approx(loss, rel=1e-5)
         for gradient, compiled in zip(gradients, compiled_gradients, strict=True):
             torch.testing.assert_close(compiled, gradient, rtol=1e-4, atol=1e-5)
-    assert 2 <= counter.frame_count <= 2 * RECOMPILATIONS  # of the encoder's layers and the decoder's; two of each share one
+    # of the encoder's layers and the decoder's; two of each share one
+    assert 2 <= counter.frame_count <= 2 * RECOMPILATIONS
     seen = counter.frame_count
     for batch in batches():
         step(model, batch)

@@ -18,20 +18,28 @@ from torch.distributed.run import get_args_parser
 from core.checkpoint import load_checkpoint
 from core.config import PRESETS
 from tests.train.worker import LOG_EVERY, SNAPSHOT_EVERY, STEPS, launch, work
-from train.data import Position
+from train.data.batches import Position
 from train.distributed import World, join
 from train.recipe import Recipe
-from train.state import Training
+from train.runs.training_state import Training
 
 
 def log_of(folder: Path) -> list[dict[str, Any]]:
     """The whole lines that are there."""
     path = folder / "log.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        if path.exists()
+        else []
+    )
 
 
-def test_two_processes_one_of_them_killed_have_the_loss_curve_of_one(tmp_path: Path, prepared: Path, processes: ForkServerContext) -> None:
-    """Kill the process that writes, in the middle: torchrun's agent starts both again, and the run ends as if nothing had happened."""
+def test_two_processes_one_of_them_killed_have_the_loss_curve_of_one(
+    tmp_path: Path, prepared: Path, processes: ForkServerContext
+) -> None:
+    """Kill the process that writes, in the middle: torchrun's agent starts both again, and the run ends as if
+    nothing had happened.
+    """
     folder = tmp_path / "two"
     one = processes.Process(target=work, args=(prepared, tmp_path / "one", 2))
     two = processes.Process(target=launch, args=(2, prepared, folder))
@@ -49,7 +57,10 @@ def test_two_processes_one_of_them_killed_have_the_loss_curve_of_one(tmp_path: P
         assert process.exitcode == 0
     assert int((folder / "pid-0").read_text()) != first
 
-    curves = [[(line["kind"], line["step"], line["nll"]) for line in log_of(tmp_path / name) if "nll" in line] for name in ("one", "two")]
+    curves = [
+        [(line["kind"], line["step"], line["nll"]) for line in log_of(tmp_path / name) if "nll" in line]
+        for name in ("one", "two")
+    ]
     assert len(curves[0]) == STEPS // LOG_EVERY + STEPS // SNAPSHOT_EVERY
     assert curves[0][0][2] - curves[0][-1][2] > 0.5  # something was learned
     assert [point[:2] for point in curves[0]] == [point[:2] for point in curves[1]]
@@ -91,7 +102,10 @@ def test_a_state_of_another_number_of_processes_can_be_gone_on_from(recipe: Reci
 
 def test_several_processes_need_a_device_that_can_exchange_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ValueError, match="several processes cannot train on mps together: give --device cpu"), join(torch.device("mps")):
+    with (
+        pytest.raises(ValueError, match="several processes cannot train on mps together: give --device cpu"),
+        join(torch.device("mps")),
+    ):
         pass
 
 

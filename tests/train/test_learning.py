@@ -8,10 +8,10 @@ import torch
 
 from core.config import PRESETS
 from core.translator import Translator
+from train.data.parallel_text import ParallelText
+from train.data.preparation import prepare
 from train.loop import fit
-from train.prepare import prepare
 from train.recipe import recipe_for
-from train.text import ParallelText
 
 WORDS = ["ab", "cd", "ef", "gh", "ij", "kl"]
 
@@ -28,7 +28,12 @@ def test_learns_to_reverse(tmp_path: Path) -> None:
     targets = [" ".join(reversed(source.split())) for source in sources]
     files = [
         write(tmp_path / name, lines)
-        for name, lines in (("train.a", sources[100:]), ("train.b", targets[100:]), ("valid.a", sources[:100]), ("valid.b", targets[:100]))
+        for name, lines in (
+            ("train.a", sources[100:]),
+            ("train.b", targets[100:]),
+            ("valid.a", sources[:100]),
+            ("valid.b", targets[:100]),
+        )
     ]
     prepare(tmp_path / "data", ParallelText(files[:1], files[1:2]), ParallelText(files[2:3], files[3:]), vocab_size=290)
     config = replace(PRESETS["tiny"], vocab_size=290, num_encoder_layers=1, num_decoder_layers=1, dropout=0.0)

@@ -13,15 +13,15 @@ import pytest
 import torch
 
 import train.loop
-import train.saving
+import train.runs.checkpointing
 from core.checkpoint import load_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.train.conftest import Fit
-from train.data import DataError
+from train.data.token_shards import DataError
 from train.recipe import Recipe
-from train.run import RunError, RunFolder
+from train.runs.run_folder import RunError, RunFolder
 
 
 def log_of(folder: Path, kind: str) -> list[dict[str, Any]]:
@@ -33,14 +33,21 @@ def parameters(model: Transformer) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
-def test_a_run_leaves_snapshots_the_best_and_a_log(tmp_path: Path, run_fit: Fit, prepared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_leaves_snapshots_the_best_and_a_log(
+    tmp_path: Path, run_fit: Fit, prepared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(train.loop, "LOG_EVERY", 2)
     model = run_fit(tmp_path / "run", steps=9, keep_snapshots=2)
     run = RunFolder(tmp_path / "run")
     assert [path.name for path in run.snapshots()] == ["step-00000006.safetensors", "step-00000009.safetensors"]
     last = load_checkpoint(run.snapshots()[-1])
     assert torch.equal(parameters(last.model), parameters(model))
-    assert (last.training["preset"], last.training["steps"], last.training["seed"], last.training["data"]) == ("tiny", 9, 1, "data")
+    assert (last.training["preset"], last.training["steps"], last.training["seed"], last.training["data"]) == (
+        "tiny",
+        9,
+        1,
+        "data",
+    )
     assert last.training["manifest"] == json.loads((prepared / "manifest.json").read_text(encoding="utf-8"))
     assert [line["step"] for line in log_of(run.path, "train")] == [2, 4, 6, 8]
     valid = log_of(run.path, "valid")
@@ -49,7 +56,9 @@ def test_a_run_leaves_snapshots_the_best_and_a_log(tmp_path: Path, run_fit: Fit,
     assert list(run.tensorboard.iterdir())
 
 
-def test_samples_are_translations_of_validation_sentences(tmp_path: Path, run_fit: Fit, parallel_text: list[tuple[str, str]]) -> None:
+def test_samples_are_translations_of_validation_sentences(
+    tmp_path: Path, run_fit: Fit, parallel_text: list[tuple[str, str]]
+) -> None:
     run_fit(tmp_path / "run")
     samples = log_of(tmp_path / "run", "sample")
     assert {line["step"] for line in samples} == {3, 6}
@@ -64,7 +73,9 @@ def test_looking_does_not_change_what_is_learned(tmp_path: Path, run_fit: Fit) -
 
 
 def test_seeds_differ_and_repeat(tmp_path: Path, run_fit: Fit) -> None:
-    one, again, other = (parameters(run_fit(tmp_path / name, seed=seed)) for name, seed in (("a", 3), ("b", 3), ("c", 4)))
+    one, again, other = (
+        parameters(run_fit(tmp_path / name, seed=seed)) for name, seed in (("a", 3), ("b", 3), ("c", 4))
+    )
     assert torch.equal(one, again)
     assert not torch.equal(one, other)
 
@@ -76,7 +87,9 @@ def test_accumulated_batches_count_as_one(tmp_path: Path, run_fit: Fit, monkeypa
     assert state["position"]["batch"] == 2 * 3
 
 
-def test_every_batch_of_a_run_has_dropout_of_its_own(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_batch_of_a_run_has_dropout_of_its_own(
+    tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seeds: list[int] = []
     seeded = torch.manual_seed
     monkeypatch.setattr(torch, "manual_seed", lambda seed: seeds.append(seed) or seeded(seed))
@@ -100,10 +113,16 @@ def test_a_longer_run_goes_on_and_a_finished_one_does_nothing(tmp_path: Path, ru
     assert (tmp_path / "run" / "log.jsonl").read_bytes() == before
 
 
-@pytest.mark.parametrize(("change", "named"), [({"seed": 2}, r"seed \(1, not 2\)"), ({"warmup": 7}, r"warmup \(50, not 7\)")])
-def test_another_run_in_the_same_folder_is_refused(tmp_path: Path, run_fit: Fit, change: dict[str, Any], named: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "named"), [({"seed": 2}, r"seed \(1, not 2\)"), ({"warmup": 7}, r"warmup \(50, not 7\)")]
+)
+def test_another_run_in_the_same_folder_is_refused(
+    tmp_path: Path, run_fit: Fit, change: dict[str, Any], named: str
+) -> None:
     run_fit(tmp_path / "run", steps=1)
-    with pytest.raises(ValueError, match=f"holds a run with another {named}: resume it as it was begun, or give another folder"):
+    with pytest.raises(
+        ValueError, match=f"holds a run with another {named}: resume it as it was begun, or give another folder"
+    ):
         run_fit(tmp_path / "run", **change)
 
 
@@ -134,9 +153,11 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path: Path, run_fit: Fit) 
     run_fit(tmp_path / "run", steps=1)
 
 
-def test_patience_stops_after_validations_that_are_no_better(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_stops_after_validations_that_are_no_better(
+    tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     losses = iter([5.0, 4.0, 4.5, 4.0, 3.0])
-    monkeypatch.setattr(train.saving, "validate", lambda *_: {"nll": next(losses), "perplexity": 1.0})
+    monkeypatch.setattr(train.runs.checkpointing, "validate", lambda *_: {"nll": next(losses), "perplexity": 1.0})
     run_fit(tmp_path / "run", steps=20, snapshot_every=1, patience=2)
     run = RunFolder(tmp_path / "run")
     assert [line["nll"] for line in log_of(run.path, "valid")] == [5.0, 4.0, 4.5, 4.0]
@@ -149,7 +170,10 @@ def test_snapshots_on_time_need_no_validation(tmp_path: Path, run_fit: Fit) -> N
     run_fit(tmp_path / "run", steps=4, snapshot_every=4, snapshot_minutes=1e-9)
     assert len(RunFolder(tmp_path / "run").snapshots()) == 2  # as many as are kept
     assert [line["step"] for line in log_of(tmp_path / "run", "valid")] == [4]
-    assert [path.name for path in RunFolder(tmp_path / "run").snapshots()] == ["step-00000003.safetensors", "step-00000004.safetensors"]
+    assert [path.name for path in RunFolder(tmp_path / "run").snapshots()] == [
+        "step-00000003.safetensors",
+        "step-00000004.safetensors",
+    ]
 
 
 def test_a_loss_that_is_not_finite_stops_and_shows_its_batch(
@@ -157,8 +181,13 @@ def test_a_loss_that_is_not_finite_stops_and_shows_its_batch(
 ) -> None:
     run_fit(tmp_path / "run", steps=3)
     rate = train.loop.learning_rate
-    monkeypatch.setattr(train.loop, "learning_rate", lambda step, *rest: float("inf") if step == 4 else rate(step, *rest))
-    with pytest.raises(FloatingPointError, match=r"the loss of step 5 is nan; its sentence pairs are in .*not-finite-step-00000005.jsonl"):
+    monkeypatch.setattr(
+        train.loop, "learning_rate", lambda step, *rest: float("inf") if step == 4 else rate(step, *rest)
+    )
+    with pytest.raises(
+        FloatingPointError,
+        match=r"the loss of step 5 is nan; its sentence pairs are in .*not-finite-step-00000005.jsonl",
+    ):
         run_fit(tmp_path / "run", steps=9)
     lines = (tmp_path / "run" / "not-finite-step-00000005.jsonl").read_text(encoding="utf-8").splitlines()
     assert lines
@@ -182,8 +211,13 @@ def no_file_over(size: int) -> Generator[None]:
 @pytest.mark.parametrize(("size", "what"), [(100_000, "the snapshot of step 6"), (400_000, "the state of step 6")])
 def test_a_full_disk_loses_nothing(tmp_path: Path, run_fit: Fit, size: int, what: str) -> None:
     run_fit(tmp_path / "run", steps=3)
-    kept = [(path, path.read_bytes()) for path in [tmp_path / "run" / "state.pt", *RunFolder(tmp_path / "run").snapshots()]]
-    with no_file_over(size), pytest.raises(RunError, match=f"{what} could not be written to .*; what was saved before is whole. Make room"):
+    kept = [
+        (path, path.read_bytes()) for path in [tmp_path / "run" / "state.pt", *RunFolder(tmp_path / "run").snapshots()]
+    ]
+    with (
+        no_file_over(size),
+        pytest.raises(RunError, match=f"{what} could not be written to .*; what was saved before is whole. Make room"),
+    ):
         run_fit(tmp_path / "run", steps=6)
     assert all(path.read_bytes() == content for path, content in kept)
     assert not list((tmp_path / "run").rglob("*.part"))
@@ -210,7 +244,10 @@ def test_data_is_checked_before_anything_is_written(tmp_path: Path, run_fit: Fit
     other = damaged(prepared, tmp_path / "other")
     text = ["Some other text with its own vocabulary, which is smaller.", "And a second line."]
     (other / "tokenizer.model").write_bytes(SentencePieceTokenizer.train(text, 290).to_bytes())
-    with pytest.raises(DataError, match=r"vocabularies differ: the manifest of .* has 400, the tokenizer of .* has 290, the model of .* has 400"):
+    with pytest.raises(
+        DataError,
+        match=r"vocabularies differ: the manifest of .* has 400, the tokenizer of .* has 290, the model of .* has 400",
+    ):
         run_fit(tmp_path / "run", data=other)
 
     no_valid = damaged(prepared, tmp_path / "no-valid")
@@ -229,20 +266,28 @@ def test_data_is_checked_before_anything_is_written(tmp_path: Path, run_fit: Fit
     assert not (tmp_path / "run").exists()
 
 
-def test_sentences_longer_than_the_positions_are_found_out_at_once(tmp_path: Path, prepared: Path, recipe: Recipe) -> None:
+def test_sentences_longer_than_the_positions_are_found_out_at_once(
+    tmp_path: Path, prepared: Path, recipe: Recipe
+) -> None:
     config = replace(PRESETS["tiny"], vocab_size=400, positions="learned")
-    with pytest.raises(ValueError, match=r"max_length \(65\) must not be above the 64 positions that this model learns"):
+    with pytest.raises(
+        ValueError, match=r"max_length \(65\) must not be above the 64 positions that this model learns"
+    ):
         train.loop.fit("tiny", config, replace(recipe, max_length=65), prepared, tmp_path / "run", torch.device("cpu"))
 
 
-def test_progress_reads_well_in_a_file(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_reads_well_in_a_file(
+    tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(train.loop, "LOG_EVERY", 2)
     run_fit(tmp_path / "run")
     lines = capsys.readouterr().err.splitlines()
     assert not any("\r" in line for line in lines)
     assert "% of them padding" in lines[0]
     assert re.fullmatch(r"steps 0 to 6, \d+\.\d epochs in all, on 1 x cpu, bfloat16", lines[1])
-    assert any(line.startswith("train 2/6: nll ") and "tokens_per_second" in line and line.endswith(" left") for line in lines)
+    assert any(
+        line.startswith("train 2/6: nll ") and "tokens_per_second" in line and line.endswith(" left") for line in lines
+    )
     assert any(line.startswith("valid 3/6: nll ") and "perplexity" in line for line in lines)
 
 

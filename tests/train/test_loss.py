@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 import train.loss
 from core.model import Transformer
-from train.data import make_batch
+from train.data.token_shards import make_batch
 from train.loss import TranslationLoss, chunk_rows, smoothed_cross_entropy
 
 
@@ -65,7 +65,9 @@ def test_under_autocast_the_products_alone_are_rounded() -> None:
     assert rounded.smoothed.dtype == torch.float32
     assert not torch.equal(exact.smoothed, rounded.smoothed)
     torch.testing.assert_close(rounded.smoothed, exact.smoothed, rtol=2e-3, atol=0)
-    for gradient, right in zip(*(torch.autograd.grad(loss.smoothed, (states, weight)) for loss in (rounded, exact)), strict=True):
+    for gradient, right in zip(
+        *(torch.autograd.grad(loss.smoothed, (states, weight)) for loss in (rounded, exact)), strict=True
+    ):
         assert gradient.dtype == torch.float32
         torch.testing.assert_close(gradient, right, rtol=0.05, atol=0.05)
 

@@ -16,12 +16,12 @@ from core.checkpoint import load_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from tests.train.conftest import Fit
-from train.corpus import Corpus
+from train.data.prepared_corpus import Corpus
 from train.distributed import World
 from train.precision import Product, ProductTimes, measure, measured, products, seconds, settled
 from train.recipe import Recipe
-from train.run import RunFolder
-from train.saving import autocast
+from train.runs.checkpointing import autocast
+from train.runs.run_folder import RunFolder
 
 CPU = torch.device("cpu")
 FASTER, SLOWER = ProductTimes(0.25, 1.0, 200), ProductTimes(50.0, 1.0, 200)  # of bfloat16
@@ -64,7 +64,10 @@ def test_a_new_run_takes_the_faster_one_and_a_begun_one_goes_on_as_it_was(recipe
     found, note = settled(recipe, "bfloat16", SLOWER)
     assert found.precision == "bfloat16"
     assert note == f"precision bfloat16, as the run was begun, although a new one would take float32 here: {SLOWER}"
-    assert settled(recipe, None, None) == (replace(recipe, precision="float32"), "precision float32: this device has no bfloat16")
+    assert settled(recipe, None, None) == (
+        replace(recipe, precision="float32"),
+        "precision float32: this device has no bfloat16",
+    )
 
 
 def test_what_is_asked_for_is_obeyed(recipe: Recipe) -> None:
@@ -76,7 +79,9 @@ def test_what_is_asked_for_is_obeyed(recipe: Recipe) -> None:
 @pytest.mark.parametrize("preset", ["tiny", "C-N2", "A-h1"])
 def test_the_products_of_a_batch_are_those_of_every_matrix_and_token(preset: str) -> None:
     model, batch_tokens = Transformer(replace(PRESETS[preset], vocab_size=30_000)), 700
-    matrices = [module.weight for module in model.modules() if isinstance(module, nn.Linear)] + [model.embedding.tokens.weight]
+    matrices = [module.weight for module in model.modules() if isinstance(module, nn.Linear)] + [
+        model.embedding.tokens.weight
+    ]
     found = products(model, batch_tokens)
     total = sum(product.outputs * product.inputs * product.rows * product.count for product in found)
     assert total == pytest.approx(batch_tokens * sum(matrix.numel() for matrix in matrices))
@@ -90,7 +95,9 @@ def test_times_add_up_and_a_slow_bfloat16_is_not_measured_to_the_end() -> None:
 
     def clock(factor: float) -> Callable[[Product, torch.dtype], float]:
         asked.clear()
-        return lambda product, dtype: asked.append(dtype) or product.outputs * (factor if dtype == torch.bfloat16 else 1.0)
+        return lambda product, dtype: (
+            asked.append(dtype) or product.outputs * (factor if dtype == torch.bfloat16 else 1.0)
+        )
 
     assert measure(found, 8, clock(0.5)) == ProductTimes(24.5, 49.0, 8)
     assert asked == [torch.float32] * 3 + [torch.bfloat16] * 3
@@ -122,22 +129,33 @@ def test_the_choice_is_recorded_said_and_kept_on_a_machine_that_would_choose_oth
     machine(times)
     run_fit(tmp_path / "run", precision="auto", steps=3)
     assert f"precision {choice}: {times}" in capsys.readouterr().err.splitlines()
-    for facts in (json.loads((tmp_path / "run" / "recipe.json").read_text()), load_checkpoint(tmp_path / "run" / "best.safetensors").training):
+    for facts in (
+        json.loads((tmp_path / "run" / "recipe.json").read_text()),
+        load_checkpoint(tmp_path / "run" / "best.safetensors").training,
+    ):
         assert facts["recipe"]["precision"] == choice
-        assert facts["precision_measured"] == {"bfloat16_seconds": times.bfloat16, "float32_seconds": times.float32, "batch_tokens": 200}
+        assert facts["precision_measured"] == {
+            "bfloat16_seconds": times.bfloat16,
+            "float32_seconds": times.float32,
+            "batch_tokens": 200,
+        }
 
     other = SLOWER if times is FASTER else FASTER
     machine(other)
     resumed = run_fit(tmp_path / "run", precision="auto")
     said = capsys.readouterr().err
-    assert f"precision {choice}, as the run was begun, although a new one would take {other.choice} here: {other}" in said
+    assert (
+        f"precision {choice}, as the run was begun, although a new one would take {other.choice} here: {other}" in said
+    )
     assert f"1 x cpu, {choice}\n" in said
     last = load_checkpoint(RunFolder(tmp_path / "run").snapshots()[-1]).training
     assert (last["recipe"]["precision"], last["precision_measured"]["float32_seconds"]) == (choice, times.float32)
     assert torch.equal(parameters(resumed), parameters(run_fit(tmp_path / "whole", precision=choice)))
 
 
-def test_a_precision_that_was_given_needs_no_measurement(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_precision_that_was_given_needs_no_measurement(
+    tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(train.loop, "measured", None)
     run_fit(tmp_path / "run", precision="float32", steps=1)
     facts = json.loads((tmp_path / "run" / "recipe.json").read_text())
@@ -145,7 +163,9 @@ def test_a_precision_that_was_given_needs_no_measurement(tmp_path: Path, run_fit
     assert "precision_measured" not in facts
 
 
-def test_a_run_keeps_to_what_it_was_begun_with(tmp_path: Path, run_fit: Fit, machine: Callable[[ProductTimes | None], None]) -> None:
+def test_a_run_keeps_to_what_it_was_begun_with(
+    tmp_path: Path, run_fit: Fit, machine: Callable[[ProductTimes | None], None]
+) -> None:
     machine(FASTER)
     run_fit(tmp_path / "run", precision="float32", steps=1)
     with pytest.raises(ValueError, match=r"holds a run with another precision \(float32, not bfloat16\)"):
@@ -179,17 +199,23 @@ class Second(World):
         return [self.first, thing]
 
 
-def test_every_process_takes_what_the_first_one_chose(tmp_path: Path, prepared: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_process_takes_what_the_first_one_chose(
+    tmp_path: Path, prepared: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(train.loop, "measured", None)
     config = replace(PRESETS["tiny"], vocab_size=400)
     chosen = replace(recipe, precision="float32")
     world = Second(CPU, rank=1, size=2, first=chosen)
-    begun = train.loop._begun(RunFolder(tmp_path), world, "tiny", Transformer(config), recipe, prepared, Corpus.open(prepared, config), None)
+    begun = train.loop._begun(
+        RunFolder(tmp_path), world, "tiny", Transformer(config), recipe, prepared, Corpus.open(prepared, config), None
+    )
     with begun as (found, _, _):
         assert found == chosen
 
 
-def test_a_device_without_bfloat16_computes_in_float32(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_without_bfloat16_computes_in_float32(
+    tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (train.loop, train.precision):
         monkeypatch.setattr(module, "supports_bfloat16", lambda _: False)
     with pytest.raises(ValueError, match="cpu cannot compute in bfloat16 here: begin a run with --precision float32"):

@@ -17,7 +17,9 @@ FACTS = {
 }
 
 
-def test_only_what_a_checkpoint_recorded_is_said(tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_a_checkpoint_recorded_is_said(
+    tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     loaded = load_checkpoint(tiny_checkpoint)
     save_checkpoint(tmp_path / "mine.safetensors", loaded.model, loaded.tokenizer, FACTS)
     assert main(["presets", str(tmp_path / "mine.safetensors")]) == 0
@@ -28,9 +30,14 @@ def test_only_what_a_checkpoint_recorded_is_said(tiny_checkpoint: Path, tmp_path
         "  mine.safetensors: 4,000 steps, 0.5 hours, 1.25 GB of memory, on CPU, 2 threads",
         "  dev: BLEU 12.3 (nrefs:1|case:mixed), perplexity 9.9 a piece",
     ]
-    assert lines[place + 3 : place + 3 + len(MEASURED.get("multi30k", ()))] == [f"  {line}" for line in MEASURED.get("multi30k", ())]
+    assert lines[place + 3 : place + 3 + len(MEASURED.get("multi30k", ()))] == [
+        f"  {line}" for line in MEASURED.get("multi30k", ())
+    ]
     assert lines.count("  not measured") == len(PRESETS) - len({"multi30k", *MEASURED})
-    assert "base: 63.1 M parameters with 37,000 pieces, 6 + 6 layers, d_model 512; recipe: 100,000 steps of 25,000 tokens a side" in lines
+    assert (
+        "base: 63.1 M parameters with 37,000 pieces, 6 + 6 layers, d_model 512; recipe: 100,000 steps of 25,000 "
+        "tokens a side" in lines
+    )
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

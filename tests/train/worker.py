@@ -34,7 +34,9 @@ def work(data: Path, folder: Path, accumulate: int) -> None:
 
 
 def launch(processes: int, data: Path, folder: Path) -> None:
-    """As `torchrun --standalone` does, with processes that have PyTorch already: a step sees two batches, however many they are."""
+    """As `torchrun --standalone` does, with processes that have PyTorch already: a step sees two batches, however
+    many they are.
+    """
     config = LaunchConfig(
         min_nodes=1,
         max_nodes=1,

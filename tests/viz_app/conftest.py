@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.capture import AttentionMap, Kind
 from tests.viz_app.pages import Start, healthy
-from viz_app.models import CHECKPOINT_VARIABLE
+from viz_app.session.models import CHECKPOINT_VARIABLE
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 MakeMap = Callable[..., AttentionMap]
@@ -20,9 +20,18 @@ MakeMap = Callable[..., AttentionMap]
 def make_map() -> MakeMap:
     """Random weights whose rows sum to 1, with tokens that repeat; `keys` counts in cross-attention alone."""
 
-    def make(queries: int = 5, keys: int = 4, num_heads: int = 3, layer: int = 0, kind: Kind = "cross", token: str = "\u2581the") -> AttentionMap:
+    def make(
+        queries: int = 5,
+        keys: int = 4,
+        num_heads: int = 3,
+        layer: int = 0,
+        kind: Kind = "cross",
+        token: str = "\u2581the",
+    ) -> AttentionMap:
         keys = keys if kind == "cross" else queries
-        weights = torch.randn(num_heads, queries, keys, generator=torch.Generator().manual_seed(layer)).mul(2).softmax(-1)
+        weights = (
+            torch.randn(num_heads, queries, keys, generator=torch.Generator().manual_seed(layer)).mul(2).softmax(-1)
+        )
         fed = ("<s>", *[token] * (queries - 1))
         predicted = (*[token] * (queries - 1), "</s>")
         key_tokens = fed if kind == "decoder_self" else (*[token] * (keys - 1), "</s>")
@@ -35,7 +44,8 @@ def make_map() -> MakeMap:
 
 @pytest.fixture
 def start(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
-    """`start(text=..., beam_size=...)`: the app before its first run, with these in its address, on a tiny checkpoint or another.
+    """`start(text=..., beam_size=...)`: the app before its first run, with these in its address, on a tiny checkpoint
+    or another.
 
     A model that has learned nothing never ends a sentence, so the limit is near.
     """

@@ -19,7 +19,8 @@ from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy
-from viz_app import models, widgets
+from viz_app.layout import sentence_input
+from viz_app.session import models
 
 SCRIPTS = ("app_pages/translate.py", "app_pages/heads.py", "app_pages/positions.py")
 
@@ -32,7 +33,9 @@ def app(start: Start) -> AppTest:
 @pytest.fixture(scope="session")
 def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
     """A model of another shape: one layer, two heads."""
-    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1)
+    shape = replace(
+        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
+    )
     with torch.random.fork_rng():
         torch.manual_seed(2)
         path = tmp_path_factory.mktemp("other") / "other.safetensors"
@@ -52,7 +55,7 @@ def upload(app: AppTest, name: str, content: bytes) -> AppTest:
 
 def test_first_screen_shows_a_translation_and_a_head(app: AppTest) -> None:
     healthy(app.run())
-    assert app.text_input(key="text").value == widgets.EXAMPLES[0]
+    assert app.text_input(key="text").value == sentence_input.EXAMPLES[0]
     assert len(app.selectbox(key="hypothesis").options) == 2
     assert 'class="hypotheses"' in shown(app)
     assert any("One telling head" in text.value for text in app.markdown)
@@ -60,7 +63,15 @@ def test_first_screen_shows_a_translation_and_a_head(app: AppTest) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "   ", "\U0001f600 \U0001f469\u200d\U0001f467", "<b>*_`$x$ :red[a] </script>", "\u0645\u0631\u062d\u0628\u0627", "a\u0000b\n\tc"]
+    "text",
+    [
+        "",
+        "   ",
+        "\U0001f600 \U0001f469\u200d\U0001f467",
+        "<b>*_`$x$ :red[a] </script>",
+        "\u0645\u0631\u062d\u0628\u0627",
+        "a\u0000b\n\tc",
+    ],
 )
 @pytest.mark.parametrize("page", SCRIPTS)
 def test_every_page_takes_every_text(app: AppTest, page: str, text: str) -> None:
@@ -96,10 +107,10 @@ def test_the_address_holds_the_sentence_and_the_settings(app: AppTest) -> None:
 
 def test_an_example_is_translated_by_a_click(app: AppTest) -> None:
     app.run()
-    app.button(key=f"example: {widgets.EXAMPLES[1]}").click()
+    app.button(key=f"example: {sentence_input.EXAMPLES[1]}").click()
     healthy(app.run())
-    assert app.text_input(key="text").value == widgets.EXAMPLES[1]
-    assert app.session_state["reading"].translation.source == widgets.EXAMPLES[1]
+    assert app.text_input(key="text").value == sentence_input.EXAMPLES[1]
+    assert app.session_state["reading"].translation.source == sentence_input.EXAMPLES[1]
 
 
 def test_the_chosen_hypothesis_is_what_all_pages_are_about(app: AppTest) -> None:
@@ -148,7 +159,9 @@ def test_every_kind_of_attention_in_every_view(app: AppTest, kind: str, view: st
 
 
 @pytest.mark.parametrize("view", ["Lines", "Map", "Table"])
-@pytest.mark.parametrize(("method", "per_layer"), [("norms", False), ("gradient", False), ("rollout", True), ("rolled_contributions", True)])
+@pytest.mark.parametrize(
+    ("method", "per_layer"), [("norms", False), ("gradient", False), ("rollout", True), ("rolled_contributions", True)]
+)
 def test_every_method_is_shown_with_its_rank_correlation(app: AppTest, method: str, per_layer: bool, view: str) -> None:
     app.query_params["view"] = view
     app.run()
@@ -177,7 +190,9 @@ def test_lines_can_be_thinned_out_to_a_share_of_the_mass(app: AppTest) -> None:
     healthy(app.run())
 
 
-def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_sent_back(app: AppTest, other_checkpoint: Path) -> None:
+def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_sent_back(
+    app: AppTest, other_checkpoint: Path
+) -> None:
     app.run()
     app.switch_page("app_pages/heads.py").run()
     assert "2 + 2 layers, 4 heads" in shown(app)
@@ -193,7 +208,9 @@ def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_sent_back(
     assert len(app.multiselect(key="heads_cross").value) == 1
 
 
-def test_an_upload_that_a_click_interrupted_is_read_after_all(app: AppTest, other_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_that_a_click_interrupted_is_read_after_all(
+    app: AppTest, other_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(*_: object) -> models.Model:
         raise StopException
 
@@ -204,7 +221,9 @@ def test_an_upload_that_a_click_interrupted_is_read_after_all(app: AppTest, othe
     assert "1 + 1 layers, 2 heads" in shown(app.run())
 
 
-def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(app: AppTest, other_checkpoint: Path, overflowing_checkpoint: Path) -> None:
+def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(
+    app: AppTest, other_checkpoint: Path, overflowing_checkpoint: Path
+) -> None:
     app.run()
     upload(app, "other.safetensors", other_checkpoint.read_bytes())
     upload(app, "bad*name*.safetensors", b"no checkpoint at all")
@@ -234,7 +253,9 @@ def test_without_any_checkpoint_the_page_says_what_to_do(
     assert "1 + 1 layers, 2 heads" in shown(app)
 
 
-def test_a_broken_checkpoint_to_start_with_is_named(app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_broken_checkpoint_to_start_with_is_named(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(b"PK\x03\x04 a pickle in a zip")
     monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(broken))
@@ -257,6 +278,6 @@ def test_an_example_is_taken_without_a_warning(
     monkeypatch.setattr(logger, "propagate", True)
     monkeypatch.setattr(logging.getLogger("streamlit"), "propagate", True)
     healthy(app.run())
-    healthy(app.button(key=f"example: {widgets.EXAMPLES[1]}").click().run())
-    assert app.session_state["text"] == widgets.EXAMPLES[1]
+    healthy(app.button(key=f"example: {sentence_input.EXAMPLES[1]}").click().run())
+    assert app.session_state["text"] == sentence_input.EXAMPLES[1]
     assert ('The widget with key "text"' in caplog.text) == (not settings)

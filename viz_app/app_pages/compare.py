@@ -7,42 +7,46 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from core.analysis.attribution.methods import Method
 from core.analysis.comparison import Difference, difference, largest, mean_distance
-from core.analysis.methods import Method
-from core.analysis.words import readable
+from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
-from viz_app import address, choice, second, state, toolbar
-from viz_app.components.lines import attention_lines
-from viz_app.components.map import attention_map
-from viz_app.downloads import downloads
-from viz_app.figures.export import export_lines, export_map
-from viz_app.figures.tables import lines_table
+from viz_app.components.attention_lines import attention_lines
+from viz_app.components.attention_map import attention_map
+from viz_app.controls import toolbar
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.features.compare import other_side
+from viz_app.features.compare.other_side import AGAINST, Against, ComparedSide
+from viz_app.figures import head_names
+from viz_app.figures.display_text import isolated, plain, sentence_case, shortened
+from viz_app.figures.export.head_pictures import export_lines, export_map
 from viz_app.figures.theme import head_name, theme_named
-from viz_app.methods import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER
-from viz_app.one_selection import Positions, Selection, common_positions, other_positions, own_positions
-from viz_app.second import AGAINST, Against, Side
-from viz_app.table import show_table
-from viz_app.text import isolated, plain, sentence_case, shortened
+from viz_app.figures.weight_tables import lines_table
+from viz_app.session import chosen_heads, permalink, readings
+from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER
+from viz_app.session.word_selection import Positions, Selection, common_positions, other_positions, own_positions
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 HOW_TO_READ = """
-Each cell is the first's weight minus the second's: one colour where the first looks there more, the other where the second does, none where
-both look alike. Only words that both have, in the same order, can be subtracted; a decoder row is the same when it **predicts** the same word.
+Each cell is the first's weight minus the second's: one colour where the first looks there more, the other where the
+second does, none where both look alike. Only words that both have, in the same order, can be subtracted; a decoder row
+is the same when it **predicts** the same word.
 
 A weight depends on the whole sentence: a difference shows that the two look elsewhere, not which word made them.
 """
 ABOUT_DISTANCE = """
-Half the sum of the differences of a row, without their signs, averaged over the rows: 0 when both look at the same, 1 when they look at nothing
-in common (total variation distance). Words that only one of the two has are left out of it.
+Half the sum of the differences of a row, without their signs, averaged over the rows: 0 when both look at the same, 1
+when they look at nothing in common (total variation distance). Words that only one of the two has are left out of it.
 """
 
 
 @st.fragment
 def page() -> None:
     """The page below the sentence; a click in here runs nothing else again."""
-    reading = state.reading()
+    reading = readings.reading()
     if reading is None:
         st.caption("The comparison appears here as soon as there is a sentence to look at.")
         return
@@ -51,13 +55,16 @@ def page() -> None:
             "Compare with another", AGAINST, default="Hypothesis", required=True, key="against", bind="query-params"
         )
         place = st.container()
-    other = second.chosen(reading, against, place)
+    other = other_side.chosen(reading, against, place)
     if other is None:
         return
-    mine = second.side_of(reading, reading.model.name if against == "Checkpoint" else "")
+    mine = other_side.side_of(reading, reading.model.name if against == "Checkpoint" else "")
     kind, method, words, hide, view, heads = choices()
     try:
-        maps = [{each.layer: toolbar.prepared(each, words, hide) for each in side.maps(method)[kind]} for side in (mine, other)]
+        maps = [
+            {each.layer: toolbar.prepared(each, words, hide) for each in side.maps(method)[kind]}
+            for side in (mine, other)
+        ]
     except (ValueError, RuntimeError) as error:
         st.error(sentence_case(str(error)))
         return
@@ -83,7 +90,13 @@ def choices() -> tuple[Kind, Method, bool, bool, str, "DeltaGenerator"]:
         kind = toolbar.kind_box()
         method = toolbar.method_box("compare_weights")
         view = st.segmented_control(
-            "View", ("Lines", "Map"), default="Map", required=True, key="compare_view", bind="query-params", label_visibility="collapsed"
+            "View",
+            ("Lines", "Map"),
+            default="Map",
+            required=True,
+            key="compare_view",
+            bind="query-params",
+            label_visibility="collapsed",
         )
         words, hide = toolbar.token_boxes()
     return kind, method, words, hide, view, heads
@@ -91,7 +104,7 @@ def choices() -> tuple[Kind, Method, bool, bool, str, "DeltaGenerator"]:
 
 def name_of(method: Method) -> Callable[[int, int], str]:
     """What a head is called; some methods have but one map a layer."""
-    return choice.layer_name if method in PER_LAYER else head_name
+    return head_names.layer_name if method in PER_LAYER else head_name
 
 
 def chosen_key(kind: Kind, method: Method) -> str:
@@ -100,20 +113,30 @@ def chosen_key(kind: Kind, method: Method) -> str:
 
 
 def head_box(
-    kind: Kind, method: Method, first: dict[int, AttentionMap], other: dict[int, AttentionMap], raw: Callable[[], Sequence[AttentionMap]]
-) -> choice.LayerHead:
-    """The head that is looked at in both: at first the one that is chosen on the page Heads, or else a telling one; of layers the last."""
+    kind: Kind,
+    method: Method,
+    first: dict[int, AttentionMap],
+    other: dict[int, AttentionMap],
+    raw: Callable[[], Sequence[AttentionMap]],
+) -> head_names.LayerHead:
+    """The head that is looked at in both: at first the one that is chosen on the page Heads, or else a telling one;
+    of layers the last.
+    """
     shared = [first[layer] for layer in first if layer in other]
     name = name_of(method)
-    names = [name(each.layer, head) for each in shared for head in range(min(each.num_heads, other[each.layer].num_heads))]
+    names = [
+        name(each.layer, head) for each in shared for head in range(min(each.num_heads, other[each.layer].num_heads))
+    ]
     key = chosen_key(kind, method)
     if st.session_state.get(key, st.query_params.get(key)) not in names:
-        heads = st.session_state.get(f"heads_{kind}") or [head_name(*choice.telling_head(kind, raw()))]
+        heads = st.session_state.get(f"heads_{kind}") or [head_name(*chosen_heads.telling_head(kind, raw()))]
         wanted = [names[-1]] if method in PER_LAYER else heads
-        address.preset(key, next((each for each in wanted if each in names), names[0]))
+        permalink.preset(key, next((each for each in wanted if each in names), names[0]))
     # Without a default every choice differs from it, and so is in the address.
-    head = st.selectbox("Head", names, None, required=True, key=key, bind="query-params", width=110, label_visibility="collapsed")
-    return choice.parsed(head or names[0])
+    head = st.selectbox(
+        "Head", names, None, required=True, key=key, bind="query-params", width=110, label_visibility="collapsed"
+    )
+    return head_names.parsed(head or names[0])
 
 
 def export_name(what: str, attention: AttentionMap, head: int, method: Method) -> str:
@@ -123,7 +146,14 @@ def export_name(what: str, attention: AttentionMap, head: int, method: Method) -
 
 
 def one_side(
-    title: str, side: Side, attention: AttentionMap, head: int, method: Method, view: str, selection: Selection, positions: Positions
+    title: str,
+    side: ComparedSide,
+    attention: AttentionMap,
+    head: int,
+    method: Method,
+    view: str,
+    selection: Selection,
+    positions: Positions,
 ) -> None:
     """One of the two, drawn."""
     st.markdown(f"**{title}**: {isolated(plain(shortened(side.name)))}")
@@ -139,7 +169,12 @@ def one_side(
 
 
 def signed(
-    first: dict[int, AttentionMap], other: dict[int, AttentionMap], head: choice.LayerHead, method: Method, against: Against, selection: Selection
+    first: dict[int, AttentionMap],
+    other: dict[int, AttentionMap],
+    head: head_names.LayerHead,
+    method: Method,
+    against: Against,
+    selection: Selection,
 ) -> None:
     """First minus second, and how far apart every head is."""
     kind = first[head[0]].kind
@@ -156,29 +191,49 @@ def signed(
         positions = common_positions(first[head[0]], other[head[0]])
         look = {"diverging": True, "name": name_of(method), **selection.look(positions)}
         attention_map(here.map, head[1], theme_named(st.context.theme.type), key="difference_map", **look)
-        draw = partial(export_map, here.map, head[1], theme=theme_named(st.context.theme.type), diverging=True, name=name_of(method))
+        draw = partial(
+            export_map,
+            here.map,
+            head[1],
+            theme=theme_named(st.context.theme.type),
+            diverging=True,
+            name=name_of(method),
+        )
         downloads(export_name("difference", here.map, head[1], method), draw, lambda: lines_table(here.map, [head[1]]))
     with right:
-        st.markdown(f"**All {'layers' if method in PER_LAYER else 'heads'}**, the most different first", help=ABOUT_DISTANCE)
+        st.markdown(
+            f"**All {'layers' if method in PER_LAYER else 'heads'}**, the most different first", help=ABOUT_DISTANCE
+        )
         distances(found, kind, method)
         st.caption(in_words(here, head[1]))
         if against == "Checkpoint" and method not in PER_LAYER:
-            st.caption("Heads of models that were trained apart are numbered by chance: the same number need not mean the same work.")
+            st.caption(
+                "Heads of models that were trained apart are numbered by chance: the same number need not mean the "
+                "same work."
+            )
 
 
 def agreement(found: Difference) -> str:
     """Which words are left out of the difference."""
     if found.is_whole:
         return "Both have the same words on both axes."
-    parts = [f"{', '.join(map(named, words))} ({side})" for words, side in ((found.first_only, "first"), (found.second_only, "second")) if words]
-    return f"Drawn are the words that both have in the same order. Without a counterpart, and so left out: {'; '.join(parts)}."
+    parts = [
+        f"{', '.join(map(named, words))} ({side})"
+        for words, side in ((found.first_only, "first"), (found.second_only, "second"))
+        if words
+    ]
+    return (
+        f"Drawn are the words that both have in the same order. Without a counterpart, and so left out: "
+        f"{'; '.join(parts)}."
+    )
 
 
 def in_words(found: Difference, head: int) -> str:
     """The largest differences as a sentence."""
     rows = found.map.predicted_tokens or found.map.query_tokens
     parts = [
-        f"{named(rows[row])} looks at {named(found.map.key_tokens[key])} {abs(value):.2f} {'more' if value > 0 else 'less'}"
+        f"{named(rows[row])} looks at {named(found.map.key_tokens[key])} {abs(value):.2f} "
+        f"{'more' if value > 0 else 'less'}"
         for row, key, value in largest(found, head)
     ]
     return f"In the first, {'; '.join(parts)}." if parts else "This head does the same in both."
@@ -192,7 +247,9 @@ def named(token: str) -> str:
 def distances(found: dict[int, Difference], kind: Kind, method: Method) -> None:
     """A table of all heads; a click on a row looks at that head."""
     name = name_of(method)
-    rows = [(name(layer, head), value) for layer, each in found.items() for head, value in enumerate(mean_distance(each))]
+    rows = [
+        (name(layer, head), value) for layer, each in found.items() for head, value in enumerate(mean_distance(each))
+    ]
     table = pd.DataFrame(rows, columns=["head", "distance"]).sort_values("distance", ascending=False, ignore_index=True)
 
     def chosen() -> None:

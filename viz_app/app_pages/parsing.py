@@ -5,35 +5,37 @@ import re
 import pandas as pd
 import streamlit as st
 
-from core.analysis.brackets import Looked, symbol_attention
-from core.parsing import BEAM_SIZE, LENGTH_PENALTY, Parse
-from core.trees import constituents
-from viz_app import address, parsing, state
-from viz_app.components.tree import tree_drawing
-from viz_app.downloads import downloads
-from viz_app.figures.base import CHART_CONFIG
-from viz_app.figures.brackets import bracket_map, bracket_table
-from viz_app.figures.export_chart import export_chart
+from core.analysis.heads.bracket_attention import Looked, symbol_attention
+from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parse
+from core.parsing.trees import constituents
+from viz_app.components.constituency_tree import tree_drawing
+from viz_app.controls.downloads import downloads
+from viz_app.controls.search_progress import stoppable
+from viz_app.controls.tables import show_table
+from viz_app.features.parsing import parser_model
+from viz_app.figures.bracket_attention import bracket_map, bracket_table
+from viz_app.figures.constituency_tree import Node, export_tree, tree_nodes
+from viz_app.figures.display_text import decimal, plain, sentence_case
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.theme import head_name, theme_named
-from viz_app.figures.tree import Node, export_tree, tree_nodes
-from viz_app.models import Model, ModelError
-from viz_app.table import show_table
-from viz_app.text import decimal, plain, sentence_case
-from viz_app.widgets import stoppable
+from viz_app.session import permalink, readings
+from viz_app.session.models import Model, ModelError
 
 NODE = "tree_node"  # where the session keeps which node is looked at, and of which sentence; its name in the address
 MEAN = "Mean of all"
 HOW_TO_READ = """
-The model reads the words and writes the tree from left to right: `(NP` opens a noun phrase, `XX` stands for the next word, or
-`XX/NN` where the model gives tags, and `)NP` closes the phrase. Click a bracket or a word to see what the heads looked at when
-it was written: the words are tinted by it, with the weight below. The labels are those of the Penn Treebank: S sentence, NP
-noun phrase, VP verb phrase, PP prepositional phrase.
+The model reads the words and writes the tree from left to right: `(NP` opens a noun phrase, `XX` stands for the next
+word, or `XX/NN` where the model gives tags, and `)NP` closes the phrase. Click a bracket or a word to see what the
+heads looked at when it was written: the words are tinted by it, with the weight below. The labels are those of the Penn
+Treebank: S sentence, NP noun phrase, VP verb phrase, PP prepositional phrase.
 
-The search keeps 21 hypotheses and admits only trees over these words (section 6.3 of the paper). That a head looked at a word
-does not say that it chose the bracket for it.
+The search keeps 21 hypotheses and admits only trees over these words (section 6.3 of the paper). That a head looked at
+a word does not say that it chose the bracket for it.
 """
 HOW_TO_READ_MAP = """
-A row is a head, a column a word of the sentence (Cross) or a symbol of the tree that had been written before (Decoder). Each row sums to 1.
+A row is a head, a column a word of the sentence (Cross) or a symbol of the tree that had been written before (Decoder).
+Each row sums to 1.
 """
 KINDS: dict[Looked, str] = {"cross": "Cross", "decoder_self": "Decoder"}
 
@@ -41,7 +43,7 @@ KINDS: dict[Looked, str] = {"cross": "Cross", "decoder_self": "Decoder"}
 def parsed(text: str) -> tuple[Model, Parse] | None:
     """The tree of the text; None, with the reason on the page, where there is none."""
     try:
-        model, parser = parsing.parser_for(state.model())
+        model, parser = parser_model.parser_for(readings.model())
     except ModelError as error:
         st.info(plain(str(error)))
         return None
@@ -50,7 +52,7 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
     if progress is None:
         return None
     try:
-        parse = parsing.parses().get((model.digest, text), lambda: parser.parse(text, progress=progress))
+        parse = parser_model.parses().get((model.digest, text), lambda: parser.parse(text, progress=progress))
     except ValueError as error:
         waiting.error(sentence_case(str(error)))
         return None
@@ -81,7 +83,7 @@ def selected_node(parse: Parse, nodes: list[Node]) -> int:
     text, node = st.session_state.get(NODE, (None, 0))
     first = min(1, len(nodes) - 1)
     node = node if text == parse.text and node < len(nodes) else first
-    address.put(NODE, "" if node == first else str(node))
+    permalink.put(NODE, "" if node == first else str(node))
     return node
 
 
@@ -93,19 +95,41 @@ def picture(model: Model, parse: Parse) -> None:
     node, words = nodes[selected], "1 word" if len(parse.words) == 1 else f"{len(parse.words)} words"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view: str = st.segmented_control(
-            "View", ("Tree", "Table"), default="Tree", required=True, key="parsing_view", bind="query-params", label_visibility="collapsed"
+            "View",
+            ("Tree", "Table"),
+            default="Tree",
+            required=True,
+            key="parsing_view",
+            bind="query-params",
+            label_visibility="collapsed",
         )
-        st.markdown(f"**Tree**: {words}, log-probability {decimal(parse.log_prob, 2)}", help=HOW_TO_READ, width="content")
+        st.markdown(
+            f"**Tree**: {words}, log-probability {decimal(parse.log_prob, 2)}", help=HOW_TO_READ, width="content"
+        )
         st.caption(f"Parsed by {plain(model.name)}, beam {BEAM_SIZE}, length penalty {LENGTH_PENALTY}", width="content")
     place = st.container()
     table = constituent_table(parse)
-    explanation = state.explanations().get((model.digest, parse.text, parse.token_ids), lambda: model.translator.explain(parse.text, parse.token_ids))
+    explanation = readings.explanations().get(
+        (model.digest, parse.text, parse.token_ids), lambda: model.translator.explain(parse.text, parse.token_ids)
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="bracket_options"):
         half = st.segmented_control(
-            "When", ("Opened", "Closed"), default="Opened", required=True, key="bracket_half", bind="query-params", disabled=node.is_word
+            "When",
+            ("Opened", "Closed"),
+            default="Opened",
+            required=True,
+            key="bracket_half",
+            bind="query-params",
+            disabled=node.is_word,
         )
         kind: Looked = st.segmented_control(
-            "Looked at", tuple(KINDS), default="cross", required=True, format_func=KINDS.__getitem__, key="bracket_kind", bind="query-params"
+            "Looked at",
+            tuple(KINDS),
+            default="cross",
+            required=True,
+            format_func=KINDS.__getitem__,
+            key="bracket_kind",
+            bind="query-params",
         )
         layers, heads = len(explanation.maps["cross"]), explanation.maps["cross"][0].num_heads
         names = [MEAN, *(head_name(layer, head) for layer in range(layers) for head in range(heads))]
@@ -117,15 +141,25 @@ def picture(model: Model, parse: Parse) -> None:
     with place:
         if view == "Tree":
             tree_drawing(
-                parse.tree, lambda clicked: st.session_state.__setitem__(NODE, (parse.text, clicked)), selected=selected, weights=weights.tolist()
+                parse.tree,
+                lambda clicked: st.session_state.__setitem__(NODE, (parse.text, clicked)),
+                selected=selected,
+                weights=weights.tolist(),
             )
         else:
             show_table(table)
-        downloads("tree", lambda file_format: export_tree(parse.tree, file_format, theme_named(st.context.theme.type)), lambda: table)
+        downloads(
+            "tree",
+            lambda file_format: export_tree(parse.tree, file_format, theme_named(st.context.theme.type)),
+            lambda: table,
+        )
         st.code(str(parse.tree), language=None, wrap_lines=True)
     written = f"the word {node.label}" if node.is_word else cross.symbol
     shown = cross if kind == "cross" else symbol_attention(explanation, parse.words, position, kind)
-    st.markdown(f"**Heads** when `{written}` was written, at position {position + 1} of {len(parse.token_ids)}", help=HOW_TO_READ_MAP)
+    st.markdown(
+        f"**Heads** when `{written}` was written, at position {position + 1} of {len(parse.token_ids)}",
+        help=HOW_TO_READ_MAP,
+    )
     theme = theme_named(st.context.theme.type)
     figure = bracket_map(shown, theme)
     if view == "Tree":
@@ -136,7 +170,7 @@ def picture(model: Model, parse: Parse) -> None:
     downloads("bracket", lambda file_format: export_chart(figure, file_format, theme), lambda: bracket_table(shown))
 
 
-reading = state.reading()
+reading = readings.reading()
 if reading is None:
     st.caption("The tree appears here as soon as there is a sentence to parse.")
 elif found := parsed(reading.search.text):

@@ -11,15 +11,21 @@ from torch import Tensor
 from core.analysis.correlation import spearman
 from core.analysis.positions import Measure, model_positions, position_similarity, rotation_error
 from core.model import sinusoidal_encoding
-from viz_app import state
-from viz_app.downloads import downloads
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.features.positions.score_decomposition import (
+    FIRST_LAYER,
+    FIRST_LAYER_HELP,
+    FIRST_LAYER_TEXT,
+    first_layer,
+    table_box,
+)
 from viz_app.figures import position_tables, positions
-from viz_app.figures.base import CHART_CONFIG
-from viz_app.figures.export_chart import export_chart
+from viz_app.figures.display_text import decimal, plain
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.theme import Theme, theme_named
-from viz_app.score_split import FIRST_LAYER, FIRST_LAYER_HELP, FIRST_LAYER_TEXT, first_layer, table_box
-from viz_app.table import show_table
-from viz_app.text import decimal, plain
+from viz_app.session import readings
 
 ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED = "Encoding", "Sinusoids", "Similarity", "Rotation", "Learned"
 TEXTS = {
@@ -32,26 +38,31 @@ TEXTS = {
 }
 HOW_TO_READ = {
     ENCODING: """
-        The row of a position is added to the embedding of whatever token stands there (section 3.5). Dimensions come in pairs, a
-        sine and a cosine of one wavelength: 2 pi positions at the left, almost 10000 times as many at the right. At the left colours
-        change from row to row, at the right they hardly change at all, like the hands of one clock.""",
+        The row of a position is added to the embedding of whatever token stands there (section 3.5). Dimensions
+        come in pairs, a sine and a cosine of one wavelength: 2 pi positions at the left, almost 10000 times as many
+        at the right. At the left colours change from row to row, at the right they hardly change at all, like the
+        hands of one clock.""",
     SINUSOIDS: """
-        The dots are what the model gets: positions are whole numbers. The curve between them is for the eye alone. Dimension 2i is a
-        sine, 2i + 1 the cosine of the same wavelength.""",
+        The dots are what the model gets: positions are whole numbers. The curve between them is for the eye alone.
+        Dimension 2i is a sine, 2i + 1 the cosine of the same wavelength.""",
     SIMILARITY: """
-        Along a diagonal nothing changes: the similarity of sinusoids depends on how far apart two positions are, not on where they are.
-        A dot product is at most d_model / 2, that of a position with itself; a cosine is at most 1; a distance is 0 at home. It says how
-        alike the encodings are, not that a head uses it.""",
+        Along a diagonal nothing changes: the similarity of sinusoids depends on how far apart two positions are,
+        not on where they are. A dot product is at most d_model / 2, that of a position with itself; a cosine is at
+        most 1; a distance is 0 at home. It says how alike the encodings are, not that a head uses it.""",
     ROTATION: """
-        Each pair of dimensions is the hand of a clock. From any position to the one k further on, a hand turns by the same angle, k times
-        its frequency: PE(pos + k) is a linear function of PE(pos), a rotation in every pair, which is why the paper expected that the
-        model could learn to attend by relative positions (section 3.5). That it could does not say that a head does.""",
+        Each pair of dimensions is the hand of a clock. From any position to the one k further on, a hand turns by
+        the same angle, k times its frequency: PE(pos + k) is a linear function of PE(pos), a rotation in every
+        pair, which is why the paper expected that the model could learn to attend by relative positions (section
+        3.5). That it could does not say that a head does.""",
     LEARNED: """
-        For sinusoids the cosine is the same for all pairs of positions that far apart; learned ones are free, so their mean is drawn, and
-        dotted the least and the largest. Positions that training rarely saw stay near where they began.""",
+        For sinusoids the cosine is the same for all pairs of positions that far apart; learned ones are free, so
+        their mean is drawn, and dotted the least and the largest. Positions that training rarely saw stay near
+        where they began.""",
     FIRST_LAYER: FIRST_LAYER_HELP,
 }
-NONE_LEARNED = f"It has learned none; with a checkpoint that has (Table 3, row E), the view {LEARNED} sets the two side by side."
+NONE_LEARNED = (
+    f"It has learned none; with a checkpoint that has (Table 3, row E), the view {LEARNED} sets the two side by side."
+)
 CLOCKS = (0, 1 / 8, 1 / 4, 1 / 2)  # which pairs of dimensions are drawn, as shares of all
 
 
@@ -67,12 +78,18 @@ class Drawing:
 @st.fragment
 def encodings() -> None:
     """The page below the sentence; a click in here runs nothing else again."""
-    learned = state.model().translator.model.config.positions == "learned"
+    learned = readings.model().translator.model.config.positions == "learned"
     views = (ENCODING, SINUSOIDS, SIMILARITY, *((LEARNED,) if learned else ()), ROTATION, FIRST_LAYER)
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with bar:
         view: str = st.segmented_control(
-            "View", views, default=ENCODING, required=True, key="positions_view", bind="query-params", label_visibility="collapsed"
+            "View",
+            views,
+            default=ENCODING,
+            required=True,
+            key="positions_view",
+            bind="query-params",
+            label_visibility="collapsed",
         )
     title = st.empty()
     theme = theme_named(st.context.theme.type)
@@ -88,12 +105,14 @@ def encodings() -> None:
     else:
         st.plotly_chart(drawn.figure, theme=None, config=CHART_CONFIG, key=f"positions_{view}", alt=TEXTS[view])
     st.caption(drawn.note)
-    downloads(f"positions-{view.lower()}", lambda file_format: export_chart(drawn.figure, file_format, theme), drawn.table)
+    downloads(
+        f"positions-{view.lower()}", lambda file_format: export_chart(drawn.figure, file_format, theme), drawn.table
+    )
 
 
 def width() -> int:
     """d_model, as far as sines and cosines come in pairs."""
-    d_model = state.model().translator.model.config.d_model
+    d_model = readings.model().translator.model.config.d_model
     return d_model - d_model % 2
 
 
@@ -104,15 +123,26 @@ def count_box() -> int:
 
 def chosen_positions() -> tuple[Tensor, str]:
     """The encodings to draw, and what they are: for a model that has learned its own, either those or the paper's."""
-    model, count = state.model(), count_box()
+    model, count = readings.model(), count_box()
     sinusoids = f"The paper's sinusoids at d_model {width()}, the width of {plain(model.name)}."
     if model.translator.model.config.positions != "learned":
         return sinusoidal_encoding(count, width()), f"{sinusoids} {NONE_LEARNED}"
-    whose = st.segmented_control("Positions of", ("This model", "The paper"), default="This model", required=True, key="whose", bind="query-params")
+    whose = st.segmented_control(
+        "Positions of",
+        ("This model", "The paper"),
+        default="This model",
+        required=True,
+        key="whose",
+        bind="query-params",
+    )
     if whose == "The paper":
         return sinusoidal_encoding(count, width()), f"{sinusoids} The model has learned others."
     found = model_positions(model.translator.model, count)
-    return found, f"What {plain(model.name)} has learned: {model.translator.model.config.max_positions} positions, of which {len(found)} are drawn."
+    return (
+        found,
+        f"What {plain(model.name)} has learned: {model.translator.model.config.max_positions} positions, of which "
+        f"{len(found)} are drawn.",
+    )
 
 
 def encoding(theme: Theme) -> Drawing:
@@ -125,9 +155,15 @@ def sinusoids(theme: Theme) -> Drawing:
     """A few waves."""
     count = count_box()
     first = [dimension for dimension in (0, 16, 32, 64) if dimension < width()]
-    dimensions = st.multiselect("Dimensions", range(width()), first, key="dimensions", bind="query-params", max_selections=8, select_all=False)
+    dimensions = st.multiselect(
+        "Dimensions", range(width()), first, key="dimensions", bind="query-params", max_selections=8, select_all=False
+    )
     figure = positions.sinusoids(dimensions, count, width(), theme)
-    return Drawing(figure, lambda: position_tables.sinusoids_table(dimensions, count, width()), f"The paper's sinusoids at d_model {width()}.")
+    return Drawing(
+        figure,
+        lambda: position_tables.sinusoids_table(dimensions, count, width()),
+        f"The paper's sinusoids at d_model {width()}.",
+    )
 
 
 def similarity(theme: Theme) -> Drawing:
@@ -135,7 +171,13 @@ def similarity(theme: Theme) -> Drawing:
     found, note = chosen_positions()
     names: dict[Measure, str] = {"dot": "Dot product", "cosine": "Cosine", "distance": "Distance"}
     measure: Measure = st.segmented_control(
-        "Measure", tuple(names), default="dot", required=True, format_func=names.__getitem__, key="measure", bind="query-params"
+        "Measure",
+        tuple(names),
+        default="dot",
+        required=True,
+        format_func=names.__getitem__,
+        key="measure",
+        bind="query-params",
     )
     figure = positions.position_similarity(found, theme, measure)
     return Drawing(figure, lambda: position_tables.similarity_table(found, measure), note)
@@ -150,7 +192,8 @@ def rotation(theme: Theme) -> Drawing:
     figure = positions.rotation_circles(pairs, position, offset, d_model, theme)
     error = rotation_error(256, d_model, offset)
     note = (
-        f"Checked now, for all {d_model} dimensions and positions 0 to 255: PE(pos) turned by k = {offset} differs from PE(pos + {offset}) "
+        f"Checked now, for all {d_model} dimensions and positions 0 to 255: PE(pos) turned by k = {offset} differs "
+        f"from PE(pos + {offset}) "
         f"by at most {error:.1g}. These are the paper's sinusoids; learned positions have no such rule."
     )
     return Drawing(figure, lambda: position_tables.rotation_table(position, offset, d_model), note)
@@ -158,16 +201,23 @@ def rotation(theme: Theme) -> Drawing:
 
 def learned_against_sinusoidal(theme: Theme) -> Drawing:
     """For a model that has learned its positions."""
-    found = model_positions(state.model().translator.model, count_box())
+    found = model_positions(readings.model().translator.model, count_box())
     mine, paper = (position_similarity(each, "cosine") for each in (found, sinusoidal_encoding(len(found), width())))
     above = mine.new_ones(mine.shape).triu(1).bool()
     correlation = decimal(spearman(mine[above], paper[above]), 2)
     note = (
         f"Rank correlation of learned with sinusoidal cosines over all pairs of {len(found)} positions: {correlation}. "
-        f"Mean length of a learned position: {float(found.norm(dim=1).mean()):.2f}; of a sinusoidal one: {(width() / 2) ** 0.5:.2f}."
+        f"Mean length of a learned position: {float(found.norm(dim=1).mean()):.2f}; of a sinusoidal one: "
+        f"{(width() / 2) ** 0.5:.2f}."
     )
     return Drawing(positions.by_distance(found, theme), lambda: position_tables.by_distance_table(found), note)
 
 
-DRAWN = {ENCODING: encoding, SINUSOIDS: sinusoids, SIMILARITY: similarity, ROTATION: rotation, LEARNED: learned_against_sinusoidal}
+DRAWN = {
+    ENCODING: encoding,
+    SINUSOIDS: sinusoids,
+    SIMILARITY: similarity,
+    ROTATION: rotation,
+    LEARNED: learned_against_sinusoidal,
+}
 encodings()

@@ -7,99 +7,122 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.correlation import spearman
-from core.analysis.heads import Head
-from viz_app import state, switching, widgets
-from viz_app.components.switchboard import switchboard
-from viz_app.downloads import downloads
-from viz_app.figures import switches
-from viz_app.figures.base import CHART_CONFIG
-from viz_app.figures.export_chart import export_chart
-from viz_app.figures.export_switches import export_changes, export_switches, switches_table
+from core.analysis.heads.head import Head
+from viz_app.components.head_switches import switchboard
+from viz_app.controls import search_progress
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.features.ablation import switched_heads
+from viz_app.figures import ablation
+from viz_app.figures.display_text import decimal, sentence_case
+from viz_app.figures.export.ablation import export_changes, export_switches, switches_table
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.theme import Theme, theme_named
-from viz_app.table import show_table
-from viz_app.text import decimal, sentence_case
+from viz_app.session import readings
 
 AT_ONCE = 80  # tokens of source and target together up to which every head is measured without being asked
 HOW_TO_READ = """
-Click a head to switch it, click it again to switch it back; the name of a layer stands for all its heads. A head's output is
-multiplied by what the slider says: 0 turns it off, 1 leaves it alone.
+Click a head to switch it, click it again to switch it back; the name of a layer stands for all its heads. A head's
+output is multiplied by what the slider says: 0 turns it off, 1 leaves it alone.
 
-The number in a cell is what turning **that head alone** off does to the log-probability of the translation above, in nats:
--0.7 makes it half as probable. Heads stand in for each other, so effects do not add up, and a head without an effect here may
-matter in another sentence.
+The number in a cell is what turning **that head alone** off does to the log-probability of the translation above, in
+nats: -0.7 makes it half as probable. Heads stand in for each other, so effects do not add up, and a head without an
+effect here may matter in another sentence.
 """
 ABOUT_IMPORTANCE = """
-**Change when off**: the head's output is set to 0, and the same translation is scored again. **Importance by gradient** (Michel et al.
-2019) asks how steeply the loss would change if the head were turned down a little: one pass for all heads, but it says nothing of
-how things go on from there. The two need not agree; the rank correlation says how far they do on this sentence. Both are in nats,
-so that they compare; to rank heads, Michel et al. divide each layer's importances by their Euclidean norm, which is the last column.
+**Change when off**: the head's output is set to 0, and the same translation is scored again. **Importance by gradient**
+(Michel et al. 2019) asks how steeply the loss would change if the head were turned down a little: one pass for all
+heads, but it says nothing of how things go on from there. The two need not agree; the rank correlation says how far
+they do on this sentence. Both are in nats, so that they compare; to rank heads, Michel et al. divide each layer's
+importances by their Euclidean norm, which is the last column.
 """
 
 
-def page(reading: state.Reading) -> None:
+def page(reading: readings.Reading) -> None:
     """Everything below the sentence. No fragment: a click within one could not interrupt the measuring."""
     theme = theme_named(st.context.theme.type)
     explanation = reading.explanation
-    measured = switching.measurement(reading, len(explanation.source_tokens) + len(explanation.fed_tokens) <= AT_ONCE)
-    if problem := switching.read_address(reading.model):
+    measured = switched_heads.measurement(
+        reading, len(explanation.source_tokens) + len(explanation.fed_tokens) <= AT_ONCE
+    )
+    if problem := switched_heads.read_address(reading.model):
         st.error(sentence_case(problem))
-    set_to = switching.gates(reading.model)
-    switching.write_address(set_to)
+    set_to = switched_heads.gates(reading.model)
+    switched_heads.write_address(set_to)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        gate = st.slider("A click sets a head to", 0.0, 0.9, 0.0, 0.1, key="gate", bind="query-params", width=260, help=HOW_TO_READ)
-        st.button("All back on", on_click=switching.switch, args=(reading.model, list(set_to), 1.0), disabled=not set_to)
-    switchboard(measured.heads, set_to, measured.found, theme, lambda heads: switching.switch(reading.model, heads, gate))
+        gate = st.slider(
+            "A click sets a head to", 0.0, 0.9, 0.0, 0.1, key="gate", bind="query-params", width=260, help=HOW_TO_READ
+        )
+        st.button(
+            "All back on", on_click=switched_heads.switch, args=(reading.model, list(set_to), 1.0), disabled=not set_to
+        )
+    switchboard(
+        measured.heads, set_to, measured.found, theme, lambda heads: switched_heads.switch(reading.model, heads, gate)
+    )
     drawn = (measured.heads, dict(set_to), dict(measured.found))
     downloads("switches", partial(export_switches, *drawn, theme=theme), lambda: switches_table(*drawn))
     outcome(reading, set_to, theme)
     each_alone(reading, measured, theme)
 
 
-def outcome(reading: state.Reading, set_to: Mapping[Head, float], theme: Theme) -> None:
+def outcome(reading: readings.Reading, set_to: Mapping[Head, float], theme: Theme) -> None:
     """What the switches do: to the best translation, and to the probability of the one looked at."""
     left, right = st.container(key="switch-outcome").columns(2, gap="large")
     with left:
-        st.markdown("**Best translation**, all heads on, and with the switches", help="Words that only one of the two has are marked.")
+        st.markdown(
+            "**Best translation**, all heads on, and with the switches",
+            help="Words that only one of the two has are marked.",
+        )
         translations(reading, set_to)
     with right:
         st.markdown(
             "**Log-probability of the hypothesis above**, token by token",
-            help="The same tokens, scored with the switches: blue became less probable, orange more. Hover a token for its numbers.",
+            help="The same tokens, scored with the switches: blue became less probable, orange more. Hover a token "
+            "for its numbers.",
         )
-        effect = switching.gated_effect(reading, set_to) if set_to else None
+        effect = switched_heads.gated_effect(reading, set_to) if set_to else None
         before = reading.explanation.log_probs
         changes = effect.changes if effect else [0.0] * len(before)
-        st.html(switches.changed_tokens(reading.explanation.predicted_tokens, before, changes, theme))
-        change = f", now **{decimal(sum(before) + effect.change, 2)}**: a change of **{decimal(effect.change, 2, sign=True)}** nats" if effect else ""
+        st.html(ablation.changed_tokens(reading.explanation.predicted_tokens, before, changes, theme))
+        change = (
+            f", now **{decimal(sum(before) + effect.change, 2)}**: a change of "
+            f"**{decimal(effect.change, 2, sign=True)}** nats"
+            if effect
+            else ""
+        )
         st.markdown(f"All heads on **{decimal(sum(before), 2)}**{change}.")
         tokens = reading.explanation.predicted_tokens
         draw = partial(export_changes, tokens, changes, theme=theme)
-        downloads("switched-tokens", draw, lambda: switches.tokens_table(tokens, before, changes))
+        downloads("switched-tokens", draw, lambda: ablation.tokens_table(tokens, before, changes))
 
 
-def translations(reading: state.Reading, set_to: Mapping[Head, float]) -> None:
+def translations(reading: readings.Reading, set_to: Mapping[Head, float]) -> None:
     """The best one with all heads on, the best with the switches, and what is different."""
     old = reading.translation.hypotheses[0]
-    before, working, below = st.empty(), st.empty(), st.container()  # apart: a container in the place of another takes over its buttons
-    words = switches.words_of(old.tokens)
-    before.html(switches.marked_text(words, [False] * len(words), "del"))
+    # apart: a container in the place of another takes over its buttons
+    before, working, below = st.empty(), st.empty(), st.container()
+    words = ablation.words_of(old.tokens)
+    before.html(ablation.marked_text(words, [False] * len(words), "del"))
     if not set_to:
         below.caption("All heads are on. Click one above to see what the translation becomes without it.")
         return
-    progress = widgets.stoppable(working, (reading.model.digest, reading.search, frozenset(set_to.items())), "gated")
+    progress = search_progress.stoppable(
+        working, (reading.model.digest, reading.search, frozenset(set_to.items())), "gated"
+    )
     if progress is None:
         return
-    gated = switches.words_of(switching.gated_translation(reading, set_to, progress).tokens)
-    marks = switches.difference(words, gated)
+    gated = ablation.words_of(switched_heads.gated_translation(reading, set_to, progress).tokens)
+    marks = ablation.difference(words, gated)
     working.empty()
-    before.html(switches.marked_text(words, marks[0], "del"))
+    before.html(ablation.marked_text(words, marks[0], "del"))
     with below:
-        st.html(switches.marked_text(gated, marks[1], "ins"))
+        st.html(ablation.marked_text(gated, marks[1], "ins"))
         if not any(map(any, marks)):
             st.caption("The same words: the heads that are left find them too.")
 
 
-def each_alone(reading: state.Reading, measured: switching.Measurement, theme: Theme) -> None:
+def each_alone(reading: readings.Reading, measured: switched_heads.Measurement, theme: Theme) -> None:
     """Every head off alone, beside what its gradient says."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown("**Each head off alone**", help=ABOUT_IMPORTANCE, width="content")
@@ -109,8 +132,8 @@ def each_alone(reading: state.Reading, measured: switching.Measurement, theme: T
             run(measured)
     if not measured.found:
         return
-    importance = switching.importance(reading)
-    table = switches.effects_table(measured.found, importance)
+    importance = switched_heads.importance(reading)
+    table = ablation.effects_table(measured.found, importance)
     left, right = st.container(key="switch-effects").columns(2, gap="large")
     with left:
         show_table(
@@ -118,25 +141,38 @@ def each_alone(reading: state.Reading, measured: switching.Measurement, theme: T
             height=420,
             column_config={
                 "head": st.column_config.TextColumn("Head off"),
-                "change": st.column_config.NumberColumn("Change when off", format="%+.3f", help="Of the log-probability of the hypothesis, in nats."),
-                "importance": st.column_config.NumberColumn("Importance by gradient", format="%.3f", help="In nats a token."),
+                "change": st.column_config.NumberColumn(
+                    "Change when off", format="%+.3f", help="Of the log-probability of the hypothesis, in nats."
+                ),
+                "importance": st.column_config.NumberColumn(
+                    "Importance by gradient", format="%.3f", help="In nats a token."
+                ),
                 "within_layer": st.column_config.NumberColumn(
-                    "Within its layer", format="%.2f", help="The importance over the Euclidean norm of its layer's (Michel et al. 2019)."
+                    "Within its layer",
+                    format="%.2f",
+                    help="The importance over the Euclidean norm of its layer's (Michel et al. 2019).",
                 ),
             },
         )
     with right:
-        figure = switches.effects_figure(measured.found, importance, theme)
-        st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="effects", alt="Change when off by importance, a mark for every head")
+        figure = ablation.effects_figure(measured.found, importance, theme)
+        st.plotly_chart(
+            figure,
+            theme=None,
+            config=CHART_CONFIG,
+            key="effects",
+            alt="Change when off by importance, a mark for every head",
+        )
         downloads("heads-off", partial(export_chart, figure, theme=theme), lambda: table)
         correlation = spearman(table["change"].abs(), table["importance"])
         if not math.isnan(correlation):
             st.caption(
-                f"Rank correlation between the size of the change and the importance by gradient: {decimal(correlation, 2)}, over {len(table)} heads."
+                f"Rank correlation between the size of the change and the importance by gradient: "
+                f"{decimal(correlation, 2)}, over {len(table)} heads."
             )
 
 
-def run(measured: switching.Measurement) -> None:
+def run(measured: switched_heads.Measurement) -> None:
     """Measure head after head; any click interrupts it, and unless it says stop, it goes on where it was."""
     if not measured.running:
         st.caption(f"{len(measured.found)} of {len(measured.heads)} heads measured")
@@ -148,7 +184,7 @@ def run(measured: switching.Measurement) -> None:
     st.rerun()  # the switches show what has been measured
 
 
-reading = state.reading()
+reading = readings.reading()
 if reading is None:
     st.caption("The switches appear here as soon as there is a sentence to translate.")
 else:

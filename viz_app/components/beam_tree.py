@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from core.analysis.beam_tree import BeamNode, BeamTree
-from core.analysis.characters import BytePiece, is_special
+from core.byte_pieces import BytePiece, is_special
 from core.tokenizer import SPACE_MARK
 from viz_app.components.component import component_beside, draw
-from viz_app.components.labels import Span, label_spans, run_spans, spoken
-from viz_app.text import direction
+from viz_app.components.token_spans import Span, label_spans, run_spans, spoken
+from viz_app.figures.display_text import direction
 
 _component = component_beside(__file__)
 
@@ -20,10 +20,10 @@ def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dic
         selected: token ids of the hypothesis to mark, if it is in the tree.
 
     Returns:
-        `steps`: for each position its nodes: spans, alone and within a `run` of text, name as it is read aloud, whether no space is
-        before them, the parent's rank, probability of the token, score, fate, `until` when it is alive, whether it is on the way to the
-        best hypothesis, whether it was forced, and an index into `reasons`; `stop`: why the search ended; `direction`: where the best
-        hypothesis is read from; `selected`: position and rank.
+        `steps`: for each position its nodes: spans, alone and within a `run` of text, name as it is read aloud, whether
+        no space is before them, the parent's rank, probability of the token, score, fate, `until` when it is alive,
+        whether it is on the way to the best hypothesis, whether it was forced, and an index into `reasons`; `stop`: why
+        the search ended; `direction`: where the best hypothesis is read from; `selected`: position and rank.
     """
     reasons: dict[str, int] = {}
     best = {tree.best[:length] for length in range(1, len(tree.best) + 1)}
@@ -50,13 +50,23 @@ def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dic
         ],
         "reasons": list(reasons),
         "stop": stop_reason(tree),
-        "direction": direction(next((node.text for nodes in reversed(tree.steps) for node in nodes if node.token_ids in best), "")),
+        "direction": direction(
+            next((node.text for nodes in reversed(tree.steps) for node in nodes if node.token_ids in best), "")
+        ),
         "columns": max(map(len, tree.steps)),
-        "selected": next(([node.position, node.rank] for nodes in tree.steps for node in nodes if node.token_ids == selected), None),
+        "selected": next(
+            ([node.position, node.rank] for nodes in tree.steps for node in nodes if node.token_ids == selected), None
+        ),
     }
 
 
-def beam_tree(tree: BeamTree, on_click: Callable[[BeamNode], None], *, selected: tuple[int, ...] | None = None, key: str = "beam_tree") -> None:
+def beam_tree(
+    tree: BeamTree,
+    on_click: Callable[[BeamNode], None],
+    *,
+    selected: tuple[int, ...] | None = None,
+    key: str = "beam_tree",
+) -> None:
     """Draw the tree on the page.
 
     Args:
@@ -70,14 +80,18 @@ def beam_tree(tree: BeamTree, on_click: Callable[[BeamNode], None], *, selected:
 def clicked_node(value: object, tree: BeamTree) -> BeamNode | None:
     """What the browser sent as a node, or None if there is no such node."""
     match value:
-        case {"position": int(position), "rank": int(rank)} if 0 < position <= len(tree.steps) and 0 <= rank < len(tree.steps[position - 1]):
+        case {"position": int(position), "rank": int(rank)} if 0 < position <= len(tree.steps) and 0 <= rank < len(
+            tree.steps[position - 1]
+        ):
             return tree.steps[position - 1][rank]
         case _:
             return None
 
 
 def _run(token: str) -> list[Span]:
-    """A token within the text of its hypothesis: a character of several bytes where it is complete, for before it may become others too."""
+    """A token within the text of its hypothesis: a character of several bytes where it is complete, for before it
+    may become others too.
+    """
     if isinstance(token, BytePiece) and token.num_bytes > 1 and token.spells:
         return [(token.spells, "")] if token.number == token.num_bytes else []
     return run_spans(token)
@@ -94,12 +108,18 @@ def node_reason(node: BeamNode, tree: BeamTree) -> str:
     if node.fate == "pruned" and node.token_ids[-1] == tree.options.eos_id:
         return f"Pruned: it would end here, but only an end among the first {beam} candidates counts."
     if node.fate == "pruned":
-        return f"Pruned: {beam} candidates that do not end rank above it." if beam > 1 else "Pruned: another candidate ranks above it."
+        return (
+            f"Pruned: {beam} candidates that do not end rank above it."
+            if beam > 1
+            else "Pruned: another candidate ranks above it."
+        )
     if node.position == len(tree.steps):
         return "Still live when the search stopped."
     if node.alive_until == len(tree.steps):
         return "Went on: something that continues it has finished, or was live to the end."
-    return f"Went on until position {node.alive_until}; at {node.alive_until + 1} no continuation ranked within the beam."
+    return (
+        f"Went on until position {node.alive_until}; at {node.alive_until + 1} no continuation ranked within the beam."
+    )
 
 
 def stop_reason(tree: BeamTree) -> str:
@@ -112,5 +132,10 @@ def stop_reason(tree: BeamTree) -> str:
     if finished < options.num_hypotheses:
         return "Stopped: no hypothesis is live any more."
     asked = tree.finished[options.num_hypotheses - 1].score
-    wanted = "the best finished one" if options.num_hypotheses == 1 else f"number {options.num_hypotheses} of the finished"
-    return f"Stopped: no live hypothesis can still score above {asked:.2f}, that of {wanted}, for a log-probability only falls."
+    wanted = (
+        "the best finished one" if options.num_hypotheses == 1 else f"number {options.num_hypotheses} of the finished"
+    )
+    return (
+        f"Stopped: no live hypothesis can still score above {asked:.2f}, that of {wanted}, for a log-probability "
+        f"only falls."
+    )

@@ -1,4 +1,6 @@
-"""A drawing of our own: the files beside its Python file make it, and what the browser sends of a click is read back."""
+"""A drawing of our own: the files beside its Python file make it, and what the browser sends of a click is read
+back.
+"""
 
 import json
 import time
@@ -30,10 +32,11 @@ def component_beside(file: str) -> Drawing:
 def dated(key: str, data: Any) -> list[Any]:
     """Since when a session draws these data under this key, in microseconds, and the data.
 
-    The browser asks for a script whenever it has new data, and while the script is not there yet, Chromium often answers the
-    later question first: what was sent last would be drawn first, and what is old would stay. With the date it is left out
-    (shared.js). The date stays while the data do, for the browser draws again whatever has changed. The two come as a list:
-    in a dictionary Streamlit looks for tables, with pandas, which takes the first page half a second to import.
+    The browser asks for a script whenever it has new data, and while the script is not there yet, Chromium often
+    answers the
+    later question first: what was sent last would be drawn first, and what is old would stay. With the date it is left
+    out (shared.js). The date stays while the data do, for the browser draws again whatever has changed. The two come as
+    a list: in a dictionary Streamlit looks for tables, with pandas, which takes the first page half a second to import.
     """
     name, content = f"dated_{key}", json.dumps(data)
     known, since = st.session_state.get(name, (None, 0))
@@ -48,7 +51,9 @@ def script_beside(file: str) -> str:
     return _SHARED.read_text(encoding="utf-8") + Path(file).with_suffix(".js").read_text(encoding="utf-8")
 
 
-def draw(drawing: Drawing, data: Any, key: str, event: str, read: Callable[[object], V | None], on_click: Callable[[V], None]) -> None:
+def draw(
+    drawing: Drawing, data: Any, key: str, event: str, read: Callable[[object], V | None], on_click: Callable[[V], None]
+) -> None:
     """Draw it on the page, and answer to what is clicked in it.
 
     Args:

@@ -7,12 +7,13 @@ from typing import Any
 import torch
 
 from core.capture import AttentionMap
-from viz_app import choice
-from viz_app.cards import LayerHead, Note
+from viz_app.components.attention_lines import AXES, COMBINED_TITLES, NO_HIGHLIGHT, Highlight, Links
+from viz_app.components.attention_map import encoded
 from viz_app.components.component import component_beside, draw
-from viz_app.components.lines import AXES, COMBINED_TITLES, NOWHERE, Links, Place
-from viz_app.components.map import encoded
-from viz_app.figures.grid import MAX_CELL, grid_picture, readable_on
+from viz_app.figures import head_names
+from viz_app.figures.head_grid import MAX_CELL, grid_picture, readable_on
+from viz_app.figures.head_names import LayerHead
+from viz_app.figures.scorecard_text import Note
 from viz_app.figures.theme import Theme
 
 _component = component_beside(__file__)
@@ -27,7 +28,7 @@ def grid_payload(
     order: Sequence[LayerHead] | None = None,
     notes: Mapping[LayerHead, Note] | None = None,
     per_layer: bool = False,
-    place: Place = NOWHERE,
+    place: Highlight = NO_HIGHLIGHT,
     links: Links | None = None,
 ) -> dict[str, Any]:
     """What the browser needs to draw the grid.
@@ -44,19 +45,24 @@ def grid_payload(
         links: the words that rows and columns belong to; None: what is pointed at elsewhere is ignored.
 
     Returns:
-        `picture`: of all maps, see `grid_picture`; `columns`: their names; `rows`: for each its name and its heads: name,
-        title to write on it, layer, head, caption, text and, if it is selected, its mark; `lit`: the rows and the
-        columns to light up; `size`: how many there are; `links`; `weights`: of every head of a short sentence, a string each by
-        layer, for a map that follows clicks, see `map_payload`; empty for a long one, which would be too much to send;
-        `looks`: colour and dashes of every head.
+        `picture`: of all maps, see `grid_picture`; `columns`: their names; `rows`: for each its name and its heads:
+        name, title to write on it, layer, head, caption, text and, if it is selected, its mark; `lit`: the rows and the
+        columns to light up; `size`: how many there are; `links`; `weights`: of every head of a short sentence, a string
+        each by layer, for a map that follows clicks, see `map_payload`; empty for a long one, which would be too much
+        to send; `looks`: colour and dashes of every head.
 
     Raises:
         ValueError: no maps, or maps of different sentences.
     """
     width = max((attention.num_heads for attention in maps), default=0)
-    heads = max((attention.num_heads for attention in maps if attention.layer >= 0), default=0)  # the row of all heads may be longer
-    columns = ["all heads", *[""] * (width - 1)] if per_layer else [f"H{head + 1}" if head < heads else "" for head in range(width)]
-    name = choice.layer_name if per_layer else choice.name_of
+    # the row of all heads may be longer
+    heads = max((attention.num_heads for attention in maps if attention.layer >= 0), default=0)
+    columns = (
+        ["all heads", *[""] * (width - 1)]
+        if per_layer
+        else [f"H{head + 1}" if head < heads else "" for head in range(width)]
+    )
+    name = head_names.layer_name if per_layer else head_names.name_of
     named_rows = grid_rows(maps, order)
     rows = [row for _, row in named_rows]
     layers = maps
@@ -69,7 +75,15 @@ def grid_payload(
         title = COMBINED_TITLES[head] if layer < 0 else name(layer, head) if order is not None else ""
         badge = title or (name(layer, head) if per_layer else str(head + 1))
         mark = {**_mark(head, theme), "badge": badge} if (layer, head) in selected else None
-        return {"name": name(layer, head), "title": title, "layer": layer, "head": head, "caption": note.caption, "text": note.text, "mark": mark}
+        return {
+            "name": name(layer, head),
+            "title": title,
+            "layer": layer,
+            "head": head,
+            "caption": note.caption,
+            "text": note.text,
+            "mark": mark,
+        }
 
     return {
         "picture": grid_picture(maps, theme),
@@ -85,11 +99,18 @@ def grid_payload(
     }
 
 
-def grid_rows(maps: Sequence[AttentionMap], order: Sequence[LayerHead] | None = None) -> list[tuple[str, list[LayerHead]]]:
-    """The rows of the grid with their names: the layers, or of heads in another order the rank of the first of each row."""
+def grid_rows(
+    maps: Sequence[AttentionMap], order: Sequence[LayerHead] | None = None
+) -> list[tuple[str, list[LayerHead]]]:
+    """The rows of the grid with their names: the layers, or of heads in another order the rank of the first of each
+    row.
+    """
     if order is None:
         names = (f"L{attention.layer + 1}" if attention.layer >= 0 else "all" for attention in maps)
-        return [(name, [(attention.layer, head) for head in range(attention.num_heads)]) for name, attention in zip(names, maps, strict=True)]
+        return [
+            (name, [(attention.layer, head) for head in range(attention.num_heads)])
+            for name, attention in zip(names, maps, strict=True)
+        ]
     width = max((attention.num_heads for attention in maps), default=0)
     return [(str(1 + start), list(order[start : start + width])) for start in range(0, len(order), width)]
 
@@ -110,13 +131,22 @@ def head_grid(
         selected, options: those of `grid_payload`.
         key: of the component, as for any widget.
     """
-    draw(_component, grid_payload(maps, theme, selected, **options), key, "head", lambda value: clicked_head(value, maps), on_click)
+    draw(
+        _component,
+        grid_payload(maps, theme, selected, **options),
+        key,
+        "head",
+        lambda value: clicked_head(value, maps),
+        on_click,
+    )
 
 
 def clicked_head(value: object, maps: Sequence[AttentionMap]) -> LayerHead | None:
     """What the browser sent as a head, or None if there is no such head."""
     match value:
-        case {"layer": int(layer), "head": int(head)} if any(each.layer == layer and 0 <= head < each.num_heads for each in maps):
+        case {"layer": int(layer), "head": int(head)} if any(
+            each.layer == layer and 0 <= head < each.num_heads for each in maps
+        ):
             return layer, head
         case _:
             return None
@@ -132,10 +162,16 @@ def _weights(maps: Sequence[AttentionMap]) -> dict[int, list[str]]:
     """Of each head by itself, unless the sentence is so long that even its picture is reduced."""
     if max(maps[0].weights.shape[1:]) > MAX_CELL:
         return {}
-    return {attention.layer: [encoded(head) for head in attention.weights] for attention in maps if attention.layer >= 0}
+    return {
+        attention.layer: [encoded(head) for head in attention.weights] for attention in maps if attention.layer >= 0
+    }
 
 
 def _mark(head: int, theme: Theme) -> dict[str, str]:
     """A head is never told by its colour alone: its number stands on it."""
     mark = theme.head_mark(head)
-    return {"color": mark.color, "dash": {"solid": "solid", "dash": "dashed", "dot": "dotted"}[mark.dash], "text": readable_on(mark.color)}
+    return {
+        "color": mark.color,
+        "dash": {"solid": "solid", "dash": "dashed", "dot": "dotted"}[mark.dash],
+        "text": readable_on(mark.color),
+    }

@@ -96,7 +96,7 @@ function markMore(side) {
   side.classList.toggle("below", side.scrollTop + side.clientHeight + 1 < side.scrollHeight);
 }
 
-// What the other drawings call a word, see `links` of choice.py.
+// What the other drawings call a word, see `links` of word_links.py.
 function nameOf({ dataset }) {
   return `${dataset.side} ${dataset.start}`;
 }

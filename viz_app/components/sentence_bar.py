@@ -1,4 +1,6 @@
-"""The sentence and its translation in one line: which words there are, how sure the model was of each, and which are selected."""
+"""The sentence and its translation in one line: which words there are, how sure the model was of each, and which are
+selected.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -6,12 +8,12 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from core.analysis.words import grapheme_groups, is_special, word, word_groups
+from core.analysis.tokens.words import grapheme_groups, is_special, word, word_groups
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, listening
-from viz_app.components.labels import unit_spans
-from viz_app.text import direction
+from viz_app.components.token_spans import unit_spans
+from viz_app.figures.display_text import direction
 
 Side = Literal["source", "target"]
 WordSelection = tuple[Side, range]  # the positions of a word's tokens in `source_tokens` or in `predicted_tokens`
@@ -35,10 +37,11 @@ def sentence_payload(explanation: Explanation, selected: Iterable[WordSelection]
     """What the browser needs to write the sentence and its translation as words.
 
     Returns:
-        `source` and `target`: for each word the tokens' positions, whether it follows the last without a space, where it
-        is read from, and its pieces: spans, and in the target the probability. Bytes that spell one character, and accents
-        with the letter they stand on, are one piece, with the product of their probabilities. `directions`: where each of
-        the two sentences is read from; `selected`: the names of the words to mark.
+        `source` and `target`: for each word the tokens' positions, whether it follows the last without a space, where
+        it
+        is read from, and its pieces: spans, and in the target the probability. Bytes that spell one character, and
+        accents with the letter they stand on, are one piece, with the product of their probabilities. `directions`:
+        where each of the two sentences is read from; `selected`: the names of the words to mark.
     """
     return {
         "source": _words(explanation.source_tokens, None),
@@ -57,7 +60,8 @@ def sentence_bar(
 ) -> None:
     """Draw the bar on the page.
 
-    It is on every page, so it also answers to the words that are clicked in other drawings, and has the page drawn anew in another theme.
+    It is on every page, so it also answers to the words that are clicked in other drawings, and has the page drawn anew
+    in another theme.
 
     Args:
         on_words: told which words are selected after a click, before the page runs again. Hand them back as `selected`.
@@ -70,7 +74,9 @@ def sentence_bar(
         if words is not None:
             on_words(words)
 
-    _component(data=sentence_payload(explanation, selected), key=key, on_words_change=clicked, on_theme_change=listening)
+    _component(
+        data=sentence_payload(explanation, selected), key=key, on_words_change=clicked, on_theme_change=listening
+    )
 
 
 def selected_words(value: object, explanation: Explanation) -> list[WordSelection] | None:
@@ -89,7 +95,9 @@ def _words(tokens: Sequence[str], log_probs: Sequence[float] | None) -> list[dic
         {
             "start": group.start,
             "stop": group.stop,
-            "glued": group.start > 0 and not tokens[group.start].startswith(SPACE_MARK) and not is_special(tokens[group.start]),
+            "glued": group.start > 0
+            and not tokens[group.start].startswith(SPACE_MARK)
+            and not is_special(tokens[group.start]),
             "direction": direction(word(tokens[group.start : group.stop])),
             "pieces": [_piece(tokens, characters[position], log_probs) for position in group if position in characters],
         }

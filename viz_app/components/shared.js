@@ -25,7 +25,7 @@ function vector(tag, attributes) {
   return node;
 }
 
-// Tokens come as spans of text and class, see labels.py. They are set as text, never as HTML.
+// Tokens come as spans of text and class, see token_spans.py. They are set as text, never as HTML.
 function spelled(spans) {
   return spans.map(([text, style]) => {
     const span = element("span", style, text);

@@ -1,19 +1,22 @@
-"""A translation token by token: how sure the model was of each, and what it would rather or else have written there, to click on."""
+"""A translation token by token: how sure the model was of each, and what it would rather or else have written there,
+to click on.
+"""
 
 import math
 from collections.abc import Callable
 from typing import Any
 
-from core.analysis.forced import word_begun
-from core.analysis.words import is_special, word
+from core.analysis.tokens.edited_target import word_begun
+from core.analysis.tokens.words import is_special, word
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, draw
-from viz_app.components.labels import label_spans, run_spans, spoken
-from viz_app.text import direction
+from viz_app.components.token_spans import label_spans, run_spans, spoken
+from viz_app.figures.display_text import direction
 
 END = "</s>"  # the only special token that may be written
-Choice = tuple[int, str, bool]  # a position, a text, and whether a person has typed it; otherwise it is one of the alternatives there
+# a position, a text, and whether a person has typed it; otherwise it is one of the alternatives there
+Choice = tuple[int, str, bool]
 
 _component = component_beside(__file__)
 
@@ -29,10 +32,11 @@ def steps_payload(
         problem: where a typed word was refused, the word, and why.
 
     Returns:
-        `tokens`: for each position its spans, its name as it is read aloud, whether no space is before it, the letters `begun` that
-        a typed word would go on from, its log-probability and probability, and its `options`, the most probable first: token, spans,
-        name, log-probability, probability, and whether it is the one that was written, which comes last if it is none of them. What a
-        search never writes is left out. `direction`: where the whole is read from.
+        `tokens`: for each position its spans, its name as it is read aloud, whether no space is before it, the letters
+        `begun` that a typed word would go on from, its log-probability and probability, and its `options`, the most
+        probable first: token, spans, name, log-probability, probability, and whether it is the one that was written,
+        which comes last if it is none of them. What a search never writes is left out. `direction`: where the whole is
+        read from.
     """
     least = min(range(len(explanation.log_probs)), key=explanation.log_probs.__getitem__)
     return {
@@ -44,11 +48,19 @@ def steps_payload(
                 "begun": _begun(explanation.predicted_tokens, position),
                 **_numbers(log_prob),
                 "options": [
-                    {"token": name, "spans": label_spans(name), "name": spoken(name), "written": name == token, **_numbers(value)}
+                    {
+                        "token": name,
+                        "spans": label_spans(name),
+                        "name": spoken(name),
+                        "written": name == token,
+                        **_numbers(value),
+                    }
                     for name, value in _options(token, log_prob, explanation.alternatives[position])
                 ],
             }
-            for position, (token, log_prob) in enumerate(zip(explanation.predicted_tokens, explanation.log_probs, strict=True))
+            for position, (token, log_prob) in enumerate(
+                zip(explanation.predicted_tokens, explanation.log_probs, strict=True)
+            )
         ],
         "direction": direction(explanation.target),
         "forced": num_forced,
@@ -81,7 +93,10 @@ def chosen_option(value: object, explanation: Explanation) -> Choice | None:
     """What the browser sent as an option of a position or as a word for it, or None if there is no such thing."""
     match value:
         case {"position": int(position), "token": str(token)} if 0 <= position < len(explanation.predicted_tokens):
-            names = [name for name, _ in _options(explanation.predicted_tokens[position], 0.0, explanation.alternatives[position])]
+            names = [
+                name
+                for name, _ in _options(explanation.predicted_tokens[position], 0.0, explanation.alternatives[position])
+            ]
             return (position, token, False) if token in names else None
         case {"position": int(position), "text": str(text)} if 0 <= position < len(explanation.predicted_tokens):
             return position, text, True

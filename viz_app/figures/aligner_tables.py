@@ -4,15 +4,17 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.analysis.alignment import Aligner, Rows
-from core.analysis.pharaoh import GoldLinks, Link
-from core.analysis.word_alignment import WordAlignment
+from core.analysis.alignment.aligners import Aligner, Rows
+from core.analysis.alignment.pharaoh import GoldLinks, Link
+from core.analysis.alignment.sentence_alignment import WordAlignment
 
 ROW_NAMES: dict[Rows, str] = {"predicted": "that predict a word", "fed": "that were fed it"}
 
 
 def aligner_table(aligners: Sequence[Aligner]) -> pd.DataFrame:
-    """A row an aligner, in the order given: its name (counted from 1), rows, alignment error rate, precision and recall."""
+    """A row an aligner, in the order given: its name (counted from 1), rows, alignment error rate, precision and
+    recall.
+    """
     return pd.DataFrame(
         [(str(each), each.rows, each.score.error_rate, each.score.precision, each.score.recall) for each in aligners],
         columns=["head", "rows", "AER", "precision", "recall"],
@@ -20,16 +22,27 @@ def aligner_table(aligners: Sequence[Aligner]) -> pd.DataFrame:
 
 
 def ribbon_table(alignment: WordAlignment, gold: GoldLinks) -> pd.DataFrame:
-    """A row a pair of words: how much the target word looks at the source word, whether that is its link, and what people say.
+    """A row a pair of words: how much the target word looks at the source word, whether that is its link, and what
+    people say.
 
     Positions are counted from 0; `gold` is "sure", "possible" or empty.
     """
     rows = [
-        (target, target_word, source, source_word, weight, (source, target) in alignment.links, _said(gold, (source, target)))
+        (
+            target,
+            target_word,
+            source,
+            source_word,
+            weight,
+            (source, target) in alignment.links,
+            _said(gold, (source, target)),
+        )
         for target, (target_word, row) in enumerate(zip(alignment.target, alignment.weights.tolist(), strict=True))
         for source, (source_word, weight) in enumerate(zip(alignment.source, row, strict=True))
     ]
-    return pd.DataFrame(rows, columns=["target_position", "target", "source_position", "source", "weight", "link", "gold"])
+    return pd.DataFrame(
+        rows, columns=["target_position", "target", "source_position", "source", "weight", "link", "gold"]
+    )
 
 
 def target_table(alignment: WordAlignment, shares: Sequence[float]) -> pd.DataFrame:
@@ -51,7 +64,11 @@ def target_table(alignment: WordAlignment, shares: Sequence[float]) -> pd.DataFr
 def coverage_table(alignment: WordAlignment) -> pd.DataFrame:
     """A row a source word: how much attention it got from all target words, and which of them are linked to it."""
     rows = [
-        (name, covered, " ".join(alignment.target[target] for source, target in sorted(alignment.links) if source == index))
+        (
+            name,
+            covered,
+            " ".join(alignment.target[target] for source, target in sorted(alignment.links) if source == index),
+        )
         for index, (name, covered) in enumerate(zip(alignment.source, alignment.coverage, strict=True))
     ]
     return pd.DataFrame(rows, columns=["source", "coverage", "linked_to"])

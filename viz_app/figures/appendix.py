@@ -8,13 +8,13 @@ from unicodedata import east_asian_width
 import pandas as pd
 from torch import Tensor
 
-from core.analysis.together import mean_of_rows
-from core.analysis.words import is_special
+from core.analysis.tokens.aggregation import mean_of_rows
+from core.analysis.tokens.words import is_special
 from core.capture import AttentionMap
-from viz_app.figures.lines import drawn
-from viz_app.figures.paper import LABEL_POINTS, PITCH, Format, check_format, paper, saved, short
-from viz_app.figures.tables import lines_table
+from viz_app.figures.export.canvas import LABEL_POINTS, PITCH, Format, check_format, paper, saved, short
+from viz_app.figures.line_weights import drawn
 from viz_app.figures.theme import LIGHT, HeadMark, Theme, head_name
+from viz_app.figures.weight_tables import lines_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ DASHES = {"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}
 
 
 @dataclass(frozen=True)
-class Panel:
+class LinePanel:
     """One drawing of a figure: some heads of one layer on one sentence.
 
     Attributes:
@@ -42,10 +42,18 @@ class Panel:
     queries: tuple[int, ...] = ()
 
 
-def appendix_figure(panels: Sequence[Panel], file_format: Format, theme: Theme = LIGHT, *, name: Callable[[int, int], str] = head_name) -> bytes:
-    """One panel above the other. Above stand the words that look, below those that are looked at; a line is as opaque as its weight.
+def appendix_figure(
+    panels: Sequence[LinePanel],
+    file_format: Format,
+    theme: Theme = LIGHT,
+    *,
+    name: Callable[[int, int], str] = head_name,
+) -> bytes:
+    """One panel above the other. Above stand the words that look, below those that are looked at; a line is as opaque
+    as its weight.
 
-    Where only the lines of some words are drawn, each word below also bears a square for each head, as opaque as their weights on average.
+    Where only the lines of some words are drawn, each word below also bears a square for each head, as opaque as their
+    weights on average.
 
     Args:
         name: what to call a head, from its layer and its number.
@@ -71,13 +79,13 @@ def appendix_figure(panels: Sequence[Panel], file_format: Format, theme: Theme =
     return saved(figure, file_format)
 
 
-def figure_width(panels: Sequence[Panel]) -> float:
+def figure_width(panels: Sequence[LinePanel]) -> float:
     """In inches: of the longest row of words, or of the names of the heads above it."""
     words = max(max(panel.attention.weights.shape[1:]) for panel in panels)
     return max(PITCH * words, NAME * max(len(panel.heads) for panel in panels)) + 0.3
 
 
-def appendix_table(panels: Sequence[Panel]) -> pd.DataFrame:
+def appendix_table(panels: Sequence[LinePanel]) -> pd.DataFrame:
     """The weights behind the lines, a row each, the panel in front; positions, layers and heads are counted from 0."""
     tables: list[pd.DataFrame] = []
     for number, panel in enumerate(panels):
@@ -87,24 +95,28 @@ def appendix_table(panels: Sequence[Panel]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def _check(panel: Panel) -> None:
+def _check(panel: LinePanel) -> None:
     attention = panel.attention
     for head in panel.heads:
         if not 0 <= head < attention.num_heads:
-            raise ValueError(f"layer {attention.layer + 1} has {attention.num_heads} heads, there is no head {head + 1}")
+            raise ValueError(
+                f"layer {attention.layer + 1} has {attention.num_heads} heads, there is no head {head + 1}"
+            )
     for query in panel.queries:
         if not 0 <= query < len(attention.query_tokens):
             raise ValueError(f"there is no word {query}: the sentence has words 0 to {len(attention.query_tokens) - 1}")
 
 
-def _height(panel: Panel) -> float:
+def _height(panel: LinePanel) -> float:
     above, below = _length(_queries(panel.attention)), _length(panel.attention.key_tokens)
     return above + GAP + below + HEADING + (CELL * len(panel.heads) if panel.queries else 0)
 
 
 def _length(tokens: Sequence[str]) -> float:
     """Inches that the longest word takes; letters such as Chinese ones are wide."""
-    return 0.1 + CHARACTER * max(sum(1.7 if east_asian_width(letter) in "WF" else 1 for letter in short(token)) for token in tokens)
+    return 0.1 + CHARACTER * max(
+        sum(1.7 if east_asian_width(letter) in "WF" else 1 for letter in short(token)) for token in tokens
+    )
 
 
 def _queries(attention: AttentionMap) -> tuple[str, ...]:
@@ -112,7 +124,9 @@ def _queries(attention: AttentionMap) -> tuple[str, ...]:
     return attention.predicted_tokens or attention.query_tokens
 
 
-def _draw(axes: "Axes", panel: Panel, width: float, height: float, theme: Theme, name: Callable[[int, int], str]) -> None:
+def _draw(
+    axes: "Axes", panel: LinePanel, width: float, height: float, theme: Theme, name: Callable[[int, int], str]
+) -> None:
     """In inches, from the lower left corner of the panel."""
     attention, cells = panel.attention, CELL * len(panel.heads) if panel.queries else 0.0
     queries, keys = _queries(attention), attention.key_tokens
@@ -126,11 +140,15 @@ def _draw(axes: "Axes", panel: Panel, width: float, height: float, theme: Theme,
         shift = (place - (len(panel.heads) - 1) / 2) * PITCH * 0.5 / max(len(panel.heads), 4)
         _join(axes, attention.weights[head], panel.queries, mark, (top, bottom + cells), shift)
         if panel.queries:
-            _squares(axes, mean_of_rows(attention, panel.queries)[head], mark, bottom + CELL * (len(panel.heads) - 1 - place))
+            _squares(
+                axes, mean_of_rows(attention, panel.queries)[head], mark, bottom + CELL * (len(panel.heads) - 1 - place)
+            )
     for tokens, y, side in ((queries, top + 0.04, "bottom"), (keys, bottom - 0.04, "top")):
         for position, token in enumerate(tokens):
             asks = side == "bottom" and position in panel.queries
-            color = theme.text if not is_special(token) and (asks or side == "top" or not panel.queries) else theme.faint
+            color = (
+                theme.text if not is_special(token) and (asks or side == "top" or not panel.queries) else theme.faint
+            )
             weight = "bold" if asks else "normal"
             text = axes.text(_x(position), y, short(token), color=color, fontsize=LABEL_POINTS, parse_math=False)
             text.set(weight=weight, ha="center", va=side, rotation=90)
@@ -141,15 +159,23 @@ def _x(position: int) -> float:
     return 0.15 + PITCH * (position + 0.5)
 
 
-def _join(axes: "Axes", weights: Tensor, queries: Sequence[int], mark: HeadMark, between: tuple[float, float], shift: float) -> None:
+def _join(
+    axes: "Axes", weights: Tensor, queries: Sequence[int], mark: HeadMark, between: tuple[float, float], shift: float
+) -> None:
     """The lines of one head."""
     from matplotlib.collections import LineCollection
 
-    pairs = [(row, column) for row, column in drawn(weights, MIN_WEIGHT).nonzero().tolist() if not queries or row in queries]
+    pairs = [
+        (row, column) for row, column in drawn(weights, MIN_WEIGHT).nonzero().tolist() if not queries or row in queries
+    ]
     ends = [[(_x(row) + shift, between[0]), (_x(column) + shift, between[1])] for row, column in pairs]
     alphas = [min(1.0, weights[row, column].item()) for row, column in pairs]
     if pairs:  # matplotlib refuses an empty list of opacities
-        axes.add_collection(LineCollection(ends, colors=mark.color, alpha=alphas, linewidths=1.3, linestyles=DASHES[mark.dash], capstyle="round"))
+        axes.add_collection(
+            LineCollection(
+                ends, colors=mark.color, alpha=alphas, linewidths=1.3, linestyles=DASHES[mark.dash], capstyle="round"
+            )
+        )
 
 
 def _squares(axes: "Axes", weights: Tensor, mark: HeadMark, y: float) -> None:
@@ -158,10 +184,26 @@ def _squares(axes: "Axes", weights: Tensor, mark: HeadMark, y: float) -> None:
 
     for position, weight in enumerate(weights.tolist()):
         if weight >= MIN_WEIGHT:
-            axes.add_patch(Rectangle((_x(position) - PITCH * 0.42, y), PITCH * 0.84, CELL, color=mark.color, alpha=min(1.0, weight), linewidth=0))
+            axes.add_patch(
+                Rectangle(
+                    (_x(position) - PITCH * 0.42, y),
+                    PITCH * 0.84,
+                    CELL,
+                    color=mark.color,
+                    alpha=min(1.0, weight),
+                    linewidth=0,
+                )
+            )
 
 
-def _legend(axes: "Axes", panel: Panel, marks: Sequence[HeadMark], height: float, theme: Theme, name: Callable[[int, int], str]) -> None:
+def _legend(
+    axes: "Axes",
+    panel: LinePanel,
+    marks: Sequence[HeadMark],
+    height: float,
+    theme: Theme,
+    name: Callable[[int, int], str],
+) -> None:
     """Which colour is which head: never by colour alone, squares stand in this order from the top."""
     x, y = 0.15, height - 0.1
     for head, mark in zip(panel.heads, marks, strict=True):

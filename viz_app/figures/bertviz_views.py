@@ -1,4 +1,6 @@
-"""BertViz's head view and model view (Vig 2019) of one kind of attention, as a page that holds all it needs and runs nothing else."""
+"""BertViz's head view and model view (Vig 2019) of one kind of attention, as a page that holds all it needs and runs
+nothing else.
+"""
 
 import base64
 import hashlib
@@ -10,7 +12,7 @@ from typing import Any, Literal
 
 import torch
 
-from core.analysis.words import readable
+from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from viz_app.figures.theme import Theme
 
@@ -20,10 +22,13 @@ MAX_TOKENS = 60  # on an axis: BertViz draws a line for every pair of tokens of 
 MAX_CHARACTERS = 14  # of a token, for which its columns have room
 DECIMALS = 3
 
-_VENDOR = Path(__file__).parents[1] / "vendor"
+_VENDOR = Path(__file__).with_name("vendor")
 _SCRIPT_START, _SCRIPT_END, _PARAMS = '\n<script type="text/javascript">\n', "\n</script>\n", "const params = "
 # BertViz asks require.js for its libraries, and require.js the outside: here they are there already.
-_SHIM = "window.require = { config() {} }; window.requirejs = (names, run) => run(window.jQuery, window.d3); window.console.log = () => {};"
+_SHIM = (
+    "window.require = { config() {} }; window.requirejs = (names, run) => run(window.jQuery, window.d3); "
+    "window.console.log = () => {};"
+)
 _FIT = """const svg = document.querySelector("#vis svg");
 svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
 svg.style.width = "100%"; svg.style.maxWidth = `${svg.getAttribute("width")}px`; svg.style.height = "auto";"""
@@ -36,7 +41,9 @@ def too_long(maps: Sequence[AttentionMap]) -> int:
     return longest if longest > MAX_TOKENS else 0
 
 
-def bertviz_page(maps: Sequence[AttentionMap], view: View, theme: Theme, layer: int = 0, heads: Sequence[int] | None = None) -> str:
+def bertviz_page(
+    maps: Sequence[AttentionMap], view: View, theme: Theme, layer: int = 0, heads: Sequence[int] | None = None
+) -> str:
     """The whole page.
 
     Args:
@@ -44,7 +51,8 @@ def bertviz_page(maps: Sequence[AttentionMap], view: View, theme: Theme, layer: 
         layer, heads: what the head view shows first, counted from 0; None: all heads.
 
     Raises:
-        ValueError: there are no maps, or more than `MAX_TOKENS` tokens; or BertViz writes its page in a way not known here.
+        ValueError: there are no maps, or more than `MAX_TOKENS` tokens; or BertViz writes its page in a way not known
+            here.
     """
     if not maps:
         raise ValueError("no attention maps to draw: pass one for each layer")
@@ -56,18 +64,29 @@ def bertviz_page(maps: Sequence[AttentionMap], view: View, theme: Theme, layer: 
         "encoder_tokens": _labels(maps[0].key_tokens),
     }
     body, script = _taken_apart(_drawn(attention, names, view, theme, layer, heads))
-    scripts = [*((_VENDOR / name).read_text("utf-8") for name in ("jquery-3.7.1.slim.min.js", "d3-5.16.0.min.js")), _SHIM, script]
+    scripts = [
+        *((_VENDOR / name).read_text("utf-8") for name in ("jquery-3.7.1.slim.min.js", "d3-5.16.0.min.js")),
+        _SHIM,
+        script,
+    ]
     if view == "Model view":
         scripts.append(_FIT)
     scripts.append(_KEYS.read_text("utf-8"))
-    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts)
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts
+    )
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'"
-    head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}"><style>{_style(theme)}</style>'
+    head = (
+        f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
+        f'content="{policy}"><style>{_style(theme)}</style>'
+    )
     return f"<!doctype html><html><head>{head}</head><body>{body}{''.join(f'<script>{each}</script>' for each in scripts)}</body></html>"
 
 
 def page_height(maps: Sequence[AttentionMap], view: View) -> int:
-    """How many pixels the page is high, by the measures that BertViz draws with; the model view's at its full width of 970."""
+    """How many pixels the page is high, by the measures that BertViz draws with; the model view's at its full width
+    of 970.
+    """
     tokens = max(len(maps[0].query_tokens), len(maps[0].key_tokens))
     if view == "Head view":
         return 80 + round(22.5 * tokens)
@@ -75,8 +94,17 @@ def page_height(maps: Sequence[AttentionMap], view: View) -> int:
     return 50 + round(max(38 + len(maps) * thumbnail, 55 + 18 * tokens))
 
 
-def _drawn(attention: list[torch.Tensor], names: dict[str, list[str]], view: View, theme: Theme, layer: int, heads: Sequence[int] | None) -> str:
-    """What BertViz would put into a notebook. Any kind of attention is passed as if it were cross-attention: its axes may differ."""
+def _drawn(
+    attention: list[torch.Tensor],
+    names: dict[str, list[str]],
+    view: View,
+    theme: Theme,
+    layer: int,
+    heads: Sequence[int] | None,
+) -> str:
+    """What BertViz would put into a notebook. Any kind of attention is passed as if it were cross-attention: its
+    axes may differ.
+    """
     from bertviz import head_view, model_view  # brings IPython along
 
     shared: dict[str, Any] = {"cross_attention": attention, "prettify_tokens": False, "html_action": "return", **names}
@@ -100,7 +128,9 @@ def _taken_apart(page: str) -> tuple[str, str]:
         rest = script[start + length :].removesuffix(_SCRIPT_END)
         rest = rest[rest.index("\n") :]
     except (ValueError, IndexError) as error:
-        raise ValueError(f"BertViz {version('bertviz')} writes its page in a way that is not known here: install bertviz 1.4.1") from error
+        raise ValueError(
+            f"BertViz {version('bertviz')} writes its page in a way that is not known here: install bertviz 1.4.1"
+        ) from error
     data = json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
     return body, f"{script[:start]}{data};{rest}"
 

@@ -7,13 +7,26 @@ import numpy as np
 import pandas as pd
 
 from core.analysis.joint import JointMap
-from core.analysis.words import is_special, readable
-from viz_app.figures.paper import LABEL_POINTS, PITCH, Format, cells, check_format, color_scale, inches, paper, saved, short
+from core.analysis.tokens.words import is_special, readable
+from viz_app.figures.export.canvas import (
+    LABEL_POINTS,
+    PITCH,
+    Format,
+    cells,
+    check_format,
+    color_scale,
+    inches,
+    paper,
+    saved,
+    short,
+)
 from viz_app.figures.theme import LIGHT, Theme
 
 
 def joint_table(joint: JointMap) -> pd.DataFrame:
-    """Every weight there is, a row each: block, row, query, (in the decoder) predicted, column, key, weight; counted from 0."""
+    """Every weight there is, a row each: block, row, query, (in the decoder) predicted, column, key, weight; counted
+    from 0.
+    """
     weights = joint.weights.numpy()
     rows, columns = np.nonzero(~np.isnan(weights))
     return pd.DataFrame(
@@ -21,7 +34,9 @@ def joint_table(joint: JointMap) -> pd.DataFrame:
             "block": [_block(joint, row, column) for row, column in zip(rows.tolist(), columns.tolist(), strict=True)],
             "row": rows,
             "query": [readable(joint.rows[row]) for row in rows],
-            "predicted": [readable(joint.predicted[row - joint.source_rows]) if row >= joint.source_rows else None for row in rows],
+            "predicted": [
+                readable(joint.predicted[row - joint.source_rows]) if row >= joint.source_rows else None for row in rows
+            ],
             "column": columns,
             "key": [readable(joint.columns[column]) for column in columns],
             "weight": weights[rows, columns],
@@ -41,7 +56,9 @@ def export_joint(joint: JointMap, name: str, file_format: Format, theme: Theme =
     check_format(file_format)
     written = [short(token) for token in _row_labels(joint)]
     columns = [short(token) for token in joint.columns]
-    figure, axes = paper(PITCH * len(columns) + inches(written) + 0.5, PITCH * len(written) + inches(columns) + 0.9, theme)
+    figure, axes = paper(
+        PITCH * len(columns) + inches(written) + 0.5, PITCH * len(written) + inches(columns) + 0.9, theme
+    )
     cells(axes, joint.weights.numpy(), theme.sequential, 0.0, 1.0)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)

@@ -10,16 +10,16 @@ from typing import Literal
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.analysis.layer_cost import Cost, takes_k, takes_r
-from core.analysis.layer_types import LAYER_TYPES, LayerType, Sizes
-from core.analysis.path_length import Trace
-from viz_app.figures.base import bare_axis, empty_figure
+from core.analysis.layers.layer_cost import Cost, takes_k, takes_r
+from core.analysis.layers.layer_types import LAYER_TYPES, LayerType, Sizes
+from core.analysis.layers.path_length import PathLength
+from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
 
 Along = Literal["n", "d"]
 Quantity = Literal["operations", "milliseconds", "megabytes"]
 Counted = Literal["sequential", "path"]
-Traces = Mapping[tuple[str, int], Trace]  # by layer and n
+Traces = Mapping[tuple[str, int], PathLength]  # by layer and n
 
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up")
 TITLES: dict[str, str] = {
@@ -41,7 +41,9 @@ HEIGHT = 430
 
 
 def chosen(costs: Sequence[Cost], layer: str, at: Sizes, along: Along | None = None) -> list[Cost]:
-    """The measurements of a layer at these sizes, whatever its n (or d) if it is to be drawn along that; in its order."""
+    """The measurements of a layer at these sizes, whatever its n (or d) if it is to be drawn along that; in its
+    order.
+    """
 
     def fits(cost: Cost) -> bool:
         return (
@@ -100,8 +102,9 @@ def cost_curves(costs: Sequence[Cost], quantity: Quantity, at: Sizes, along: Alo
     """One quantity of all layers over n or d, both scales logarithmic, with the place where n is d.
 
     Args:
-        quantity: `operations` are counted, the others measured. Beside measured milliseconds a dashed line shows what is
-            within O(), scaled to meet the last measurement: where the two are parallel, the layer costs as Table 1 says.
+        quantity: `operations` are counted, the others measured. Beside measured milliseconds a dashed line shows what
+            is within O(), scaled to meet the last measurement: where the two are parallel, the layer costs as Table 1
+            says.
     """
     figure = empty_figure(theme, HEIGHT, margin=(64, 44, 16, 48))
     values: list[float] = []
@@ -134,12 +137,21 @@ def growth_curves(traces: Traces, counted: Counted, at: Sizes, theme: Theme) -> 
         values += [value for _, value in points]
         if len(points) > 1:
             bound = layer_type.sequential_bound if counted == "sequential" else layer_type.path_bound
-            _dashed(figure, [n for n, _ in points], [bound(replace(at, n=n)) for n, _ in points], points[-1][1], index, theme)
+            _dashed(
+                figure,
+                [n for n, _ in points],
+                [bound(replace(at, n=n)) for n, _ in points],
+                points[-1][1],
+                index,
+                theme,
+            )
         _marked(figure, points, index, layer_type, theme, f"n = %{{x}}<br>%{{y}} {TITLES[counted]}")
     return _axes(figure, ns, values, "n", TITLES[counted], theme)
 
 
-def _marked(figure: go.Figure, points: Sequence[tuple[int, float]], index: int, layer_type: LayerType, theme: Theme, hover: str) -> None:
+def _marked(
+    figure: go.Figure, points: Sequence[tuple[int, float]], index: int, layer_type: LayerType, theme: Theme, hover: str
+) -> None:
     color = theme.head_mark(index).color
     figure.add_scatter(
         x=[x for x, _ in points],
@@ -152,7 +164,9 @@ def _marked(figure: go.Figure, points: Sequence[tuple[int, float]], index: int, 
     )
 
 
-def _dashed(figure: go.Figure, places: Sequence[int], within: Sequence[float], last: float, index: int, theme: Theme) -> None:
+def _dashed(
+    figure: go.Figure, places: Sequence[int], within: Sequence[float], last: float, index: int, theme: Theme
+) -> None:
     line = {"color": theme.head_mark(index).color, "width": 1.2, "dash": "dash"}
     scaled = [value * last / within[-1] for value in within]
     figure.add_scatter(x=list(places), y=scaled, mode="lines", line=line, showlegend=False, hoverinfo="skip")
@@ -173,7 +187,9 @@ def _vertical(figure: go.Figure, place: int, name: str, ends: tuple[float, float
     )
 
 
-def _axes(figure: go.Figure, places: Sequence[int], values: Sequence[float], x_title: str, y_title: str, theme: Theme) -> go.Figure:
+def _axes(
+    figure: go.Figure, places: Sequence[int], values: Sequence[float], x_title: str, y_title: str, theme: Theme
+) -> go.Figure:
     font = {"size": 12, "color": theme.faint}
     ticks = sorted(set(places))
     low, high = (min(values), max(values)) if values else (1.0, 10.0)
@@ -212,7 +228,16 @@ def formula(text: str) -> str:
 def table_1(costs: Sequence[Cost], at: Sizes) -> str:
     """The paper's Table 1 with the numbers of these sizes, as HTML. What was not measured there is left free."""
     head = "".join(
-        f"<th>{title}</th>" for title in ("Layer", "Complexity", "Multiplications", "Sequential operations", "Maximum path length", "Time", "Memory")
+        f"<th>{title}</th>"
+        for title in (
+            "Layer",
+            "Complexity",
+            "Multiplications",
+            "Sequential operations",
+            "Maximum path length",
+            "Time",
+            "Memory",
+        )
     )
     fewest = min(layer_type.operations(at) for layer_type in LAYER_TYPES.values())
     rows: list[str] = []
@@ -242,13 +267,16 @@ def crossover(at: Sizes) -> str:
 
 
 def measured_crossover(costs: Sequence[Cost], at: Sizes, along: Along) -> float | None:
-    """The n (or d) at which self-attention and the recurrent layer took the same time, between two measurements on a logarithmic
-    scale; None where they did not cross, or crossed more than once.
+    """The n (or d) at which self-attention and the recurrent layer took the same time, between two measurements on a
+    logarithmic scale; None where they did not cross, or crossed more than once.
     """
     attention, recurrent = (
-        {getattr(cost, along): cost.seconds for cost in chosen(costs, layer, at, along)} for layer in ("self_attention", "recurrent")
+        {getattr(cost, along): cost.seconds for cost in chosen(costs, layer, at, along)}
+        for layer in ("self_attention", "recurrent")
     )
-    ahead = [(place, math.log(attention[place] / recurrent[place])) for place in sorted(attention.keys() & recurrent.keys())]
+    ahead = [
+        (place, math.log(attention[place] / recurrent[place])) for place in sorted(attention.keys() & recurrent.keys())
+    ]
     crossed = [(one, two) for one, two in pairwise(ahead) if one[1] * two[1] <= 0 and one[1] != two[1]]
     if len(crossed) != 1:
         return None

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from core.analysis.positions import Measure, position_similarity, similarity_by_distance, turned, wavelengths
-from core.analysis.score_parts import ScoreParts
-from core.analysis.words import readable
+from core.analysis.score_decomposition import ScoreParts
+from core.analysis.tokens.words import readable
 from core.model import sinusoidal_encoding
 
 
@@ -38,7 +38,9 @@ def similarity_table(encoding: Tensor, measure: Measure = "dot") -> pd.DataFrame
 
 
 def rotation_table(position: int, offset: int, d_model: int) -> pd.DataFrame:
-    """A row a dimension: its value at a position, `offset` later, and what turning the first by the offset makes of it."""
+    """A row a dimension: its value at a position, `offset` later, and what turning the first by the offset makes of
+    it.
+    """
     encoding = sinusoidal_encoding(position + offset + 1, d_model)
     degrees = 360 * offset / wavelengths(d_model)
     return pd.DataFrame(
@@ -62,7 +64,9 @@ def by_distance_table(learned: Tensor) -> pd.DataFrame:
 
 
 def score_table(found: ScoreParts, head: int) -> pd.DataFrame:
-    """A row for each query and each key it may attend to: the parts of the score, their sum, and the model's own score."""
+    """A row for each query and each key it may attend to: the parts of the score, their sum, and the model's own
+    score.
+    """
     queries, keys = (places.numpy() for places in found.allowed.nonzero(as_tuple=True))
     names = np.array([readable(token) for token in found.tokens], dtype=object)
     table = pd.DataFrame({"query_position": queries, "query": names[queries], "key_position": keys, "key": names[keys]})

@@ -1,4 +1,6 @@
-"""The encoding of positions (3.5): all of it, single sinusoids, how alike positions are, and one as the other turned."""
+"""The encoding of positions (3.5): all of it, single sinusoids, how alike positions are, and one as the other
+turned.
+"""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +12,7 @@ from torch import Tensor
 from core.analysis import positions
 from core.analysis.positions import Measure
 from core.model import sinusoidal_encoding
-from viz_app.figures.base import bare_axis, color_bar, empty_figure
+from viz_app.figures.plotly_chart import bare_axis, color_bar, empty_figure
 from viz_app.figures.theme import Theme
 
 CLOCK_PITCH = 2.6  # from one clock to the next, their radius being 1
@@ -25,7 +27,8 @@ def encoding_heatmap(encoding: Tensor, theme: Theme) -> go.Figure:
 
 
 def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme: Theme) -> go.Figure:
-    """Some dimensions over the positions. A position takes the values at the dots; the curve between them is no position's.
+    """Some dimensions over the positions. A position takes the values at the dots; the curve between them is no
+    position's.
 
     Raises:
         ValueError: there is no such dimension.
@@ -43,7 +46,14 @@ def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme
         mark = theme.head_mark(index)
         name = f"{dimension} ({'cosine' if dimension % 2 else 'sine'}, period {period:,.1f})"
         line = {"color": mark.color, "width": 1.5, "dash": mark.dash}
-        figure.add_scatter(x=places.astype(np.float32), y=curve.astype(np.float32), mode="lines", line=line, name=name, hoverinfo="skip")
+        figure.add_scatter(
+            x=places.astype(np.float32),
+            y=curve.astype(np.float32),
+            mode="lines",
+            line=line,
+            name=name,
+            hoverinfo="skip",
+        )
         figure.add_scatter(
             x=np.arange(num_positions, dtype=np.int16),
             y=encoding[:, dimension].numpy(),
@@ -52,7 +62,14 @@ def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme
             showlegend=False,
             hovertemplate=f"position %{{x}}<br>dimension {dimension}<br>%{{y:.3f}}<extra></extra>",
         )
-    legend = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "title": {"text": "dimension ", "font": {"size": 12}}, "font": {"size": 12}}
+    legend = {
+        "orientation": "h",
+        "x": 0,
+        "y": 1,
+        "yanchor": "bottom",
+        "title": {"text": "dimension ", "font": {"size": 12}},
+        "font": {"size": 12},
+    }
     grid = {"showgrid": True, "gridcolor": theme.hairline}
     return figure.update_layout(
         showlegend=True,
@@ -67,7 +84,9 @@ MEASURE_NAMES: dict[Measure, str] = {"dot": "dot product", "cosine": "cosine", "
 
 
 def position_similarity(encoding: Tensor, theme: Theme, measure: Measure = "dot") -> go.Figure:
-    """How alike two positions are: by dot product, cosine (at most 1) or distance (at least 0); encoding [positions, D]."""
+    """How alike two positions are: by dot product, cosine (at most 1) or distance (at least 0); encoding [positions,
+    D].
+    """
     similarity = positions.position_similarity(encoding, measure)
     most = 1.0 if measure == "cosine" else float(similarity.abs().max())
     figure = _heatmap(similarity.numpy(), most, theme, MEASURE_NAMES[measure], 460)
@@ -94,13 +113,24 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
     for place, pair in enumerate(pairs):
         center = CLOCK_PITCH * place
         frequency = float(frequencies[pair])
-        figure.add_scatter(x=center + np.sin(around), y=np.cos(around), mode="lines", line={"color": theme.hairline, "width": 1}, **quiet)
+        figure.add_scatter(
+            x=center + np.sin(around),
+            y=np.cos(around),
+            mode="lines",
+            line={"color": theme.hairline, "width": 1},
+            **quiet,
+        )
         arc = np.linspace(0, offset * frequency, 2 + min(400, math.ceil(12 * offset * frequency)))
         radius = 0.4 + 0.25 * np.linspace(0, 1, len(arc)) * min(1, offset * frequency / (2 * math.pi))
         angle = arc + position * frequency
         line = {"color": theme.faint, "width": 1.5, "dash": "dot"}
-        figure.add_scatter(x=center + radius * np.sin(angle), y=radius * np.cos(angle), mode="lines", line=line, **quiet)
-        hands = ((position, theme.head_colors[1], 1.5, "circle-open"), (position + offset, theme.head_colors[0], 3, "circle"))
+        figure.add_scatter(
+            x=center + radius * np.sin(angle), y=radius * np.cos(angle), mode="lines", line=line, **quiet
+        )
+        hands = (
+            (position, theme.head_colors[1], 1.5, "circle-open"),
+            (position + offset, theme.head_colors[0], 3, "circle"),
+        )
         for at, color, line_width, symbol in hands:
             sine, cosine = encoding[at, 2 * pair].item(), encoding[at, 2 * pair + 1].item()
             figure.add_scatter(
@@ -109,7 +139,8 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
                 mode="lines+markers",
                 line={"color": color, "width": line_width},
                 marker={"color": color, "size": [0, 9], "symbol": symbol},
-                hovertemplate=f"position {at}<br>dimensions {2 * pair}, {2 * pair + 1}<br>{sine:.3f}, {cosine:.3f}<extra></extra>",
+                hovertemplate=f"position {at}<br>dimensions {2 * pair}, {2 * pair + 1}<br>{sine:.3f}, "
+                f"{cosine:.3f}<extra></extra>",
                 name=f"position {at}",
                 showlegend=place == 0,
             )
@@ -132,7 +163,9 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
 
 
 def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
-    """Mean cosine of two positions over their distance, learned (with the span from the least to the largest) and sinusoidal."""
+    """Mean cosine of two positions over their distance, learned (with the span from the least to the largest) and
+    sinusoidal.
+    """
     least, mean, most = (values.numpy() for values in positions.similarity_by_distance(learned))
     paper = positions.similarity_by_distance(sinusoidal_encoding(*learned.shape))[1].numpy()
     distance = np.arange(len(learned), dtype=np.int16)
@@ -141,9 +174,19 @@ def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
     for values in (most, least):
         line = {"color": first.color, "width": 0.75, "dash": "dot"}
         figure.add_scatter(x=distance, y=values, mode="lines", line=line, showlegend=False, hoverinfo="skip")
-    for name, values, color, dash in (("learned, mean", mean, first.color, "solid"), ("sinusoidal", paper, second.color, "dash")):
+    for name, values, color, dash in (
+        ("learned, mean", mean, first.color, "solid"),
+        ("sinusoidal", paper, second.color, "dash"),
+    ):
         hover = f"{name}<br>%{{x}} apart<br>%{{y:.3f}}<extra></extra>"
-        figure.add_scatter(x=distance, y=values, mode="lines", line={"color": color, "width": 2, "dash": dash}, name=name, hovertemplate=hover)
+        figure.add_scatter(
+            x=distance,
+            y=values,
+            mode="lines",
+            line={"color": color, "width": 2, "dash": dash},
+            name=name,
+            hovertemplate=hover,
+        )
     return figure.update_layout(
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
@@ -163,15 +206,23 @@ def _heatmap(values: np.ndarray, most: float, theme: Theme, name: str, height: i
     rows, columns = values.shape
     figure = empty_figure(theme, height, margin=(52, 44, 8, 48))
     figure.add_heatmap(
-        z=values.astype(np.float32), zmin=-most, zmax=most, colorscale=theme.plotly_scale(diverging=True), colorbar=color_bar(theme, name)
+        z=values.astype(np.float32),
+        zmin=-most,
+        zmax=most,
+        colorscale=theme.plotly_scale(diverging=True),
+        colorbar=color_bar(theme, name),
     )
     return figure.update_layout(
-        xaxis=_number_axis(theme, "", range=[-0.5, columns - 0.5], side="top"), yaxis=_number_axis(theme, "", range=[rows - 0.5, -0.5])
+        xaxis=_number_axis(theme, "", range=[-0.5, columns - 0.5], side="top"),
+        yaxis=_number_axis(theme, "", range=[rows - 0.5, -0.5]),
     )
 
 
 def _number_axis(theme: Theme, title: str, **settings: object) -> dict[str, object]:
     faint = {"size": 12, "color": theme.faint}
     return bare_axis(
-        title={"text": title, "font": faint, "standoff": 6}, tickfont={**faint, "family": theme.monospace_font}, ticklabelstandoff=3, **settings
+        title={"text": title, "font": faint, "standoff": 6},
+        tickfont={**faint, "family": theme.monospace_font},
+        ticklabelstandoff=3,
+        **settings,
     )

@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from torch import Tensor
 
-from core.analysis.score_parts import ScoreParts
-from core.analysis.words import JOINT, continues_word, is_special, readable
-from viz_app.figures.base import bare_axis, color_bar, empty_figure, escaped
+from core.analysis.score_decomposition import ScoreParts
+from core.analysis.tokens.words import JOINT, continues_word, is_special, readable
+from viz_app.figures.plotly_chart import bare_axis, color_bar, empty_figure, escaped
 from viz_app.figures.theme import Theme
 
 WRITTEN = 32  # tokens that are written beside the map; of more, only the hover tells the names
@@ -33,15 +33,24 @@ def score_map(matrix: Tensor, found: ScoreParts, most: float, theme: Theme) -> g
         zmin=-most,
         zmax=most,
         colorscale=theme.plotly_scale(diverging=True),
-        colorbar={**color_bar(theme, ""), "tickvals": [-most, 0, most], "ticktext": [f"{-most:.1f}", "0", f"{most:.1f}"]},
+        colorbar={
+            **color_bar(theme, ""),
+            "tickvals": [-most, 0, most],
+            "ticktext": [f"{-most:.1f}", "0", f"{most:.1f}"],
+        },
         hoverongaps=False,
         hovertemplate="<b>%{y}</b> asks, <b>%{x}</b> is asked<br>%{z:+.3f}<extra></extra>",
     )
     names = [_label(token, theme) for token in tokens]
-    look = {"showticklabels": written, "tickfont": {"family": theme.monospace_font, "size": 10, "color": theme.text}, "ticklabelstandoff": 3}
+    look = {
+        "showticklabels": written,
+        "tickfont": {"family": theme.monospace_font, "size": 10, "color": theme.text},
+        "ticklabelstandoff": 3,
+    }
     end = len(tokens) - 0.5
     return figure.update_layout(
-        xaxis={**_token_axis(names, [-0.5, end]), **look, "side": "top", "tickangle": -90}, yaxis={**_token_axis(names, [end, -0.5]), **look}
+        xaxis={**_token_axis(names, [-0.5, end]), **look, "side": "top", "tickangle": -90},
+        yaxis={**_token_axis(names, [end, -0.5]), **look},
     )
 
 

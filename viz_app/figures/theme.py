@@ -59,7 +59,11 @@ class Theme:
         """The sequential scale at `count` even steps from 0 to 1: [count, 3], red, green, blue."""
         stops = np.array([_rgb(color) for color in self.sequential], dtype=np.float64)
         places = np.linspace(0, len(stops) - 1, count)
-        return np.stack([np.interp(places, np.arange(len(stops)), stops[:, channel]) for channel in range(3)], 1).round().astype(np.uint8)
+        return (
+            np.stack([np.interp(places, np.arange(len(stops)), stops[:, channel]) for channel in range(3)], 1)
+            .round()
+            .astype(np.uint8)
+        )
 
 
 def head_name(layer: int, head: int) -> str:
@@ -87,30 +91,46 @@ def _oklch(lightness: float, chroma: float, hue: float) -> str:
         -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
         -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
     )
-    encoded = (12.92 * c if c <= 0.0031308 else 1.055 * c ** (1 / 2.4) - 0.055 for c in (min(max(c, 0.0), 1.0) for c in linear))
+    encoded = (
+        12.92 * c if c <= 0.0031308 else 1.055 * c ** (1 / 2.4) - 0.055 for c in (min(max(c, 0.0), 1.0) for c in linear)
+    )
     return "#" + "".join(f"{round(255 * c):02x}" for c in encoded)
 
 
-def _ramp(background: str, lightness: tuple[float, float], chroma: tuple[float, float], hue: tuple[float, float]) -> tuple[str, ...]:
-    """From the background on: lightness and hue in even steps; chroma from none to its first value past the middle, then to its second."""
+def _ramp(
+    background: str, lightness: tuple[float, float], chroma: tuple[float, float], hue: tuple[float, float]
+) -> tuple[str, ...]:
+    """From the background on: lightness and hue in even steps; chroma from none to its first value past the middle,
+    then to its second.
+    """
 
     def at(t: float) -> str:
-        return _oklch(float(np.interp(t, (0, 1), lightness)), float(np.interp(t, (0, 0.6, 1), (0, *chroma))), float(np.interp(t, (0, 1), hue)))
+        return _oklch(
+            float(np.interp(t, (0, 1), lightness)),
+            float(np.interp(t, (0, 0.6, 1), (0, *chroma))),
+            float(np.interp(t, (0, 1), hue)),
+        )
 
     return (background, *(at(float(t)) for t in np.linspace(0, 1, SHADES)[1:]))
 
 
-def _two_sided(background: str, lightness: tuple[float, float], chroma: float, hues: tuple[float, float]) -> tuple[str, ...]:
+def _two_sided(
+    background: str, lightness: tuple[float, float], chroma: float, hues: tuple[float, float]
+) -> tuple[str, ...]:
     """Blue below, orange above, both as far from the background in lightness."""
 
     def side(hue: float) -> list[str]:
-        return [_oklch(float(np.interp(t, (0, 1), lightness)), chroma * float(t), hue) for t in np.linspace(0, 1, SHADES // 2 + 1)[1:]]
+        return [
+            _oklch(float(np.interp(t, (0, 1), lightness)), chroma * float(t), hue)
+            for t in np.linspace(0, 1, SHADES // 2 + 1)[1:]
+        ]
 
     return (*reversed(side(hues[0])), background, *side(hues[1]))
 
 
-# Okabe & Ito (2008), black giving way to white on a dark page, and on a light page yellow to Tol's wine, for a yellow line on
-# white is hardly seen. Simulated for protanopia, deuteranopia and tritanopia the eight stay at least 16 apart in CIELAB.
+# Okabe & Ito (2008), black giving way to white on a dark page, and on a light page yellow to Tol's wine, for a yellow
+# line on white is hardly seen. Simulated for protanopia, deuteranopia and tritanopia the eight stay at least 16 apart
+# in CIELAB.
 _OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 LIGHT = Theme(

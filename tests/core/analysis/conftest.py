@@ -3,18 +3,23 @@
 import pytest
 import torch
 
-from core.analysis.trace import Trace, trace
+from core.analysis.attribution.forward_trace import ForwardTrace, trace_forward
 from core.config import TransformerConfig
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
-SOURCE, TARGET = "The old house on the hill was built 150 years ago.", "Das alte Haus auf dem Hügel wurde vor 150 Jahren gebaut."
+SOURCE, TARGET = (
+    "The old house on the hill was built 150 years ago.",
+    "Das alte Haus auf dem Hügel wurde vor 150 Jahren gebaut.",
+)
 
 
 @pytest.fixture(scope="session")
 def translator(tokenizer: SentencePieceTokenizer) -> Translator:
-    """Three heads, in the decoder four, d_k and d_v free of d_model, two encoder and three decoder layers, every bias and gain random."""
+    """Three heads, in the decoder four, d_k and d_v free of d_model, two encoder and three decoder layers, every
+    bias and gain random.
+    """
     config = TransformerConfig(
         vocab_size=tokenizer.vocab_size,
         d_model=32,
@@ -40,5 +45,5 @@ def translator(tokenizer: SentencePieceTokenizer) -> Translator:
 
 
 @pytest.fixture(scope="session")
-def traced(translator: Translator) -> Trace:
-    return trace(translator, SOURCE, TARGET)
+def traced(translator: Translator) -> ForwardTrace:
+    return trace_forward(translator, SOURCE, TARGET)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.beam_tree import beam_tree, grown
-from core.analysis.words import readable
+from core.analysis.tokens.words import readable
 from core.decoding import BeamState, Candidate, Fate, Hypothesis, SearchOptions, beam_steps
 from core.translator import Translator
 
@@ -15,7 +15,13 @@ BOS, EOS, A, B = range(4)
 LETTERS = ("<s>", "</s>", "a", "b")
 SOURCE = "Where is the nearest station?"
 # What may follow: probabilities of </s>, a and b after each beginning.
-AFTER = {"": (0.1, 0.5, 0.4), "a": (0.2, 0.4, 0.4), "b": (0.8, 0.1, 0.1), "aa": (0.9, 0.05, 0.05), "ab": (0.9, 0.05, 0.05)}
+AFTER = {
+    "": (0.1, 0.5, 0.4),
+    "a": (0.2, 0.4, 0.4),
+    "b": (0.8, 0.1, 0.1),
+    "aa": (0.9, 0.05, 0.05),
+    "ab": (0.9, 0.05, 0.05),
+}
 
 
 class Letters:
@@ -109,7 +115,11 @@ def test_a_forced_beginning_is_the_trunk_of_the_tree(translator: Translator) -> 
 
 def test_a_byte_is_named_by_the_best_that_it_becomes() -> None:
     options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(), beam_size=2, length_penalty=0.0, num_hypotheses=2)
-    levels: list[list[tuple[int, int, Fate]]] = [[(2, 0, "live")], [(3, 0, "live"), (4, 0, "live")], [(EOS, 0, "finished"), (EOS, 1, "finished")]]
+    levels: list[list[tuple[int, int, Fate]]] = [
+        [(2, 0, "live")],
+        [(3, 0, "live"), (4, 0, "live")],
+        [(EOS, 0, "finished"), (EOS, 1, "finished")],
+    ]
 
     class Bytes(Letters):
         def piece(self, token_id: int) -> str:
@@ -118,9 +128,19 @@ def test_a_byte_is_named_by_the_best_that_it_becomes() -> None:
     states: list[BeamState] = []
     for position, candidates in enumerate(levels, start=1):
         continuations = tuple(
-            Candidate(parent, token_id, -0.1, -0.1 * position - 0.01 * rank, fate) for rank, (token_id, parent, fate) in enumerate(candidates)
+            Candidate(parent, token_id, -0.1, -0.1 * position - 0.01 * rank, fate)
+            for rank, (token_id, parent, fate) in enumerate(candidates)
         )
-        finished = tuple(Hypothesis((2, 3 + rank, EOS), (-0.1,) * 3, -0.3, -0.3 - rank, True) for rank in range(2)) if position == 3 else ()
-        states.append(BeamState(0, position, continuations, (), (), finished, "beam_finished" if position == 3 else None))
+        finished = (
+            tuple(Hypothesis((2, 3 + rank, EOS), (-0.1,) * 3, -0.3, -0.3 - rank, True) for rank in range(2))
+            if position == 3
+            else ()
+        )
+        states.append(
+            BeamState(0, position, continuations, (), (), finished, "beam_finished" if position == 3 else None)
+        )
     tree = grown(states, options, Bytes())  # type: ignore[arg-type]
-    assert [[readable(node.token) for node in nodes] for nodes in tree.steps[:2]] == [["\u00e4\u2026 1/2"], ["\u00e4 2/2", "\u00f6 2/2"]]
+    assert [[readable(node.token) for node in nodes] for nodes in tree.steps[:2]] == [
+        ["\u00e4\u2026 1/2"],
+        ["\u00e4 2/2", "\u00f6 2/2"],
+    ]

@@ -13,7 +13,14 @@ def maps(encoder_layers: int = 1, decoder_layers: int = 1, encoder_heads: int = 
     def layers(kind, count, heads, queries, keys, put_out, base):
         size = (heads, len(queries), len(keys))
         return [
-            AttentionMap(kind, n, torch.full(size, base + n + 0.0) + torch.arange(heads)[:, None, None] / 10, queries, keys, put_out)
+            AttentionMap(
+                kind,
+                n,
+                torch.full(size, base + n + 0.0) + torch.arange(heads)[:, None, None] / 10,
+                queries,
+                keys,
+                put_out,
+            )
             for n in range(count)
         ]
 

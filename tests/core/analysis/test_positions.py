@@ -4,7 +4,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from core.analysis.positions import model_positions, position_similarity, rotation_error, similarity_by_distance, turned, wavelengths
+from core.analysis.positions import (
+    model_positions,
+    position_similarity,
+    rotation_error,
+    similarity_by_distance,
+    turned,
+    wavelengths,
+)
 from core.config import PRESETS
 from core.model import Transformer, sinusoidal_encoding
 

@@ -1,4 +1,6 @@
-"""Which keys a query may attend to in restricted self-attention (4), and all that is measured over them, against brute force."""
+"""Which keys a query may attend to in restricted self-attention (4), and all that is measured over them, against
+brute force.
+"""
 
 import json
 import math
@@ -12,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from core.analysis.brackets import symbol_attention
+from core.analysis.attribution.methods import METHODS
 from core.analysis.comparison import difference
 from core.analysis.correlation import map_correlation, spearman
-from core.analysis.methods import METHODS
-from core.analysis.sample import batch_maps
-from core.analysis.scorecards import score_cards
-from core.analysis.words import merge_words, without_special_tokens
+from core.analysis.heads.bracket_attention import symbol_attention
+from core.analysis.heads.corpus_maps import batch_maps
+from core.analysis.heads.scoring import score_cards
+from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import AttentionMap, Kind, attention_mask
 from core.config import PRESETS
 from core.export import load_explanation, record_of, save_explanation
@@ -32,7 +34,9 @@ SELF: tuple[Kind, ...] = ("encoder_self", "decoder_self")
 
 
 def by_definition(kind: Kind, queries: int, keys: int, size: int | None) -> Tensor:
-    """The masks of `core.restricted` themselves; without r all keys, in the decoder's self-attention those up to the query."""
+    """The masks of `core.restricted` themselves; without r all keys, in the decoder's self-attention those up to the
+    query.
+    """
     if kind == "cross":
         return torch.ones(queries, keys, dtype=torch.bool)
     neighbourhood = causal_neighbourhood if kind == "decoder_self" else centred_neighbourhood
@@ -43,7 +47,9 @@ def by_definition(kind: Kind, queries: int, keys: int, size: int | None) -> Tens
 def restricted(request: pytest.FixtureRequest, tokenizer: SentencePieceTokenizer) -> Translator:
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, neighbourhood=request.param, num_decoder_heads=2))
+        model = Transformer(
+            replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, neighbourhood=request.param, num_decoder_heads=2)
+        )
     return Translator(model.requires_grad_(False), tokenizer)
 
 
@@ -69,7 +75,9 @@ def test_entropy_is_over_the_entropy_of_what_is_visible(restricted: Translator):
             if sum(allowed) > 1:
                 shares.append(-sum(weight * math.log(weight) for weight in row if weight) / math.log(sum(allowed)))
         assert card.num_tokens == len(shares)
-        assert card.entropy == pytest.approx(sum(shares) / len(shares), abs=1e-5) if shares else math.isnan(card.entropy)
+        assert (
+            card.entropy == pytest.approx(sum(shares) / len(shares), abs=1e-5) if shares else math.isnan(card.entropy)
+        )
         if size == 1 and card.head.kind != "cross":
             assert card.num_tokens == 0
             assert not card.labels
@@ -110,7 +118,10 @@ def test_maps_correlate_over_what_is_visible_in_both(kind: Kind, size: int, leng
 
     first, second = random_map(), random_map()
     cells = [(row, key) for row in range(length) for key in range(length) if mask[row, key]]
-    expected = spearman([float(first.weights[0, row, key]) for row, key in cells], [float(second.weights[0, row, key]) for row, key in cells])
+    expected = spearman(
+        [float(first.weights[0, row, key]) for row, key in cells],
+        [float(second.weights[0, row, key]) for row, key in cells],
+    )
     assert map_correlation(first, second) == pytest.approx((expected,), nan_ok=True)
     rolled = replace(second, mask=None)  # sees more; what the other cannot see is still left out
     assert map_correlation(first, rolled) == pytest.approx((expected,), nan_ok=True)
@@ -123,7 +134,9 @@ def test_a_map_does_not_correlate_with_its_reverse():
     weights = torch.where(mask, torch.arange(1.0, 401).view(20, 20), 0.0)
     backwards = torch.where(mask, 401 - weights, 0.0)
     tokens = tuple(map(str, range(20)))
-    first, second = (AttentionMap("encoder_self", 0, each[None], tokens, tokens, mask=mask) for each in (weights, backwards))
+    first, second = (
+        AttentionMap("encoder_self", 0, each[None], tokens, tokens, mask=mask) for each in (weights, backwards)
+    )
     assert map_correlation(first, second) == pytest.approx((-1.0,))
     assert map_correlation(replace(first, mask=None), replace(second, mask=None))[0] > 0.5
 
@@ -135,7 +148,9 @@ def test_every_method_has_maps_with_their_masks(restricted: Translator):
         for kind, layers in method(restricted, SOURCE, TARGET).items():
             for layer in layers:
                 seen = layer.visible
-                assert torch.equal(seen, by_definition(kind, *layer.weights.shape[1:], None if "roll" in name else size)), name
+                assert torch.equal(
+                    seen, by_definition(kind, *layer.weights.shape[1:], None if "roll" in name else size)
+                ), name
                 extra = layer.weights[..., : seen.size(1)].masked_fill(seen, 0)
                 assert extra.abs().max() == 0, name
 
@@ -147,7 +162,11 @@ def groups(attention: AttentionMap, merged: AttentionMap, pieces: Sequence[str])
     for word in merged.key_tokens if pieces is attention.key_tokens else merged.predicted_tokens or merged.query_tokens:
         letters, group = "", list[int]()
         while letters != word:
-            letters, group, position = letters + pieces[position].replace("\u2581", ""), [*group, position], position + 1
+            letters, group, position = (
+                letters + pieces[position].replace("\u2581", ""),
+                [*group, position],
+                position + 1,
+            )
         found.append(group)
     return found
 
@@ -181,8 +200,13 @@ def test_an_export_brings_the_masks_back(suffix: str, restricted: Translator, tm
         assert torch.equal(layers[0].visible, explanation.maps[kind][0].visible)
 
 
-@pytest.mark.parametrize(("config", "message"), [({"neighbourhood": 0}, "must be a positive integer"), ({"neighbourhood": 2**64}, "must be at most")])
-def test_an_export_with_an_impossible_neighbourhood_is_refused(config: object, message: str, restricted: Translator, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [({"neighbourhood": 0}, "must be a positive integer"), ({"neighbourhood": 2**64}, "must be at most")],
+)
+def test_an_export_with_an_impossible_neighbourhood_is_refused(
+    config: object, message: str, restricted: Translator, tmp_path: Path
+):
     path = tmp_path / "explanation.json"
     save_explanation(path, record_of(restricted.explain("A dog.", "Ein Hund."), restricted, {}))
     found = json.loads(path.read_text())
@@ -204,7 +228,11 @@ def test_what_a_bracket_could_look_at_is_its_neighbourhood(restricted: Translato
         assert torch.allclose(found.weights.sum(-1), torch.ones(1))
 
 
-@pytest.mark.parametrize("mask", [torch.ones(2, 2), torch.ones(2, 3, dtype=torch.bool), torch.ones(1, 2, 2, dtype=torch.bool)])
+@pytest.mark.parametrize(
+    "mask", [torch.ones(2, 2), torch.ones(2, 3, dtype=torch.bool), torch.ones(1, 2, 2, dtype=torch.bool)]
+)
 def test_a_mask_that_does_not_fit(mask: Tensor):
-    with pytest.raises(ValueError, match=r"^the mask is torch\.\w+ \[.*\], expected torch\.bool \[2, 2\], as the weights of one head$"):
+    with pytest.raises(
+        ValueError, match=r"^the mask is torch\.\w+ \[.*\], expected torch\.bool \[2, 2\], as the weights of one head$"
+    ):
         AttentionMap("encoder_self", 0, torch.ones(1, 2, 2), ("a", "b"), ("a", "b"), mask=mask)

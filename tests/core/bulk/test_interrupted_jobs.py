@@ -1,4 +1,6 @@
-"""Whatever ends a job, and whenever: resumed, it has every line once, and byte for byte what one that was left alone has."""
+"""Whatever ends a job, and whenever: resumed, it has every line once, and byte for byte what one that was left alone
+has.
+"""
 
 import os
 import random
@@ -32,7 +34,10 @@ WORDS = [
     "red",
     "ball",
 ]
-PROGRAM = "import sys; from core import __main__ as cli; from core.bulk import lines; lines.WINDOW_LINES = 20; sys.exit(cli.main())"
+PROGRAM = (
+    "import sys; from core import __main__ as cli; from core.bulk import lines; lines.WINDOW_LINES = 20; "
+    "sys.exit(cli.main())"
+)
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +193,8 @@ def test_resume_needs_the_same_beginning(
     [
         (
             [],
-            "out.txt is not empty: add --resume to continue the job that wrote it, or remove it, or give another --output",
+            "out.txt is not empty: add --resume to continue the job that wrote it, or remove it, or give another "
+            "--output",
         ),
         (
             ["--resume", "--beam-size", "3"],
@@ -200,7 +206,9 @@ def test_resume_needs_the_same_beginning(
         ),
     ],
 )
-def test_what_is_not_continued(interrupted: Job, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_continued(
+    interrupted: Job, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     written = interrupted.output.read_bytes()
     assert interrupted.run(*arguments) == 1
     assert message in capsys.readouterr().err.splitlines()[-1]

@@ -85,11 +85,15 @@ def test_compressed_inputs(tmp_path: Path, suffix: str, compress: Callable[[byte
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".xz", lzma.compress)])
 @pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"no archive, only text"])
-def test_damaged_inputs(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes], damage: Callable[[bytes], bytes]) -> None:
+def test_damaged_inputs(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes], damage: Callable[[bytes], bytes]
+) -> None:
     path = tmp_path / f"in{suffix}"
     path.write_bytes(damage(compress(b"A dog.\n" * 1000)))
     with (
-        pytest.raises(ValueError, match=rf"in{suffix} is damaged or not a {suffix} file .*: compress or download it again"),
+        pytest.raises(
+            ValueError, match=rf"in{suffix} is damaged or not a {suffix} file .*: compress or download it again"
+        ),
         open_input(path) as stream,
     ):
         stream.read()

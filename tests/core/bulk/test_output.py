@@ -43,7 +43,8 @@ def test_a_job_without_interruption(path: Path) -> None:
 @pytest.mark.parametrize("after", [b"", b"dr", b"drei\nvier\nf"])
 def test_what_comes_after_the_last_window_is_cut_off(interrupted: Path, after: bytes) -> None:
     interrupted.write_bytes(interrupted.read_bytes() + after)
-    (interrupted.parent / f".{progress_path(interrupted).name}.0123.part").write_text("{")  # killed while it was written
+    # killed while it was written
+    (interrupted.parent / f".{progress_path(interrupted).name}.0123.part").write_text("{")
     with open_output(interrupted, SETTINGS, resume=True) as output:
         assert (output.progress.lines, output.progress.untranslated, output.progress.input_sha256) == (2, 1, "digest")
         output.write(["drei"], 0, "more")
@@ -62,7 +63,9 @@ def test_resume_begins_where_nothing_is_there(path: Path, content: bytes | None)
 
 
 def test_an_output_is_not_overwritten(interrupted: Path) -> None:
-    message = r"out.txt is not empty: add --resume to continue the job that wrote it, or remove it, or give another --output"
+    message = (
+        r"out.txt is not empty: add --resume to continue the job that wrote it, or remove it, or give another --output"
+    )
     with pytest.raises(ValueError, match=message), open_output(interrupted, SETTINGS, resume=False):
         pass
     assert interrupted.read_bytes() == b"eins\n\n"

@@ -1,4 +1,6 @@
-"""Lines keep their order, whichever batch is translated first; what is together in a batch depends on the window alone."""
+"""Lines keep their order, whichever batch is translated first; what is together in a batch depends on the window
+alone.
+"""
 
 import io
 import random
@@ -71,7 +73,9 @@ def test_batches_depend_on_their_window_alone(text: list[str], translator: Trans
 def test_a_batch_has_sentences_of_like_length(text: list[str], translator: Translator) -> None:
     batches = batches_of(text[:100], translator)
     lengths = [[translator.num_tokens(sentence) for sentence in batch] for batch in batches]
-    assert [length for batch in lengths for length in batch] == sorted((length for batch in lengths for length in batch), reverse=True)
+    assert [length for batch in lengths for length in batch] == sorted(
+        (length for batch in lengths for length in batch), reverse=True
+    )
     assert all(max(batch) * len(batch) <= BATCH_TOKENS for batch in lengths)
 
 

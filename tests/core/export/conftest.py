@@ -15,6 +15,7 @@ def record(tiny_checkpoint: Path) -> ExplanationRecord:
     translator.training["note"] = "</script><script>document.title='broken'</script>"
     translator.training["loss"] = float("nan")
     explanation = translator.explain(
-        "</script><img src=x onerror=document.title='broken'> \u0645\u0631\u062d\u0628\u0627 \U0001f600", "<!-- <b>Hund</b> \u2028"
+        "</script><img src=x onerror=document.title='broken'> \u0645\u0631\u062d\u0628\u0627 \U0001f600",
+        "<!-- <b>Hund</b> \u2028",
     )
     return record_of(explanation, translator, {"target": "given"}, "tiny.safetensors", "0" * 64)

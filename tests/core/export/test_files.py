@@ -37,7 +37,9 @@ def test_json_is_the_documented_description(record: ExplanationRecord) -> None:
     assert found["model"]["training"]["loss"] is None  # NaN is no JSON
     assert found["settings"] == {"target": "given"}
     assert set(found["versions"]) == {"headlight", "torch", "python"}
-    assert [len(found[name]) for name in ("log_probs", "alternatives", "predicted_tokens")] == [len(explanation.log_probs)] * 3
+    assert [len(found[name]) for name in ("log_probs", "alternatives", "predicted_tokens")] == [
+        len(explanation.log_probs)
+    ] * 3
     cross = found["attention"]["cross"]
     assert cross["axes"] == AXES
     assert cross["query_tokens"] == list(explanation.fed_tokens)
@@ -58,11 +60,15 @@ def test_npz_is_read_by_numpy_alone(record: ExplanationRecord) -> None:
 
 
 def test_another_suffix_is_refused(record: ExplanationRecord) -> None:
-    with pytest.raises(ValueError, match=r"the suffix '.pdf' names no format: end the file's name with one of .html, .npz, .json"):
+    with pytest.raises(
+        ValueError, match=r"the suffix '.pdf' names no format: end the file's name with one of .html, .npz, .json"
+    ):
         as_bytes(record, ".pdf")
 
 
-def test_a_file_that_is_no_explanation_is_refused_with_its_name_and_the_reason(record: ExplanationRecord, tmp_path: Path) -> None:
+def test_a_file_that_is_no_explanation_is_refused_with_its_name_and_the_reason(
+    record: ExplanationRecord, tmp_path: Path
+) -> None:
     npz = io.BytesIO()
     np.savez(npz, weights=np.zeros(3))
     whole = json.loads(as_bytes(record, ".json"))

@@ -8,7 +8,9 @@ from core.decoding import Hypothesis, SearchOptions
 from viz_app.components.beam_tree import clicked_node, node_reason, stop_reason, tree_payload
 
 
-def node(position: int, rank: int, parent: int | None, token: str, ids: tuple[int, ...], fate: str, until: int) -> BeamNode:
+def node(
+    position: int, rank: int, parent: int | None, token: str, ids: tuple[int, ...], fate: str, until: int
+) -> BeamNode:
     return BeamNode(position, rank, parent, token, -0.5, -float(position), -0.8 * position, ids, token, fate, until)  # type: ignore[arg-type]
 
 
@@ -38,7 +40,10 @@ def test_payload(tree: BeamTree) -> None:
     assert payload["reasons"][pruned["reason"]].startswith("Pruned: it would end here")
     assert tree_payload(tree, (9, 9))["selected"] is None
     end = replace(tree.steps[1][0], text="A: \u05e9\u05dc\u05d5\u05dd")
-    assert (payload["direction"], tree_payload(replace(tree, steps=(tree.steps[0], (end,))))["direction"]) == ("ltr", "rtl")
+    assert (payload["direction"], tree_payload(replace(tree, steps=(tree.steps[0], (end,))))["direction"]) == (
+        "ltr",
+        "rtl",
+    )
 
 
 def test_every_fate_has_its_reason(tree: BeamTree) -> None:
@@ -62,7 +67,16 @@ def test_every_stop_has_its_reason(tree: BeamTree) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, 3, {}, {"position": 0, "rank": 0}, {"position": 3, "rank": 0}, {"position": 2, "rank": 2}, {"position": "1", "rank": 0}]
+    "value",
+    [
+        None,
+        3,
+        {},
+        {"position": 0, "rank": 0},
+        {"position": 3, "rank": 0},
+        {"position": 2, "rank": 2},
+        {"position": "1", "rank": 0},
+    ],
 )
 def test_what_is_no_node_is_nothing(tree: BeamTree, value: object) -> None:
     assert clicked_node(value, tree) is None

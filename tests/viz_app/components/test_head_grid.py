@@ -4,12 +4,13 @@ from typing import Any
 import pytest
 import torch
 
-from viz_app.cards import Note
-from viz_app.choice import ALL, CHOSEN, layer_name, names, parsed, with_combined
+from viz_app.components.attention_map import map_payload
 from viz_app.components.head_grid import clicked_head, grid_payload
-from viz_app.components.map import map_payload
-from viz_app.figures.grid import MAX_CELL, grid_picture
+from viz_app.figures.head_grid import MAX_CELL, grid_picture
+from viz_app.figures.head_names import ALL, CHOSEN, layer_name, names, parsed
+from viz_app.figures.scorecard_text import Note
 from viz_app.figures.theme import DARK, LIGHT
+from viz_app.session.chosen_heads import with_combined
 
 
 def test_every_head_of_every_layer_has_its_cell(make_map: Any) -> None:
@@ -17,11 +18,21 @@ def test_every_head_of_every_layer_has_its_cell(make_map: Any) -> None:
     assert payload["columns"] == [f"H{head}" for head in range(1, 9)]
     assert [row["name"] for row in payload["rows"]] == ["L1", "L2", "L3"]
     assert [[cell["name"] for cell in row["cells"]] for row in payload["rows"]][::2] == [["L1 H1", "L1 H2"], ["L3 H1"]]
-    assert payload["rows"][1]["cells"][7] == {"name": "L2 H8", "title": "", "layer": 1, "head": 7, "caption": "", "text": "L2 H8", "mark": None}
+    assert payload["rows"][1]["cells"][7] == {
+        "name": "L2 H8",
+        "title": "",
+        "layer": 1,
+        "head": 7,
+        "caption": "",
+        "text": "L2 H8",
+        "mark": None,
+    }
 
 
 def test_selected_heads_bear_their_mark_and_what_is_not_there_does_not(make_map: Any) -> None:
-    payload = grid_payload([make_map(num_heads=9, layer=layer) for layer in (3, 5)], DARK, selected=[(5, 8), (0, 0), (3, 9)])
+    payload = grid_payload(
+        [make_map(num_heads=9, layer=layer) for layer in (3, 5)], DARK, selected=[(5, 8), (0, 0), (3, 9)]
+    )
     marked = [cell for row in payload["rows"] for cell in row["cells"] if cell["mark"]]
     assert [cell["name"] for cell in marked] == ["L6 H9"]
     assert marked[0]["mark"]["color"] == DARK.head_colors[0]
@@ -41,10 +52,14 @@ def test_many_heads_as_one_have_a_row_of_their_own(make_map: Any) -> None:
     maps = with_combined([make_map(num_heads=heads, layer=layer) for layer, heads in enumerate((2, 3))], [(1, 1)])
     payload = grid_payload([attention for attention in maps if attention.layer != CHOSEN], LIGHT, selected=[(ALL, 1)])
     assert [row["name"] for row in payload["rows"]] == ["L1", "L2", "all"]
-    assert [(cell["name"], cell["title"]) for cell in payload["rows"][2]["cells"]] == [("Mean of all", "mean"), ("Maximum of all", "max")]
+    assert [(cell["name"], cell["title"]) for cell in payload["rows"][2]["cells"]] == [
+        ("Mean of all", "mean"),
+        ("Maximum of all", "max"),
+    ]
     assert payload["rows"][2]["cells"][1]["mark"]["badge"] == "max"
     assert clicked_head({"layer": ALL, "head": 1}, maps) == (ALL, 1)
-    assert grid_payload(with_combined([make_map(num_heads=1)], [(0, 0)]), LIGHT)["columns"] == ["H1", ""]  # mean and maximum are no heads
+    # mean and maximum are no heads
+    assert grid_payload(with_combined([make_map(num_heads=1)], [(0, 0)]), LIGHT)["columns"] == ["H1", ""]
 
 
 def test_the_selected_row_and_column_are_lit_in_every_map(make_map: Any) -> None:
@@ -59,13 +74,26 @@ def test_sorted_heads_stand_in_their_order_with_their_own_pictures(make_map: Any
     payload = grid_payload(maps, LIGHT, order=order, notes={(0, 1): Note("0.83", "a long text")})
     assert [(cell["layer"], cell["head"]) for row in payload["rows"] for cell in row["cells"]] == order
     assert [row["name"] for row in payload["rows"]] == ["1", "4"]
-    assert (payload["rows"][1]["cells"][0]["caption"], payload["rows"][1]["cells"][0]["text"]) == ("0.83", "a long text")
+    assert (payload["rows"][1]["cells"][0]["caption"], payload["rows"][1]["cells"][0]["text"]) == (
+        "0.83",
+        "a long text",
+    )
     rows = [torch.stack([maps[layer].weights[head] for layer, head in row]) for row in (order[:3], order[3:])]
     assert payload["picture"] == grid_picture([replace(maps[0], weights=weights) for weights in rows], LIGHT)
 
 
 @pytest.mark.parametrize(
-    "value", [None, "x", {}, {"layer": 0}, {"layer": 9, "head": 0}, {"layer": 3, "head": -1}, {"layer": 3, "head": 3}, {"layer": "3", "head": 0}]
+    "value",
+    [
+        None,
+        "x",
+        {},
+        {"layer": 0},
+        {"layer": 9, "head": 0},
+        {"layer": 3, "head": -1},
+        {"layer": 3, "head": 3},
+        {"layer": "3", "head": 0},
+    ],
 )
 def test_what_is_no_head_is_no_click(make_map: Any, value: object) -> None:
     assert clicked_head(value, [make_map(num_heads=3, layer=3)]) is None

@@ -23,7 +23,9 @@ def explanation() -> Explanation:
 
 def test_words_hold_their_pieces_and_stand_where_the_text_has_them(explanation: Explanation) -> None:
     payload = sentence_payload(explanation)
-    assert [["".join(part for part, _ in piece["spans"]) for piece in word["pieces"]] for word in payload["target"]] == [
+    assert [
+        ["".join(part for part, _ in piece["spans"]) for piece in word["pieces"]] for word in payload["target"]
+    ] == [
         ["Ein"],
         ["H", "\u00b7und"],
         ["."],
@@ -45,14 +47,26 @@ def test_each_piece_of_the_translation_has_its_probability(explanation: Explanat
 def test_each_sentence_is_read_from_where_most_of_its_letters_are_and_each_word_from_where_its_own_are() -> None:
     letters = [f"<0x{byte:02X}>" for byte in "\u05e9\u05dc".encode()]  # a word spelled in bytes
     source = ("\u2581", *letters, "\u2581is", "\u2581Hebrew", "?", "</s>")
-    payload = sentence_payload(Explanation("\u05e9\u05dc is Hebrew?", "\u05e9\u05dc.", source, ("<s>",), ("</s>",), (0.0,), ((),), {}))
+    payload = sentence_payload(
+        Explanation("\u05e9\u05dc is Hebrew?", "\u05e9\u05dc.", source, ("<s>",), ("</s>",), (0.0,), ((),), {})
+    )
     assert payload["directions"] == {"source": "ltr", "target": "rtl"}
     assert [word["direction"] for word in payload["source"]] == ["rtl", "ltr", "ltr", "", "ltr"]
 
 
 def test_selected_words_go_by_their_names(explanation: Explanation) -> None:
     words = words_by_name(explanation)
-    assert list(words) == ["source 0", "source 1", "source 2", "source 3", "target 0", "target 1", "target 3", "target 4", "target 7"]
+    assert list(words) == [
+        "source 0",
+        "source 1",
+        "source 2",
+        "source 3",
+        "target 0",
+        "target 1",
+        "target 3",
+        "target 4",
+        "target 7",
+    ]
     assert words["target 1"] == ("target", range(1, 3))
     assert sentence_payload(explanation, (words["target 1"], words["source 0"]))["selected"] == ["target 1", "source 0"]
     assert sentence_payload(explanation)["selected"] == []
@@ -70,5 +84,7 @@ def test_selected_words_go_by_their_names(explanation: Explanation) -> None:
         (None, None),
     ],
 )
-def test_what_the_browser_sends_is_words_of_the_sentence_or_nothing(explanation: Explanation, sent: object, found: object) -> None:
+def test_what_the_browser_sends_is_words_of_the_sentence_or_nothing(
+    explanation: Explanation, sent: object, found: object
+) -> None:
     assert selected_words(sent, explanation) == found

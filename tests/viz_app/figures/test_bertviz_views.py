@@ -1,4 +1,6 @@
-"""BertViz's page as it leaves us: nothing from outside, nothing that a token can break, every weight to three decimals."""
+"""BertViz's page as it leaves us: nothing from outside, nothing that a token can break, every weight to three
+decimals.
+"""
 
 import json
 import re
@@ -38,7 +40,9 @@ def test_the_head_view_begins_with_the_heads_that_are_chosen(make_map: Any) -> N
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_no_token_ends_the_script_and_nothing_is_asked_of_the_outside(make_map: Any, view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_token_ends_the_script_and_nothing_is_asked_of_the_outside(
+    make_map: Any, view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bertviz_views, "MAX_CHARACTERS", 100)
     page = bertviz_page([make_map(token=EVIL)], view, LIGHT)
     assert page.count("<script>") == page.count("</script>") == (5 if view == "Head view" else 6)
@@ -60,5 +64,7 @@ def test_more_tokens_than_it_draws_are_refused(make_map: Any) -> None:
 
 def test_another_bertviz_is_named(make_map: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bertviz_views, "_drawn", lambda *_: "<p>something else</p>")
-    with pytest.raises(ValueError, match=r"BertViz [\d.]+ writes its page in a way that is not known here: install bertviz 1.4.1"):
+    with pytest.raises(
+        ValueError, match=r"BertViz [\d.]+ writes its page in a way that is not known here: install bertviz 1.4.1"
+    ):
         bertviz_page([make_map()], "Head view", LIGHT)

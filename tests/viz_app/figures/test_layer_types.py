@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis.layer_cost import Cost, grid
-from core.analysis.layer_types import LAYER_TYPES, Sizes
-from core.analysis.path_length import Trace
-from viz_app.figures.export_chart import export_chart
+from core.analysis.layers.layer_cost import Cost, grid
+from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
+from core.analysis.layers.path_length import PathLength
+from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.layer_types import (
     chosen,
     cost_curves,
@@ -29,7 +29,9 @@ def cost(layer: str, sizes: Sizes) -> Cost:
     """A microsecond a multiplication, ten for the recurrent layer, and a byte for each."""
     operations = LAYER_TYPES[layer].operations(sizes)
     k, r = (sizes.k if "conv" in layer or layer == "separable" else None), (sizes.r if layer == "restricted" else None)
-    return Cost(layer, sizes.n, sizes.d, k, r, operations, operations * (1e-5 if layer == "recurrent" else 1e-6), operations)
+    return Cost(
+        layer, sizes.n, sizes.d, k, r, operations, operations * (1e-5 if layer == "recurrent" else 1e-6), operations
+    )
 
 
 COSTS = [cost(layer, sizes) for layer, sizes in grid([4, 8, 16, 32, 64, 256], [8, 16], [3, 5], [2, 4])]
@@ -60,7 +62,11 @@ def test_the_crossover_is_where_the_curves_of_multiplications_meet() -> None:
         figure = cost_curves(COSTS, "operations", AT, along, LIGHT)
         line = next(trace for trace in figure.data if trace.text and "n = d" in trace.text)
         assert line.x == (place, place)
-        attention, recurrent = (dict(zip(trace.x, trace.y, strict=True)) for trace in figure.data if trace.name in ("Self-attention", "Recurrent"))
+        attention, recurrent = (
+            dict(zip(trace.x, trace.y, strict=True))
+            for trace in figure.data
+            if trace.name in ("Self-attention", "Recurrent")
+        )
         assert attention[place] == recurrent[place]
 
 
@@ -81,7 +87,9 @@ def test_the_table_behind_it() -> None:
 
 
 def test_counts_that_do_not_exist_are_left_out() -> None:
-    traces = {("recurrent", n): Trace(n, 1, n) for n in (2, 4)} | {("convolutional", n): Trace(1, None, None) for n in (2, 4)}
+    traces = {("recurrent", n): PathLength(n, 1, n) for n in (2, 4)} | {
+        ("convolutional", n): PathLength(1, None, None) for n in (2, 4)
+    }
     figure = growth_curves(traces, "path", AT, LIGHT)
     marked = {trace.name: trace.y for trace in figure.data if trace.mode == "lines+markers"}
     assert marked["Recurrent"] == (2, 4)
@@ -93,7 +101,7 @@ def test_counts_that_do_not_exist_are_left_out() -> None:
 
 
 def test_every_drawing_can_be_exported() -> None:
-    traces = {("recurrent", n): Trace(n, 1, n) for n in (2, 4)}
+    traces = {("recurrent", n): PathLength(n, 1, n) for n in (2, 4)}
     for figure in (
         cost_curves(COSTS, "megabytes", AT, "d", LIGHT),
         growth_curves(traces, "sequential", AT, LIGHT),

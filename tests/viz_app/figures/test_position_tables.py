@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis.score_parts import PARTS, ScoreParts
+from core.analysis.score_decomposition import PARTS, ScoreParts
 from core.model import sinusoidal_encoding
 from viz_app.figures import position_tables
 from viz_app.figures.score_map import score_map
@@ -14,7 +14,9 @@ from viz_app.figures.theme import LIGHT
 @pytest.fixture
 def parts() -> ScoreParts:
     """Two heads of a decoder that reads three tokens."""
-    values = {name: torch.randn(2, 3, 3, generator=torch.Generator().manual_seed(place)) for place, name in enumerate(PARTS)}
+    values = {
+        name: torch.randn(2, 3, 3, generator=torch.Generator().manual_seed(place)) for place, name in enumerate(PARTS)
+    }
     allowed = torch.ones(3, 3, dtype=torch.bool).tril()
     scores = torch.stack(list(values.values())).sum(0).masked_fill(~allowed, -torch.inf)
     return ScoreParts("decoder_self", ("<s>", "\u2581dog", "</s>"), values, scores, allowed)
@@ -22,9 +24,13 @@ def parts() -> ScoreParts:
 
 def test_encoding_waves_and_similarity() -> None:
     encoding = sinusoidal_encoding(6, 8)
-    np.testing.assert_array_equal(position_tables.encoding_table(encoding).drop(columns="position").to_numpy(), encoding.numpy())
+    np.testing.assert_array_equal(
+        position_tables.encoding_table(encoding).drop(columns="position").to_numpy(), encoding.numpy()
+    )
     curves = position_tables.sinusoids_table([0, 5], 6, 8)
-    np.testing.assert_array_equal(curves["value"].to_numpy(dtype=np.float32), np.concatenate([encoding[:, 0], encoding[:, 5]]))
+    np.testing.assert_array_equal(
+        curves["value"].to_numpy(dtype=np.float32), np.concatenate([encoding[:, 0], encoding[:, 5]])
+    )
     similarity = position_tables.similarity_table(encoding).drop(columns="position").to_numpy()
     np.testing.assert_allclose(similarity, (encoding @ encoding.T).numpy(), rtol=1e-5)
 

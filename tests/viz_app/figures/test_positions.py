@@ -3,7 +3,14 @@ import pytest
 import torch
 
 from core.model import sinusoidal_encoding
-from viz_app.figures.positions import CLOCK_PITCH, by_distance, encoding_heatmap, position_similarity, rotation_circles, sinusoids
+from viz_app.figures.positions import (
+    CLOCK_PITCH,
+    by_distance,
+    encoding_heatmap,
+    position_similarity,
+    rotation_circles,
+    sinusoids,
+)
 from viz_app.figures.theme import DARK, LIGHT
 
 
@@ -44,7 +51,9 @@ def test_the_hands_stand_where_the_encoding_says_and_the_arcs_join_them() -> Non
         _, arc, first, second = traces[4 * place : 4 * place + 4]
         center = CLOCK_PITCH * place
         for hand, position in ((first, 4), (second, 11)):
-            np.testing.assert_allclose((hand.x[1] - center, hand.y[1]), encoding[position, 2 * pair : 2 * pair + 2].numpy(), atol=1e-6)
+            np.testing.assert_allclose(
+                (hand.x[1] - center, hand.y[1]), encoding[position, 2 * pair : 2 * pair + 2].numpy(), atol=1e-6
+            )
         for hand, end in ((first, 0), (second, -1)):
             angle = np.arctan2(arc.x[end] - center, arc.y[end]) - np.arctan2(hand.x[1] - center, hand.y[1])
             assert np.cos(angle) == pytest.approx(1)
@@ -55,7 +64,9 @@ def test_learned_positions_beside_sinusoids_by_distance() -> None:
     most, least, mean, paper = (np.asarray(trace.y) for trace in by_distance(learned, DARK).data)
     assert (least <= mean + 1e-6).all()
     assert (mean <= most + 1e-6).all()
-    np.testing.assert_allclose(paper, position_similarity(sinusoidal_encoding(20, 16), DARK, "cosine").data[0].z[0], atol=1e-5)
+    np.testing.assert_allclose(
+        paper, position_similarity(sinusoidal_encoding(20, 16), DARK, "cosine").data[0].z[0], atol=1e-5
+    )
 
 
 def test_one_position_is_enough() -> None:

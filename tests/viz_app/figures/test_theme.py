@@ -9,9 +9,15 @@ from viz_app.figures.theme import DARK, LIGHT, Theme, head_name, theme_named
 # Machado, Oliveira & Fernandes (2009), severity 1, on linear RGB.
 COLOR_VISION = {
     "normal": np.eye(3),
-    "protanopia": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
-    "deuteranopia": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
-    "tritanopia": np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
 }
 XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 both = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -45,7 +51,9 @@ def test_even_steps_of_weight_are_even_steps_of_lightness(theme: Theme, vision: 
 def test_a_weight_of_zero_is_the_page(theme: Theme) -> None:
     assert theme.sequential[0] == theme.background
     assert theme.diverging[len(theme.diverging) // 2] == theme.background
-    assert tuple(theme.shades(64)[0]) == tuple(round(255 * c) for c in [int(theme.background[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    assert tuple(theme.shades(64)[0]) == tuple(
+        round(255 * c) for c in [int(theme.background[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    )
 
 
 @both
@@ -58,7 +66,10 @@ def test_differences_of_equal_size_are_equally_far_from_the_page(theme: Theme) -
 @pytest.mark.parametrize("vision", COLOR_VISION)
 def test_eight_heads_can_be_told_apart(theme: Theme, vision: str) -> None:
     assert len(set(theme.head_colors)) == 8
-    assert min(np.linalg.norm(lab(one, vision) - lab(other, vision)) for one, other in combinations(theme.head_colors, 2)) > 15
+    assert (
+        min(np.linalg.norm(lab(one, vision) - lab(other, vision)) for one, other in combinations(theme.head_colors, 2))
+        > 15
+    )
     assert min(contrast(color, theme.background) for color in theme.head_colors) > 2.2
 
 

@@ -1,0 +1,1 @@
+"""Word alignments from cross-attention, and how far they are from people's."""

@@ -1,0 +1,117 @@
+"""Word alignments in the Pharaoh format: a line a sentence, `0-0 1-2 2?1`, words counted from 0, the source's first."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+Link = tuple[int, int]  # a source word and a target word, from 0
+
+_LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
+
+
+@dataclass(frozen=True)
+class GoldLinks:
+    """Links that people made between the words of a sentence and its translation (Och & Ney 2003).
+
+    Attributes:
+        sure: what an alignment must have.
+        possible: what it may have; the sure ones are among them.
+    """
+
+    sure: frozenset[Link]
+    possible: frozenset[Link]
+
+    def __post_init__(self) -> None:
+        if not self.sure <= self.possible:
+            object.__setattr__(self, "possible", self.possible | self.sure)
+
+
+def parse_links(line: str, source_words: int | None = None, target_words: int | None = None) -> GoldLinks:
+    """Read one line: `3-4` is a sure link, `3?4` or `3p4` a possible one.
+
+    Args:
+        source_words, target_words: how long the sentences are, if that is to be checked.
+
+    Raises:
+        ValueError: something is not a link, or a link points past the end of its sentence.
+    """
+    sure: set[Link] = set()
+    possible: set[Link] = set()
+    for text in line.split():
+        match = _LINK.fullmatch(text)
+        if match is None:
+            raise ValueError(
+                f"{text!r} is not a link: expected SOURCE-TARGET such as 0-0, or 0?0 or 0p0 if it is only possible"
+            )
+        link = int(match[1]), int(match[3])
+        for name, word, length in (("source", link[0], source_words), ("target", link[1], target_words)):
+            if length is not None and word >= length:
+                raise ValueError(f"{text!r} points past the end: the {name} has {length} words, counted from 0")
+        (sure if match[2] == "-" else possible).add(link)
+    return GoldLinks(frozenset(sure), frozenset(possible | sure))
+
+
+def format_links(links: GoldLinks | Iterable[Link]) -> str:
+    """One line, links in order; those that are only possible with a `?`."""
+    gold = links if isinstance(links, GoldLinks) else GoldLinks(frozenset(links), frozenset())
+    return " ".join(
+        f"{source}{'-' if (source, target) in gold.sure else '?'}{target}" for source, target in sorted(gold.possible)
+    )
+
+
+@dataclass(frozen=True)
+class GoldPair:
+    """A sentence and its translation, words separated by spaces, and the links between them."""
+
+    source: str
+    target: str
+    links: GoldLinks
+
+
+def read_gold_pairs(source: str | Path, target: str | Path, links: str | Path) -> list[GoldPair]:
+    """Read three UTF-8 files that go line by line together.
+
+    Raises:
+        ValueError: a file is empty or not UTF-8; they differ in length; a sentence is blank or a line of links is not
+            in order, and the message names the line.
+        OSError: a file cannot be read.
+    """
+    source_lines, target_lines, link_lines = (_read_lines(Path(path)) for path in (source, target, links))
+    return gold_pairs(source_lines, target_lines, link_lines)
+
+
+def gold_pairs(source_lines: list[str], target_lines: list[str], link_lines: list[str]) -> list[GoldPair]:
+    """Put sentences and their links together.
+
+    Raises:
+        ValueError: as `read_gold_pairs`.
+    """
+    if not len(source_lines) == len(target_lines) == len(link_lines):
+        raise ValueError(
+            f"{len(source_lines)} source lines, {len(target_lines)} target lines and {len(link_lines)} lines of "
+            f"links: expected as many of each"
+        )
+    pairs: list[GoldPair] = []
+    for number, (source, target, line) in enumerate(zip(source_lines, target_lines, link_lines, strict=True), start=1):
+        for name, text in (("source", source), ("target", target)):
+            if not text.strip():
+                raise ValueError(f"line {number}: the {name} is blank")
+        try:
+            links = parse_links(line, len(source.split()), len(target.split()))
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from error
+        pairs.append(GoldPair(source, target, links))
+    return pairs
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name} is not UTF-8 text: {error}") from error
+    if not text.strip():
+        raise ValueError(
+            f"{path.name} is empty, or holds nothing but white space: expected a line for every sentence pair"
+        )
+    return text.removesuffix("\n").split("\n")

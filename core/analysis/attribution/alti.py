@@ -1,0 +1,142 @@
+"""ALTI: how much each token contributes to another, from the exact parts an attention sub-layer's output is the sum of.
+
+Ferrando et al. 2022: "Measuring the Mixing of Contextual Information in the Transformer" (encoder), and "Towards
+Opening the Black Box of Neural Machine Translation" (decoder: source and prefix). The feed-forward network works on one
+position at a time and moves nothing between tokens, so it is left out, as there.
+
+Where no part of a row comes nearer to the output than nothing at all does, every contribution is 0, and neither paper
+nor their code (mt-upc/transformer-contributions, mt-upc/transformer-contributions-nmt) says what the shares are: the
+code divides 0 by 0. Here the nearest part has them all (equally near ones share). That is the limit of the shares while
+the last contribution goes to 0, and the row still sums to 1, which the rollout needs.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.analysis.attribution.forward_trace import ForwardTrace, SubLayer
+from core.analysis.attribution.rollout import RolledMaps, as_maps, one_head, roll_out, roll_out_decoder, row_shares
+from core.capture import Kind
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """The output of LayerNorm(x + Attention(x, memory)) as a sum over what it is made of.
+
+    With the standard deviation s_i of row i taken as it was, LayerNorm is linear, L(u) = gamma * (u - mean(u)) / s_i,
+    and
+
+        y_i = sum_j T_i(x_j) + L(b_O) + beta,    T_i(x_j) = L(sum_h a_hij f_h(x_j)),
+
+    where the residual connection adds L(x_i) (Ferrando et al. 2022).
+
+    Attributes:
+        values: [H, K, D] gamma * (f_h(x_j) - mean): a head's part, yet without attention and scale.
+        residual: [Q, D] gamma * (x_i - mean), yet without scale.
+        scale: [Q, 1] 1 / s_i.
+        constant: [Q, D] L(b_O) + beta, what comes from no token.
+    """
+
+    sublayer: SubLayer
+    values: Tensor
+    residual: Tensor
+    scale: Tensor
+    constant: Tensor
+
+    def parts(self, rows: slice) -> tuple[Tensor, Tensor]:
+        """T_i(x_j) of all keys for some rows i [rows, K, D], without the residual; and the residual's part [rows,
+        D].
+        """
+        mixed = torch.einsum("hqk,hkd->qkd", self.sublayer.weights[:, rows], self.values)
+        return mixed.mul_(self.scale[rows, None]), self.residual[rows] * self.scale[rows]
+
+
+@torch.inference_mode()
+def decompose(sublayer: SubLayer) -> Decomposition:
+    """Take a sub-layer's output apart.
+
+    Raises:
+        RuntimeError: the parts do not add up to what the model computed: it is not a post-norm layer as in the paper.
+    """
+    norm, bias = sublayer.norm, sublayer.attention.out_proj.bias
+    transformed, x = sublayer.transformed(), sublayer.x
+
+    def centred(vectors: Tensor) -> Tensor:
+        return norm.weight * (vectors - vectors.mean(-1, keepdim=True))
+
+    before = x + torch.einsum("hqk,hkd->qd", sublayer.weights, transformed) + bias
+    scale = (before.var(-1, keepdim=True, unbiased=False) + norm.eps).rsqrt()
+    constant = centred(bias) * scale + norm.bias
+    found = centred(before - bias) * scale + constant
+    if not torch.allclose(found, sublayer.output, rtol=1e-3, atol=1e-3):
+        worst = float((found - sublayer.output).abs().max())
+        where = f"layer {sublayer.map.layer} of {sublayer.map.kind}"
+        raise RuntimeError(
+            f"the parts of {where} miss its output by up to {worst:.2g}: it does not compute LayerNorm(x + "
+            f"Attention(x))"
+        )
+    return Decomposition(sublayer, centred(transformed), centred(x), scale, constant)
+
+
+@torch.inference_mode()
+def contributions(sublayer: SubLayer) -> Tensor:
+    """c_ij = max(0, ||y_i||_1 - ||y_i - T_i(x_j)||_1), each row divided by its sum (Ferrando et al. 2022).
+
+    A part contributes by how near it alone comes to the whole. In self-attention the residual is part of the token's
+    own T_i(x_i); in cross-attention it comes from the decoder and is a part of its own. Keys that a query may not
+    attend to are no parts. In a row of zeros the nearest part has the whole share; see this module's text.
+
+    Returns:
+        [Q, Q] in self-attention, [Q, K + 1] in cross-attention with the residual last; rows sum to 1.
+
+    Raises:
+        RuntimeError: as `decompose`.
+    """
+    whole = decompose(sublayer)
+    blocks: list[Tensor] = []
+    for rows in sublayer.row_blocks():
+        output = sublayer.output[rows]
+        norm = output.abs().sum(-1, keepdim=True)  # [rows, 1]
+        parts, residual = whole.parts(rows)
+        if sublayer.map.kind == "cross":
+            distance = torch.cat((_distance(output, parts), (output - residual).abs().sum(-1, keepdim=True)), dim=1)
+        else:
+            row = torch.arange(len(residual), device=residual.device)
+            parts[row, row + rows.start] += residual
+            distance = _distance(output, parts).masked_fill_(~sublayer.map.visible[rows].to(residual.device), torch.inf)
+        nearness = norm - distance
+        nearest = nearness == nearness.amax(-1, keepdim=True)
+        blocks.append(torch.where((nearness > 0).any(-1, keepdim=True), nearness.clamp_min(0), nearest.to(nearness)))
+    return row_shares(torch.cat(blocks))
+
+
+def _distance(output: Tensor, parts: Tensor) -> Tensor:
+    """||y_i - T_i(x_j)||_1: [rows, D] and [rows, K, D], which is overwritten -> [rows, K]."""
+    return parts.sub_(output[:, None]).abs_().sum(-1)
+
+
+def contribution_maps(trace: ForwardTrace) -> tuple[RolledMaps, RolledMaps]:
+    """The contributions within each layer, and rolled out to the tokens that went in; each a map of a single head.
+
+    Within a layer, a row of `cross` sums to less than 1: the rest is the residual's. Rolled out, D = (the residual's
+    share of the cross-attention) * (contributions in the self-attention below it) and C = contributions of the memory,
+    as `roll_out_decoder` takes them: a row of `cross` and `decoder_self` together sums to 1, and `source_share` reads
+    off how much of a predicted token comes from the source.
+
+    Raises:
+        RuntimeError: as `decompose`.
+    """
+    found: dict[Kind, list[Tensor]] = {
+        kind: [contributions(sublayer) for sublayer in layers] for kind, layers in trace.sublayers.items()
+    }
+    maps = trace.explanation.maps
+    cross = [layer[:, :-1] for layer in found["cross"]]
+    prefix = [both[:, -1:] * own for both, own in zip(found["cross"], found["decoder_self"], strict=True)]
+    encoder = roll_out(found["encoder_self"])
+    within: dict[Kind, list[Tensor]] = {**found, "cross": cross}
+    layerwise: RolledMaps = {
+        kind: tuple(one_head(maps[kind][i], matrix) for i, matrix in enumerate(layers))
+        for kind, layers in within.items()
+    }
+    return layerwise, as_maps(maps, encoder, roll_out_decoder(prefix, cross, encoder[-1]))

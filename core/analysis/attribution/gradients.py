@@ -1,0 +1,151 @@
+"""What the output depends on, by its gradient: which attention weights, and which heads."""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from core.analysis.attribution.rollout import RolledMaps, one_head, row_shares
+from core.analysis.heads.head import Head
+from core.capture import AttentionMap, Kind, attention_path, capture_attention
+from core.decoding import NonFiniteError
+from core.translator import Translator
+
+
+@dataclass(frozen=True)
+class AttentionGradients:
+    """How the log-probability of predicted tokens changes with every attention weight of one sentence.
+
+    Attributes:
+        maps: the attention weights themselves, as in an explanation.
+        gradients: for each of them d log p / d a [H, Q, K], a tensor a layer.
+        num_predicted: of how many tokens `log p` is the sum.
+    """
+
+    maps: Mapping[Kind, Sequence[AttentionMap]]
+    gradients: Mapping[Kind, Sequence[Tensor]]
+    num_predicted: int
+
+
+def attention_gradients(
+    translator: Translator, source: str, target: str | Sequence[int], positions: Collection[int] | None = None
+) -> AttentionGradients:
+    """Replay a translation, and differentiate its log-probability with respect to all attention weights.
+
+    Args:
+        source, target: as for `Translator.explain`.
+        positions: of the predicted tokens to explain, from 0, together; None for all of them, `</s>` included.
+
+    Raises:
+        ValueError: as `Translator.explain`; a position is not that of a predicted token, or there is none; as
+            `NonFiniteError` if a gradient is not finite.
+    """
+    source_ids, fed, predicted = translator.token_ids(source, target)
+    explained = sorted(set(range(len(predicted)) if positions is None else positions))
+    if not explained:
+        raise ValueError(
+            f"no predicted token is to be explained: give positions from 0 to {len(predicted) - 1}, or None for all"
+        )
+    for position in explained:
+        if not 0 <= position < len(predicted):
+            raise ValueError(
+                f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to "
+                f"{len(predicted) - 1}"
+            )
+    maps = translator.explain(source, target).maps
+    live: dict[str, Tensor] = {}
+
+    def keep(path: str, weights: Tensor) -> None:
+        live[path] = weights if weights.requires_grad else weights.requires_grad_()
+
+    # Only the forward pass needs the model to itself: the hooks are gone before the backward pass.
+    with torch.inference_mode(False), torch.enable_grad():
+        with translator.inspect() as model, capture_attention(model, keep):
+            logits = model(torch.tensor([source_ids], device=model.device), torch.tensor([fed], device=model.device))[0]
+        # [T]
+        log_probs = (
+            logits.float().log_softmax(-1).gather(1, torch.tensor(predicted, device=logits.device)[:, None]).squeeze(1)
+        )
+        found = torch.autograd.grad(log_probs[explained].sum(), list(live.values()))
+    if not all(gradient.isfinite().all() for gradient in found):
+        raise NonFiniteError("in the gradients of this target")
+    by_path = {path: gradient[0].float().cpu() for path, gradient in zip(live, found, strict=True)}
+    gradients: dict[Kind, list[Tensor]] = {
+        kind: [by_path[attention_path(kind, layer.layer)] for layer in layers] for kind, layers in maps.items()
+    }
+    return AttentionGradients(maps, gradients, len(explained))
+
+
+def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMaps:
+    """Gradient x attention: (grad a * a)+, where looking made the predicted tokens more probable (Chefer et al. 2021).
+
+    Chefer et al. average it over heads, E_h[(grad a * a)+], and take the gradient of one output. Each row is divided by
+    its sum; a row of zeros stays one: nothing the token looked at spoke for the output.
+
+    Args:
+        average: over the heads, which gives maps of a single head.
+    """
+
+    def gradient_map(layer: AttentionMap, gradient: Tensor) -> AttentionMap:
+        positive = (gradient * layer.weights).clamp(min=0)
+        return (
+            one_head(layer, row_shares(positive.mean(0))) if average else replace(layer, weights=row_shares(positive))
+        )
+
+    return {
+        kind: tuple(
+            gradient_map(layer, gradient) for layer, gradient in zip(layers, found.gradients[kind], strict=True)
+        )
+        for kind, layers in found.maps.items()
+    }
+
+
+def head_importance(found: AttentionGradients) -> dict[Head, float]:
+    """|d loss / d g_h| at g = 1, with g_h a gate on the head's output and the loss -log p a token (Michel et al. 2019),
+    in nats.
+
+    The gate scales the head's weights, so by the chain rule d loss / d g = sum_ij a_ij * d loss / d a_ij: the gradients
+    of the weights say it already. To compare heads of different layers, see `normalised_by_layer`.
+    """
+    importance: dict[Head, float] = {}
+    for kind, layers in found.maps.items():
+        for layer, gradient in zip(layers, found.gradients[kind], strict=True):
+            totals = (gradient * layer.weights).sum((-2, -1)).abs() / found.num_predicted  # [H]
+            importance.update({Head(kind, layer.layer, head): float(total) for head, total in enumerate(totals)})
+    return importance
+
+
+def normalised_by_layer(importance: Mapping[Head, float]) -> dict[Head, float]:
+    """Importances over the Euclidean norm of their layer's, as Michel et al. 2019 rank heads (after Molchanov et al.
+    2017).
+
+    A layer is that of one kind of attention. Without it, layers whose gradients are larger as a whole come first. Of
+    one
+    sentence or of many: the mean over sentences comes before the norm.
+
+    Returns:
+        From 0 to 1, the squares of a layer summing to 1; a layer of zeros stays one.
+    """
+    norms: defaultdict[tuple[Kind, int], float] = defaultdict(float)
+    for head, value in importance.items():
+        norms[head.kind, head.layer] = math.hypot(norms[head.kind, head.layer], value)
+    return {head: value / (norms[head.kind, head.layer] or 1.0) for head, value in importance.items()}
+
+
+def expected_importance(sentences: Iterable[Mapping[Head, float]]) -> dict[Head, float]:
+    """E_x |d loss / d g_h| (Michel et al. 2019): the mean of `head_importance` over sentences, not yet
+    `normalised_by_layer`.
+
+    Raises:
+        ValueError: there are no sentences.
+    """
+    values: defaultdict[Head, list[float]] = defaultdict(list)
+    for sentence in sentences:
+        for head, value in sentence.items():
+            values[head].append(value)
+    if not values:
+        raise ValueError("the importance of heads is a mean over sentences, and there are none")
+    return {head: sum(of_head) / len(of_head) for head, of_head in values.items()}

@@ -1,0 +1,61 @@
+"""Norm-weighted attention: not how much a head looks at a token, but how much of it arrives."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from core.analysis.attribution.forward_trace import ForwardTrace, SubLayer
+from core.analysis.attribution.rollout import RolledMaps, one_head, row_shares
+
+
+@torch.inference_mode()
+def head_norms(sublayer: SubLayer) -> Tensor:
+    """||a_ij f(x_j)|| of every head, with f(x) = (x W_V + b_V) W_O (Kobayashi et al. 2020, "Attention is Not Only a
+    Weight").
+
+    A key whose transformed vector is short adds little however much attention it gets.
+
+    Returns:
+        [H, Q, K], in the units of the hidden states.
+    """
+    return sublayer.weights * _norm(sublayer.transformed())[:, None, :]
+
+
+@torch.inference_mode()
+def layer_norms(sublayer: SubLayer) -> Tensor:
+    """||sum_h a_hij f_h(x_j)||: what arrives from each key by all heads together (Kobayashi et al. 2020).
+
+    Vectors of different heads may cancel, so this is at most the sum of `head_norms`.
+
+    Returns:
+        [Q, K]
+    """
+    weights, transformed = sublayer.weights, sublayer.transformed()
+    blocks = (torch.einsum("hqk,hkd->qkd", weights[:, rows], transformed) for rows in sublayer.row_blocks())
+    return torch.cat([_norm(block) for block in blocks])
+
+
+def _norm(vectors: Tensor) -> Tensor:
+    """Euclidean: [..., D] -> [...]."""
+    return vectors.square().sum(-1).sqrt()
+
+
+def norm_maps(trace: ForwardTrace) -> RolledMaps:
+    """`head_norms` of every layer as attention maps: each row divided by its sum, so that it compares with raw
+    attention.
+    """
+    return {
+        kind: tuple(
+            replace(sublayer.map, weights=row_shares(head_norms(sublayer)).float().cpu()) for sublayer in sublayers
+        )
+        for kind, sublayers in trace.sublayers.items()
+    }
+
+
+def layer_norm_maps(trace: ForwardTrace) -> RolledMaps:
+    """`layer_norms` of every layer as maps of a single head, each row divided by its sum."""
+    return {
+        kind: tuple(one_head(sublayer.map, row_shares(layer_norms(sublayer))) for sublayer in sublayers)
+        for kind, sublayers in trace.sublayers.items()
+    }

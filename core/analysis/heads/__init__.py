@@ -1,0 +1,1 @@
+"""What one head does: score-cards and labels, gates and ablation, many heads as one."""

@@ -1,0 +1,85 @@
+"""Turning heads down or off while a model runs."""
+
+from collections import defaultdict
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from core.analysis.heads.head import Head, attention_layers
+from core.capture import KINDS, Kind
+from core.model import MultiHeadAttention, Transformer
+from core.translator import Translator
+
+Gates = Mapping["Head", float | Tensor]
+
+
+@contextmanager
+def head_gates(model: Transformer, gates: Gates) -> Generator[None]:
+    """Multiply the outputs of heads by gates in all that runs inside the block: Concat(g_1 head_1, ..., g_h head_h)
+    W_O.
+
+    The gates of Voita et al. 2019 ("Analyzing Multi-Head Self-Attention"). A head's output is linear in its attention
+    weights, so it is these that are scaled, and attention captured inside the block shows them scaled: rows sum to the
+    gate. Layers without a gate run untouched.
+
+    Args:
+        model: held by one thread; see `gated`, which holds a translator's.
+        gates: a head's factor: 0 turns it off, 1 leaves it as it is. A tensor [B] gives one to each sentence of a
+            batch.
+
+    Raises:
+        ValueError: the model has no such head, or a gate is not finite.
+    """
+    layers = attention_layers(model)
+    by_layer: defaultdict[tuple[Kind, int], dict[int, Tensor]] = defaultdict(dict)
+    for (kind, layer, head), gate in gates.items():
+        module = layers.get((kind, layer))
+        if module is None or not 0 <= head < module.num_heads:
+            raise ValueError(f"there is no head {head} in layer {layer} of {kind}: {_extent(layers, kind)}")
+        factor = torch.as_tensor(gate, dtype=torch.float32, device=model.device).reshape(-1)
+        if not factor.isfinite().all():
+            raise ValueError(f"the gate of {Head(kind, layer, head)} is {gate}, expected a finite number")
+        by_layer[kind, layer][head] = factor
+    handles = [
+        layers[key].weights.register_forward_hook(_scaling(factors, layers[key].num_heads))
+        for key, factors in by_layer.items()
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextmanager
+def gated(translator: Translator, gates: Gates) -> Generator[Translator]:
+    """A translator whose heads are gated in all that this thread does with it inside the block; other threads wait
+    outside.
+
+    `with gated(translator, {Head("cross", 5, 2): 0.0}): translator.translate("A dog runs.")`
+
+    Raises:
+        ValueError: as `head_gates`.
+    """
+    with translator.inspect() as model, head_gates(model, gates):
+        yield translator
+
+
+def _scaling(factors: dict[int, Tensor], num_heads: int) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], Tensor]:
+    one = torch.ones_like(max(factors.values(), key=len))
+    # [B or 1, H, 1, 1]
+    scale = torch.stack([factors.get(head, one).expand_as(one) for head in range(num_heads)], dim=1)[:, :, None, None]
+
+    def hook(_module: nn.Module, _scores: tuple[Tensor, ...], weights: Tensor) -> Tensor:
+        return weights * scale.to(weights.dtype)
+
+    return hook
+
+
+def _extent(layers: Mapping[tuple[Kind, int], MultiHeadAttention], kind: Kind) -> str:
+    numbers = [layer for of, layer in layers if of == kind]
+    if not numbers:
+        return f"the kinds are {', '.join(KINDS)}"
+    return f"layers go from 0 to {max(numbers)}, heads from 0 to {layers[kind, 0].num_heads - 1}"

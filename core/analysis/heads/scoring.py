@@ -1,0 +1,221 @@
+"""Score-cards: what a head does, in numbers, on one sentence or on many, and the same in words.
+
+A query that can see one key only, as the first row of masked self-attention, has no choice: it counts nowhere here.
+What can be seen is what the map says (`AttentionMap.visible`): in restricted self-attention (4) that is the
+neighbourhood. Averages are over tokens, so long sentences count for more.
+"""
+
+import math
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from core.analysis.heads.head import Head, Maps
+from core.analysis.heads.scorecards import ScoreCard
+from core.capture import AttentionMap, Kind
+from core.tokenizer import SPACE_MARK, Tokenizer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BOS, EOS = "<s>", "</s>"
+
+Frequencies = Mapping[str, float]
+
+
+def score_cards(
+    sentences: Iterable[Maps],
+    frequencies: Frequencies | None = None,
+    alignment_error_rates: Mapping[Head, float] | None = None,
+) -> list[ScoreCard]:
+    """Score every head.
+
+    Args:
+        sentences: the maps of one sentence or more, such as `[explanation.maps]`; all of one model.
+        frequencies: how common each piece is, see `piece_counts`; a piece that is not in it is the rarest. None: rare
+            tokens are not scored.
+        alignment_error_rates: if known, see `alignment.head_error_rates`.
+
+    Returns:
+        A card a head, kind by kind and layer by layer.
+    """
+    scorer = Scorer(frequencies)
+    for maps in sentences:
+        scorer.add(maps)
+    return scorer.cards(alignment_error_rates)
+
+
+class Scorer:
+    """`score_cards` sentence by sentence, for whoever shows how far it has got.
+
+    Args:
+        frequencies: as for `score_cards`.
+    """
+
+    def __init__(self, frequencies: Frequencies | None = None) -> None:
+        self._frequencies = frequencies
+        self._tallies: dict[tuple[Kind, int], _Tally] = {}
+
+    def add(self, maps: Maps) -> None:
+        """Count one sentence more, of the same model."""
+        for layers in maps.values():
+            for layer in layers:
+                self._tallies.setdefault((layer.kind, layer.layer), _Tally(layer)).add(layer, self._frequencies)
+
+    def cards(self, alignment_error_rates: Mapping[Head, float] | None = None) -> list[ScoreCard]:
+        """A card a head of all that was counted."""
+        known = alignment_error_rates or {}
+        return [tally.card(head, known) for tally in self._tallies.values() for head in range(tally.num_heads)]
+
+
+def piece_counts(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[str]:
+    """How often each piece occurs in texts, for `score_cards`."""
+    return Counter(tokenizer.piece(token_id) for text in texts for token_id in tokenizer.encode(text))
+
+
+def piece_frequencies(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[str, float]:
+    """How common each piece of the vocabulary is held to be, for `score_cards`, where little text is at hand.
+
+    What occurs more often in the texts is more common. Among equals, such as all that do not occur, it is the piece
+    with
+    the smaller id: byte-pair encoding learns a pair the earlier the more frequent it is (Sennrich et al. 2016).
+    """
+    counts, size = piece_counts(tokenizer, texts), tokenizer.vocab_size
+    return {
+        piece: counts[piece] + 1 - token_id / size for token_id in range(size) for piece in (tokenizer.piece(token_id),)
+    }
+
+
+def to_frame(cards: Iterable[ScoreCard]) -> "pd.DataFrame":
+    """A table with a row a head: kind, layer and head (from 0), every number of the card, `sink_share`, and the
+    labels' names.
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            **card.head._asdict(),
+            **asdict(card),
+            "head": card.head.head,
+            "sink_share": card.sink_share,
+            "labels": _names(card),
+        }
+        for card in cards
+    ]
+    return pd.DataFrame(rows)
+
+
+def _names(card: ScoreCard) -> str:
+    return ", ".join(label.name for label in card.labels)
+
+
+class _Tally:
+    """Sums over the tokens of all sentences for the heads of one layer."""
+
+    def __init__(self, like: AttentionMap) -> None:
+        self.kind: Kind = like.kind
+        self.layer, self.num_heads = like.layer, like.num_heads
+        self.num_tokens = 0
+        self._sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(like.num_heads))
+        self._counts: Counter[str] = Counter()
+        self._offsets: list[Counter[int]] = [Counter() for _ in range(like.num_heads)]
+
+    def add(self, layer: AttentionMap, frequencies: Frequencies | None) -> None:
+        seen = _Choices(layer)
+        self.num_tokens += len(seen.rows)
+        for name, values in seen.measures(frequencies).items():
+            self._sums[name] += values.sum(-1)
+            self._counts[name] += values.size(-1)
+        for counter, offsets in zip(self._offsets, seen.favourite - seen.rows, strict=True):
+            counter.update(int(offset) for offset in offsets.numpy())
+
+    def card(self, head: int, alignment_error_rates: Mapping[Head, float]) -> ScoreCard:
+        means = {
+            name: float(total[head]) / self._counts[name] if self._counts[name] else math.nan
+            for name, total in self._sums.items()
+        }
+        offsets, name = self._offsets[head], Head(self.kind, self.layer, head)
+        offset = max(offsets, key=lambda offset: (offsets[offset], -abs(offset)), default=0)
+        return ScoreCard(
+            head=name,
+            num_tokens=self.num_tokens,
+            offset=offset,
+            offset_share=offsets[offset] / self.num_tokens if self.num_tokens else math.nan,
+            alignment_error_rate=alignment_error_rates.get(name, math.nan),
+            **means,
+        )
+
+
+class _Choices:
+    """The rows of one map in which there is something to choose from.
+
+    Attributes:
+        rows: [R] positions of the queries.
+        weights: [H, R, K]
+        visible: [R, K] which keys the query may attend to, at least two.
+        favourite: [H, R] the key with the greatest weight.
+    """
+
+    def __init__(self, layer: AttentionMap) -> None:
+        self.layer = layer
+        self.rows = (layer.visible.sum(1) > 1).nonzero().squeeze(1)
+        self.visible = layer.visible[self.rows]
+        self.weights = layer.weights[:, self.rows]
+        self.favourite = (
+            self.weights.argmax(-1) if len(self.rows) else torch.zeros(layer.num_heads, 0, dtype=torch.long)
+        )
+
+    def measures(self, frequencies: Frequencies | None) -> dict[str, Tensor]:
+        """Each measure's value for every row that has one: [H, rows]."""
+        keys = self.layer.key_tokens
+        end = torch.tensor([token == EOS for token in keys])
+        start = torch.tensor([token == BOS or position == 0 for position, token in enumerate(keys)]) & ~end
+        punctuation = torch.tensor([is_punctuation(token) for token in keys]) & ~start & ~end
+        offset = torch.arange(len(keys)) - self.rows[:, None]  # [R, K]
+        found = {
+            "entropy": -torch.xlogy(self.weights, self.weights).sum(-1) / self.visible.sum(1).log(),
+            "confidence": self._confidence(end),
+            "sink_end": self.weights[..., end].sum(-1),
+            "sink_start": self.weights[..., start].sum(-1),
+            "sink_punctuation": self.weights[..., punctuation].sum(-1),
+            "previous": (self.weights * (offset == -1)).sum(-1),
+            "same_position": (self.weights * (offset == 0)).sum(-1),
+            "following": (self.weights * (offset == 1)).sum(-1),
+            "same_token": (self.weights * self._same_token(offset)).sum(-1),
+        }
+        return (
+            found
+            if frequencies is None
+            else {**found, "rare_token": (self.favourite == self._rarest(frequencies)).float()}
+        )
+
+    def _confidence(self, end: Tensor) -> Tensor:
+        real = [index for index, row in enumerate(self.rows) if self.layer.query_tokens[int(row)] != EOS]
+        return self.weights[:, real][..., ~end].amax(-1) if bool((~end).any()) else self.weights[:, :0, 0]
+
+    def _same_token(self, offset: Tensor) -> Tensor:
+        """[R, K]"""
+        cross = self.layer.kind == "cross"
+        asked = (self.layer.predicted_tokens if cross else None) or self.layer.query_tokens
+        ids = {token: number for number, token in enumerate({*asked, *self.layer.key_tokens})}
+        queries, keys = (torch.tensor([ids[token] for token in tokens]) for tokens in (asked, self.layer.key_tokens))
+        same = queries[self.rows][:, None] == keys
+        return same if cross else same & (offset != 0)
+
+    def _rarest(self, frequencies: Frequencies) -> Tensor:
+        """[R] of the keys visible to each row the rarest, special tokens left out; the first of equals."""
+        counts = torch.tensor(
+            [math.inf if token in (BOS, EOS) else float(frequencies.get(token, 0)) for token in self.layer.key_tokens]
+        )
+        return counts.expand(self.visible.shape).masked_fill(~self.visible, math.inf).min(-1).indices
+
+
+def is_punctuation(token: str) -> bool:
+    """Whether a piece is punctuation or symbols and nothing else."""
+    text = token.replace(SPACE_MARK, "")
+    return bool(text) and all(unicodedata.category(character)[0] in "PS" for character in text)

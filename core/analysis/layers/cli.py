@@ -1,0 +1,77 @@
+"""`python -m core layer-types`: measure the layers of Table 1 on this machine."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from core.analysis.layers.layer_cost import SECONDS, CostTable, grid, hardware, measure, to_csv, to_json
+from core.checkpoint import write_whole
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The sizes to measure, and where to write what was measured."""
+    for name, default, what in (
+        ("n", [64, 128, 256, 512, 1024], "positions"),
+        ("d", [256], "widths of the vectors"),
+        ("k", [3], "kernel widths"),
+        ("r", [32], "neighbourhoods"),
+    ):
+        parser.add_argument(
+            f"--{name}",
+            type=int,
+            nargs="+",
+            default=default,
+            metavar=name.upper(),
+            help=f"{what} (default: %(default)s)",
+        )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        metavar="S",
+        help="to be spent on each measurement (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="of the CPU; with 1, processor time is measured (default: as PyTorch chooses)",
+    )
+    parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, ... (default: %(default)s)")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help=".csv or .json (default: CSV on standard output)"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Measure and write.
+
+    Raises:
+        ValueError: a size or a file's name cannot be used, or there is no such device.
+        OSError: the file cannot be written.
+    """
+    output: Path | None = options.output
+    if output and output.suffix not in (".csv", ".json"):
+        raise ValueError(f"the output ({output}) must end in .csv or .json")
+    if options.threads is not None:
+        if options.threads < 1:
+            raise ValueError(f"threads ({options.threads}) must be a positive integer")
+        torch.set_num_threads(options.threads)
+    wanted = grid(options.n, options.d, options.k, options.r)
+    try:
+        machine = hardware(options.device)
+        steps = tqdm(
+            measure(wanted, options.device, options.seconds), total=len(wanted), unit=" layers", file=sys.stderr
+        )
+        table = CostTable(machine, tuple(steps))
+    except (RuntimeError, AssertionError) as error:  # PyTorch without CUDA asserts that there is some
+        raise ValueError(f"nothing can be measured on the device {options.device!r}: {error}") from error
+    if output is None:
+        sys.stdout.write(to_csv(table))
+        return
+    text = to_json(table) if output.suffix == ".json" else to_csv(table)
+    write_whole(output, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    print(f"{output}: {len(table.costs)} measurements on {machine}", file=sys.stderr)

@@ -1,0 +1,189 @@
+"""What the layers of Table 1 cost on the machine at hand: time and memory, one pass forward over one sequence."""
+
+import csv
+import io
+import json
+import platform
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from core.analysis.layers.layer_types import LAYER_TYPES, SequenceLayer, Sizes
+from core.analysis.layers.live_memory import LiveMemory
+
+SECONDS = 0.1  # that are spent on timing one layer, or as long as it takes to run it `LEAST_RUNS` times
+LEAST_RUNS = 2  # after the one that measures memory and warms up
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One layer, measured.
+
+    Attributes:
+        layer: a key of `LAYER_TYPES`.
+        n, d, k, r: see `Sizes`; k is None where there is no kernel, and r where there is no neighbourhood.
+        operations: multiplications by the formula, not measured.
+        seconds: of the fastest of several passes.
+        peak_bytes: the most that was allocated at once during a pass, the input and the parameters not counted.
+    """
+
+    layer: str
+    n: int
+    d: int
+    k: int | None
+    r: int | None
+    operations: int
+    seconds: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """Measurements, and the machine that they were made on."""
+
+    hardware: str
+    costs: tuple[Cost, ...]
+
+
+def grid(ns: Sequence[int], ds: Sequence[int], ks: Sequence[int], rs: Sequence[int]) -> list[tuple[str, Sizes]]:
+    """Every layer at every size, each with the sizes that matter to it alone; the cheap ones first.
+
+    Raises:
+        ValueError: a size is not a positive integer.
+    """
+    wanted = {
+        (name, Sizes(n=n, d=d, k=k if takes_k(name) else 1, r=r if takes_r(name) else 1))
+        for name, n, d, k, r in product(LAYER_TYPES, ns, ds, ks, rs)
+    }
+    return sorted(wanted, key=lambda one: (LAYER_TYPES[one[0]].operations(one[1]), one[0]))
+
+
+def takes_k(layer: str) -> bool:
+    """Whether it has a kernel."""
+    return layer in ("convolutional", "separable")
+
+
+def takes_r(layer: str) -> bool:
+    """Whether it has a neighbourhood."""
+    return layer == "restricted"
+
+
+def measure(wanted: Iterable[tuple[str, Sizes]], device: str = "cpu", seconds: float = SECONDS) -> Iterator[Cost]:
+    """Measure layers one after the other, in float32 without gradients.
+
+    On one thread of a CPU it is processor time that is measured, which other programs do not make longer; otherwise the
+    clock on the wall.
+
+    Args:
+        wanted: keys of `LAYER_TYPES` with sizes, such as `grid` makes.
+        device: where to measure: `cpu`, or `cuda` on a machine that has it.
+        seconds: to be spent on each, at least `LEAST_RUNS` passes.
+    """
+    for name, sizes in wanted:
+        layer_type = LAYER_TYPES[name]
+        with torch.no_grad():
+            layer = layer_type.build(sizes, 0).to(device).eval()
+            x = torch.randn(1, sizes.n, sizes.d, device=device)
+            with LiveMemory() as memory:
+                layer(x)
+            fastest = _fastest(layer, x, seconds)
+        yield Cost(
+            layer=name,
+            n=sizes.n,
+            d=sizes.d,
+            k=sizes.k if takes_k(name) else None,
+            r=sizes.r if takes_r(name) else None,
+            operations=layer_type.operations(sizes),
+            seconds=fastest,
+            peak_bytes=memory.peak,
+        )
+
+
+def _fastest(layer: SequenceLayer, x: Tensor, seconds: float) -> float:
+    clock = time.thread_time if _one_thread(x.device) else time.perf_counter
+    fastest, runs, begun = float("inf"), 0, time.perf_counter()
+    while runs < LEAST_RUNS or time.perf_counter() - begun < seconds:
+        _finish(x.device)
+        start = clock()
+        layer(x)
+        _finish(x.device)
+        fastest, runs = min(fastest, clock() - start), runs + 1
+    return fastest
+
+
+def _finish(device: torch.device) -> None:
+    """A GPU works on while the program goes on: wait for it."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _one_thread(device: torch.device) -> bool:
+    return device.type == "cpu" and torch.get_num_threads() == 1
+
+
+def hardware(device: str = "cpu") -> str:
+    """What the machine is, in a line: processor, threads, PyTorch."""
+    if torch.device(device).type == "cuda":
+        return f"{torch.cuda.get_device_name(device)}, PyTorch {torch.__version__}"
+    threads = torch.get_num_threads()
+    clock = "1 thread, processor time" if threads == 1 else f"{threads} threads, wall-clock time"
+    return f"{_processor()}, {clock}, PyTorch {torch.__version__}"
+
+
+def _processor() -> str:
+    facts = Path("/proc/cpuinfo")
+    if facts.exists():
+        for line in facts.read_text("utf-8", "replace").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+COLUMNS = tuple(field.name for field in fields(Cost))
+
+
+def to_csv(table: CostTable) -> str:
+    """A row a measurement, the machine repeated in each."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, (*COLUMNS, "hardware"), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({**asdict(cost), "hardware": table.hardware} for cost in table.costs)
+    return text.getvalue()
+
+
+def to_json(table: CostTable) -> str:
+    """The machine, the names of the columns, and a line a measurement."""
+    rows = ",\n".join(f"    {json.dumps([_short(value) for value in asdict(cost).values()])}" for cost in table.costs)
+    return f'{{\n  "hardware": {json.dumps(table.hardware)},\n  "columns": {json.dumps(COLUMNS)},\n  "rows": [\n{rows}\n  ]\n}}\n'
+
+
+def from_json(text: str) -> CostTable:
+    """What `to_json` wrote.
+
+    Raises:
+        ValueError: it did not write this.
+    """
+    try:
+        found: dict[str, Any] = json.loads(text)
+        costs = tuple(Cost(**dict(zip(found["columns"], row, strict=True))) for row in found["rows"])
+        unknown = sorted({cost.layer for cost in costs} - LAYER_TYPES.keys())
+        table = CostTable(str(found["hardware"]), costs)
+    except (TypeError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"not a file of measured layers, as `python -m core layer-types -o FILE.json` writes them: {error!r}"
+        ) from error
+    if unknown:
+        raise ValueError(f"the measured layers {', '.join(unknown)} are none of {', '.join(LAYER_TYPES)}")
+    return table
+
+
+def _short(value: object) -> object:
+    return float(f"{value:.4g}") if isinstance(value, float) else value

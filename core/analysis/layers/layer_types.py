@@ -1,0 +1,220 @@
+"""The five kinds of layers of Table 1 (section 4), which all turn n vectors of width d into n others, behind one
+interface.
+
+Each is what the table counts and no more: the attention layers have no projections (these would add 4 n d^2 products to
+both), no layer has a bias, a residual connection or a norm.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.restricted import centred_neighbourhood, restricted_attention
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """What the table's formulas speak of.
+
+    Raises:
+        ValueError: one of them is not a positive integer.
+    """
+
+    n: int  # positions
+    d: int  # width of the vectors
+    k: int = 3  # width of a convolution's kernel
+    r: int = 16  # size of the neighbourhood of restricted self-attention
+    # whether stacked convolutions leave k, k^2, ... positions between the entries of their kernels
+    dilated: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("n", "d", "k", "r"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} ({value!r}) must be a positive integer")
+
+
+class SequenceLayer(nn.Module):
+    """A layer of any kind: [B, n, d] -> [B, n, d]."""
+
+    def unrolled(self, positions: Sequence[Tensor]) -> list[Tensor]:
+        """The same on n separate [B, d], for a recurrent layer step by step: what can be traced from position to
+        position.
+        """
+        return list(self(torch.stack(list(positions), dim=1)).unbind(1))
+
+
+class SelfAttention(SequenceLayer):
+    """softmax(x x^T / sqrt(d)) x: every position looks at every other (3.2.1)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x / math.sqrt(x.size(-1)) @ x.transpose(1, 2)).softmax(-1) @ x
+
+
+class RestrictedSelfAttention(SequenceLayer):
+    """The same among the r nearest positions: the mechanism that `TransformerConfig.neighbourhood` turns on."""
+
+    def __init__(self, r: int) -> None:
+        super().__init__()
+        self.r = r
+
+    def forward(self, x: Tensor) -> Tensor:
+        neighbourhood = centred_neighbourhood(torch.ones(x.shape[:2], dtype=torch.bool, device=x.device), self.r)
+        head = x[:, None]
+        return restricted_attention(
+            head / math.sqrt(x.size(-1)), head, head, neighbourhood, lambda scores: scores.softmax(-1)
+        )[:, 0]
+
+
+class Recurrent(SequenceLayer):
+    """h_t = tanh(W x_t + U h_(t-1)), as in `torch.nn.RNN`."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.rnn = nn.RNN(d, d, bias=False, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.rnn(x)[0]
+
+    def unrolled(self, positions: Sequence[Tensor]) -> list[Tensor]:
+        weights = dict(self.rnn.named_parameters())
+        states: list[Tensor] = []
+        for x in positions:
+            before = F.linear(states[-1], weights["weight_hh_l0"]) if states else 0
+            states.append(torch.tanh(F.linear(x, weights["weight_ih_l0"]) + before))
+        return states
+
+
+class Convolutional(SequenceLayer):
+    """A kernel of k positions, d x d numbers for each of them; with zeros around, so that n positions come out."""
+
+    def __init__(self, d: int, k: int, dilation: int = 1, groups: int = 1) -> None:
+        super().__init__()
+        self.convolution = nn.Conv1d(d, d, k, dilation=dilation, groups=groups, bias=False)
+        reach = (k - 1) * dilation
+        self.around = ((reach + 1) // 2, reach // 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.convolution(F.pad(x.transpose(1, 2), self.around)).transpose(1, 2)
+
+
+class SeparableConvolutional(SequenceLayer):
+    """A kernel of k numbers for each dimension, then a d x d matrix at each position (section 4)."""
+
+    def __init__(self, d: int, k: int, dilation: int = 1) -> None:
+        super().__init__()
+        self.along_positions = Convolutional(d, k, dilation, groups=d)
+        self.along_dimensions = nn.Linear(d, d, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.along_dimensions(self.along_positions(x))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerType:
+    """A row of Table 1.
+
+    Attributes:
+        name: in words.
+        complexity, sequential, path: the three columns as the paper writes them.
+        bound, sequential_bound, path_bound: what stands within their O(), as numbers.
+        operations: the multiplications (each with its addition) of one layer, which is what `bound` leaves the factors
+            out of.
+        build: the layer at some depth of a stack, counted from 0.
+        causal: whether a position gets to know only what came before.
+    """
+
+    name: str
+    complexity: str
+    sequential: str
+    path: Callable[[bool], str]
+    bound: Callable[[Sizes], float]
+    sequential_bound: Callable[[Sizes], float]
+    path_bound: Callable[[Sizes], float]
+    operations: Callable[[Sizes], int]
+    build: Callable[[Sizes, int], SequenceLayer]
+    causal: bool = False
+
+
+def _dilation(sizes: Sizes, depth: int) -> int:
+    """1, k, k^2, ... as long as there are so many positions, then from the start again.
+
+    Once through is enough in the middle of a sequence. At its ends, ways that lead over positions outside are missing.
+    """
+    if not sizes.dilated or sizes.k == 1:
+        return 1
+    return sizes.k ** (depth % max(1, math.ceil(math.log(sizes.n, sizes.k) - 1e-9)))
+
+
+def _convolutional_path(sizes: Sizes) -> float:
+    if not sizes.dilated:
+        return sizes.n / sizes.k
+    return math.log(sizes.n) / math.log(sizes.k) if sizes.k > 1 else math.inf
+
+
+def _of_convolutions(dilated: bool) -> str:
+    return "O(log_k(n))" if dilated else "O(n/k)"
+
+
+LAYER_TYPES: dict[str, LayerType] = {
+    "self_attention": LayerType(
+        name="Self-attention",
+        complexity="O(n^2 d)",
+        sequential="O(1)",
+        path=lambda _: "O(1)",
+        bound=lambda s: s.n**2 * s.d,
+        sequential_bound=lambda _: 1,
+        path_bound=lambda _: 1,
+        operations=lambda s: 2 * s.n**2 * s.d,
+        build=lambda _sizes, _depth: SelfAttention(),
+    ),
+    "recurrent": LayerType(
+        name="Recurrent",
+        complexity="O(n d^2)",
+        sequential="O(n)",
+        path=lambda _: "O(n)",
+        bound=lambda s: s.n * s.d**2,
+        sequential_bound=lambda s: s.n,
+        path_bound=lambda s: s.n,
+        operations=lambda s: 2 * s.n * s.d**2,
+        build=lambda sizes, _: Recurrent(sizes.d),
+        causal=True,
+    ),
+    "convolutional": LayerType(
+        name="Convolutional",
+        complexity="O(k n d^2)",
+        sequential="O(1)",
+        path=_of_convolutions,
+        bound=lambda s: s.k * s.n * s.d**2,
+        sequential_bound=lambda _: 1,
+        path_bound=_convolutional_path,
+        operations=lambda s: s.k * s.n * s.d**2,
+        build=lambda sizes, depth: Convolutional(sizes.d, sizes.k, _dilation(sizes, depth)),
+    ),
+    "separable": LayerType(
+        name="Separable convolutional",
+        complexity="O(k n d + n d^2)",
+        sequential="O(1)",
+        path=_of_convolutions,
+        bound=lambda s: s.k * s.n * s.d + s.n * s.d**2,
+        sequential_bound=lambda _: 1,
+        path_bound=_convolutional_path,
+        operations=lambda s: s.k * s.n * s.d + s.n * s.d**2,
+        build=lambda sizes, depth: SeparableConvolutional(sizes.d, sizes.k, _dilation(sizes, depth)),
+    ),
+    "restricted": LayerType(
+        name="Restricted self-attention",
+        complexity="O(r n d)",
+        sequential="O(1)",
+        path=lambda _: "O(n/r)",
+        bound=lambda s: min(s.r, s.n) * s.n * s.d,
+        sequential_bound=lambda _: 1,
+        path_bound=lambda s: max(1, s.n / s.r),
+        operations=lambda s: 2 * min(s.r, s.n) * s.n * s.d,
+        build=lambda sizes, _: RestrictedSelfAttention(sizes.r),
+    ),
+}

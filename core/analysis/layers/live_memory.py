@@ -1,0 +1,54 @@
+"""How much memory a computation takes, counted from the tensors that its operations put out."""
+
+import weakref
+from typing import Any
+
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+class LiveMemory(TorchDispatchMode):
+    """Counts what is allocated inside a `with` block, on any device. Scratch space within one operation is not seen.
+
+    Attributes:
+        live: bytes allocated in the block and not yet freed.
+        peak: the most that `live` has been.
+        largest: bytes of the largest single allocation.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live = self.peak = self.largest = 0
+        self._seen: set[int] = set()
+
+    def __enter__(self) -> "LiveMemory":
+        super().__enter__()
+        return self
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        came_in = {
+            leaf.untyped_storage().data_ptr() for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)
+        }
+        out = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(out):
+            if isinstance(leaf, Tensor):
+                self._count(leaf, came_in)
+        return out
+
+    def _count(self, tensor: Tensor, came_in: set[int]) -> None:
+        """A view has the storage of what it views, which counts once; what came in from outside the block does not."""
+        storage = tensor.untyped_storage()
+        address, size = storage.data_ptr(), storage.nbytes()
+        if not size or address in self._seen or address in came_in:
+            return
+        self._seen.add(address)
+        self.live += size
+        self.peak, self.largest = max(self.peak, self.live), max(self.largest, size)
+        weakref.finalize(storage, self._freed, address, size)
+
+    def _freed(self, address: int, size: int) -> None:
+        self._seen.discard(address)
+        self.live -= size

@@ -1,0 +1,122 @@
+"""How many products a layer makes one after the other, and how many a signal passes from any position to any other.
+
+Both are counted, not taken from Table 1: dependence by gradients, products by walking the graph that PyTorch keeps for
+the backward pass. So they are exact, and meant for small n.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from core.analysis.layers.layer_types import LayerType, SequenceLayer, Sizes
+
+PRODUCTS = ("MmBackward", "AddmmBackward", "BmmBackward", "BaddbmmBackward", "ConvolutionBackward")
+TRACED_WIDTH = 4  # d of what is traced: counts do not depend on it
+
+
+@dataclass(frozen=True)
+class PathLength:
+    """What was counted in a small instance.
+
+    Attributes:
+        sequential: products (of matrices, or convolutions) of one layer that have to wait for each other.
+        depth: layers after which every position depends on every other that it may; None: no stack is deep enough.
+        path: products that a signal passes in that stack between the two positions that are farthest apart; None
+            likewise.
+    """
+
+    sequential: int
+    depth: int | None
+    path: int | None
+
+
+def measure_path_length(layer_type: LayerType, sizes: Sizes) -> PathLength:
+    """Count a layer type's sequential operations and its longest path. The width of `sizes` is not looked at."""
+    sizes = Sizes(n=sizes.n, d=TRACED_WIDTH, k=sizes.k, r=sizes.r, dilated=sizes.dilated)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        inputs = [torch.randn(1, sizes.d, dtype=torch.float64, requires_grad=True) for _ in range(sizes.n)]
+        first = layer_type.build(sizes, 0).double()
+        sequential = max(_longest_chain(output.grad_fn) for output in first.unrolled(inputs))
+        stack = _connecting_stack(layer_type, sizes, inputs)
+    if stack is None:
+        return PathLength(sequential, None, None)
+    outputs: Sequence[Tensor] = inputs
+    for layer in stack:
+        outputs = layer.unrolled(outputs)
+    shortest = [_shortest_chains(output.grad_fn) for output in outputs]
+    pairs = [(j, i) for j in range(sizes.n) for i in range(sizes.n) if i <= j or not layer_type.causal]
+    return PathLength(sequential, len(stack), max(shortest[j][id(inputs[i])] for j, i in pairs))
+
+
+def dependence(layer: Callable[[Sequence[Tensor]], Sequence[Tensor]], inputs: Sequence[Tensor]) -> Tensor:
+    """Which outputs change when an input does, told by their gradients: boolean [outputs, inputs].
+
+    Args:
+        layer: from n tensors to n tensors.
+        inputs: n tensors that require gradients.
+    """
+    outputs = layer(inputs)
+    rows: list[list[bool]] = []
+    for output in outputs:
+        gradients = torch.autograd.grad(
+            (output * torch.randn_like(output)).sum(), list(inputs), retain_graph=True, materialize_grads=True
+        )
+        rows.append([bool(gradient.any()) for gradient in gradients])
+    return torch.tensor(rows)
+
+
+def _connecting_stack(layer_type: LayerType, sizes: Sizes, inputs: Sequence[Tensor]) -> list[SequenceLayer] | None:
+    """The fewest layers after which everything depends on everything that it may; None when no number is enough."""
+    wanted = torch.ones(sizes.n, sizes.n, dtype=torch.bool)
+    wanted = wanted.tril() if layer_type.causal else wanted
+    reached = torch.eye(sizes.n, dtype=torch.bool)
+    stack: list[SequenceLayer] = []
+    while not bool(reached[wanted].all()):
+        if len(stack) > 2 * sizes.n:  # a layer that reaches any farther than its own position needs fewer
+            return None
+        stack.append(layer_type.build(sizes, len(stack)).double())
+        reached = (dependence(stack[-1].unrolled, inputs).float() @ reached.float()) > 0
+    return stack or [layer_type.build(sizes, 0).double()]
+
+
+def _is_product(node: Any) -> bool:
+    return node.name().startswith(PRODUCTS)
+
+
+def _longest_chain(root: Any) -> int:
+    """The most products on a way from here to an input."""
+    found: dict[Any, int] = {}
+    waiting = [root]
+    while waiting:
+        node = waiting[-1]
+        before = [child for child, _ in node.next_functions if child is not None]
+        missing = [child for child in before if child not in found]
+        if missing:
+            waiting.extend(missing)
+            continue
+        found[node] = _is_product(node) + max((found[child] for child in before), default=0)
+        waiting.pop()
+    return found[root]
+
+
+def _shortest_chains(root: Any) -> dict[int, int]:
+    """The fewest products on a way from here to each input, by the input's `id`."""
+    shortest, found = {root: int(_is_product(root))}, dict[int, int]()
+    waiting = deque([root])
+    while waiting:  # a breadth-first walk in which only products are steps: what costs nothing goes to the front
+        node = waiting.popleft()
+        if hasattr(node, "variable"):
+            found[id(node.variable)] = shortest[node]
+        for child, _ in node.next_functions:
+            if child is None:
+                continue
+            length = shortest[node] + _is_product(child)
+            if length < shortest.get(child, length + 1):
+                shortest[child] = length
+                (waiting.append if _is_product(child) else waiting.appendleft)(child)
+    return found

@@ -1,0 +1,1 @@
+"""Words out of sub-word pieces, maps aggregated over words, and edited targets."""

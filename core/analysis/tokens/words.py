@@ -1,0 +1,194 @@
+"""From sub-words to words: which tokens form a word, how a token reads, and attention between words."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from core.byte_pieces import (
+    BYTE,
+    Word,
+    byte_label,
+    clings,
+    grapheme_groups,
+    is_special,
+    spelled_by,
+    stands_alone,
+    visible,
+)
+from core.capture import AttentionMap
+from core.tokenizer import SPACE_MARK
+
+JOINT = "\u00b7"  # stands before a piece that continues a word
+
+# Scripts that put no space between words: there every piece stays a word of its own.
+UNSPACED_SCRIPTS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+def continues_word(token: str) -> bool:
+    """Whether the token is a piece with no space before it and letters or digits in it, as `ing` in `read` `ing`."""
+    if stands_alone(token) or BYTE.fullmatch(token):
+        return False
+    return not token.startswith(SPACE_MARK) and not _is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
+
+
+def readable(token: str) -> str:
+    """A label for one token: no raw underscore, a joint mark before what continues a word, bytes by their character as
+    far as it is known.
+
+    Special tokens and whole words (`Word`) stay as they are. The label is plain text: escape it before it meets HTML.
+    """
+    if isinstance(token, Word) or is_special(token):
+        return str(token)
+    if BYTE.fullmatch(token):
+        return byte_label(token)
+    text = visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
+    return JOINT + text if continues_word(token) else text
+
+
+def word_groups(tokens: Sequence[str]) -> list[range]:
+    """Which tokens form a word, as ranges of positions that follow each other and leave none out.
+
+    A space begins a word, and so does every special token. Punctuation at a word's edge is a word of its own
+    (`dog` `.`), inside it is not (`did` `n` `'` `t`). Bytes are read as the character they spell. Where a script has no
+    spaces, each piece is a word.
+    """
+    groups: list[range] = []
+    for chunk in _spaced_chunks(tokens):
+        groups.extend(_split_punctuation(chunk))
+    return groups
+
+
+def word(tokens: Sequence[str]) -> str:
+    """One word's label: its tokens joined, without the space mark, bytes decoded as UTF-8. A special token stays
+    itself.
+    """
+    if len(tokens) == 1 and (is_special(tokens[0]) or isinstance(tokens[0], Word)):
+        return tokens[0]
+    return Word(visible(spelled_by(tokens).removeprefix(SPACE_MARK).replace(SPACE_MARK, " ")))
+
+
+def axis_groups(tokens: Sequence[str], words: bool = False, hide_special: bool = False) -> list[range]:
+    """The positions that stand behind each label of an axis once sub-words are merged or special tokens hidden.
+
+    For the rows of a decoder map pass its predicted tokens, otherwise the axis' own. An axis of special tokens only
+    keeps them.
+    """
+    groups = word_groups(tokens) if words else [range(position, position + 1) for position in range(len(tokens))]
+    if hide_special:
+        return [group for group in groups if not is_special(tokens[group.start])] or groups
+    return groups
+
+
+def merge_words(attention: AttentionMap) -> AttentionMap:
+    """Attention between words: summed over the pieces of a key, averaged over the pieces of a query. Rows still sum to
+    1.
+
+    A word may attend to another if any of its pieces may attend to any of the other's.
+
+    A decoder row is the making of one word: the mean over the steps that put out its pieces, so `predicted_tokens` are
+    the words as they stand in the translation. `query_tokens` then names the word that had been fed last when the
+    first of those pieces was put out; the pieces of the word itself were fed on the way.
+    """
+    rows = axis_groups(_asked(attention), words=True)
+    keys = axis_groups(attention.key_tokens, words=True)
+    # [H, words, K]
+    weights = torch.stack([attention.weights[:, group.start : group.stop].mean(1) for group in rows], 1)
+    weights = torch.stack([weights[:, :, group.start : group.stop].sum(2) for group in keys], 2)
+    mask = torch.stack([attention.visible[group.start : group.stop].any(0) for group in rows])  # [words, K]
+    mask = torch.stack([mask[:, group.start : group.stop].any(1) for group in keys], 1)
+    return _relabel(attention, weights, mask, rows, keys)
+
+
+def without_special_tokens(attention: AttentionMap) -> AttentionMap:
+    """The same map without `<s>`, `</s>` and `<pad>`, for looking at the words alone.
+
+    A key goes when it is special. A row goes when its query is special, in the decoder when what it predicts is: the
+    row that was fed `<s>` puts out the first word and stays. Nothing is renormalised, so what a row lacks of 1 is what
+    it gave to special tokens. An axis of special tokens only stays whole.
+    """
+    rows = axis_groups(_asked(attention), hide_special=True)
+    keys = axis_groups(attention.key_tokens, hide_special=True)
+    queries, columns = [row.start for row in rows], [key.start for key in keys]
+    weights, mask = attention.weights[:, queries][:, :, columns], attention.visible[queries][:, columns]
+    fed = tuple(attention.query_tokens[row.start] for row in rows)
+    predicted = attention.predicted_tokens and tuple(attention.predicted_tokens[row.start] for row in rows)
+    shown = tuple(attention.key_tokens[key.start] for key in keys)
+    return replace(
+        attention, weights=weights, query_tokens=fed, key_tokens=shown, predicted_tokens=predicted, mask=mask
+    )
+
+
+def _asked(attention: AttentionMap) -> tuple[str, ...]:
+    """The tokens that decide how rows are grouped."""
+    return attention.predicted_tokens or attention.query_tokens
+
+
+def _relabel(
+    attention: AttentionMap, weights: Tensor, mask: Tensor, rows: Sequence[range], keys: Sequence[range]
+) -> AttentionMap:
+    def words(tokens: Sequence[str], groups: Sequence[range]) -> tuple[str, ...]:
+        return tuple(word(tokens[group.start : group.stop]) for group in groups)
+
+    queries = words(attention.query_tokens, rows)
+    if attention.predicted_tokens is not None:
+        fed_groups = word_groups(attention.query_tokens)
+        queries = words(
+            attention.query_tokens, [next(group for group in fed_groups if row.start in group) for row in rows]
+        )
+    predicted = attention.predicted_tokens and words(attention.predicted_tokens, rows)
+    return replace(
+        attention,
+        weights=weights,
+        query_tokens=queries,
+        key_tokens=words(attention.key_tokens, keys),
+        predicted_tokens=predicted,
+        mask=mask,
+    )
+
+
+def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
+    """Runs of tokens with no space between them, each as characters or pieces: (positions, text)."""
+    chunk: list[tuple[range, str]] = []
+    for group in grapheme_groups(tokens):
+        token = tokens[group.start]
+        if chunk and (stands_alone(token) or token.startswith(SPACE_MARK)):
+            yield chunk
+            chunk = []
+        chunk.append((group, spelled_by(tokens[group.start : group.stop])))
+        if stands_alone(token):
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _split_punctuation(chunk: Sequence[tuple[range, str]]) -> Iterator[range]:
+    """Words of a chunk: punctuation off its edges, pieces of unspaced scripts apart."""
+    edges = [text == SPACE_MARK or _is_punctuation(text) for _, text in chunk]
+    first = next((i for i, edge in enumerate(edges) if not edge), len(chunk))
+    last = len(chunk) - next((i for i, edge in enumerate(reversed(edges)) if not edge), 0)
+    start, previous = chunk[0][0].start, SPACE_MARK
+    for index, (group, text) in enumerate(chunk):
+        inside = first < index < last and not UNSPACED_SCRIPTS.search(text) and not UNSPACED_SCRIPTS.search(previous)
+        repeats = edges[index] and text == previous  # as in "..."
+        if not (inside or repeats or previous == SPACE_MARK):
+            yield range(start, group.start)
+            start = group.start
+        previous = text
+    yield range(start, chunk[-1][0].stop)
+
+
+def _is_punctuation(text: str) -> bool:
+    """Whether it is of punctuation marks and symbols alone, with what clings to them."""
+    bare = text.removeprefix(SPACE_MARK)
+    return _is_mark(bare[:1]) and all(_is_mark(character) or clings(character) for character in bare)
+
+
+def _is_mark(character: str) -> bool:
+    return character != "" and unicodedata.category(character)[0] in "PS"

@@ -1,0 +1,205 @@
+"""The same model with its matrices laid out for inference on a CPU, exactly or in a reduced precision.
+
+`exact` computes in float32, with the one product of `core.cpu_products` that this PyTorch has for these weights. `fast`
+takes
+for each shape of matrix the product that proved fastest in a short measurement on this machine: 8-bit integers,
+bfloat16 or the exact one. Which one that is may differ from one start to the next where they are close.
+"""
+
+import copy
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from core.cpu_products import (
+    BFloat16Linear,
+    HalfPackedLinear,
+    Int8Linear,
+    PackedLinear,
+    Product,
+    has_bfloat16,
+    has_half,
+    has_int8,
+    has_packed,
+)
+from core.decoding import NonFiniteError
+from core.model import AttentionWeights, DecoderLayer, EncoderLayer, KeysValues, MultiHeadAttention, Transformer
+
+Precision = Literal["exact", "fast"]
+FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
+MOST_FEW_ROWS = 16  # up to here what was measured for few counts
+REAL_GAIN = 1.15  # times as fast as the exact product at least: less is not worth any precision
+MEASURED_CALLS, MEASURED_SECONDS = 3, 0.02  # of all products together: whichever is more
+HOPELESS = 4  # times as slow as the fastest: not called again
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What `fast` multiplies a shape of matrix with, and the measurement behind it.
+
+    Attributes:
+        inputs, outputs: of the matrix.
+        rows: that it was multiplied by.
+        seconds: the best call of each product, by its name; the first is the exact one.
+        product: the name of the chosen one.
+    """
+
+    inputs: int
+    outputs: int
+    rows: int
+    seconds: dict[str, float]
+    product: str
+
+
+class PackedSelfAttention(MultiHeadAttention):
+    """Self-attention whose queries, keys and values are one product, as a large matrix is read faster than three
+    small ones.
+    """
+
+    def __init__(self, attention: MultiHeadAttention, packed_linear: Product) -> None:
+        nn.Module.__init__(self)
+        projections = (attention.q_proj, attention.k_proj, attention.v_proj)
+        self.num_heads = attention.num_heads
+        self.widths = [projection.out_features for projection in projections]
+        self.qkv_proj = packed_linear(
+            torch.cat([p.weight for p in projections]), torch.cat([p.bias for p in projections])
+        )
+        self.out_proj = attention.out_proj
+        self.weights = attention.weights
+
+    def project_qkv(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Callable[[], KeysValues]]:
+        queries, keys, values = (self._split(part) for part in self.qkv_proj(x).split(self.widths, dim=-1))
+        return queries, lambda: (keys, values)
+
+
+class RowsLinear(nn.Module):
+    """One product for few rows, another for many."""
+
+    def __init__(self, few: nn.Module, many: nn.Module) -> None:
+        super().__init__()
+        self.few, self.many = few, many
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (self.few if x.numel() <= MOST_FEW_ROWS * x.size(-1) else self.many)(x)
+
+
+class PackedTransformer(Transformer):
+    """A Transformer whose every matrix product is packed, in half precision where that loses nothing.
+
+    All else it shares with the model it is made from. So a hook on the attention weights of that model acts on this one
+    too.
+    Weights that change later do not: see `packs`.
+
+    Attributes:
+        products: that there are to choose from; the first is exact for these weights.
+        choices: which products `fast` chose, by shape and number of rows; empty if `exact`.
+    """
+
+    def __init__(self, model: Transformer, precision: Precision = "exact") -> None:
+        nn.Module.__init__(self)
+        self.choices: dict[tuple[int, int, int], Choice] = {}
+        self.products = [HalfPackedLinear if halves(model) else PackedLinear]
+        if precision == "fast":
+            self.products += [*([Int8Linear] if has_int8() else []), *([BFloat16Linear] if has_bfloat16() else [])]
+        packed_linear = self._fastest if len(self.products) > 1 else self.products[0]
+        shared = [
+            model.embedding,
+            *model.parameters(),
+            *(module for module in model.modules() if isinstance(module, AttentionWeights)),
+        ]
+        layers = copy.deepcopy(nn.ModuleList((model.encoder, model.decoder)), {id(part): part for part in shared})
+        for layer in list(layers.modules()):
+            if isinstance(layer, EncoderLayer | DecoderLayer):
+                layer.self_attention = PackedSelfAttention(layer.self_attention, packed_linear)
+        for module in list(layers.modules()):
+            if not isinstance(module, AttentionWeights):  # hooks of the moment are not for a copy that stays
+                module._forward_hooks.clear()
+                module._forward_pre_hooks.clear()
+            for name, child in module.named_children():
+                if isinstance(child, nn.Linear):
+                    setattr(module, name, packed_linear(child.weight, child.bias))
+        self.config = model.config
+        self.embedding = model.embedding
+        self.encoder, self.decoder = layers
+        self.projection = packed_linear(model.embedding.tokens.weight, None)
+        self._state = _state(model)
+
+    def encode(self, source_ids: Tensor) -> Tensor:
+        """Raises: NonFiniteError, where reduced products would make finite numbers of what is not."""
+        memory = super().encode(source_ids)
+        if len(self.products) > 1 and not memory.isfinite().all():
+            raise NonFiniteError("for this source")
+        return memory
+
+    def project(self, states: Tensor) -> Tensor:
+        if len(self.products) > 1 and not states.isfinite().all():
+            return super().project(states)  # NaN stays NaN, which 8-bit integers do not have
+        return self.projection(states)
+
+    def packs(self, model: Transformer) -> bool:
+        """Whether this is made from the model as it is now."""
+        return self._state == _state(model)
+
+    def _fastest(self, weight: Tensor, bias: Tensor | None) -> nn.Module:
+        """The fastest product for this matrix, or one for few rows and one for many. Measured once a shape."""
+        outputs, inputs = weight.shape
+        packed: dict[str, nn.Module] = {}
+        if (inputs, outputs, FEW_ROWS) not in self.choices:
+            packed = {product.name: product(weight, bias) for product in self.products}
+            for rows in (FEW_ROWS, MANY_ROWS):
+                seconds = measure(packed, torch.randn(rows, inputs, generator=torch.Generator().manual_seed(0)))
+                self.choices[inputs, outputs, rows] = Choice(inputs, outputs, rows, seconds, choose(seconds))
+        few, many = (self.choices[inputs, outputs, rows].product for rows in (FEW_ROWS, MANY_ROWS))
+        chosen = packed or {
+            product.name: product(weight, bias) for product in self.products if product.name in (few, many)
+        }
+        return chosen[few] if few == many else RowsLinear(chosen[few], chosen[many])
+
+
+@torch.inference_mode()
+def measure(products: dict[str, nn.Module], x: Tensor) -> dict[str, float]:
+    """Seconds that the best of some calls of each product took. They take turns, so that other work on the machine
+    meets all.
+    """
+    for product in products.values():
+        product(x)  # what is only done once
+    seconds = dict.fromkeys(products, math.inf)
+    start, calls = time.perf_counter(), 0
+    while calls < MEASURED_CALLS or time.perf_counter() < start + MEASURED_SECONDS:
+        for name, product in products.items():
+            if calls >= 2 and seconds[name] > HOPELESS * min(seconds.values()):
+                continue
+            began = time.perf_counter()
+            product(x)
+            seconds[name] = min(seconds[name], time.perf_counter() - began)
+        calls += 1
+    return seconds
+
+
+def choose(seconds: dict[str, float]) -> str:
+    """The fastest product, or the first, which is exact, unless another gains enough."""
+    exact = next(iter(seconds))
+    fastest = min(seconds, key=lambda name: seconds[name])
+    return fastest if seconds[exact] >= REAL_GAIN * seconds[fastest] else exact
+
+
+def packable(model: Transformer) -> bool:
+    """Whether packing is possible: float32 on a CPU, and a PyTorch that has a product for these weights."""
+    weight = model.embedding.tokens.weight
+    return weight.device.type == "cpu" and weight.dtype == torch.float32 and (has_packed() or halves(model))
+
+
+def halves(model: Transformer) -> bool:
+    """Whether half precision holds every matrix of the model exactly, and this PyTorch computes with such matrices."""
+    matrices = (parameter for parameter in model.parameters() if parameter.dim() == 2)
+    return has_half() and all(torch.equal(matrix, matrix.half().float()) for matrix in matrices)
+
+
+def _state(model: Transformer) -> list[tuple[int, int]]:
+    """Which parameters a model has, and how often each was changed."""
+    return [(id(parameter), 0 if parameter.is_inference() else parameter._version) for parameter in model.parameters()]

@@ -1,0 +1,145 @@
+"""Matrix products for inference on a CPU: `nn.Linear` on weights that were laid out, or rounded, once and for all.
+
+Decoding multiplies large matrices by few rows, one a hypothesis, so its speed is that of reading the matrices.
+`torch.nn.functional.linear` leaves float32 to MKL, which reads a matrix row by row as it is stored and, on processors
+that it is not tuned for, gets a third of the speed of memory. Two libraries that come with PyTorch do better. FBGEMM
+reads matrices in half precision and computes in float32, which is exact for a checkpoint that was saved in half
+precision; or it reads and multiplies 8-bit integers. oneDNN reads float32 or bfloat16 in a blocked layout of its own.
+
+No product in float32 promises that a row's result is the same to the bit whatever rows it is computed with: the order
+of the sum may depend on their number. FBGEMM's kernels of one and of two rows sum in an order of their own with AVX2,
+not with AVX-512; oneDNN's of one row did with AVX-512 and 1,030 columns; MKL's do almost always. What holds of all is
+the error bound of a float32 sum in any order (Higham 2002, section 4.2): |computed - x W^T - b| <= n u / (1 - n u) (|x|
+|W|^T + |b|) for n - 1 columns, u = 2^-24. So results for one batch and another agree to rounding, and callers must not
+ask for more.
+
+All are forward only, take x [..., inputs] in float32 and return [..., outputs] in float32.
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from functools import cache
+
+import torch
+from torch import Tensor, nn
+
+Product = Callable[[Tensor, Tensor | None], nn.Module]  # weight [outputs, inputs] and bias [outputs] -> the product
+
+
+class HalfPackedLinear(nn.Module):
+    """`nn.Linear` in float32 on weights in half precision, in FBGEMM's layout."""
+
+    name = "float16 weights"
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        self._packed = torch.ops.quantized.linear_prepack_fp16(weight.detach(), bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.ops.quantized.linear_dynamic_fp16.default(x, self._packed)
+
+
+class PackedLinear(nn.Module):
+    """`nn.Linear` on a second copy of its weights in float32, in oneDNN's layout."""
+
+    name = "float32"
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        self.bias = bias
+        self._packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.ops.mkldnn._linear_pointwise.default(x, self._packed, self.bias, "none", [], "")
+
+
+class Int8Linear(nn.Module):
+    """`nn.Linear` on 8-bit integers, in FBGEMM's layout.
+
+    Weights are rounded with one scale an output. Inputs are rounded at every call, with one scale and offset for all
+    rows (FBGEMM has no other), so a row's result depends on the rows beside it, by more than rounding in float32.
+    Inputs that are
+    not finite may have finite results: check for them elsewhere.
+    """
+
+    name = "int8"
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        self._outputs = weight.size(0)
+        self._packed = _int8_packed(weight.detach(), bias)
+        self._reduce_range = int8_saturates()
+
+    def forward(self, x: Tensor) -> Tensor:
+        try:
+            return torch.ops.quantized.linear_dynamic.default(x, self._packed, self._reduce_range)
+        except RuntimeError:  # all NaN has no range
+            if x.isfinite().all():
+                raise
+            return x.new_full((*x.shape[:-1], self._outputs), math.nan)
+
+
+class BFloat16Linear(nn.Module):
+    """`nn.Linear` with inputs, weights and results rounded to bfloat16, sums in float32, in oneDNN's layout."""
+
+    name = "bfloat16"
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        self._bias = None if bias is None else bias.detach().bfloat16()
+        self._packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach().bfloat16())
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.ops.mkldnn._linear_pointwise.default(
+            x.bfloat16(), self._packed, self._bias, "none", [], ""
+        ).float()
+
+
+def _int8_packed(weight: Tensor, bias: Tensor | None) -> object:
+    scales = weight.abs().amax(1).clamp_min(torch.finfo(weight.dtype).tiny * 127).double() / 127
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch is to drop its quantized tensors one day: then `has_int8` is false
+        quantized = torch.quantize_per_channel(
+            weight, scales, torch.zeros(len(scales), dtype=torch.long), 0, torch.qint8
+        )
+    return torch.ops.quantized.linear_prepack(quantized, bias)
+
+
+@cache
+def int8_saturates() -> bool:
+    """Whether this processor adds pairs of 8-bit products in 16 bits, as those without VNNI do, where large ones
+    overflow.
+
+    Inputs are then rounded to 7 bits, as FBGEMM's authors advise (`reduce_range`).
+    """
+    ones = torch.ones(8, 64)
+    packed = _int8_packed(torch.ones(8, 64), None)
+    return bool((torch.ops.quantized.linear_dynamic.default(ones, packed, False) - 64).abs().max() > 1)
+
+
+def has_half() -> bool:
+    """Whether `HalfPackedLinear` works with this PyTorch, this processor and the quantization engine that is set."""
+    return torch.backends.quantized.engine in ("x86", "fbgemm") and hasattr(torch.ops.quantized, "linear_dynamic_fp16")
+
+
+def has_packed() -> bool:
+    """Whether `PackedLinear` works with this PyTorch."""
+    ops = torch.ops.mkldnn
+    return (
+        torch.backends.mkldnn.is_available()
+        and hasattr(ops, "_reorder_linear_weight")
+        and hasattr(ops, "_linear_pointwise")
+    )
+
+
+def has_int8() -> bool:
+    """As `has_half`, for `Int8Linear`."""
+    has_operators = hasattr(torch.ops.quantized, "linear_dynamic") and hasattr(torch, "quantize_per_channel")
+    return torch.backends.quantized.engine in ("x86", "fbgemm") and has_operators
+
+
+def has_bfloat16() -> bool:
+    """Whether `BFloat16Linear` works with this PyTorch and this processor."""
+    ops = torch.ops.mkldnn
+    return has_packed() and hasattr(ops, "_is_mkldnn_bf16_supported") and bool(ops._is_mkldnn_bf16_supported())

@@ -1,0 +1,166 @@
+"""An explanation as one HTML file that opens anywhere, offline: it holds all it needs and asks for nothing."""
+
+import base64
+import hashlib
+import html
+import json
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis.heads.head import Head
+from core.analysis.heads.scoring import score_cards
+from core.analysis.tokens.words import is_special, readable
+from core.capture import Kind
+from core.export.record import ExplanationRecord, weights_of
+from core.results import Explanation
+
+STEPS = 2**16 - 1  # a weight is stored as a whole number of 1/65535, in two bytes
+NEGLIGIBLE = math.log(0.005)  # would read as 0.00
+NAMES: dict[Kind, tuple[str, str]] = {
+    "encoder_self": ("Encoder", "each source token looks at the source"),
+    "decoder_self": ("Decoder", "each target token looks at what was written before it"),
+    "cross": ("Cross", "each target token looks at the source"),
+}
+View = Literal["Lines", "Map", "Table"]
+TokenLabel = tuple[str, str]  # text, "special" or ""
+
+_HERE = Path(__file__).parent
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<noscript>This file draws its pictures with JavaScript, which is turned off here. Nothing in it is fetched from anywhere.</noscript>
+<main id="page"></main>
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def page(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> str:
+    """The whole file.
+
+    Args:
+        first: the head that is shown large when it is opened; by default the most confident one of the upper
+            cross-attention.
+        view: how it is shown then.
+    """
+    style, script = ((_HERE / f"html_page.{suffix}").read_text("utf-8") for suffix in ("css", "js"))
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
+        f"base-uri 'none'; form-action 'none'"
+    )
+    # Within JSON a `<` may be written as its number: no token can end the element that holds it.
+    data = json.dumps(payload(record, first, view), separators=(",", ":")).replace("<", "\\u003c")
+    title = html.escape(f"{record.explanation.source} \u2192 {record.explanation.target}"[:200])
+    return _PAGE.format(policy=policy, title=title, style=style, data=data, script=script)
+
+
+def payload(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> dict[str, Any]:
+    """What the script draws. Texts in it are plain, and set as text.
+
+    Raises:
+        ValueError: there is no attention in the record.
+    """
+    explanation = record.explanation
+    if not explanation.maps:
+        raise ValueError("there is no attention to draw: the explanation holds no maps")
+    return {
+        "source": explanation.source,
+        "target": explanation.target,
+        "sourceTokens": _labels(explanation.source_tokens),
+        "predicted": [
+            {
+                "label": label,
+                "logProb": round(log_prob, 4),
+                "others": [[readable(piece), round(value, 3)] for piece, value in alternatives if value > NEGLIGIBLE],
+            }
+            for label, log_prob, alternatives in zip(
+                _labels(explanation.predicted_tokens), explanation.log_probs, explanation.alternatives, strict=True
+            )
+        ],
+        "kinds": [
+            {
+                "kind": kind,
+                "name": NAMES[kind][0],
+                "text": NAMES[kind][1],
+                "shape": list(weights.shape),
+                "queries": _labels(explanation.maps[kind][0].query_tokens),
+                "keys": _labels(explanation.maps[kind][0].key_tokens),
+                "predicted": None
+                if kind == "encoder_self"
+                else _labels(explanation.maps[kind][0].predicted_tokens or ()),
+                "weights": quantised(weights),
+            }
+            for kind, weights in weights_of(explanation).items()
+        ],
+        "first": list(first or telling_head(explanation)),
+        "view": view,
+        "facts": _facts(record),
+    }
+
+
+def quantised(weights: NDArray[np.float32]) -> str:
+    """Weights from 0 to 1 in steps of 1/65535 as little-endian 16-bit numbers, base64: off by less than 0.00001
+    each.
+    """
+    steps = np.rint(np.clip(weights.astype(np.float64), 0, 1) * STEPS).astype("<u2")
+    return base64.b64encode(steps.tobytes()).decode()
+
+
+def telling_head(explanation: Explanation) -> Head:
+    """The most confident head of the upper half of the cross-attention, less what it rests on tokens that say
+    little.
+    """
+    kind: Kind = "cross" if "cross" in explanation.maps else next(iter(explanation.maps))
+    layers = explanation.maps[kind]
+    cards = score_cards([{kind: layers[len(layers) // 2 :]}])
+    return max(cards, key=lambda card: card.confidence * (1 - card.sink_share) if card.num_tokens else 0.0).head
+
+
+def _labels(tokens: tuple[str, ...]) -> list[TokenLabel]:
+    return [(readable(token), "special" if is_special(token) else "") for token in tokens]
+
+
+def _facts(record: ExplanationRecord) -> list[tuple[str, str]]:
+    """Names and values, in the order in which they are listed."""
+    model = record.model
+    config: dict[str, Any] = model.get("config", {})
+    shown = (
+        "num_encoder_layers",
+        "num_decoder_layers",
+        "num_heads",
+        "num_decoder_heads",
+        "d_model",
+        "d_ff",
+        "vocab_size",
+    )
+    shape = {name: config.get(name) for name in shown}
+    listed = {
+        "checkpoint": model.get("name"),
+        "SHA-256": model.get("sha256"),
+        "parameters": model.get("parameters"),
+        **shape,
+    }
+    listed |= record.settings | record.versions
+    return [
+        (name, f"{value:,}" if type(value) is int else str(value))
+        for name, value in listed.items()
+        if value is not None
+    ]
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

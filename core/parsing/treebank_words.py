@@ -1,0 +1,44 @@
+"""Text to words as the Penn Treebank cuts them, which is what a parser has been trained on.
+
+The conventions are those of the treebank's own tokenizer (R. MacIntyre, tokenizer.sed, 1995): punctuation and clitics
+are words (`did` `n't`, `dog` `'s`), double quotes are ``` `` ``` and `''`, brackets are `-LRB-` and `-RRB-`.
+"""
+
+import re
+
+from core.parsing.trees import ESCAPED
+
+_QUOTES = {"\u201c": " `` ", "\u201d": " '' ", "\u2018": " ` ", "\u2019": "'"}
+_OTHERS = {"\u2013": " -- ", "\u2014": " -- ", "\u2026": " ... ", "\u2581": " "}
+_PLAIN = str.maketrans(_QUOTES | _OTHERS)
+_RULES = [
+    (r"``|''(?!\w)|\.{3,}|--+", r" \g<0> "),
+    (r'(^|[\s(\[{<`-])"', r"\1 `` "),  # a double quote opens where nothing but a space or a bracket is before it
+    (r'"', " '' "),
+    (r"[;@#$%&?!()\[\]{}<>]", r" \g<0> "),
+    (r"([,:])(?!\d)|(?<!\d)([,:])", r" \1\2 "),  # not in 1,000 and 10:30
+    (r"(?<=[^.\s])\.(?=[\s\])}>'`]*$)", " . "),  # only the last full stop ends the sentence; others abbreviate
+    (r"(?i)(?<=\w)(n't|'(?:s|m|d|ll|re|ve))(?=\W|$)", r" \1 "),
+    (r"(?<=\w)'(?=\s|$)", " ' "),
+    (r"(?i)\b(can)(not)\b", r"\1 \2"),
+    (r"(?i)\b(gon|wan)(na)\b", r"\1 \2"),
+    (r"(?i)\b(got)(ta)\b", r"\1 \2"),
+]
+
+
+def treebank_words(text: str) -> list[str]:
+    """The words of one sentence. Text that is cut already stays as it is.
+
+    "He said, \\"It's (not) here.\\"" -> He said , `` It 's -LRB- not -RRB- here . ''
+    """
+    text = " ".join(text.translate(_PLAIN).split())
+    for pattern, replacement in _RULES:
+        text = re.sub(pattern, replacement, text)
+    return [escaped(word) for word in text.split()]
+
+
+def escaped(word: str) -> str:
+    """A word as it may stand in a tree: its brackets are written out, alone as `-LRB-`."""
+    return "".join(
+        ESCAPED.get(character, character) if word in ESCAPED or character in "()" else character for character in word
+    )

@@ -1,0 +1,48 @@
+import pytest
+
+from core.analysis.heads import ablation
+from core.analysis.heads.ablation import each_head_off, gate_effect
+from core.analysis.heads.head import Head, all_heads
+from core.translator import Translator
+
+SOURCE, TARGET = "Where is the nearest station?", "Wo ist der nächste Bahnhof?"
+
+
+def test_gates_of_one_change_nothing(translator: Translator):
+    effect = gate_effect(translator, SOURCE, TARGET, dict.fromkeys(all_heads(translator.model), 1.0))
+    assert effect.change == pytest.approx(0, abs=1e-5)
+
+
+def test_each_head_off_is_that_head_s_gate_at_zero(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ablation, "BLOCK_TOKENS", 200)  # several heads at once, and a last batch that is not full
+    effects = dict(each_head_off(translator, SOURCE, TARGET))
+    assert list(effects) == all_heads(translator.model)
+    for head in (
+        Head("encoder_self", 0, 1),
+        Head("encoder_self", 1, 2),
+        Head("decoder_self", 2, 0),
+        Head("cross", 0, 2),
+        Head("cross", 2, 2),
+    ):
+        alone = gate_effect(translator, SOURCE, TARGET, {head: 0.0})
+        assert effects[head].log_probs == pytest.approx(alone.log_probs, abs=1e-4)
+        assert effects[head].change == pytest.approx(alone.change, abs=1e-3)
+        assert abs(alone.change) > 1e-3
+
+
+def test_changes_are_after_minus_before(translator: Translator):
+    before = translator.explain(SOURCE, TARGET).log_probs
+    effect = gate_effect(translator, SOURCE, TARGET, {Head("cross", 1, 0): 0.5})
+    assert effect.changes == pytest.approx([new - old for new, old in zip(effect.log_probs, before, strict=True)])
+    assert effect.change == pytest.approx(sum(effect.log_probs) - sum(before))
+
+
+def test_who_stops_asking_stops_the_work(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ablation, "BLOCK_TOKENS", 1)
+    calls: list[int] = []
+    encode = translator.model.encode
+    monkeypatch.setattr(translator.model, "encode", lambda ids: (calls.append(1), encode(ids))[1])
+    effects = each_head_off(translator, SOURCE, TARGET)
+    next(effects)
+    effects.close()
+    assert len(calls) == 2  # once whole, once with the first head off

@@ -1,0 +1,39 @@
+import pytest
+import torch
+
+from core.analysis.heads.corpus_maps import batch_maps, sample_maps
+from core.capture import KINDS
+from core.translator import Translator
+
+
+def test_a_batch_gives_each_sentence_what_it_gets_alone(translator: Translator, parallel_text: list[tuple[str, str]]):
+    pairs = [parallel_text[5], parallel_text[9], ("A", "B")]  # of very different lengths
+    for found, (source, target) in zip(batch_maps(translator, pairs), pairs, strict=True):
+        alone = translator.explain(source, target).maps
+        for kind in KINDS:
+            for mine, expected in zip(found[kind], alone[kind], strict=True):
+                assert (mine.layer, mine.query_tokens, mine.key_tokens) == (
+                    expected.layer,
+                    expected.query_tokens,
+                    expected.key_tokens,
+                )
+                assert mine.predicted_tokens == expected.predicted_tokens
+                torch.testing.assert_close(mine.weights, expected.weights, rtol=1e-4, atol=1e-5)
+
+
+def test_every_sentence_of_a_sample_is_seen_once_batch_by_batch(translator: Translator):
+    sources = ["A.", "A dog runs.", *["Two children are playing."] * 8]
+    batches = list(sample_maps(translator, sources))
+    assert [len(batch) for batch in batches] == [8, 2]
+    seen = sorted(len(maps["encoder_self"][0].query_tokens) for batch in batches for maps in batch)
+    assert seen == sorted(len(translator.token_ids(source, "")[0]) for source in sources)
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"), [(["A dog.", "  "], "sentence 2 is empty"), (["very " * 600], "sentence 1 is too long")]
+)
+def test_what_cannot_be_translated_is_named_before_anything_is_computed(
+    translator: Translator, sources: list[str], message: str
+):
+    with pytest.raises(ValueError, match=message):
+        sample_maps(translator, sources)

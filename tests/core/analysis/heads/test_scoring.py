@@ -1,0 +1,205 @@
+import math
+
+import pytest
+import torch
+
+from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.labels import DEFINITIONS
+from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.heads.scoring import Scorer, is_punctuation, piece_counts, piece_frequencies, score_cards, to_frame
+from core.capture import AttentionMap
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
+
+TOKENS = ("▁a", "▁b", "▁a", ",", "</s>")
+
+
+def encoder(*heads: list[list[float]], tokens: tuple[str, ...] = TOKENS) -> dict[str, list[AttentionMap]]:
+    return {"encoder_self": [AttentionMap("encoder_self", 0, torch.tensor(heads), tokens, tokens)]}
+
+
+def one_hot(*keys: int, length: int = 5) -> list[list[float]]:
+    return torch.eye(length)[list(keys)].tolist()
+
+
+EVEN = [[0.2] * 5] * 5
+PREVIOUS = one_hot(0, 0, 1, 2, 3)
+
+
+def card(*heads: list[list[float]], **more: object) -> ScoreCard:
+    return score_cards([encoder(*heads)], **more)[0]
+
+
+def test_a_sharp_head():
+    found = card(PREVIOUS)
+    assert found.head == ("encoder_self", 0, 0)
+    assert (found.num_tokens, found.entropy) == (5, 0)
+    assert (found.offset, found.offset_share) == (-1, 0.8)
+    assert (found.previous, found.same_position, found.following) == pytest.approx((0.8, 0.2, 0))
+    # Weight on `</s>` 0, on the first token 2 of 5, on the comma 1 of 5.
+    assert (found.sink_end, found.sink_start, found.sink_punctuation, found.sink_share) == pytest.approx(
+        (0, 0.4, 0.2, 0.6)
+    )
+    assert found.confidence == 1  # of the four that are not `</s>`
+    assert found.same_token == 0
+
+
+def test_an_even_head():
+    found = card(EVEN)
+    assert found.entropy == pytest.approx(1)
+    assert found.confidence == pytest.approx(0.2)
+    assert found.sink_share == pytest.approx(0.6)
+    assert found.same_token == pytest.approx(2 / 5 * 0.2)  # only the two `a` have another one
+
+
+def test_confidence_leaves_the_end_out_as_query_and_as_key():
+    rows = [[0.1, 0.0, 0.0, 0.0, 0.9]] * 4 + [[0.0, 1.0, 0.0, 0.0, 0.0]]
+    assert card(rows).confidence == pytest.approx(0.1)
+
+
+def test_same_token():
+    found = card(one_hot(2, 1, 0, 3, 4))
+    assert found.same_token == pytest.approx(2 / 5)
+    assert found.same_position == pytest.approx(3 / 5)
+
+
+def test_causal_rows_are_measured_by_what_they_see():
+    """Two visible keys, alike: all the entropy there can be. The first row has no choice and does not count."""
+    weights = torch.tensor([[[1.0, 0, 0], [0.5, 0.5, 0], [0, 1, 0]]])
+    tokens = ("<s>", "▁x", "▁y")
+    maps = {"decoder_self": [AttentionMap("decoder_self", 0, weights, tokens, tokens, ("▁x", "▁y", "</s>"))]}
+    found = score_cards([maps], {"▁x": 3, "▁y": 1})[0]
+    assert found.num_tokens == 2
+    assert found.entropy == pytest.approx((1 + 0) / 2)
+    assert found.sink_start == pytest.approx(0.25)
+    assert (found.offset, found.offset_share) == (-1, 1.0)
+    # The rarest visible token of row 1 is `x`, of row 2 `y`; the head looks at `<s>` and at `x`.
+    assert found.rare_token == 0
+
+
+def test_rare_tokens():
+    counts = {"▁a": 10, "▁b": 2, ",": 30}
+    assert card(one_hot(1, 1, 1, 0, 0), frequencies=counts).rare_token == pytest.approx(3 / 5)
+    assert card(one_hot(3, 3, 3, 3, 0), frequencies={"▁a": 10, "▁b": 2}).rare_token == pytest.approx(4 / 5)
+    assert math.isnan(card(EVEN).rare_token)
+
+
+def test_cross_attention_counts_from_the_predicted_token():
+    weights = torch.eye(3)[None]
+    maps = {
+        "cross": [AttentionMap("cross", 0, weights, ("<s>", "▁x", "▁b"), ("▁x", "▁y", "</s>"), ("▁x", "▁b", "</s>"))]
+    }
+    found = score_cards([maps])[0]
+    assert (found.offset, found.offset_share) == (0, 1.0)
+    assert found.same_token == pytest.approx(2 / 3)
+    assert found.labels[0].text == "looks most at the source token at the same position for 100% of tokens"
+
+
+def test_sentences_are_weighed_by_their_tokens():
+    long, short = encoder(PREVIOUS), encoder([[0.0, 1.0], [0.0, 1.0]], tokens=("▁a", "</s>"))
+    both = score_cards([long, short])[0]
+    assert both.num_tokens == 7
+    assert both.previous == pytest.approx((4 + 0) / 7)
+    assert both.sink_end == pytest.approx((0 + 2) / 7)
+    assert (both.offset, both.offset_share) == (-1, 4 / 7)
+    assert both.confidence == pytest.approx((4 * 1 + 1 * 0) / 5)
+
+
+def test_a_single_token_leaves_nothing_to_measure():
+    found = score_cards([encoder([[1.0]], tokens=("</s>",))])[0]
+    assert found.num_tokens == 0
+    assert all(math.isnan(value) for value in (found.entropy, found.confidence, found.offset_share, found.sink_share))
+    assert found.labels == ()
+
+
+def test_labels_say_what_was_found():
+    heads = score_cards(
+        [encoder(one_hot(1, 2, 3, 4, 4), EVEN, one_hot(4, 4, 4, 4, 4), one_hot(1, 1, 1, 1, 1))],
+        {"▁b": 1, "▁a": 5, ",": 5},
+    )
+    texts = [{label.name: label.text for label in head.labels} for head in heads]
+    assert texts[0] == {  # 4 of 5 at one offset are not 90 %
+        "sink": "rests 60% of its weight where little is said: 40% on </s> and 20% on punctuation"
+    }
+    assert texts[1]["broad"] == "looks almost everywhere alike: 100% of the greatest possible entropy"
+    assert texts[2]["sink"] == "rests 100% of its weight where little is said: 100% on </s>"
+    assert texts[3]["confident"] == "gives one token 100% of its weight on average"
+    assert texts[3]["rare token"] == "looks most at the rarest token it can see for 100% of tokens"
+    long = 12
+    tokens = tuple(f"▁{i}" for i in range(long))
+    ahead = score_cards([encoder(one_hot(*range(1, long), long - 1, length=long), tokens=tokens)])[0]
+    assert ahead.labels[0].name == "positional: the next token"
+    assert ahead.labels[0].text == "looks most at the next token for 92% of tokens"
+    back = score_cards([encoder(one_hot(0, 0, *range(long - 2), length=long), tokens=tokens)])[0]
+    assert back.offset == -2
+    assert (
+        score_cards([encoder(one_hot(*range(long), length=long), tokens=tokens)])[0].labels[0].name
+        == "positional: the token itself"
+    )
+
+
+def test_the_aligner_s_score_is_filled_in():
+    weights = torch.eye(2)[None]
+    maps = {"cross": [AttentionMap("cross", 0, weights, ("<s>", "▁x"), ("▁a", "</s>"), ("▁x", "</s>"))]}
+    found = score_cards([maps], alignment_error_rates={Head("cross", 0, 0): 0.3})[0]
+    assert found.alignment_error_rate == 0.3
+    assert "links words as people do: its alignment error rate is 0.30" in {label.text for label in found.labels}
+
+
+def test_every_head_of_a_model_has_a_card_and_a_row(translator: Translator, parallel_text: list[tuple[str, str]]):
+    cards = score_cards(
+        (translator.explain(*pair).maps for pair in parallel_text[:3]), piece_counts(translator.tokenizer, ["A dog."])
+    )
+    assert [found.head for found in cards] == all_heads(translator.model)
+    frame = to_frame(cards)
+    assert frame[["kind", "layer", "head"]].itertuples(index=False, name=None).__next__() == ("encoder_self", 0, 0)
+    assert len(frame) == len(cards)
+    assert frame["sink_share"].between(0, 1).all()
+    assert frame["entropy"].between(0, 1).all()
+    assert frame["alignment_error_rate"].isna().all()
+
+
+def test_counts_and_punctuation(tokenizer: SentencePieceTokenizer):
+    assert sum(piece_counts(tokenizer, ["a b", "c"]).values()) == sum(
+        len(tokenizer.encode(text)) for text in ("a b", "c")
+    )
+    assert [is_punctuation(token) for token in ("▁,", "...", "€", "▁a.", "▁", "</s>")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_pieces_are_as_common_as_they_occur_then_as_they_were_learned(tokenizer: SentencePieceTokenizer):
+    frequencies = piece_frequencies(tokenizer, ["the the dog"])
+    assert len(frequencies) == tokenizer.vocab_size
+    the, *_ = (tokenizer.piece(token_id) for token_id in tokenizer.encode("the"))
+    assert max(frequencies, key=frequencies.__getitem__) == the
+    unseen = [
+        tokenizer.piece(token_id)
+        for token_id in range(tokenizer.vocab_size)
+        if frequencies[tokenizer.piece(token_id)] < 1
+    ]
+    assert unseen == sorted(unseen, key=frequencies.__getitem__, reverse=True)
+
+
+def test_sentences_can_be_counted_one_by_one(translator: Translator, parallel_text: list[tuple[str, str]]):
+    sentences = [translator.explain(*pair).maps for pair in parallel_text[:2]]
+    scorer = Scorer()
+    for maps in sentences:
+        scorer.add(maps)
+    assert to_frame(scorer.cards()).equals(to_frame(score_cards(sentences)))
+
+
+def test_every_label_is_defined_with_its_threshold():
+    heads = score_cards(
+        [encoder(PREVIOUS, EVEN, one_hot(4, 4, 4, 4, 4), one_hot(1, 1, 1, 1, 1), one_hot(2, 1, 0, 2, 0))],
+        {"▁b": 1, "▁a": 5, ",": 5},
+    )
+    found = {label.notion for head in heads for label in head.labels}
+    assert found >= {"sink", "confident", "broad", "rare token"}
+    assert found <= set(DEFINITIONS)
+    assert all("%" in definition for definition in DEFINITIONS.values())

@@ -1,0 +1,90 @@
+"""Measurements, and the files they are kept in. How long anything took is nobody's to test."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from core.__main__ import main
+from core.analysis.layers.layer_cost import CostTable, from_json, grid, hardware, measure, to_csv, to_json
+from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
+
+
+def test_a_grid_has_every_layer_once_for_the_sizes_that_matter_to_it() -> None:
+    wanted = grid([4, 8], [2], [3, 5], [2, 4, 6])
+    assert len(wanted) == len(set(wanted)) == 2 * (1 + 1 + 2 + 2 + 3)
+    operations = [LAYER_TYPES[name].operations(sizes) for name, sizes in wanted]
+    assert operations == sorted(operations)
+
+
+def test_memory_grows_as_it_must() -> None:
+    """The n x n weights of full attention are there at once; what restriction leaves of them is n r."""
+    small, large = ({cost.layer: cost for cost in measure(grid([n], [16], [3], [8]), seconds=0)} for n in (128, 512))
+    assert large["self_attention"].peak_bytes >= 512 * 512 * 4
+    assert large["self_attention"].peak_bytes > 10 * small["self_attention"].peak_bytes
+    for name in LAYER_TYPES.keys() - {"self_attention"}:
+        assert large[name].peak_bytes < 5 * small[name].peak_bytes
+        assert large[name].peak_bytes >= 512 * 16 * 4  # its output
+    assert all(cost.seconds > 0 for cost in small.values())
+
+
+def test_measurements_there_and_back() -> None:
+    costs = tuple(measure([("restricted", Sizes(n=4, d=2, r=2)), ("recurrent", Sizes(n=4, d=2))], seconds=0))
+    assert [(cost.k, cost.r) for cost in costs] == [(None, 2), (None, None)]
+    table = CostTable(hardware(), costs)
+    again = from_json(to_json(table))
+    assert again.hardware == table.hardware
+    assert [asdict(cost) | {"seconds": 0} for cost in again.costs] == [asdict(cost) | {"seconds": 0} for cost in costs]
+    assert [cost.seconds for cost in again.costs] == pytest.approx([cost.seconds for cost in costs], rel=1e-3)
+    header, *rows = to_csv(table).splitlines()
+    assert header == "layer,n,d,k,r,operations,seconds,peak_bytes,hardware"
+    assert len(rows) == 2
+    assert rows[0].startswith("restricted,4,2,,2,32,")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"hardware": "x", "columns": ["layer"], "rows": [[1, 2]]}', '{"rows": []}']
+)
+def test_another_file_is_refused(text: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"^not a file of measured layers, as `python -m core layer-types -o FILE\.json` writes them: "
+    ):
+        from_json(text)
+
+
+def test_an_unknown_layer_is_named() -> None:
+    table = json.loads(to_json(CostTable("x", tuple(measure([("recurrent", Sizes(n=1, d=1))], seconds=0)))))
+    table["rows"][0][0] = "quantum"
+    with pytest.raises(ValueError, match=r"^the measured layers quantum are none of self_attention, recurrent, "):
+        from_json(json.dumps(table))
+
+
+def test_the_command_writes_what_it_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["layer-types", "--n", "4", "8", "--d", "2", "--k", "3", "--r", "2", "--seconds", "0"]
+    assert main([*command, "-o", str(tmp_path / "costs.json")]) == 0
+    table = from_json((tmp_path / "costs.json").read_text("utf-8"))
+    assert len(table.costs) == 10
+    assert main([*command, "-o", str(tmp_path / "costs.csv")]) == 0
+    capsys.readouterr()
+    assert main(command) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [row.split(",")[:5] for row in printed] == [
+        row.split(",")[:5] for row in (tmp_path / "costs.csv").read_text("utf-8").splitlines()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "costs.txt"], "the output (costs.txt) must end in .csv or .json"),
+        (["--n", "0"], "n (0) must be a positive integer"),
+        (["--threads", "0"], "threads (0) must be a positive integer"),
+        (["--n", "2", "--device", "abacus"], "nothing can be measured on the device 'abacus'"),
+    ],
+)
+def test_what_cannot_be_measured_is_said(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["layer-types", *arguments]) == 1
+    assert f"python -m core layer-types: {message}" in capsys.readouterr().err

@@ -1,0 +1,129 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from core.analysis.heads.gating import gated
+from core.analysis.heads.head import Head
+from core.analysis.sanity_checks import Check, check_explanation, check_maps
+from core.capture import AttentionMap, Kind
+from core.config import PRESETS
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import Explanation, ScoredText, Translator
+
+SOURCE, TARGET = "Nobody knows this.", "Niemand weiß das."
+NAMES = ["rows sum to 1", "masks respected", "tokens match axes", "fused equals explicit", "dropout off"]
+
+
+def failed(checks: list[Check]) -> dict[str, str]:
+    return {check.name: check.detail for check in checks if not check.passed}
+
+
+def with_map(explanation: Explanation, kind: Kind, number: int, layer: AttentionMap) -> Explanation:
+    layers = list(explanation.maps[kind])
+    layers[number] = layer
+    return replace(explanation, maps={**explanation.maps, kind: tuple(layers)})
+
+
+@pytest.fixture(scope="module")
+def explanation(translator: Translator) -> Explanation:
+    return translator.explain(SOURCE, TARGET)
+
+
+def test_what_is_shown_is_what_the_model_did(translator: Translator, explanation: Explanation):
+    checks = check_explanation(translator, explanation)
+    assert [check.name for check in checks] == NAMES
+    assert not failed(checks)
+
+
+def test_a_hypothesis_is_compared_with_its_replay(translator: Translator, explanation: Explanation):
+    ids = translator.token_ids(SOURCE, TARGET)[2]
+    hypothesis = ScoredText(TARGET, tuple(ids), explanation.predicted_tokens, explanation.log_probs, -1.0)
+    checks = check_explanation(translator, explanation, hypothesis)
+    assert [check.name for check in checks] == [*NAMES[:3], "replay equals search", *NAMES[3:]]
+    assert not failed(checks)
+    other = replace(hypothesis, token_log_probs=(explanation.log_probs[0] - 0.5, *explanation.log_probs[1:]))
+    assert failed(check_explanation(translator, explanation, other)) == {
+        "replay equals search": "log-probabilities differ by at most 0.5 nats"
+    }
+
+
+def test_a_search_in_reduced_precision_is_not_compared_with_its_replay(
+    translator: Translator, explanation: Explanation
+):
+    fast = Translator(translator.model, translator.tokenizer, precision="fast")
+    hypothesis = ScoredText(
+        TARGET, tuple(fast.token_ids(SOURCE, TARGET)[2]), explanation.predicted_tokens, explanation.log_probs, -1.0
+    )
+    checks = check_explanation(fast, explanation, hypothesis)
+    assert [check.name for check in checks] == NAMES
+    assert not failed(checks)
+
+
+def test_rows_that_do_not_sum_to_1(translator: Translator):
+    with gated(translator, {Head("cross", 1, 0): 0.5}):
+        scaled = translator.explain(SOURCE, TARGET)
+    assert list(failed(check_maps(scaled))) == ["rows sum to 1"]
+    assert failed(check_maps(scaled))["rows sum to 1"].endswith("off by at most 0.5")
+
+
+def test_a_look_ahead(explanation: Explanation):
+    layer = explanation.maps["decoder_self"][1]
+    weights = layer.weights.clone()
+    weights[0, 0, :2] = torch.tensor([0.75, 0.25])
+    assert failed(check_maps(with_map(explanation, "decoder_self", 1, replace(layer, weights=weights)))) == {
+        "masks respected": "the greatest weight on a token yet to come is 0.2"
+    }
+
+
+def test_a_look_beyond_the_neighbourhood(tokenizer: SentencePieceTokenizer, explanation: Explanation):
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, neighbourhood=4)
+    near = Translator(Transformer(shape), tokenizer)
+    checks = check_explanation(near, near.explain(SOURCE, TARGET))
+    assert not failed(checks)
+    assert checks[1].detail == "the greatest weight on a token yet to come or outside the 4 nearest is 0"
+    assert list(failed(check_maps(explanation, neighbourhood=4))) == ["masks respected"]  # of a model that sees all
+
+
+def test_tokens_of_another_sentence(translator: Translator, explanation: Explanation):
+    other = replace(explanation, source="Somebody knows this.")
+    assert "the source tokens are" in failed(check_explanation(translator, other))["tokens match axes"]
+    cross = explanation.maps["cross"][0]
+    renamed = replace(cross, key_tokens=("?", *cross.key_tokens[1:]))
+    found = failed(check_explanation(translator, with_map(explanation, "cross", 0, renamed)))
+    assert found == {"tokens match axes": "layer 0 of cross has other tokens than the sentence"}
+
+
+def test_layers_and_heads_in_another_s_place(translator: Translator, explanation: Explanation):
+    swapped = replace(explanation, maps={**explanation.maps, "cross": explanation.maps["cross"][::-1]})
+    assert (
+        failed(check_explanation(translator, swapped))["tokens match axes"]
+        == "cross shows layers [2, 1, 0], the model has [0, 1, 2]"
+    )
+    first = explanation.maps["encoder_self"][0]
+    fewer = with_map(explanation, "encoder_self", 0, replace(first, weights=first.weights[:2]))
+    assert (
+        failed(check_explanation(translator, fewer))["tokens match axes"]
+        == "layer 0 of encoder_self shows 2 heads, the model has 3"
+    )
+
+
+def test_a_model_left_in_training_mode(translator: Translator, explanation: Explanation):
+    translator.model.decoder.layers[1].dropout.train()
+    try:
+        found = failed(check_explanation(translator, explanation))
+    finally:
+        translator.model.eval()
+    assert found["dropout off"] == "1 modules are in training mode"
+
+
+def test_a_seam_that_changes_what_it_should_only_show(translator: Translator, explanation: Explanation):
+    """Whatever makes the explicit path differ from the fused one is noticed: here, a softmax that is not one."""
+    seam = translator.model.encoder.layers[0].self_attention.weights
+    seam.forward = lambda scores: scores.softmax(-1) ** 2
+    try:
+        found = failed(check_explanation(translator, explanation))
+    finally:
+        del seam.forward
+    assert list(found) == ["fused equals explicit"]

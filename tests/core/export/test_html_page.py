@@ -1,0 +1,84 @@
+"""The HTML file: nothing in it can run but its own script, nothing is fetched, and every weight is there."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+
+from core.export import ExplanationRecord, as_bytes
+from core.export.html_page import page, quantised
+from viz_app.figures.theme import DARK, LIGHT
+
+
+class Elements(HTMLParser):
+    """The elements of a page as a browser finds them, and what stands in its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: dict[str, list[str]] = {"script": [], "style": [], "title": []}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.lasttag in self.texts and data.strip():
+            self.texts[self.lasttag].append(data)
+
+
+def test_hostile_text_ends_no_element(record: ExplanationRecord) -> None:
+    found = Elements(page(record))
+    assert {"img", "b"}.isdisjoint(found.tags)
+    assert found.tags.count("script") == 2
+    data = json.loads(found.texts["script"][0])
+    assert data["source"] == record.explanation.source
+    assert "onerror" in found.texts["title"][0]
+
+
+def test_only_its_own_script_and_style_may_run_and_nothing_is_fetched(record: ExplanationRecord) -> None:
+    text = page(record)
+    found = Elements(text)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy
+    assert "default-src 'none'" in policy[1]
+    for content in (found.texts["script"][1], found.texts["style"][0]):
+        assert f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'" in policy[1]
+    assert "unsafe" not in policy[1]
+    assert not re.search(
+        r"(src|href)\s*=|https?://(?!www\.w3\.org/2000/svg)|@import|url\(",
+        found.texts["script"][1] + found.texts["style"][0],
+    )
+    assert {"link", "img", "iframe"}.isdisjoint(found.tags)
+
+
+def test_every_weight_is_kept_to_a_hundred_thousandth(record: ExplanationRecord) -> None:
+    data = json.loads(Elements(page(record)).texts["script"][0])
+    for kind in data["kinds"]:
+        weights = np.stack([layer.weights.numpy() for layer in record.explanation.maps[kind["kind"]]])
+        found = np.frombuffer(base64.b64decode(kind["weights"]), "<u2").reshape(kind["shape"]) / 65535
+        np.testing.assert_allclose(found, weights, atol=1e-5)
+    assert np.frombuffer(
+        base64.b64decode(quantised(np.array([-0.1, 0, 1, 1.1], dtype=np.float32))), "<u2"
+    ).tolist() == [0, 0, 65535, 65535]
+
+
+def test_a_long_sentence_of_the_paper_s_depth_stays_small() -> None:
+    """40 tokens on either side, 6 + 6 layers of 8 heads: three arrays of 6 * 8 * 40 * 40 weights at two bytes, in
+    base64.
+    """
+    assert (
+        3 * len(quantised(np.zeros((6, 8, 40, 40), dtype=np.float32))) == 3 * 6 * 8 * 40 * 40 * 2 * 4 // 3 < 1_000_000
+    )
+
+
+def test_its_colours_are_those_of_the_app(record: ExplanationRecord) -> None:
+    ramps = re.findall(r"--ramp: ([^;]*);", page(record))
+    assert [ramp.split(", ") for ramp in ramps] == [list(theme.sequential[::4]) for theme in (LIGHT, DARK)]
+
+
+def test_it_is_what_a_file_s_suffix_asks_for(record: ExplanationRecord) -> None:
+    assert as_bytes(record, ".html") == page(record).encode()

@@ -1,0 +1,190 @@
+"""The search for trees, over random scores and over a model that has learned nothing: whatever they prefer, trees
+come out.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from core.config import PRESETS
+from core.decoding import NonFiniteError, SearchOptions, beam_search
+from core.parsing.parser import Brackets, NotAParserError, Parser, only_trees
+from core.parsing.trees import linearise, restore
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
+
+SYMBOLS = ("<pad>", "<s>", "</s>", "XX/NN", "XX", "(S", ")S", "(NP", ")NP")
+PAD, BOS, EOS = 0, 1, 2
+BRACKETS = Brackets(words=(4,), closing={5: 6, 7: 8})
+TAGGED = Brackets(words=(3, 4), closing={5: 6, 7: 8})
+
+
+class RandomScores:
+    """Random but fixed logits after every beginning of every sentence's tree."""
+
+    def __init__(self, seeds: Sequence[int]) -> None:
+        self.beginnings: list[list[tuple[int, ...]]] = [[(seed,)] for seed in seeds]
+        self.is_first = True
+
+    @staticmethod
+    def log_probs(beginning: tuple[int, ...]) -> Tensor:
+        return (
+            2 * torch.randn(len(SYMBOLS), generator=torch.Generator().manual_seed(hash(beginning) % 2**31))
+        ).log_softmax(-1)
+
+    def __call__(self, token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
+        rows = range(len(self.beginnings)) if sentences is None else sentences.tolist()
+        before = [self.beginnings[row] for row in rows]
+        if self.is_first:
+            self.beginnings = before
+        else:
+            self.beginnings = [
+                [(*row[parent], token) for token, parent in zip(tokens, origins, strict=True)]
+                for row, tokens, origins in zip(before, token_ids.tolist(), parents.tolist(), strict=True)
+            ]
+        self.is_first = False
+        return torch.stack([torch.stack([self.log_probs(beginning) for beginning in row]) for row in self.beginnings])
+
+
+def searched(
+    seeds: Sequence[int], num_words: Sequence[int], limits: Sequence[int], beam_size: int, brackets: Brackets = BRACKETS
+) -> list[list[int]]:
+    options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), beam_size=beam_size, length_penalty=0.3)
+    scores = only_trees(RandomScores(seeds), brackets, num_words, limits, PAD, EOS)
+    found = beam_search(scores, limits, options)
+    assert all(hypotheses[0].finished for hypotheses in found)
+    return [list(hypotheses[0].token_ids) for hypotheses in found]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(("beam_size", "brackets"), [(1, BRACKETS), (5, BRACKETS), (5, TAGGED)])
+def test_whatever_the_scores_trees_over_the_sentences_come_out(seed: int, beam_size: int, brackets: Brackets) -> None:
+    num_words, limits = [1, 4, 9], [4, 12, 40]  # 4 has room for one bracket and one word only
+    found = searched([seed, seed + 100, seed + 200], num_words, limits, beam_size, brackets)
+    for words, limit, token_ids in zip(num_words, limits, found, strict=True):
+        assert len(token_ids) <= limit
+        # raises if it is none
+        restore([SYMBOLS[token_id] for token_id in token_ids[:-1]], [str(word) for word in range(words)])
+
+
+def all_trees(words: int, room: int) -> Iterator[list[int]]:
+    """Every tree over so many words with at most `room` tokens, found by trying every sequence of symbols."""
+    for length in range(words + 2, room + 1):
+        for symbols in itertools.product([4, 5, 6, 7, 8], repeat=length):
+            try:
+                restore([SYMBOLS[symbol] for symbol in symbols], ["word"] * words)
+            except ValueError:
+                continue
+            yield list(symbols)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_wide_beam_finds_the_tree_that_the_model_scores_highest(seed: int) -> None:
+    """The model's own log-probabilities count, not those among the allowed tokens."""
+    options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), length_penalty=0.3)
+
+    def score(symbols: list[int]) -> float:
+        tokens = [*symbols, EOS]
+        log_prob = sum(
+            float(RandomScores.log_probs((seed, *tokens[:index]))[token]) for index, token in enumerate(tokens)
+        )
+        return options.score(log_prob, len(tokens))
+
+    best = max(all_trees(words=2, room=6), key=score)
+    assert searched([seed], [2], [7], beam_size=64) == [[*best, EOS]]
+
+
+def test_probabilities_sum_to_one_and_those_of_allowed_tokens_stay() -> None:
+    scores = only_trees(RandomScores([3]), BRACKETS, [2], [10], PAD, EOS)
+    log_probs = scores(torch.tensor([[BOS]]), torch.zeros(1, 1, dtype=torch.long), None)[0, 0]
+    own = RandomScores.log_probs((3,))
+    assert float(log_probs.exp().sum()) == pytest.approx(1)
+    assert log_probs[[5, 7]].tolist() == pytest.approx(own[[5, 7]].tolist())
+    assert log_probs[[1, 2, 3, 4, 6, 8]].tolist() == [-math.inf] * 6
+
+
+def test_the_preset_has_the_shape_of_section_6_3() -> None:
+    config = PRESETS["parsing"]
+    assert (config.num_encoder_layers, config.num_decoder_layers, config.d_model, config.vocab_size) == (
+        4,
+        4,
+        1024,
+        16_000,
+    )
+
+
+def test_brackets_are_found_in_a_vocabulary(tree_tokenizer: SentencePieceTokenizer) -> None:
+    brackets = Brackets.of(tree_tokenizer)
+    pairs = {
+        (tree_tokenizer.piece(opening), tree_tokenizer.piece(closing)) for opening, closing in brackets.closing.items()
+    }
+    assert {("\u2581(S", "\u2581)S"), ("\u2581(NP", "\u2581)NP")} <= pairs
+    assert [tree_tokenizer.piece(word) for word in brackets.words] == ["\u2581XX"]
+
+
+def test_a_translation_model_says_that_it_writes_no_trees(tiny_checkpoint: str) -> None:
+    with pytest.raises(NotAParserError, match="writes no trees: its vocabulary has no brackets"):
+        Parser(Translator.from_checkpoint(tiny_checkpoint))
+
+
+@pytest.fixture(scope="module")
+def parser(tree_checkpoint: str) -> Parser:
+    return Parser(Translator.from_checkpoint(tree_checkpoint))
+
+
+def test_the_tree_holds_the_words_of_the_sentence(parser: Parser) -> None:
+    parse = parser.parse("The dog's (old) toy isn't here.", beam_size=3)
+    assert (
+        parse.tree.words()
+        == ["The", "dog", "'s", "-LRB-", "old", "-RRB-", "toy", "is", "n't", "here", "."]
+        == list(parse.words)
+    )
+    assert [parser.translator.tokenizer.piece(token) for token in parse.token_ids] == [
+        *("\u2581" + symbol for symbol in linearise(parse.tree)),
+        "</s>",
+    ]
+    assert len(parse.token_log_probs) == len(parse.token_ids)
+
+
+def test_side_by_side_is_as_one_by_one(parser: Parser) -> None:
+    sentences = ["The dog runs.", "It", ["A", "cat", "(", "sees", "it"]]
+    together = parser.parse_batch(sentences, beam_size=2)
+    alone = [parser.parse(sentence, beam_size=2) for sentence in sentences]
+    assert [parse.token_ids for parse in together] == [parse.token_ids for parse in alone]
+    assert together[2].words == ("A", "cat", "-LRB-", "sees", "it")
+
+
+def test_the_log_probabilities_are_those_of_a_replay(parser: Parser) -> None:
+    parse = parser.parse("The dog runs.", beam_size=2)
+    replayed = parser.translator.explain(parse.text, parse.token_ids)
+    assert parse.token_log_probs == pytest.approx(replayed.log_probs, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [("  ", "there is nothing to parse"), (["two words"], "'two words' is not one word"), ([""], "'' is not one word")],
+)
+def test_what_cannot_be_parsed_is_named(parser: Parser, sentence: str | list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parser.parse(sentence)
+    with pytest.raises(ValueError, match=f"sentence 2: {message}"):
+        parser.parse_batch(["It runs", sentence])
+
+
+def test_a_model_that_computes_nothing_finite_is_an_error(tree_checkpoint: Path) -> None:
+    translator = Translator.from_checkpoint(tree_checkpoint)
+    translator.model.decoder.layers[1].feed_forward.outer.weight.fill_(math.inf)
+    for parse in (
+        lambda: Parser(translator).parse("The dogs run.", beam_size=2),
+        lambda: Parser(translator).parse_batch(["The dogs run."]),
+    ):
+        with pytest.raises(
+            NonFiniteError,
+            match=r"^what the model computes is not finite \(NaN or infinite\) at position 1: its weights",
+        ):
+            parse()

@@ -1,0 +1,114 @@
+"""Trees in brackets and as sequences: what goes in comes back, and what is no tree is named."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.parsing.trees import Constituent, Tree, constituents, linearise, read_trees, restore
+
+SENTENCE = "(S (NP (PRP It)) (VP (VBZ likes) (NP (DT the) (NN sea))) (. .))"
+
+
+def leaf(word: str, tag: str = "XX") -> Tree:
+    return Tree(tag, word=word)
+
+
+leaves = st.builds(leaf, st.sampled_from(["dog", "'s", "-LRB-", "%"]), st.sampled_from(["NN", "XX", "."]))
+
+
+def constituent(label: str, children: list[Tree]) -> Tree:
+    return Tree(label, tuple(children))
+
+
+labels = st.sampled_from(["S", "NP"])
+nodes = st.recursive(
+    leaves, lambda parts: st.builds(constituent, labels, st.lists(parts, min_size=1, max_size=3)), max_leaves=8
+)
+trees = st.builds(constituent, labels, st.lists(nodes, min_size=1, max_size=3))
+
+
+def test_reads_what_is_spread_over_lines() -> None:
+    (tree,) = read_trees("( (S\n   (NP-SBJ (PRP It))\n (VP (VBZ rains))))")
+    assert tree.label == ""
+    assert tree.words() == ["It", "rains"]
+    assert tree.children[0].children[0] == Tree("NP-SBJ", (leaf("It", "PRP"),))
+
+
+def test_reads_several_trees() -> None:
+    assert [tree.words() for tree in read_trees("(NP (NN sea))\n(NP (DT the) (NN sun))")] == [["sea"], ["the", "sun"]]
+
+
+@settings(max_examples=40)
+@given(trees)
+def test_writes_what_it_reads(tree: Tree) -> None:
+    assert list(read_trees(str(tree))) == [tree]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(S (NP (NN sea))", "tree 1 is cut off: 1 of its brackets are not closed"),
+        ("(NP (NN sea)) )", "tree 2 begins with '\\)'"),
+        ("sea", "tree 1 begins with 'sea'"),
+        ("(NP (NN the sea))", "tree 1: NN holds the sea: expected one word, or constituents"),
+        ("(S (NP (NN sea) sun))", "tree 1: NP holds \\(NN sea\\) sun"),
+        ("(S ())", "tree 1: a bracket without a label holds nothing"),
+    ],
+)
+def test_names_what_is_no_tree(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        list(read_trees(text))
+
+
+def test_the_sequence_of_a_tree() -> None:
+    (tree,) = read_trees(SENTENCE)
+    assert " ".join(linearise(tree)) == "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
+    assert " ".join(linearise(tree, with_tags=True)) == "(S (NP XX/PRP )NP (VP XX/VBZ (NP XX/DT XX/NN )NP )VP XX/. )S"
+
+
+@settings(max_examples=40)
+@given(trees)
+def test_a_sequence_and_its_words_are_the_tree_without_tags(tree: Tree) -> None:
+    restored = restore(linearise(tree), tree.words())
+    assert linearise(restored) == linearise(tree)
+    assert restored.words() == tree.words()
+    assert {leaf.label for leaf in restored.leaves()} == {"XX"}
+    assert restore(linearise(tree, with_tags=True), tree.words()) == tree
+
+
+@pytest.mark.parametrize(
+    ("symbols", "message"),
+    [
+        ("(S XX XX XX )S", "more than the 2 words"),
+        ("(S XX )S", "1 words are left"),
+        ("(S XX XX", "1 brackets are open"),
+        ("(S XX )NP XX )S", "symbol 3 of the sequence is '\\)NP'"),
+        ("(S (NP )NP XX XX )S", "symbol 3"),
+        (")S", "symbol 1"),
+        ("(S XX )S (S XX )S", "expected one whole tree"),
+    ],
+)
+def test_names_what_is_no_sequence_of_a_tree(symbols: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        restore(symbols.split(), ["the", "sea"])
+
+
+def test_where_constituents_stand() -> None:
+    (tree,) = read_trees(SENTENCE)
+    assert constituents(tree) == [
+        Constituent("S", depth=0, start=0, end=5, opened=0, closed=12),
+        Constituent("NP", depth=1, start=0, end=1, opened=1, closed=3),
+        Constituent("VP", depth=1, start=1, end=4, opened=4, closed=10),
+        Constituent("NP", depth=2, start=2, end=4, opened=6, closed=9),
+    ]
+
+
+@settings(max_examples=40)
+@given(trees)
+def test_constituents_stand_where_the_sequence_has_their_brackets(tree: Tree) -> None:
+    symbols = linearise(tree)
+    for found in constituents(tree):
+        assert symbols[found.opened] == f"({found.label}"
+        assert symbols[found.closed] == f"){found.label}"
+        assert symbols[found.opened : found.closed].count("XX") == found.end - found.start
+        assert symbols[: found.opened].count("XX") == found.start

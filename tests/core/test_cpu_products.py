@@ -1,0 +1,161 @@
+"""Each product computes what `nn.Linear` does, as precisely as it promises, with this processor's kernels and with
+lesser ones.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor
+
+from core import cpu_products
+
+LESSER = {  # environment in which each library takes the kernels that it has for processors with AVX2 and no more
+    "FBGEMM_ENABLE_INSTRUCTIONS": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "ATEN_CPU_CAPABILITY": "avx2",
+}
+MULTIPLY = """
+import sys, torch
+from core import cpu_products
+plain = lambda weight, bias: lambda x: torch.nn.functional.linear(x, weight, bias)
+product = getattr(cpu_products, sys.argv[1], plain)
+cases = torch.load(sys.argv[2])
+linears = [product(weight, bias) for weight, bias, _ in cases]
+results = [[linear(rows[:count]) for count in range(1, 38)] for linear, (_, _, rows) in zip(linears, cases)]
+facts = (cpu_products.has_int8() and cpu_products.int8_saturates(), cpu_products.has_bfloat16(), torch.backends.cpu.get_cpu_capability())
+torch.save((results, facts), sys.argv[2])
+"""
+needs_half = pytest.mark.skipif(not cpu_products.has_half(), reason="no FBGEMM in this PyTorch or for this processor")
+needs_packed = pytest.mark.skipif(not cpu_products.has_packed(), reason="no oneDNN in this PyTorch")
+needs_int8 = pytest.mark.skipif(not cpu_products.has_int8(), reason="no FBGEMM in this PyTorch or for this processor")
+needs_bfloat16 = pytest.mark.skipif(not cpu_products.has_bfloat16(), reason="oneDNN has no bfloat16 for this processor")
+needs_avx2 = pytest.mark.skipif(
+    "AVX" not in torch.backends.cpu.get_cpu_capability(), reason="no AVX2 here, so it cannot be forced"
+)
+
+Bound = Callable[[Tensor, Tensor, Tensor], Tensor]  # rows, weight, bias in double precision -> [rows, outputs]
+
+
+def float32_bound(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Of a float32 sum in any order, which is all that is promised: see `core.cpu_products`."""
+    unit = (rows.size(1) + 1) * 2**-24
+    return unit / (1 - unit) * (rows.abs() @ weight.abs().T + bias.abs())
+
+
+def bfloat16_bound(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Input, weight and result are rounded to 8 significant bits each, so by 2^-8 at most; a fourth is for the sum
+    and what is of second order.
+    """
+    return 4 * 2**-8 * (rows.abs() @ weight.abs().T + bias.abs())
+
+
+def int8_bound(rows: Tensor, weight: Tensor, bias: Tensor, bits: int = 7) -> Tensor:
+    """Each weight is off by half a step of its row at most, each input by a step of all of them: half a step, and the
+    offset's half.
+
+    With 7 bits for the inputs, which holds for 8 too.
+    """
+    weight_step = weight.abs().amax(1) / 127  # [outputs]
+    step = (rows.max().clamp_min(0) - rows.min().clamp_max(0)) / (2**bits - 1)
+    of_weights = (rows.abs().sum(1)[:, None] + rows.size(1) * step) * weight_step / 2
+    return of_weights + step * weight.abs().sum(1) + float32_bound(rows, weight, bias)
+
+
+PRODUCTS = [
+    pytest.param("HalfPackedLinear", float32_bound, marks=needs_half),
+    pytest.param("PackedLinear", float32_bound, marks=needs_packed),
+    pytest.param("Int8Linear", int8_bound, marks=needs_int8),
+    pytest.param("BFloat16Linear", bfloat16_bound, marks=needs_bfloat16),
+    pytest.param("F.linear", float32_bound),
+]
+
+
+def cases() -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Weight, bias and rows: of odd sizes, of a size that is a multiple of every block, and such that large products
+    add up.
+    """
+    torch.manual_seed(6)
+    found = [
+        (torch.randn(outputs, inputs).half().float(), torch.randn(outputs), torch.randn(37, inputs))
+        for inputs, outputs in ((50, 70), (64, 64), (1030, 33))
+    ]
+    weight, bias, rows = found[1]
+    return [
+        *found,
+        (1 - weight.abs() / 100, bias, 1 - rows.abs() / 100),
+        (weight * 0, bias, rows),
+        (weight, bias * 0, rows * 0),
+    ]
+
+
+def multiply(
+    product: str, environment: dict[str, str], folder: Path
+) -> tuple[list[list[Tensor]], tuple[bool, bool, str]]:
+    """In a process of its own: for each case the results for its first row, its first two, and so on; and what that
+    process found out.
+    """
+    file = folder / "tensors.pt"
+    torch.save([(weight.half().float(), bias, rows) for weight, bias, rows in cases()], file)
+    subprocess.run(
+        [sys.executable, "-c", MULTIPLY, product, file], env=os.environ | environment, check=True, timeout=120
+    )
+    return torch.load(file)
+
+
+@pytest.mark.parametrize(
+    "environment", [pytest.param({}, id="best"), pytest.param(LESSER, id="AVX2", marks=needs_avx2)]
+)
+@pytest.mark.parametrize(("product", "bound"), PRODUCTS)
+def test_however_many_the_rows_each_is_as_precise_as_promised(
+    product: str, bound: Bound, environment: dict[str, str], tmp_path: Path
+) -> None:
+    if environment and product == "BFloat16Linear":
+        pytest.skip("with AVX2 alone oneDNN has no bfloat16: see the next test")
+    found, (_, _, capability) = multiply(product, environment, tmp_path)
+    assert not environment or capability == "AVX2"
+    for (weight, bias, rows), results in zip(cases(), found, strict=True):
+        weight, bias, rows = weight.half().double(), bias.double(), rows.double()
+        for count, result in enumerate(results, start=1):
+            exact = rows[:count] @ weight.T + bias
+            assert result.dtype == torch.float32
+            assert ((result - exact).abs() <= bound(rows[:count], weight, bias)).all()
+
+
+@needs_avx2
+@needs_int8
+def test_lesser_processors_are_known_by_what_they_can_do(tmp_path: Path) -> None:
+    """AVX2 alone adds pairs of 8-bit products in 16 bits, and has no bfloat16."""
+    _, (saturates, bfloat16, _) = multiply("Int8Linear", LESSER, tmp_path)
+    assert saturates
+    assert not bfloat16
+
+
+@needs_half
+@pytest.mark.parametrize(
+    "engine", [engine for engine in torch.backends.quantized.supported_engines if engine not in ("x86", "fbgemm")]
+)
+def test_with_another_engine_there_is_no_fbgemm(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.quantized, "engine", engine)
+    assert not cpu_products.has_half()
+    assert not cpu_products.has_int8()
+
+
+def test_a_pytorch_without_the_operators_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.ops, "quantized", SimpleNamespace())
+    monkeypatch.setattr(torch.ops, "mkldnn", SimpleNamespace())
+    assert not any(
+        (cpu_products.has_half(), cpu_products.has_int8(), cpu_products.has_packed(), cpu_products.has_bfloat16())
+    )
+
+
+@needs_int8
+def test_a_pytorch_without_quantized_tensors_has_no_int8(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch, "quantize_per_channel")
+    assert cpu_products.has_half() == (not cpu_products.has_int8())

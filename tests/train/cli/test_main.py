@@ -1,0 +1,158 @@
+import argparse
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+import train.__main__ as command
+from core.checkpoint import load_checkpoint
+from train.runs.stop_signals import StoppedError
+
+
+def fit_arguments(prepared: Path, folder: Path, *more: str) -> list[str]:
+    settings = [
+        "--steps",
+        "2",
+        "--snapshot-every",
+        "2",
+        "--max-length",
+        "60",
+        "--batch-tokens",
+        "200",
+        "--device",
+        "cpu",
+    ]
+    return ["fit", "tiny", "--data", str(prepared), "--run", str(folder), *settings, *more]
+
+
+def test_fit_takes_every_field_of_the_recipe(tmp_path: Path, prepared: Path) -> None:
+    assert (
+        command.main(
+            fit_arguments(
+                prepared, tmp_path / "run", "--precision", "float32", "--rate-scale", "0.5", "--bucketing", "target"
+            )
+        )
+        == 0
+    )
+    recipe = load_checkpoint(tmp_path / "run" / "best.safetensors").training["recipe"]
+    assert (recipe["precision"], recipe["rate_scale"], recipe["bucketing"], recipe["steps"]) == (
+        "float32",
+        0.5,
+        "target",
+        2,
+    )
+    assert recipe["warmup"] == 50  # the preset's
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--steps", "0"], r"steps \(0\) must be at least 1"),
+        (["--precision", "float64"], r"precision \('float64'\) must be 'auto', 'bfloat16' or 'float32'"),
+        (["--bucketing", "none"], r"bucketing \('none'\) must be one of longest, target"),
+        (["--label-smoothing", "1"], r"label_smoothing \(1.0\) must be from 0"),
+        (["--rate-scale", "0"], r"rate_scale \(0.0\) must be positive"),
+        (["--patience", "-1"], r"patience \(-1\) must not be negative; 0 turns it off"),
+    ],
+)
+def test_a_bad_recipe_is_explained(
+    tmp_path: Path, prepared: Path, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(fit_arguments(prepared, tmp_path / "run", *more)) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("python -m train fit: ")
+    assert re.search(message, error)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (StoppedError("stopped after step 7", signal.SIGTERM), 143, "stopped after step 7"),
+        (KeyboardInterrupt(), 130, "interrupted; what was saved is whole"),
+        (FloatingPointError("the loss is nan"), 1, "the loss is nan"),
+        (OSError(28, "No space left on device"), 1, "No space left on device"),
+    ],
+)
+def test_the_exit_status_says_how_it_ended(
+    tmp_path: Path,
+    prepared: Path,
+    error: BaseException,
+    status: int,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(command, "fit", fail)
+    assert command.main(fit_arguments(prepared, tmp_path / "run")) == status
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command_line", [["fit", "tiny", "--data", "data", "--run", "run"], ["evaluate-trees", "model", "--trees", "trees"]]
+)
+def test_a_device_that_is_not_there_is_explained(
+    command_line: list[str], prepared: Path, tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "trees").write_text("(TOP (S (NN works)))", encoding="utf-8")
+    places = {"data": prepared, "run": tmp_path / "run", "model": tiny_checkpoint, "trees": tmp_path / "trees"}
+    assert command.main([str(places.get(word, word)) for word in command_line] + ["--device", "abacus"]) == 1
+    assert "device (abacus) must be cuda, cuda:N, mps or cpu" in capsys.readouterr().err
+
+
+def test_a_folder_that_was_not_prepared_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(fit_arguments(tmp_path, tmp_path / "run")) == 1
+    assert (
+        "has no manifest.json: `python -m train prepare` was not run there, or did not finish"
+        in capsys.readouterr().err
+    )
+
+
+def subcommands() -> dict[str, argparse.ArgumentParser]:
+    """The commands that the parser knows, by name."""
+    (commands,) = (
+        action for action in command.command_line()._actions if isinstance(action, argparse._SubParsersAction)
+    )
+    return commands.choices
+
+
+def test_help_lists_every_command_and_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    found = subcommands()
+    assert found.keys() >= {
+        "prepare",
+        "prepare-trees",
+        "fit",
+        "average",
+        "evaluate",
+        "evaluate-trees",
+        "card",
+        "table3",
+        "presets",
+    }
+    for name in ("", *found):
+        with pytest.raises(SystemExit) as ended:
+            command.main([name, "--help"] if name else ["--help"])
+        assert ended.value.code == 0
+        printed = capsys.readouterr().out
+        if name:
+            assert printed.startswith(f"usage: python -m train {name} ")
+        else:
+            assert re.findall(r"^    ([a-z][\w-]*)", printed, re.MULTILINE) == list(found)
+
+
+def test_who_has_read_enough_is_told_no_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As with `| head`: standard output is a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w", encoding="utf-8") as cut:
+        monkeypatch.setattr(sys, "stdout", cut)
+        assert command.main(["presets"]) == 1
+    assert capsys.readouterr().err == ""

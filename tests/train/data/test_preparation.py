@@ -1,0 +1,321 @@
+import itertools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import core.checkpoint
+import train.data.preparation
+from core.tokenizer import SentencePieceTokenizer
+from train.__main__ import main
+from train.data.filters import Filters
+from train.data.parallel_text import ParallelText
+from train.data.preparation import prepare
+from train.data.token_shards import DataError, TokenShards, read_manifest
+
+Pairs = list[tuple[str, str]]
+
+
+def text(folder: Path, name: str, pairs: Pairs) -> ParallelText:
+    """These pairs as two files."""
+    files = [folder / f"{name}.en", folder / f"{name}.de"]
+    for path, side in zip(files, zip(*pairs, strict=True), strict=True):
+        path.write_text("".join(f"{sentence}\n" for sentence in side), encoding="utf-8")
+    return ParallelText(files[:1], files[1:])
+
+
+@pytest.fixture
+def texts(tmp_path: Path, parallel_text: Pairs) -> tuple[ParallelText, ParallelText]:
+    return text(tmp_path, "train", parallel_text[:16]), text(tmp_path, "valid", parallel_text[16:])
+
+
+def decoded(folder: Path, part: str) -> Pairs:
+    tokenizer, shards = SentencePieceTokenizer.from_file(folder / "tokenizer.model"), TokenShards(folder / part)
+    return [
+        (tokenizer.decode(source), tokenizer.decode(target)) for source, target in map(shards.pair, range(len(shards)))
+    ]
+
+
+def test_text_goes_in_and_comes_back_from_the_tokens(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
+) -> None:
+    folder = tmp_path / "data"
+    manifest = prepare(folder, *texts, vocab_size=400)
+    assert decoded(folder, "train") == parallel_text[:16]
+    assert decoded(folder, "valid") == parallel_text[16:]
+    assert (folder / "valid.target.txt").read_text(encoding="utf-8").splitlines() == [
+        target for _, target in parallel_text[16:]
+    ]
+    assert manifest == read_manifest(folder)
+    shards = TokenShards(folder / "train")
+    assert manifest["train"] == {
+        "pairs": 16,
+        "source_tokens": len(shards.tokens[0]),
+        "target_tokens": len(shards.tokens[1]),
+    }
+    assert (manifest["vocab_size"], manifest["pairs_read"], manifest["dropped"], manifest["files"]) == (
+        400,
+        16,
+        {},
+        ["train.en", "train.de"],
+    )
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "manifest.json", "settings.json", "tokenizer.model", "train", "valid", "valid.source.txt", "valid.target.txt"
+    ]  # fmt: skip
+
+
+def test_labels_weigh_pairs(tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs) -> None:
+    labels = tmp_path / "labels"
+    labels.write_text("news\n" * 2 + "talk\n" * 10 + "web\n" * 4, encoding="utf-8")
+    manifest = prepare(tmp_path / "data", *texts, vocab_size=400, labels=labels, repeat={"news": 3, "web": 0})
+    pairs = parallel_text
+    assert decoded(tmp_path / "data", "train") == [pairs[0]] * 3 + [pairs[1]] * 3 + pairs[2:12]
+    assert manifest["pairs_by_label"] == {"news": 2, "talk": 10, "web": 4}
+    assert manifest["repeat"] == {"news": 3, "web": 0}
+
+
+def test_what_is_left_out_is_counted(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
+) -> None:
+    pairs = [*parallel_text[:16], ("", "leer"), parallel_text[0], ("same", "same")]
+    filters = Filters(duplicates=True, identical=True)
+    manifest = prepare(tmp_path / "data", text(tmp_path, "more", pairs), texts[1], vocab_size=400, filters=filters)
+    assert manifest["dropped"] == {"empty": 1, "duplicate": 1, "identical": 1}
+    assert manifest["pairs_read"] == 19
+    assert decoded(tmp_path / "data", "train") == parallel_text[:16]
+
+
+def test_a_given_tokenizer_is_used(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], tokenizer: SentencePieceTokenizer
+) -> None:
+    (tmp_path / "given.model").write_bytes(tokenizer.to_bytes())
+    manifest = prepare(tmp_path / "data", *texts, vocab_size=7, tokenizer=tmp_path / "given.model")
+    assert (tmp_path / "data" / "tokenizer.model").read_bytes() == tokenizer.to_bytes()
+    assert (manifest["vocab_size"], manifest["tokenizer"]) == (400, "given.model")
+    with pytest.raises(DataError, match="there is no tokenizer"):  # before the text is read
+        prepare(
+            tmp_path / "none",
+            ParallelText([tmp_path / "no.en"], [tmp_path / "no.de"]),
+            texts[1],
+            vocab_size=7,
+            tokenizer=tmp_path / "none.model",
+        )
+    (tmp_path / "text.model").write_text("no model", encoding="utf-8")
+    with pytest.raises(ValueError, match="not a SentencePiece model"):
+        prepare(tmp_path / "none", *texts, vocab_size=7, tokenizer=tmp_path / "text.model")
+
+
+def test_chunks_change_nothing(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(tmp_path / "whole", *texts, vocab_size=400)
+    monkeypatch.setattr(train.data.preparation, "CHUNK", 3)
+    prepare(tmp_path / "chunks", *texts, vocab_size=400)
+    assert contents(tmp_path / "whole") == contents(tmp_path / "chunks")
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class Killed(BaseException):
+    """Stands for a SIGKILL."""
+
+
+def test_killed_at_any_moment_it_goes_on_or_is_known_to_be_unfinished(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Die before each file gets its name, in a folder that holds an older, finished set."""
+    monkeypatch.setattr(train.data.preparation, "CHUNK", 6)
+    prepare(tmp_path / "whole", *texts, vocab_size=400)
+    old = text(tmp_path, "old", parallel_text[4:12])
+    replace = os.replace
+    for number in itertools.count(1):
+        folder, calls = tmp_path / f"killed-{number}", itertools.count(1)
+
+        def die(source: Path, target: Path, number: int = number, calls: "itertools.count[int]" = calls) -> None:
+            if next(calls) == number:
+                raise Killed
+            replace(source, target)
+
+        prepare(folder, old, texts[1], vocab_size=400)
+        before = contents(folder)
+        monkeypatch.setattr(core.checkpoint.os, "replace", die)
+        try:
+            prepare(folder, *texts, vocab_size=400, overwrite=True)
+        except Killed:
+            monkeypatch.setattr(core.checkpoint.os, "replace", replace)
+            after = {path: content for path, content in contents(folder).items() if path.parts[0] != "unfinished"}
+            if (folder / "manifest.json").exists():
+                assert after == before  # still the old set, whole
+            prepare(folder, *texts, vocab_size=400, overwrite=True)
+            assert contents(folder) == contents(tmp_path / "whole")
+        else:
+            break
+    assert number > 6  # the request, the survey, the tokenizer, three chunks, the manifest
+
+
+def test_going_on_does_not_do_again_what_is_done(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned: list[object] = []
+    learn = SentencePieceTokenizer.train
+    monkeypatch.setattr(
+        SentencePieceTokenizer, "train", lambda *rest, **named: learned.append(1) or learn(*rest, **named)
+    )
+    write_tokens = train.data.preparation._write_tokens
+    monkeypatch.setattr(train.data.preparation, "_write_tokens", lambda *_: (_ for _ in ()).throw(Killed))
+    with pytest.raises(Killed):
+        prepare(tmp_path / "data", *texts, vocab_size=400)
+    monkeypatch.setattr(train.data.preparation, "_write_tokens", write_tokens)
+    prepare(tmp_path / "data", *texts, vocab_size=400)
+    assert len(learned) == 1
+    # something else was asked for: nothing old is used
+    with pytest.raises(ValueError, match="no vocabulary of 7 pieces"):
+        prepare(tmp_path / "data", *texts, vocab_size=7, overwrite=True)
+
+
+def test_bad_text_is_refused_and_leaves_no_finished_folder(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
+) -> None:
+    folder, (good, valid), nothing = tmp_path / "data", texts, tmp_path / "nothing"
+    nothing.touch()
+    cases: list[tuple[Any, str]] = [
+        (ParallelText(good.source, [tmp_path / "none"]), "there is no file"),
+        (ParallelText(good.source, valid.target), "not parallel: 16 lines but 4"),
+        (text(tmp_path, "empty", [("", "leer"), ("blank", " ")]), "no sentence pair in .* can be trained on: 2 empty"),
+        (ParallelText([nothing], [nothing]), "no sentence pair in .* can be trained on: the files are empty"),
+        (ParallelText(), "no text to train on was given: give --source and --target, --pairs, or --set"),
+    ]
+    for bad, message in cases:
+        with pytest.raises(DataError, match=message):
+            prepare(folder, bad, valid, vocab_size=400)
+    with pytest.raises(
+        DataError,
+        match="no text to validate on was given: give --valid-source and --valid-target, --valid-pairs, or --set",
+    ):
+        prepare(folder, good, ParallelText(), vocab_size=400)
+    with pytest.raises(DataError, match=r"there is nothing to validate on in .*: every pair has an empty side"):
+        prepare(folder, good, text(tmp_path, "blank", [(" ", "")]), vocab_size=400)
+    for vocab_size in (10, 30_000):
+        with pytest.raises(ValueError, match=f"no vocabulary of {vocab_size} pieces can be learned from this text"):
+            prepare(folder, good, valid, vocab_size=vocab_size)
+    with pytest.raises(DataError, match="did not finish"):
+        read_manifest(folder)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(
+        DataError, match=r"file/data could not be written: .*Not a directory.*; make room, or give another folder"
+    ):
+        prepare(tmp_path / "file" / "data", *texts, vocab_size=400)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"vocab_size": 390}, r"vocab_size \(400, not 390\)"),
+        (
+            {"filters": Filters(max_words=9, duplicates=True)},
+            r"max_words \(none, not 9\), duplicates \(False, not True\)",
+        ),
+        ({"symbols": ["x"]}, "symbols"),
+        ({"tokenizer": "given.model"}, r"tokenizer \(learned from the training text, not given\.model\)"),
+        ({"labels": "labels", "repeat": {"a": 2}}, r"labels \(none, not labels\), repeat \(none, not a=2\)"),
+    ],
+)
+def test_a_folder_of_other_settings_is_not_replaced_unless_told(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], changes: dict[str, Any], named: str
+) -> None:
+    folder = tmp_path / "data"
+    prepare(folder, *texts, vocab_size=400)
+    before = contents(folder)
+    (tmp_path / "given.model").write_bytes(before[Path("tokenizer.model")])
+    (tmp_path / "labels").write_text("a\n" * 16, encoding="utf-8")
+    paths = {name: tmp_path / changes[name] for name in ("tokenizer", "labels") if name in changes}
+    asked = {"vocab_size": 400, **changes, **paths}
+    with pytest.raises(
+        DataError,
+        match=f"data holds text that was prepared with another {named}: give another folder, or --overwrite to "
+        f"replace it",
+    ):
+        prepare(folder, *texts, **asked)
+    assert contents(folder) == before
+    prepare(folder, *texts, **asked, overwrite=True)
+    assert contents(folder) != before
+
+
+@pytest.mark.parametrize("with_settings", [True, False])
+def test_a_folder_of_other_text_is_not_replaced_unless_told(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, with_settings: bool
+) -> None:
+    """Without settings, as older versions left it: the manifest still names the files."""
+    folder = tmp_path / "data"
+    prepare(folder, *texts, vocab_size=400)
+    if not with_settings:
+        (folder / "settings.json").unlink()
+    other = text(tmp_path, "other", parallel_text[:12])
+    with pytest.raises(DataError, match=r"another files \(train\.en train\.de, not other\.en other\.de\)"):
+        prepare(folder, other, texts[1], vocab_size=400)
+    (tmp_path / "copy").mkdir()
+    same = text(tmp_path / "copy", "train", parallel_text[:16]), text(tmp_path / "copy", "valid", parallel_text[16:])
+    prepare(folder, *same, vocab_size=400)  # the same text, from elsewhere and at another time
+    longer = text(tmp_path / "copy", "train", parallel_text[:17]), same[1]
+    with pytest.raises(DataError, match=r"another bytes \(\d+ \d+, not \d+ \d+\)"):
+        prepare(folder, *longer, vocab_size=400)
+    assert prepare(folder, *longer, vocab_size=400, overwrite=True)["pairs_read"] == 17
+
+
+def test_labels_must_fit(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:
+    labels = tmp_path / "labels"
+
+    def attempt(content: str, repeat: dict[str, int]) -> None:
+        labels.write_text(content, encoding="utf-8")
+        prepare(tmp_path / "data", *texts, vocab_size=400, labels=labels, repeat=repeat)
+
+    with pytest.raises(DataError, match="labels has 15 labels for 16 pairs"):
+        attempt("a\n" * 15, {})
+    with pytest.raises(DataError, match=r"no pair of .*labels is labelled c; its labels are a, b"):
+        attempt("a\nb\n" * 8, {"c": 2})
+    with pytest.raises(DataError, match="every label is repeated 0 times"):
+        attempt("a\n" * 16, {"a": 0})
+    with pytest.raises(DataError, match="from 0 to 255 times, not 300"):
+        attempt("a\n" * 16, {"a": 300})
+    with pytest.raises(DataError, match="there is no file of labels: give one with --labels"):
+        prepare(tmp_path / "data", *texts, vocab_size=400, repeat={"a": 2})
+
+
+def test_command(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "more.tsv"
+    table.write_text("".join(f"{source}\t{target}\n" for source, target in parallel_text[:2]), encoding="utf-8")
+    sides = [str(side[0]) for side in (texts[0].source, texts[0].target, texts[1].source, texts[1].target)]
+    flags = itertools.chain.from_iterable(
+        zip(("--source", "--target", "--valid-source", "--valid-target"), sides, strict=True)
+    )
+    arguments = [
+        "prepare",
+        str(tmp_path / "data"),
+        *flags,
+        "--pairs",
+        str(table),
+        "--vocab-size",
+        "400",
+        "--no-duplicates",
+    ]
+    assert main(arguments) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["dropped"] == {"duplicate": 2}
+    assert np.array_equal(TokenShards(tmp_path / "data" / "train").lengths().shape, (16, 2))
+    fewer = [*arguments, "--max-words", "50"]
+    assert main(fewer) == 1
+    assert "max_words (none, not 50): give another folder, or --overwrite to replace it" in capsys.readouterr().err
+    assert main([*fewer, "--overwrite"]) == 0
+    assert json.loads((tmp_path / "data" / "settings.json").read_text())["max_words"] == 50
+    assert main([*arguments, "--repeat", "news=often"]) == 1
+    assert "--repeat wants LABEL=TIMES with a whole number, found news=often" in capsys.readouterr().err

@@ -1,0 +1,47 @@
+import math
+
+import pytest
+
+from train.eval.bleu import lowercased_bleu, paper_bleu, sacre_bleu, split_compounds, tokenized
+
+
+def test_compounds_are_split_as_the_script_does() -> None:
+    assert split_compounds("rich-text format") == "rich ##AT##-##AT## text format"
+    assert split_compounds("a - b -c d- 3,5-fach") == "a - b -c d- 3,5 ##AT##-##AT## fach"
+    assert split_compounds("E-Mail-Verkehr") == "E ##AT##-##AT## Mail ##AT##-##AT## Verkehr"
+
+
+def test_tokens_are_those_of_moses_for_the_language() -> None:
+    lines = ["Der E-Mail-Verkehr, z. B. am 3. Oktober, kostet 3,5 Mio. Euro."]
+    assert tokenized(lines, "de") == ["Der E-Mail-Verkehr , z. B. am 3. Oktober , kostet 3,5 Mio. Euro ."]
+    assert tokenized(["Rund 3 Mio. Euro"], "en") == ["Rund 3 Mio . Euro"]
+
+
+def test_the_papers_kind_counted_by_hand() -> None:
+    """Tokens: `die Rich ##AT##-##AT## Text Datei .` against `eine Rich ##AT##-##AT## Text Datei .`, 6 each.
+
+    1-grams 5 of 6, 2-grams 4 of 5, 3-grams 3 of 4, 4-grams 2 of 3; no brevity penalty: the product is 1/3.
+    Unsplit, `die Rich-Text Datei .` has no four right tokens in a row, and nothing is smoothed.
+    """
+    hypotheses, references = ["die Rich-Text Datei."], ["eine Rich-Text Datei."]
+    bleu = paper_bleu(hypotheses, references, "de")
+    assert bleu.score == pytest.approx(100 * (1 / 3) ** 0.25)
+    assert "case:mixed" in bleu.signature
+    assert "smooth:none" in bleu.signature
+    assert "(de) and compounds split" in bleu.signature
+    assert lowercased_bleu(hypotheses, references, "de").score == 0
+
+
+def test_lower_case_forgives_capitals_and_nothing_else() -> None:
+    hypotheses, references = ["der hund sieht die Katze ."], ["Der Hund sieht die Katze!"]
+    bleu = lowercased_bleu(hypotheses, references, "de")
+    assert bleu.score == pytest.approx(100 * (5 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25)
+    assert "case:lc" in bleu.signature
+    # cased, no four tokens in a row are right, and nothing is smoothed
+    assert paper_bleu(hypotheses, references, "de").score == 0
+    assert sacre_bleu(hypotheses, references).score > 0
+
+
+def test_what_is_too_short_is_punished() -> None:
+    bleu = lowercased_bleu(["a b c d e"], ["a b c d e f"], "de")
+    assert bleu.score == pytest.approx(100 * math.exp(1 - 6 / 5))

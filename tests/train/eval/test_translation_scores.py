@@ -1,0 +1,139 @@
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import sacrebleu
+import torch
+
+from core.checkpoint import load_checkpoint
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import ScoredText, Translation, Translator
+from train.__main__ import main
+from train.data.token_shards import DataError
+from train.eval.translation_scores import TestSet, evaluate, perplexity
+
+Pairs = list[tuple[str, str]]
+
+
+class Parrot(Translator):
+    """Knows the right answers, and gives them."""
+
+    answers: dict[str, str]
+
+    def translate_batch(self, texts: list[str], **_: object) -> list[Translation]:
+        return [Translation(text, (), (ScoredText(self.answers[text], (5, 6, 2), (), (), 0.0),)) for text in texts]
+
+
+@pytest.fixture
+def parrot(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Parrot:
+    return Parrot(tiny_model, tokenizer)
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def files(folder: Path, pairs: Pairs) -> tuple[Path, Path]:
+    return write(folder / "dev.en", [source for source, _ in pairs]), write(
+        folder / "dev.de", [target for _, target in pairs]
+    )
+
+
+def test_right_answers_score_a_hundred(parrot: Parrot, parallel_text: Pairs) -> None:
+    parrot.answers = dict(parallel_text)
+    score, hypotheses = evaluate(parrot, TestSet("dev", tuple(parallel_text)))
+    assert hypotheses == [target for _, target in parallel_text]
+    assert (score.bleu, score.chrf) == (pytest.approx(100), pytest.approx(100))
+    assert (score.paper_bleu, score.lowercased_bleu) == (pytest.approx(100), pytest.approx(100))
+    assert score.tokens_per_second == pytest.approx(3 * len(parallel_text) / score.seconds)
+    assert score.sentences == len(parallel_text)
+
+
+def test_scores_are_sacrebleus_with_its_signatures(parrot: Parrot, parallel_text: Pairs) -> None:
+    answers = [target.lower().replace("der", "die") for _, target in parallel_text]
+    parrot.answers = dict(zip((source for source, _ in parallel_text), answers, strict=True))
+    score, _ = evaluate(parrot, TestSet("dev", tuple(parallel_text)))
+    references = [[target for _, target in parallel_text]]
+    assert score.bleu == sacrebleu.corpus_bleu(answers, references).score
+    assert score.chrf == sacrebleu.corpus_chrf(answers, references).score
+    assert 0 < score.bleu < 100
+    assert "case:mixed" in score.bleu_signature
+    assert "tok:13a" in score.bleu_signature
+    assert sacrebleu.__version__ in score.chrf_signature
+
+
+def test_perplexity_is_that_of_one_sentence_at_a_time(
+    parrot: Parrot, tokenizer: SentencePieceTokenizer, parallel_text: Pairs
+) -> None:
+    log_probs: list[float] = []
+    for source, target in parallel_text:
+        source_ids = torch.tensor([[*tokenizer.encode(source), tokenizer.eos_id]])
+        target_ids = tokenizer.encode(target)
+        logits = parrot.model(source_ids, torch.tensor([[tokenizer.bos_id, *target_ids]]))[0]
+        predicted = torch.tensor([*target_ids, tokenizer.eos_id])
+        log_probs += logits.log_softmax(-1).gather(1, predicted[:, None])[:, 0].tolist()
+    assert perplexity(parrot, parallel_text) == pytest.approx(math.exp(-sum(log_probs) / len(log_probs)), rel=1e-5)
+
+
+def test_an_untrained_model_is_as_perplexed_as_the_vocabulary_is_large(parrot: Parrot, parallel_text: Pairs) -> None:
+    assert 0.5 < perplexity(parrot, parallel_text) / parrot.tokenizer.vocab_size < 5
+
+
+def test_a_test_set_without_a_translation_for_every_sentence_is_refused(tmp_path: Path) -> None:
+    source = write(tmp_path / "dev.en", ["one", "two", "three"])
+    with pytest.raises(DataError, match="empty side in line 2"):
+        TestSet.read(source, write(tmp_path / "dev.de", ["eins", " ", "drei"]))
+    with pytest.raises(DataError, match="not parallel: 3 lines but 2"):
+        TestSet.read(source, write(tmp_path / "dev.de", ["eins", "zwei"]))
+
+
+def test_a_test_set_is_called_after_its_source_file(tmp_path: Path, parallel_text: Pairs) -> None:
+    source, target = files(tmp_path, parallel_text)
+    assert TestSet.read(source, target).name == "dev"
+    assert TestSet.read(source, target, "valid").name == "valid"
+
+
+def test_command(
+    tmp_path: Path, tiny_checkpoint: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = tmp_path / "tiny.safetensors"
+    shutil.copy(tiny_checkpoint, checkpoint)
+    source, target = map(str, files(tmp_path, parallel_text[:3]))
+    arguments = [
+        "evaluate",
+        str(checkpoint),
+        "--source",
+        source,
+        source,
+        "--target",
+        target,
+        target,
+        "--beam-size",
+        "2",
+    ]
+    assert main([*arguments, "--name", "one", "two", "--json", "--record", "--write", str(tmp_path / "out")]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert [score["test_set"] for score in scores] == ["one", "two"]
+    assert scores[0]["bleu"] == scores[1]["bleu"]
+    assert scores[0]["beam_size"] == 2
+    translator = Translator.from_checkpoint(checkpoint)
+    assert translator.training["scores"] == scores
+    expected = [translator.translate(text, beam_size=2, length_penalty=0.6).text for text, _ in parallel_text[:3]]
+    assert (tmp_path / "out" / "two.txt").read_text(encoding="utf-8").split("\n") == [*expected, ""]
+
+    assert main([*arguments, "--name", "one", "two", "--precision", "fast"]) == 0
+    assert "BLEU" in capsys.readouterr().out
+    assert main([*arguments, "--name", "one", "two", "--precision", "fast", "--record"]) == 1
+    assert "--record with --precision fast: a checkpoint holds scores of the exact model" in capsys.readouterr().err
+
+    assert main(arguments) == 1
+    assert "two test sets are called the same" in capsys.readouterr().err
+    assert main([*arguments, "--name", "one"]) == 1
+    assert "2 source files, 2 target files, 1 names" in capsys.readouterr().err
+    assert main(["evaluate", str(tmp_path / "none"), "--source", source, "--target", target]) == 1
+    assert "none" in capsys.readouterr().err
+    assert load_checkpoint(checkpoint).training["scores"] == scores

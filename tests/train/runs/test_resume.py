@@ -1,0 +1,166 @@
+"""Killed at any moment and resumed, a CPU run ends with the same bits as one that was not."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import core.checkpoint
+import train.__main__ as command
+import train.loop
+from core.checkpoint import load_checkpoint
+from tests.train.conftest import Fit
+
+TIMES = ("tokens_per_second", "seconds_per_step", "hours")
+
+
+def log_of(folder: Path) -> list[dict[str, Any]]:
+    """The log without what no two runs agree in."""
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [{name: value for name, value in line.items() if name not in TIMES} for line in lines]
+
+
+def parameters_of(path: Path) -> dict[str, Tensor]:
+    return dict(load_checkpoint(path).model.named_parameters())
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    assert log_of(one) == log_of(other)
+    names = [path.relative_to(one) for path in [*sorted((one / "snapshots").iterdir()), one / "best.safetensors"]]
+    assert names == [
+        path.relative_to(other) for path in [*sorted((other / "snapshots").iterdir()), other / "best.safetensors"]
+    ]
+    for name in names:
+        expected = parameters_of(one / name)
+        assert all(
+            torch.equal(value, expected[parameter]) for parameter, value in parameters_of(other / name).items()
+        ), name
+    states = [torch.load(folder / "state.pt", weights_only=True) for folder in (one, other)]
+    assert states[0].keys() == states[1].keys()
+    assert [states[0][name] for name in ("step", "position", "windows", "best_nll")] == [
+        states[1][name] for name in ("step", "position", "windows", "best_nll")
+    ]
+
+
+class Killed(BaseException):
+    """Stands for a SIGKILL: nothing in the loop catches it."""
+
+
+def test_a_kill_before_any_write_changes_nothing(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file gets its name by `os.replace`: die before each of them in turn, and resume."""
+    monkeypatch.setattr(train.loop, "LOG_EVERY", 3)
+    run_fit(tmp_path / "whole", steps=4, snapshot_every=2, keep_snapshots=1)
+    replace, writes = os.replace, 0
+
+    def die_at(number: int) -> Callable[[Path, Path], None]:
+        def counted(source: Path, target: Path) -> None:
+            nonlocal writes
+            writes += 1
+            if writes == number:
+                raise Killed
+            replace(source, target)
+
+        return counted
+
+    number = 0
+    while True:
+        number, writes = number + 1, 0
+        folder = tmp_path / f"killed-{number}"
+        monkeypatch.setattr(core.checkpoint.os, "replace", die_at(number))
+        try:
+            run_fit(folder, steps=4, snapshot_every=2, keep_snapshots=1)
+        except Killed:
+            monkeypatch.setattr(core.checkpoint.os, "replace", replace)
+            run_fit(folder, steps=4, snapshot_every=2, keep_snapshots=1)
+            assert_same_run(tmp_path / "whole", folder)
+        else:
+            break
+    assert number > 5  # the recipe, then snapshot, best and state, twice, less a best that was none
+
+
+def fit_arguments(data: Path, folder: Path) -> list[str]:
+    settings = [
+        "--steps",
+        "60",
+        "--snapshot-every",
+        "20",
+        "--max-length",
+        "60",
+        "--batch-tokens",
+        "600",
+        "--precision",
+        "bfloat16",
+    ]
+    return ["fit", "tiny", "--data", str(data), "--run", str(folder), "--device", "cpu", *settings]
+
+
+def kill_when(process: BaseProcess, happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 300
+    while not happened():
+        assert process.is_alive(), process.exitcode
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    process.kill()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+
+
+def test_a_killed_process_resumes_to_the_same_bits(
+    tmp_path: Path, prepared: Path, processes: ForkServerContext
+) -> None:
+    """The last process is the program as its users start it."""
+    killed = tmp_path / "killed"
+    first, second = (processes.Process(target=command.main, args=(fit_arguments(prepared, killed),)) for _ in range(2))
+    first.start()
+    kill_when(first, (killed / "snapshots" / "step-00000020.safetensors").exists)  # its state may be there or not
+    second.start()
+    kill_when(second, lambda: any(line["step"] == 25 for line in log_of_running(killed)))
+    done = subprocess.run(
+        [sys.executable, "-m", "train", *fit_arguments(prepared, killed)], capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert command.main(fit_arguments(prepared, tmp_path / "whole")) == 0
+    assert_same_run(tmp_path / "whole", killed)
+
+
+def log_of_running(folder: Path) -> list[dict[str, Any]]:
+    try:
+        return log_of(folder)
+    except (OSError, ValueError):  # not there yet, or a line half written
+        return []
+
+
+def test_asked_to_stop_it_saves_and_says_how_to_go_on(
+    tmp_path: Path, prepared: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A state saved in the middle, not at a snapshot, leads to the same bits too."""
+    monkeypatch.setattr(train.loop, "LOG_EVERY", 4)
+    run_fit(tmp_path / "whole")
+    advance = train.loop.Training.advance
+
+    def ask_to_stop(training: train.loop.Training, step: int, *rest: Any) -> None:
+        if step == 2:
+            signal.raise_signal(signal.SIGTERM)
+        advance(training, step, *rest)
+
+    monkeypatch.setattr(train.loop.Training, "advance", ask_to_stop)
+    with pytest.raises(
+        train.loop.StoppedError, match="stopped after step 2 of 6: the same command goes on from there"
+    ) as stopped:
+        run_fit(tmp_path / "stopped")
+    assert stopped.value.signal_number == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    monkeypatch.setattr(train.loop.Training, "advance", advance)
+    run_fit(tmp_path / "stopped")
+    assert_same_run(tmp_path / "whole", tmp_path / "stopped")

@@ -1,0 +1,105 @@
+"""Which parameters are trained, and what a state restores."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from core.config import PRESETS, TransformerConfig
+from core.model import Transformer
+from train.data.token_shards import Batch, make_batch
+from train.distributed import World
+from train.loss import TranslationLoss
+from train.recipe import Recipe
+from train.runs.training_state import Training
+
+CPU = World(torch.device("cpu"))
+CONFIG = replace(PRESETS["tiny"], vocab_size=50, dropout=0.0)
+
+
+@pytest.fixture
+def batch() -> Batch:
+    random = torch.Generator().manual_seed(0)
+    pairs = [
+        [torch.randint(3, 50, (length,), generator=random).tolist() for length in (n, n + 2)] for n in (3, 5, 8, 8)
+    ]
+    return make_batch([(source, target) for source, target in pairs])
+
+
+def with_biases(model: Transformer) -> Transformer:
+    """Biases are zero at first; these are not, as after some training."""
+    random = torch.Generator().manual_seed(1)
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            nn.init.normal_(parameter, std=0.1, generator=random)
+    return model
+
+
+def gradients(model: Transformer, batch: Batch) -> dict[str, torch.Tensor]:
+    TranslationLoss(model, 0.1)(batch).smoothed.backward()
+    return {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
+
+
+def step(training: Training, batch: Batch) -> None:
+    training.loss_of(batch).smoothed.backward()
+    training.set_rate(1e-3)
+    training.optimizer.step()
+    training.optimizer.zero_grad()
+
+
+def training_of(recipe: Recipe) -> Training:
+    training = Training(CONFIG, recipe, CPU)
+    with_biases(training.model)
+    return training
+
+
+@pytest.mark.parametrize("config", [CONFIG, replace(CONFIG, neighbourhood=4)], ids=["full", "restricted"])
+def test_the_bias_of_keys_has_no_gradient(config: TransformerConfig, batch: Batch) -> None:
+    """It adds the same to every score of a row, which the softmax takes no notice of."""
+    found = gradients(with_biases(Transformer(config)).double(), batch)
+    largest = {
+        part: max(float(grad.abs().max()) for name, grad in found.items() if part in name)
+        for part in ("k_proj.bias", "q_proj.bias")
+    }
+    assert largest["k_proj.bias"] < 1e-12 * largest["q_proj.bias"]
+
+
+def test_the_bias_of_keys_is_not_trained_and_all_else_is(recipe: Recipe, batch: Batch) -> None:
+    training = training_of(recipe)
+    before = {name: parameter.detach().clone() for name, parameter in training.model.named_parameters()}
+    for _ in range(3):
+        step(training, batch)
+    unchanged = {name for name, parameter in training.model.named_parameters() if torch.equal(parameter, before[name])}
+    assert unchanged == {name for name in before if name.endswith("k_proj.bias")}
+    assert len(unchanged) == 3 * 2  # of self-attention, twice, and cross-attention, in two layers
+    assert unchanged <= training.model.state_dict().keys()
+
+
+def test_other_gradients_are_the_same_to_the_bit(recipe: Recipe, batch: Batch) -> None:
+    training = training_of(recipe)
+    everything = gradients(copy.deepcopy(training.model).requires_grad_(True), batch)
+    some = gradients(training.model, batch)
+    assert everything.keys() - some.keys() == {name for name in everything if name.endswith("k_proj.bias")}
+    assert all(torch.equal(grad, everything[name]) for name, grad in some.items())
+
+
+def test_a_state_from_when_it_was_trained_goes_on(recipe: Recipe, batch: Batch) -> None:
+    """The optimizer's state goes by the order of the parameters, so none of them may be missing from it."""
+    old = training_of(recipe)
+    old.model.requires_grad_(True)
+    for _ in range(2):
+        step(old, batch)
+    new = Training(CONFIG, recipe, CPU)
+    new.restore(copy.deepcopy(old.state()))
+    moments = [
+        {name: training.optimizer.state[each]["exp_avg_sq"] for name, each in training.model.named_parameters()}
+        for training in (old, new)
+    ]
+    assert all(torch.equal(value, moments[1][name]) for name, value in moments[0].items())
+    step(old, batch)
+    step(new, batch)
+    expected = dict(old.model.named_parameters())
+    for name, parameter in new.model.named_parameters():
+        assert torch.equal(parameter, expected[name]) != name.endswith("k_proj.bias"), name

@@ -1,0 +1,143 @@
+import csv
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import train.loop
+from core.checkpoint import load_checkpoint
+from core.config import PRESETS
+from core.paper import TABLE_3
+from train.__main__ import main
+from train.precision import ProductTimes
+from train.recipe import Recipe
+from train.runs.run_folder import RunFolder
+from train.table3 import experiment
+from train.table3.experiment import Budget, scaled
+
+# what the app reads
+COLUMNS = {
+    "row",
+    "change",
+    "parameters",
+    "perplexity",
+    "bleu",
+    "hours",
+    "paper_perplexity",
+    "paper_bleu",
+    "paper_parameters",
+}
+
+
+def arguments(data: Path, folder: Path, *more: str, budget: str = "3") -> list[str]:
+    scale = ["--scale", "16", "--depth-scale", "2", "--batch-tokens", "200", "--max-length", "60"]
+    return [
+        "table3",
+        "--data",
+        str(data),
+        "-o",
+        str(folder),
+        "--budget",
+        budget,
+        *scale,
+        "--sentences",
+        "2",
+        "--beam-size",
+        "1",
+        *more,
+    ]
+
+
+def test_rows_are_trained_scored_and_put_beside_the_papers(
+    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments(prepared, tmp_path, "--rows", "C-N2", "base")) == 0
+    with (tmp_path / "table3.csv").open(encoding="utf-8", newline="") as file:
+        base, shallow = csv.DictReader(file)
+    assert set(base) >= COLUMNS
+    assert (base["row"], shallow["row"]) == ("base", "C-N2")  # in the order of the paper's table
+    assert (base["shape"][:31], shallow["shape"][:31]) == (
+        "3 + 3 layers, d_model 32, d_ff ",
+        "1 + 1 layers, d_model 32, d_ff ",
+    )
+    assert float(shallow["paper_bleu"]) == TABLE_3["C-N2"].bleu
+    assert (base["steps"], base["sentences"]) == ("3", "2")
+    assert float(base["perplexity"]) > 1
+    model = load_checkpoint(RunFolder(tmp_path / "C-N2").snapshots()[-1]).model
+    assert (
+        int(shallow["parameters"])
+        == sum(parameter.numel() for parameter in model.parameters())
+        < int(base["parameters"])
+    )
+    assert (tmp_path / "table3.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "C-N2: perplexity" in capsys.readouterr().out
+
+    def evaluate(*_: object) -> None:
+        raise AssertionError("what was scored is not scored again")
+
+    monkeypatch.setattr(experiment, "evaluate", evaluate)
+    before = (tmp_path / "table3.csv").read_bytes()
+    assert main(arguments(prepared, tmp_path, "--rows", "base")) == 0
+    assert (tmp_path / "table3.csv").read_bytes() == before  # rows done earlier stay
+
+
+def test_all_rows_compute_in_the_precision_of_the_first(
+    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is measured later, and whichever rows are asked for next."""
+    for rows, bfloat16 in ((["C-N2", "base"], 50.0), (["A-h1"], 0.25)):
+        monkeypatch.setattr(train.loop, "measured", lambda *_, bfloat16=bfloat16: ProductTimes(bfloat16, 1.0, 200))
+        assert main(arguments(prepared, tmp_path, "--rows", *rows)) == 0
+    assert [RunFolder(tmp_path / row).precision() for row in ("base", "C-N2", "A-h1")] == ["float32"] * 3
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--rows", "A-h2"], "A-h2: no such row; there are base, A-h1"),
+        (["--rows", "A-h32", "--scale", "32"], r"A-h32: d_k \(16\) cannot be divided by 32"),
+        (["--budget", "1h"], r"the budget \(1h\) must be a number of steps, such as 2000, or of minutes, such as 30m"),
+        (["--source", "a.en"], "--source and --target go together"),
+        (["--data", "none"], "none has no manifest.json: `python -m train prepare` was not run there"),
+        (["--scale", "0"], r"--scale \(0\) must be at least 1"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_trained(
+    prepared: Path, tmp_path: Path, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments(prepared, tmp_path / "out"), *more]) == 1
+    assert re.search(message, capsys.readouterr().err)
+    assert not (tmp_path / "out").exists()
+
+
+def test_scaling_keeps_heads_and_ratios() -> None:
+    for row in TABLE_3:
+        config = PRESETS[row]
+        small = scaled(config, width=4, depth=2)
+        assert (small.num_heads, small.dropout, small.positions) == (config.num_heads, config.dropout, config.positions)
+        (_, d_k, d_v), (_, small_d_k, small_d_v) = config.encoder_heads, small.encoder_heads
+        assert (4 * small.d_model, 4 * small.d_ff, 4 * small_d_k, 4 * small_d_v) == (
+            config.d_model,
+            config.d_ff,
+            d_k,
+            d_v,
+        )
+        assert (2 * small.num_encoder_layers, 2 * small.num_decoder_layers) == (
+            config.num_encoder_layers,
+            config.num_decoder_layers,
+        )
+    assert scaled(PRESETS["base"]) == PRESETS["base"]
+    with pytest.raises(ValueError, match=r"num_encoder_layers \(6\) cannot be divided by 4"):
+        scaled(PRESETS["base"], depth=4)
+
+
+def test_a_budget_is_steps_or_minutes() -> None:
+    recipe = Recipe()
+    assert Budget.parse("1000").applied(recipe, {}) == replace(recipe, steps=1_000, warmup=200)
+    assert Budget.parse("100000").applied(recipe, {}).warmup == 4_000
+    assert Budget.parse("1000").applied(recipe, {"warmup": 50}).warmup == 50
+    assert Budget.parse("2.5m").applied(recipe, {}).minutes == 2.5
+    for wrong in ("0", "0m", "-1", "1.5", "m"):
+        with pytest.raises(ValueError, match="must be a number of steps"):
+            Budget.parse(wrong)

@@ -1,0 +1,85 @@
+"""Runs that begin with a checkpoint's parameters."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.checkpoint import load_checkpoint, save_checkpoint
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from tests.train.conftest import Fit
+from train.data.parallel_text import ParallelText
+from train.data.preparation import prepare
+
+
+def parameters(model: Transformer) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+@pytest.fixture
+def trained(tmp_path: Path, run_fit: Fit) -> Path:
+    run_fit(tmp_path / "first", steps=2, snapshot_every=2)
+    return tmp_path / "first" / "snapshots" / "step-00000002.safetensors"
+
+
+def test_a_run_begins_with_the_checkpoint_and_says_so(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
+    """With next to no rate, what comes out is what went in."""
+    model = run_fit(tmp_path / "run", init=trained, steps=1, rate_scale=1e-9, seed=7)
+    given = load_checkpoint(trained).model
+    assert torch.allclose(parameters(model), parameters(given), atol=1e-6)
+    assert all(parameter.requires_grad != name.endswith("k_proj.bias") for name, parameter in model.named_parameters())
+    facts = load_checkpoint(tmp_path / "run" / "snapshots" / "step-00000001.safetensors").training["init"]
+    assert (facts["file"], facts["steps"], facts["preset"]) == (trained.name, 2, "tiny")
+    assert len(facts["sha256"]) == 64
+
+
+def test_such_a_run_learns_and_is_resumed_to_the_same_bits(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
+    run_fit(tmp_path / "parts", init=trained, steps=2)
+    resumed = run_fit(tmp_path / "parts", init=trained, steps=4)
+    whole = run_fit(tmp_path / "whole", init=trained, steps=4)
+    assert torch.equal(parameters(resumed), parameters(whole))
+    assert not torch.equal(parameters(whole), parameters(load_checkpoint(trained).model))
+
+
+def test_another_beginning_is_another_run(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
+    run_fit(tmp_path / "run", init=trained, steps=1)
+    message = re.escape(
+        f"{tmp_path / 'run'} holds a run with another --init ({trained.name}, not none): resume it as it was begun"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_fit(tmp_path / "run", steps=2)
+
+
+def test_another_shape_is_refused_before_anything_is_written(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
+    width = load_checkpoint(trained).config.d_ff
+    with pytest.raises(
+        ValueError, match=rf"has another d_ff \({width}, not 96\) than the preset: begin with a checkpoint of its shape"
+    ):
+        run_fit(tmp_path / "run", init=trained, d_ff=96)
+    assert not (tmp_path / "run" / "recipe.json").exists()
+
+
+def test_another_tokenizer_is_refused_with_the_way_out(
+    tmp_path: Path, run_fit: Fit, trained: Path, parallel_text: list[tuple[str, str]]
+) -> None:
+    checkpoint = load_checkpoint(trained)
+    other = SentencePieceTokenizer.train(
+        (sentence[::-1] for pair in parallel_text for sentence in pair), vocab_size=400, num_threads=1
+    )
+    save_checkpoint(tmp_path / "other.safetensors", checkpoint.model, other)
+    with pytest.raises(
+        ValueError, match=r"has another tokenizer than the data: prepare them with --tokenizer .*other\.safetensors"
+    ):
+        run_fit(tmp_path / "run", init=tmp_path / "other.safetensors")
+
+
+def test_data_can_be_prepared_with_the_pieces_of_a_checkpoint(
+    tmp_path: Path, trained: Path, parallel_text: list[tuple[str, str]]
+) -> None:
+    for side, sentences in zip(("source", "target"), zip(*parallel_text, strict=True), strict=True):
+        (tmp_path / side).write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
+    text = ParallelText([tmp_path / "source"], [tmp_path / "target"])
+    prepare(tmp_path / "data", text, text, vocab_size=9, tokenizer=trained)
+    assert (tmp_path / "data" / "tokenizer.model").read_bytes() == load_checkpoint(trained).tokenizer.to_bytes()

@@ -1,0 +1,175 @@
+"""The page Heads and the figures of the paper without a browser, on a model whose stacks differ in depth and heads."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.analysis.tokens.words import word_groups
+from core.checkpoint import save_checkpoint
+from core.config import PRESETS
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from tests.viz_app.pages import Start
+from viz_app.controls.gradient_output_box import NOTHING_SELECTED
+from viz_app.features.heads import head_detail, scorecard_panel, sentence_sample
+from viz_app.figures.display_text import plain
+from viz_app.session import readings
+from viz_app.session.attributions import method_maps
+from viz_app.session.gradient_output import output_text
+
+
+@pytest.fixture(scope="session")
+def uneven_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
+    """Three encoder layers of two heads, one decoder layer of four."""
+    heads = {"num_heads": 2, "num_decoder_heads": 4}
+    shape = replace(
+        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_encoder_layers=3, num_decoder_layers=1, **heads
+    )
+    path = tmp_path_factory.mktemp("uneven") / "uneven.safetensors"
+    with torch.random.fork_rng():
+        torch.manual_seed(4)
+        save_checkpoint(path, Transformer(shape), tokenizer)
+    return path
+
+
+@pytest.fixture
+def app(start: Start, uneven_checkpoint: Path) -> AppTest:
+    return start(uneven_checkpoint, beam_size="1", text="A dog runs.")
+
+
+def opened(app: AppTest, page: str) -> AppTest:
+    app.run()
+    app.switch_page(f"app_pages/{page}.py")
+    return healthy(app.run())
+
+
+def healthy(app: AppTest) -> AppTest:
+    assert not app.exception, app.exception[0].message
+    assert not app.error, app.error[0].value
+    return app
+
+
+def captions(app: AppTest) -> str:
+    return "\n".join(caption.value for caption in app.caption)
+
+
+def test_the_joint_view_says_what_a_smaller_stack_lacks(app: AppTest) -> None:
+    app.query_params["kind"] = "Joint"
+    opened(app, "heads")
+    assert app.selectbox(key="joint_layer").options == ["All layers", "L1", "L2", "L3"]
+    assert app.selectbox(key="joint_head").options == ["Mean of heads", "Maximum of heads", "H1", "H2"]
+    assert "No decoder and cross attention here: the encoder has 3 layers, the decoder 1." in captions(app)
+    app.selectbox(key="joint_layer").set_value("L1")
+    healthy(app.run())
+    assert "attention here" not in captions(app)
+    app.selectbox(key="joint_head").set_value("H4")
+    healthy(app.run())
+    assert "No encoder attention here: the encoder has 2 heads, the decoder 4." in captions(app)
+    assert any(drawing.proto.component_name.endswith("map") for drawing in app.get("bidi_component"))
+    assert {button.proto.label for button in app.get("download_button")} >= {"SVG", "PDF", "PNG", "CSV"}
+    app.switch_page("app_pages/compare.py")  # which has no joint view
+    healthy(app.run())
+
+
+def test_a_step_many_heads_as_one_and_a_label(app: AppTest) -> None:
+    app.query_params["words"] = "false"  # what an untrained model writes may be one word
+    app.query_params["step"], app.query_params["heads_cross"] = "2", ["L1 H2", "Mean of chosen", "Maximum of all"]
+    opened(app, "heads")
+    assert "Step 2 of" in captions(app)
+    app.multiselect(key="heads_cross").set_value(["Mean of chosen"])
+    healthy(app.run())
+    assert "nothing yet to take the mean" in captions(app)
+    app.session_state["labels"] = ["aligner"]  # no gold links: no head bears it
+    healthy(app.run())
+    assert "0 of 4 heads: aligner." in captions(app)
+
+
+def test_the_gradient_of_one_output_and_several_words_together(app: AppTest, tokenizer: SentencePieceTokenizer) -> None:
+    target = ".".join(map(str, [*tokenizer.encode("Ein Hund."), tokenizer.eos_id]))
+    seen = {
+        "weights": "Gradient \u00d7 attention",
+        "output": "Selected output",
+        "heads_cross": "L1 H2",
+        "words": "false",
+        "target": target,
+    }
+    for name, value in seen.items():
+        app.query_params[name] = value
+    opened(app, "heads")
+    assert "for the whole translation" in captions(app)
+    assert NOTHING_SELECTED in captions(app)
+    reading: readings.Reading = app.session_state[readings.READING]
+    first, second, *_ = word_groups(reading.explanation.predicted_tokens)
+    app.session_state[head_detail.STEP] = 2
+    healthy(app.run())
+    assert f"for {plain(output_text(reading.explanation, (1,)))}: where a weight" in captions(app)
+    app.session_state[readings.WORDS] = (
+        reading.identity,
+        (("target", second), ("target", first), ("source", range(1))),
+    )
+    healthy(app.run())  # the words were selected after the step
+    positions = (*first, *second)
+    assert f"for {plain(output_text(reading.explanation, positions))}: where a weight" in captions(app)
+    weights = method_maps(reading, "gradient", positions)["cross"][0].weights[1]
+    assert not weights.equal(method_maps(reading, "gradient")["cross"][0].weights[1])
+    assert any(title.value.startswith(f"**Mean of {len(positions)} selected rows**") for title in app.markdown)
+    table = next(frame.value for frame in app.dataframe if "L1 H2, mean" in frame.value)
+    assert table["L1 H2, mean"].tolist() == pytest.approx(weights[list(positions), : len(table)].mean(0).tolist())
+
+
+def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentence_sample, "SHIPPED", ("A dog.", "Two children."))
+    opened(app, "heads")
+    app.button(key="score_sample").click()
+    healthy(app.run())
+    healthy(app.run())  # a browser comes back by itself
+    table = app.dataframe[-1].value
+    assert table["on"].tolist() == ["Sentence", "Sample"]
+    app.session_state["judged_by"] = "Sample"
+    healthy(app.run())
+
+
+def test_an_address_brings_a_scored_sample_back(
+    start: Start, uneven_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sentence_sample, "SHIPPED", ("A dog.", "Two children."))
+    seen = {"scored_sample": "shipped", "judged_by": "Sample", "sort": "By entropy"}
+    app = opened(start(uneven_checkpoint, beam_size="1", text="A dog runs.", **seen), "heads")
+    healthy(app.run())  # a browser comes back by itself
+    assert app.dataframe[-1].value["on"].tolist() == ["Sentence", "Sample"]
+    assert app.session_state["judged_by"] == "Sample"
+    assert {name: app.query_params[name] for name in seen} == seen
+
+
+def test_a_reader_s_own_sample_is_to_be_given_again(start: Start, uneven_checkpoint: Path) -> None:
+    app = opened(
+        start(uneven_checkpoint, beam_size="1", text="A dog runs.", scored_sample="own", judged_by="Sample"), "heads"
+    )
+    assert scorecard_panel.OWN_SAMPLE in captions(app)
+    app.segmented_control(key="sample_source").set_value("My own")
+    app.run()
+    app.text_area(key="sample_text").set_value("A cat.")
+    healthy(app.run())
+    app.button(key="score_sample").click()
+    healthy(app.run())
+    healthy(app.run())
+    assert scorecard_panel.OWN_SAMPLE not in captions(app)
+    assert app.query_params["scored_sample"] == "own"
+
+
+def test_the_paper_s_figures_from_the_nearest_layer_and_the_selection(app: AppTest) -> None:
+    opened(app, "paper_figures")
+    assert "this model's encoder has 3, so its layer 3 is drawn" in captions(app)
+    assert len(app.get("image")) == 1
+    for figure in ("Figure 4", "Selection on Heads"):
+        app.session_state["figure"] = figure
+        healthy(app.run())
+        assert len(app.get("image")) == 1
+    app.session_state["figure"] = "Figure 5"
+    app.run()
+    app.text_input(key="paper_text_5").set_value(" ")
+    app.run()
+    assert "there is nothing to translate" in app.error[0].value.lower()

@@ -1,0 +1,65 @@
+"""The page Positions without a browser."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.checkpoint import save_checkpoint
+from core.config import PRESETS
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from tests.viz_app.pages import Start, healthy, opened
+
+
+@pytest.fixture
+def learned_checkpoint(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> Path:
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, positions="learned", max_positions=40)
+    torch.manual_seed(2)
+    save_checkpoint(tmp_path / "learned.safetensors", Transformer(shape), tokenizer)
+    return tmp_path / "learned.safetensors"
+
+
+def at(start: Start, checkpoint: Path) -> AppTest:
+    return opened(start(checkpoint, beam_size="1", text="Where is it?"), "positions")
+
+
+def view(app: AppTest, name: str) -> AppTest:
+    app.session_state["positions_view"] = name
+    return healthy(app.run())
+
+
+def captions(app: AppTest) -> str:
+    return " ".join(caption.value for caption in app.caption)
+
+
+def test_every_picture_with_its_table_and_its_check(start: Start, tiny_checkpoint: Path) -> None:
+    app = at(start, tiny_checkpoint)
+    for name in ("Encoding", "Sinusoids", "Similarity", "Rotation"):
+        assert len(view(app, name).get("plotly_chart")) == 1
+        assert {button.label for button in app.get("download_button")} >= {"SVG", "PDF", "PNG", "CSV"}
+        # where a model's own would be drawn
+        assert ("learned none" in captions(app)) == (name in ("Encoding", "Similarity"))
+    app.toggle(key="positions_table").set_value(True).run()
+    assert list(app.dataframe[0].value.columns)[:2] == ["dimension", "turned_by_degrees"]
+    assert not app.get("plotly_chart")
+    app.toggle(key="positions_table").set_value(False).run()
+    assert "turned by k = 5 differs from PE" in captions(app)
+    app.slider(key="offset").set_value(64)
+    assert "turned by k = 64 differs from PE" in captions(app.run())
+    assert len(view(app, "First layer").get("plotly_chart")) == 6
+    assert "sum to the model's own scores" in captions(app)
+    app.session_state["score_kind"] = "decoder_self"
+    app.selectbox(key="score_head").select_index(2)
+    assert "sum to the model's own scores" in captions(healthy(app.run()))
+
+
+def test_learned_positions_are_drawn_and_compared(start: Start, learned_checkpoint: Path) -> None:
+    app = at(start, learned_checkpoint)
+    assert "40 positions, of which 40 are drawn" in captions(app)
+    app.session_state["whose"] = "The paper"
+    assert "The model has learned others" in captions(app.run())
+    assert "Rank correlation of learned with sinusoidal cosines" in captions(view(app, "Learned"))
+    assert "sum to the model's own scores" in captions(view(app, "First layer"))

@@ -1,0 +1,57 @@
+"""Every page with a model whose encoder and decoder differ in layers and heads, for one word and for many tokens."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import streamlit as st
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.checkpoint import save_checkpoint
+from core.config import PRESETS
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from viz_app.pages import PAGES
+from viz_app.session import readings
+
+SHELL = str(Path(__file__).parents[3] / "viz_app" / "shell.py")
+
+
+@pytest.fixture
+def app(
+    heads: tuple[int, int], tmp_path: Path, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[AppTest]:
+    """Opened on a model of 1 + 3 layers with these heads, d_k other than d_v, and self-attention restricted to 4
+    positions.
+    """
+    layers = {"num_encoder_layers": 1, "num_decoder_layers": 3, "num_heads": heads[0], "num_decoder_heads": heads[1]}
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **layers, d_k=3, d_v=5, neighbourhood=4)
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        save_checkpoint(tmp_path / "odd.safetensors", Transformer(shape), tokenizer)
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tmp_path / "odd.safetensors"))
+    test = AppTest.from_file(SHELL, default_timeout=60)
+    test.query_params["beam_size"] = "1"
+    yield test
+    st.cache_resource.clear()
+
+
+@pytest.mark.parametrize(
+    ("heads", "text", "names"),
+    [
+        ((2, 4), ".", [name for name, _ in PAGES]),
+        ((3, 1), "The old house on the hill was built. " * 9, ["translate", "heads", "alignment"]),
+    ],
+)
+def test_every_page_shows_it(app: AppTest, heads: tuple[int, int], text: str, names: list[str]) -> None:
+    app.query_params["text"] = text
+    app.run()
+    assert any(f"1 + 3 layers, {heads[0]} + {heads[1]} heads" in each.proto.body for each in app.get("html"))
+    for name in names:
+        app.switch_page(f"app_pages/{name}.py").run()
+        assert not app.exception, f"{name}: {app.exception[0].message}"
+        assert not app.error, f"{name}: {app.error[0].value}"
+        reading: readings.Reading = app.session_state[readings.READING]
+        assert reading.translation.source.strip() == text.strip(), name

@@ -1,0 +1,143 @@
+"""The page Training without a browser: the shipped checkpoint's run, any folder, and what is said where there is
+nothing.
+"""
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.paper import TABLE_3 as PAPER_TABLE_3
+from core.runlog import written
+from tests.viz_app.pages import Start, healthy, opened
+from viz_app.features.training import run_records
+
+LINES = [
+    {"kind": "train", "step": 25, "nll": 3.0, "rate": 1e-4, "tokens_per_second": 900.0},
+    {"kind": "valid", "step": 50, "nll": 1.5, "perplexity": 4.4817},
+    {"kind": "sample", "step": 50, "source": "A <b>dog</b>.", "reference": "Ein Hund.", "translation": "Ein *Hund*."},
+]
+TABLE_3 = """row,change,parameters,perplexity,bleu,hours,paper_perplexity,paper_bleu,paper_parameters
+base,,2000000,9.0,20.0,0.5,4.92,25.8,65
+A-h1,1 head,2500000,10.5,18.5,0.4,5.29,24.9,
+"""
+
+
+@pytest.fixture
+def shipped(tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkpoint to start with, alone in its folder; Table 3 is to be found in `table3` beside it."""
+    monkeypatch.setattr(run_records, "SHIPPED_TABLE_3", tmp_path / "table3")
+    shutil.copy(tiny_checkpoint, tmp_path / "tiny.safetensors")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tmp_path / "tiny.safetensors"))
+    return tmp_path / "tiny.safetensors"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of a run that is at step 50 of 100."""
+    folder = tmp_path / "my-run"
+    folder.mkdir()
+    (folder / "log.jsonl").write_text(written(LINES) + '{"kind": "tra', encoding="utf-8")
+    facts = {
+        "preset": "tiny",
+        "config": {"d_model": 32},
+        "recipe": {"steps": 100, "warmup": 10, "rate_scale": 1.0, "cooldown": 0},
+    }
+    (folder / "recipe.json").write_text(json.dumps(facts), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def app(start: Start, shipped: Path) -> AppTest:
+    return opened(start(shipped, beam_size="1", text="Where?"), "training")
+
+
+def view(app: AppTest, name: str) -> AppTest:
+    app.segmented_control(key="training_view").set_value(name)
+    return healthy(app.run())
+
+
+def test_a_checkpoint_without_log_and_card_says_how_to_make_them(app: AppTest) -> None:
+    assert "was shipped without its log" in app.info[0].value
+    assert "train card" in view(app, "Card").info[0].value
+    assert "train table3" in view(app, "Table 3").info[0].value
+    assert len(view(app, "Learning rate").get("plotly_chart")) == 1  # needs no log
+
+
+def test_what_was_shipped_is_shown(app: AppTest, shipped: Path) -> None:
+    shipped.with_suffix(".log.jsonl").write_text(written(LINES), encoding="utf-8")
+    shipped.with_suffix(".md").write_text("# tiny\n\n![curves](tiny.svg)\n\nTrained on *nothing*.\n", encoding="utf-8")
+    run_records.SHIPPED_TABLE_3.mkdir()
+    (run_records.SHIPPED_TABLE_3 / "table3.csv").write_text(TABLE_3, encoding="utf-8")
+    assert len(healthy(app.run()).get("plotly_chart")) == 1
+    assert [text.value for text in view(app, "Card").markdown if "Trained" in text.value] == [
+        "# tiny\n\nTrained on *nothing*."
+    ]
+    assert app.dataframe.len == 0
+    assert list(view(app, "Table 3").dataframe[0].value["row"]) == ["base", "A-h1"]
+
+
+def test_a_run_in_progress_is_followed_and_its_half_written_line_left_out(app: AppTest, run: Path) -> None:
+    app.text_input(key="run_folder").set_value(str(run))
+    healthy(app.run())
+    assert any("step 50 of 100, in progress" in text.value.replace("\\", "") for text in app.caption)
+    assert len(app.dataframe[0].value) == 2
+    assert view(app, "Learning rate").slider(key="rate_warmup_my-run").value == 10
+    assert view(app, "Samples").table[0].value.to_numpy().tolist() == [["50", "Ein \\*Hund\\*\\."]]
+
+
+def test_a_folder_that_is_no_run_is_explained_and_stays_typed(app: AppTest, tmp_path: Path) -> None:
+    app.text_input(key="run_folder").set_value(str(tmp_path / "none"))
+    healthy(app.run())
+    assert "There is no folder" in app.error[0].value
+    assert app.text_input(key="run_folder").value == str(tmp_path / "none")
+
+
+def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
+    facts = {"init": {"file": "en-de.safetensors", "steps": 4450}}
+    assert (
+        run_records.told_before(facts)
+        == "It began with the parameters of en-de.safetensors after 4,450 steps: they are not in this log."
+    )
+    assert [
+        run_records.told_before(facts)
+        for facts in ({}, {"init": None}, {"init": {}}, {"init": "x"}, {"init": {"steps": "<b>"}})
+    ] == [""] * 5
+
+
+def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
+    assert run_records.run_in(run).is_going_on
+    long_ago = time.time() - 2 * run_records.FRESH
+    os.utime(run / "log.jsonl", (long_ago, long_ago))
+    assert not run_records.run_in(run).is_going_on
+
+
+def test_damaged_files_are_named(run: Path, tmp_path: Path) -> None:
+    (run / "log.jsonl").write_text("no json\n{}\n", encoding="utf-8")
+    with pytest.raises(run_records.RunError, match=r"line 1 is not JSON"):
+        run_records.run_in(run)
+    with pytest.raises(run_records.RunError, match=r"neither log.jsonl nor recipe.json"):
+        run_records.run_in(tmp_path)
+    (tmp_path / "table3.csv").write_text("row,bleu\nbase,1\n", encoding="utf-8")
+    with pytest.raises(run_records.RunError, match="has no column change, hours"):
+        run_records.table_3(tmp_path)
+
+
+def test_the_runs_of_a_folder_of_runs(run: Path, tmp_path: Path) -> None:
+    assert run_records.runs_in(tmp_path) == [run]
+    assert run_records.runs_in(run) == [run]
+    assert run_records.runs_in(tmp_path / "none") == []
+
+
+def test_the_shipped_rows_of_table_3_are_the_papers() -> None:
+    table = run_records.table_3(Path(run_records.__file__).parents[3] / "docs" / "table3")
+    assert table is not None
+    assert table["row"][0] == "base"
+    assert [(paper.perplexity, paper.bleu) for paper in map(PAPER_TABLE_3.__getitem__, table["row"])] == [
+        *zip(table["paper_perplexity"], table["paper_bleu"], strict=True)
+    ]
+    assert table["steps"].nunique() == 1  # one budget

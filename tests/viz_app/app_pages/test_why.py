@@ -1,0 +1,118 @@
+"""The page "Why self-attention" without a browser, and the measurements that come with it."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.analysis.layers.layer_cost import Cost, grid
+from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
+from tests.viz_app.pages import Start, healthy
+from viz_app.features.layers import layer_costs
+from viz_app.features.layers.layer_costs import Measuring
+
+
+@pytest.fixture
+def why(start: Start) -> AppTest:
+    return start(beam_size="1", text="Where?").run().switch_page("app_pages/why.py")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small layers alone are measured, and not for long."""
+    monkeypatch.setattr(layer_costs, "MOST_OPERATIONS", 2**16)
+    monkeypatch.setattr(layer_costs, "SECONDS", 0)
+
+
+def test_what_is_shipped_was_measured_at_everything_the_sliders_offer() -> None:
+    ns, ds, ks, rs = layer_costs.NS, layer_costs.DS, layer_costs.KS, layer_costs.RS
+    table = layer_costs.shipped()
+    assert len(table.costs) == len(grid(ns, ds, ks, rs))
+    assert {cost.layer for cost in table.costs} == set(LAYER_TYPES)
+    for sizes in (ns, ds, ks, rs):
+        assert any({getattr(cost, name) for cost in table.costs} - {None} == set(sizes) for name in "ndkr")
+    assert all(cost.seconds > 0 and cost.peak_bytes > 0 for cost in table.costs)
+    assert "PyTorch" in table.hardware
+
+
+def test_every_picture_and_the_table_behind_it(why: AppTest) -> None:
+    healthy(why.run())
+    assert len(why.get("plotly_chart")) == 1
+    assert any("n = 64 < d = 512, self-attention makes 8 times fewer" in text.value for text in why.markdown)
+    assert any("meet at n = 512" in text.value for text in why.caption)
+    for view in ("Multiplications", "Memory", "Sequential steps", "Path length"):
+        why.segmented_control(key="why_view").set_value(view)
+        healthy(why.run())
+        assert {button.label for button in why.get("download_button")} >= {"SVG", "PDF", "PNG", "CSV"}
+    why.toggle(key="why_table").set_value(True)
+    healthy(why.run())
+    recurrent = why.dataframe[0].value.query("layer == 'Recurrent'")
+    assert recurrent["path"].tolist() == recurrent["n"].tolist() == list(layer_costs.TRACED)
+
+
+@pytest.mark.usefixtures("quick")
+def test_this_machine_is_measured_by_a_click(why: AppTest) -> None:
+    why.query_params["why_d"] = "32"
+    healthy(why.run())
+    why.select_slider(key="why_d").set_value(32)
+    why.run()
+    why.button(key="measure_layers").click()
+    healthy(why.run())
+    here = why.session_state[layer_costs.MEASURING]
+    assert here.done
+    assert here.total == len(here.found) > 10
+    assert any(here.hardware in text.value for text in why.caption)
+    assert why.segmented_control(key="why_source").value == "here"
+    assert why.query_params[layer_costs.MEASURED] == "64.32.3.8"
+    why.select_slider(key="why_d").set_value(1024)
+    healthy(why.run())
+    assert any("Nothing was measured at these sizes" in text.value for text in why.caption)
+    why.segmented_control(key="why_source").set_value("shipped")
+    healthy(why.run())
+    assert not any("Nothing was measured" in text.value for text in why.caption)
+    assert layer_costs.MEASURED not in why.query_params
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_link_to_a_measurement_offers_the_same_again(why: AppTest) -> None:
+    """Wherever the sliders stand by now. It starts nothing by itself."""
+    why.query_params[layer_costs.MEASURED] = "16.64.5.32"
+    healthy(why.run())
+    assert layer_costs.MEASURING not in why.session_state
+    assert any("measured at n = 16, d = 64, k = 5, r = 32" in text.value for text in why.caption)
+    why.button(key="measure_same").click()
+    healthy(why.run())
+    assert why.session_state[layer_costs.MEASURING].at == Sizes(n=16, d=64, k=5, r=32)
+    assert why.query_params[layer_costs.MEASURED] == "16.64.5.32"
+    assert "measure_same" not in [button.key for button in why.button]
+
+
+def test_two_runs_of_the_page_measure_in_turns() -> None:
+    """Streamlit begins the next run while the one that it interrupts is still at a layer."""
+
+    def slowly() -> Iterator[Cost]:
+        for cost in layer_costs.shipped().costs[:3]:
+            begun.set()
+            time.sleep(0.01)
+            yield cost
+
+    begun, here = threading.Event(), Measuring(Sizes(n=16, d=32), "a machine", 3, slowly())
+    first = threading.Thread(target=lambda: [here.advance() for _ in range(3)])
+    first.start()
+    assert begun.wait(10)
+    while not here.done:
+        here.advance()
+    first.join()
+    assert here.table().costs == layer_costs.shipped().costs[:3]
+
+
+@pytest.mark.parametrize("named", ["64.512.3", "64.512.3.9", "64.512.3.8.1", "99999.512.3.8", "<b>"])
+def test_an_address_that_names_no_measurement_says_what_it_should(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layer_costs.st, "query_params", {layer_costs.MEASURED: named})
+    with pytest.raises(
+        ValueError,
+        match=f"^the address holds measured={named}, expected n, d, k and r that the sliders offer, such as 64.512.3.8",
+    ):
+        layer_costs.named_in_address()

@@ -1,0 +1,69 @@
+import io
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from viz_app.figures.export.head_pictures import FORMATS, Format, export_csv, export_lines, export_map
+from viz_app.figures.theme import DARK
+
+BEGINNINGS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_the_same_head_is_the_same_file_each_time(make_map: Any, file_format: Format) -> None:
+    for draw in (lambda: export_map(make_map(), 0, file_format), lambda: export_lines(make_map(), [0, 2], file_format)):
+        file = draw()
+        assert file.startswith(BEGINNINGS[file_format])
+        assert file == draw()
+
+
+def test_tokens_are_text_and_no_formula(make_map: Any) -> None:
+    attention = make_map(token="\u2581<b>$x_1$</b>")
+    for file in (export_map(attention, 0, "svg"), export_lines(attention, [0], "svg")):
+        texts = [
+            "".join(node.itertext()) for node in ElementTree.fromstring(file).iter("{http://www.w3.org/2000/svg}text")
+        ]
+        assert any("<b>$x_1$</b>" in text for text in texts)
+        assert b"<b>" not in file
+
+
+def test_no_picture_of_dots_is_in_a_file_that_is_to_stay_sharp(make_map: Any) -> None:
+    assert b"<image" not in export_map(make_map(), 0, "svg", diverging=True)
+    assert b"/Subtype /Image" not in export_map(make_map(), 0, "pdf")
+
+
+def test_a_map_has_its_themes_colours(make_map: Any) -> None:
+    corner = Image.open(io.BytesIO(export_map(make_map(), 0, "png", DARK))).convert("RGB").getpixel((0, 0))
+    assert corner == tuple(int(DARK.background[start : start + 2], 16) for start in (1, 3, 5))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 120)])
+def test_any_length_can_be_exported(make_map: Any, size: tuple[int, int]) -> None:
+    for kind in ("encoder_self", "decoder_self", "cross"):
+        attention = make_map(*size, kind=kind)
+        assert export_map(attention, 0, "svg")
+        assert export_lines(attention, [0, 1, 2], "svg", top_mass=0.9)
+
+
+def test_a_head_without_a_line_is_exported(make_map: Any) -> None:
+    attention = make_map()
+    attention.weights[1] = 0
+    assert export_lines(attention, [0, 1], "svg").startswith(b"<?xml")
+
+
+def test_csv_is_every_weight(make_map: Any) -> None:
+    attention = make_map(layer=2)
+    table = pd.read_csv(io.BytesIO(export_csv(attention, [1])))
+    np.testing.assert_allclose(table["weight"], attention.weights[1].flatten(), rtol=1e-6)
+    assert table[["kind", "layer", "head"]].drop_duplicates().to_numpy().tolist() == [["cross", 2, 1]]
+
+
+def test_a_head_or_a_format_that_is_not_there_is_refused(make_map: Any) -> None:
+    with pytest.raises(ValueError, match="layer 1 has 3 heads, there is no head 4"):
+        export_lines(make_map(), [0, 3], "svg")
+    with pytest.raises(ValueError, match="unknown format 'gif', expected one of svg, pdf, png"):
+        export_map(make_map(), 0, "gif")  # type: ignore[arg-type]

@@ -1,0 +1,90 @@
+"""Plotly drawings as files: vectors, whole, and with their words as text."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from core.model import sinusoidal_encoding
+from viz_app.figures import positions
+from viz_app.figures.export.canvas import FORMATS
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.theme import DARK, LIGHT
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(file: bytes) -> set[str]:
+    return {"".join(node.itertext()).strip() for node in ElementTree.fromstring(file).iter(f"{SVG}text")}
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_a_heatmap_is_drawn_in_every_format_without_a_picture_of_dots(file_format: str) -> None:
+    chart = positions.encoding_heatmap(sinusoidal_encoding(6, 8), DARK)
+    file = export_chart(chart, file_format, DARK)  # type: ignore[arg-type]
+    assert b"<image" not in file
+    assert b"/Subtype /Image" not in file
+
+
+def test_lines_and_markers_keep_their_names_and_titles() -> None:
+    found = texts(export_chart(positions.sinusoids([0, 3], 8, 8, LIGHT), "svg"))
+    assert {"position", "value", "0 (sine, period 6.3)"} <= found
+
+
+def test_every_cell_has_the_colour_of_its_value() -> None:
+    """Red, white and blue in a row, and a free cell: three paths of one rectangle each, at their places."""
+    chart = go.Figure(
+        go.Heatmap(
+            z=[[0.0, 0.5, 1.0, np.nan]], zmin=0, zmax=1, colorscale=[(0, "#ff0000"), (0.5, "#ffffff"), (1, "#0000ff")]
+        )
+    )
+    tree = ElementTree.fromstring(export_chart(chart, "svg"))
+    styles = [
+        node.get("style", "")
+        for group in tree.iter(f"{SVG}g")
+        if (group.get("id") or "").startswith("patch_")
+        for node in group
+    ]
+    for color in ("#ff0000", "#0000ff"):
+        assert sum(color in style for style in styles) == 1
+
+
+def test_markup_and_formulas_in_names_are_text() -> None:
+    chart = go.Figure(
+        go.Scatter(x=[0, 1], y=[1, 2], name="&lt;b&gt; $x_1$<br>", line={"color": "#000000"}), {"showlegend": True}
+    )
+    chart.update_layout(xaxis={"title": {"text": "<b>n</b> &amp; d"}, "tickvals": [0, 1], "ticktext": ["$a$", "b"]})
+    assert {"<b> $x_1$", "n & d", "$a$", "b"} <= texts(export_chart(chart, "svg"))
+
+
+def test_circles_stay_round_and_hidden_numbers_hidden() -> None:
+    chart = go.Figure(go.Scatter(x=[0, 1, 0, -1], y=[1, 0, -1, 0], line={"color": "#123456"}))
+    chart.update_layout(yaxis={"scaleanchor": "x", "showticklabels": False}, xaxis={"showticklabels": False})
+    file = export_chart(chart, "svg")
+    assert not texts(file)
+    (line,) = (
+        node.get("d", "")
+        for node in ElementTree.fromstring(file).iter(f"{SVG}path")
+        if "#123456" in (node.get("style") or "")
+    )
+    points = np.array([float(number) for number in line.replace("M", " ").replace("L", " ").split()]).reshape(-1, 2)
+    assert np.ptp(points[:, 0]) == pytest.approx(np.ptp(points[:, 1]), rel=1e-3)
+
+
+def test_names_along_an_axis_stand_beside_their_marks_and_open_marks_are_empty() -> None:
+    marks = {"symbol": "diamond-open", "color": "#123456", "line": {"width": 2, "color": "#123456"}}
+    chart = go.Figure(go.Scatter(x=[1, 2], y=["base", "A$h1"], mode="markers", marker=marks))
+    chart.update_layout(yaxis={"autorange": "reversed"})
+    file = export_chart(chart, "svg")
+    assert {"base", "A$h1"} <= set(texts(file))
+    assert b"fill: #123456" not in file
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    with pytest.raises(ValueError, match="type pie cannot be exported: expected heatmap or scatter"):
+        export_chart(go.Figure(go.Pie(values=[1])), "svg")
+    with pytest.raises(ValueError, match="unknown format 'gif'"):
+        export_chart(go.Figure(), "gif")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="more than one pair of axes"):
+        export_chart(go.Figure(go.Scatter(x=[1], y=[1], yaxis="y2")), "svg")

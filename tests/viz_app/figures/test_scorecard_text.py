@@ -1,0 +1,58 @@
+from typing import Any
+
+import pytest
+
+from core.analysis.heads.head import Head
+from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.heads.scoring import score_cards
+from viz_app.figures.scorecard_text import SORT_TEXTS, SORTS, Sort, notes, ordered
+
+
+@pytest.fixture
+def cards(make_map: Any) -> list[ScoreCard]:
+    maps = [make_map(9, 7, num_heads=4, layer=layer) for layer in range(2)]
+    rates = {Head("cross", layer, head): (5 * head + layer) % 7 / 7 for layer in range(2) for head in range(4)}
+    return score_cards([{"cross": maps}], {token: len(token) for token in maps[0].key_tokens}, rates)
+
+
+@pytest.mark.parametrize(
+    ("by", "value"),
+    [
+        ("confidence", lambda card: -card.confidence),
+        ("entropy", lambda card: card.entropy),
+        ("offset", lambda card: card.offset),
+        ("sink", lambda card: -card.sink_share),
+        ("rare", lambda card: -card.rare_token),
+        ("aligner", lambda card: card.alignment_error_rate),
+        ("label", lambda card: not card.labels),
+    ],
+)
+def test_every_head_has_its_place_and_says_what_it_stands_there_for(
+    cards: list[ScoreCard], by: Sort, value: Any
+) -> None:
+    order, said = ordered(cards, by), notes(cards, by)
+    by_head = {(card.head.layer, card.head.head): card for card in cards}
+    assert order is not None
+    assert sorted(order) == sorted(by_head)
+    values = [value(by_head[head]) for head in order]
+    assert values == sorted(values)
+    assert all(bool(said[head].caption) == (by != "label" or bool(by_head[head].labels)) for head in order)
+    assert all(f"entropy {card.entropy:.2f}" in said[head].text for head, card in by_head.items())
+    assert SORTS[by]
+    assert SORT_TEXTS[by]
+
+
+def test_layer_by_layer_is_no_order_and_has_no_captions(cards: list[ScoreCard]) -> None:
+    assert ordered(cards, "layer") is None
+    assert {note.caption for note in notes(cards, "layer").values()} == {""}
+
+
+def test_what_has_no_number_comes_last(make_map: Any) -> None:
+    cards = score_cards([{"decoder_self": [make_map(1, kind="decoder_self")]}])
+    measured = score_cards([{"cross": [make_map(9, 7, layer=1)]}])
+    order = ordered([*cards, *measured], "confidence")
+    assert order is not None
+    assert {layer for layer, _ in order[-3:]} == {0}
+    without = notes(cards, "aligner")[0, 0]  # nobody has linked a word
+    assert without.caption == ""
+    assert "AER" not in without.text

@@ -1,0 +1,55 @@
+"""The guided tour without a browser."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.viz_app.pages import Start
+from viz_app.layout.tour import STEPS
+from viz_app.pages import PAGES
+
+
+@pytest.fixture
+def app(start: Start) -> AppTest:
+    return start(beam_size="1", text="Where?")
+
+
+def shown(app: AppTest) -> bool:
+    assert not app.exception, app.exception[0].message
+    return any(" of 6" in text.value and "**" in text.value for text in app.markdown)
+
+
+def click(app: AppTest, key: str) -> AppTest:
+    app.button(key=key).click()
+    return app.run()
+
+
+def test_the_tour_is_short_and_about_pages_that_there_are() -> None:
+    assert 4 <= len(STEPS) <= 6
+    assert {page for page, _ in STEPS} <= {name for name, _ in PAGES}
+    assert all(len(text) < 140 for _, text in STEPS)
+
+
+def test_the_tour_goes_along_and_stays_away_once_dismissed(app: AppTest) -> None:
+    assert shown(app.run())
+    assert not app.get("page_link")  # the first steps are about the page that one is on
+    for _ in range(2):
+        click(app, "tour_next")
+    assert app.markdown[0].value.startswith("3 of 6")
+    assert [link.proto.page for link in app.get("page_link")] == ["heads"]
+    app.switch_page("app_pages/heads.py")
+    assert shown(app.run())
+    assert not app.get("page_link")
+    click(app, "tour_back")
+    assert app.markdown[0].value.startswith("2 of 6")
+    assert not shown(click(app, "tour_skip"))
+    app.switch_page("app_pages/positions.py")
+    assert not shown(app.run())
+    assert app.query_params["tour"] == "off"
+    assert shown(click(app, "tour_again"))
+    assert app.markdown[0].value.startswith("1 of 6")
+    assert "tour" not in app.query_params
+
+
+def test_an_address_can_do_without_the_tour(app: AppTest) -> None:
+    app.query_params["tour"] = "off"
+    assert not shown(app.run())

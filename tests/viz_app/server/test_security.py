@@ -1,0 +1,96 @@
+"""Which origins may connect to the server, and that nobody can frame it, on an application made up here."""
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient, WebSocketDenialResponse
+from starlette.websockets import WebSocket
+
+from viz_app.server import serving
+
+OWN = "http://127.0.0.1:8501"
+STREAM = "ws://127.0.0.1:8501/stream"  # the test client takes a relative address for one of its own host
+FOREIGN = [
+    "http://localhost:9999",  # another program on this machine
+    "http://127.0.0.1",
+    "https://localhost",
+    "http://headlight.example:8501",
+    "http://localhost.example:8501",
+    "http://localhost:8501.example",
+    "null",  # a page in a sandbox
+    "",
+]
+
+
+async def echo(connection: WebSocket) -> None:
+    await connection.accept()
+    await connection.send_text(await connection.receive_text())
+    await connection.close()
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    routes = [
+        WebSocketRoute("/stream", echo),
+        Route("/", lambda _: HTMLResponse('<body><div id="root"></div></body>')),
+        Route("/file", lambda _: FileResponse(__file__)),
+        Route("/own", lambda _: PlainTextResponse("", headers={"Content-Security-Policy": "frame-ancestors *"})),
+    ]
+    with TestClient(Starlette(routes=routes, middleware=serving.MIDDLEWARE), base_url=OWN) as client:
+        yield client
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+def test_a_page_of_another_origin_cannot_connect(client: TestClient, origin: str) -> None:
+    with (
+        pytest.raises(WebSocketDenialResponse) as refused,
+        client.websocket_connect(STREAM, headers={"origin": origin}),
+    ):
+        pass
+    assert refused.value.status_code == 403
+    assert f"answers its own pages only, not those of {origin}:" in refused.value.text
+    assert client.get("/", headers={"origin": origin}).status_code == 403
+
+
+@pytest.mark.parametrize("origin", [OWN, "http://localhost:8501", "http://LOCALHOST:8501", "http://[::1]:8501", None])
+def test_its_own_pages_and_programs_that_are_no_browser_can(client: TestClient, origin: str | None) -> None:
+    headers = {} if origin is None else {"origin": origin}
+    with client.websocket_connect(STREAM, headers=headers) as connection:
+        connection.send_text("hello")
+        assert connection.receive_text() == "hello"
+    assert client.get("/", headers=headers).status_code == 200
+
+
+def test_behind_a_forwarded_port_the_address_in_the_browser_counts(client: TestClient) -> None:
+    """`ssh -L 9999:localhost:8501`: the browser names the port that it knows, as host and as origin."""
+    headers = {"host": "localhost:9999", "origin": "http://localhost:9999"}
+    with client.websocket_connect(STREAM, headers=headers) as connection:
+        connection.send_text("hello")
+        assert connection.receive_text() == "hello"
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/", {}, 200),
+        ("/file", {}, 200),
+        ("/own", {}, 200),  # a route cannot allow more
+        ("/translate", {}, 307),
+        ("/nowhere", {}, 404),
+        ("/", {"host": "headlight.example"}, 400),
+        ("/", {"origin": "http://localhost:9999"}, 403),
+    ],
+)
+def test_no_answer_can_be_framed(client: TestClient, path: str, headers: dict[str, str], status: int) -> None:
+    answer = client.get(path, headers=headers, follow_redirects=False)
+    assert answer.status_code == status
+    assert answer.headers["content-security-policy"] == "frame-ancestors 'none'"
+    assert answer.headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize(("host", "status"), [("[::1]:8501", 200), ("[::1]", 200), ("[::2]:8501", 400)])
+def test_the_loopback_address_of_ipv6_is_a_name_of_this_machine(client: TestClient, host: str, status: int) -> None:
+    assert client.get("/", headers={"host": host}).status_code == status

@@ -1,0 +1,195 @@
+"""What the server does besides Streamlit's own work, on a page and other answers made up here."""
+
+import ast
+import gc
+import socket
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+import torch
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, StreamingResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+from streamlit import config
+from streamlit.testing.v1 import AppTest
+
+from viz_app.layout import sentence_input
+from viz_app.pages import PAGES
+from viz_app.server import serving
+from viz_app.session import models, readings
+
+STYLE_SHEET = '<link rel="stylesheet" crossorigin href="./style.css">'
+PAGE = f"<!DOCTYPE html><head>{STYLE_SHEET}<title>Page</title></head><body>{serving.ROOT.decode()}<p>end</p></body>"
+
+
+@pytest.fixture(autouse=True)
+def process_as_before() -> Iterator[None]:
+    """The server sets its process up for itself; other tests run in this one."""
+    threads = torch.get_num_threads()
+    yield
+    gc.unfreeze()
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[TestClient]:
+    file = tmp_path / "index.html"
+    file.write_text(PAGE, encoding="utf-8")
+
+    def missing(_: Request) -> HTMLResponse:
+        return HTMLResponse(PAGE, status_code=404)
+
+    routes = [
+        Route("/", lambda _: FileResponse(file)),
+        Route(
+            "/parts",
+            lambda _: StreamingResponse(iter([PAGE[:30].encode(), PAGE[30:].encode()]), media_type="text/html"),
+        ),
+        Route("/data", lambda _: JSONResponse({"html": PAGE})),
+        Route("/missing", missing),
+    ]
+    with TestClient(Starlette(routes=routes, middleware=serving.MIDDLEWARE), base_url="http://localhost") as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", ["/", "/parts"])
+def test_a_page_comes_with_the_frame_of_the_app(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    before, frame, after = answer.text.partition('<div id="frame"')
+    assert before.startswith(PAGE.replace(STYLE_SHEET, "").partition("<p>")[0])
+    assert frame
+    assert after.endswith(f"{STYLE_SHEET}<p>end</p></body>")  # it would keep what is below it from being painted
+    assert all(f"<p>{title}</p>" in after for _, title in PAGES)
+    assert int(answer.headers["content-length"]) == len(answer.content)
+    assert "etag" not in answer.headers  # a browser would keep the frame of an older app
+
+
+@pytest.mark.parametrize(
+    ("asked", "led_to"),
+    [("/translate", "/"), ("/translate?text=A+dog%20runs.&word=target.2", "/?text=A+dog%20runs.&word=target.2")],
+)
+def test_the_first_page_is_found_by_its_name_too(client: TestClient, asked: str, led_to: str) -> None:
+    answer = client.get(asked, follow_redirects=False)
+    assert answer.is_redirect
+    assert answer.headers["location"] == led_to
+    assert client.get(asked).text == client.get("/").text
+
+
+def test_all_else_goes_through_as_it_is(client: TestClient) -> None:
+    assert client.get("/data").json() == {"html": PAGE}
+    assert client.get("/missing").text == PAGE
+    assert client.head("/").headers["content-length"] == str(len(PAGE))
+
+
+def test_it_listens_to_this_machine_alone_from_wherever_it_is_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(config, "_main_script_path", str(models.ROOT / "viz_app" / "main.py"))
+    last = Path(config.get_config_files("config.toml")[-1])  # what it says goes before what the others say
+    assert tomllib.loads(last.read_text(encoding="utf-8"))["server"]["address"] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost", 200), ("127.0.0.1:8501", 200), ("headlight.example", 400), ("localhost.example:80", 400)],
+)
+def test_only_names_of_this_machine_are_answered(client: TestClient, host: str, status: int) -> None:
+    """Otherwise a page from elsewhere whose name points here (DNS rebinding) could read the app."""
+    assert client.get("/", headers={"host": host}).status_code == status
+
+
+def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(models.CHECKPOINT_VARIABLE, str(tiny_checkpoint))
+    interval, frozen = sys.getswitchinterval(), gc.get_freeze_count()
+    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+    serving.get_ready(pause=0)
+    assert sys.getswitchinterval() == interval
+    assert gc.get_freeze_count() > frozen  # a collection after a run of a page looks through what is newer alone
+    monkeypatch.setattr("core.Translator.from_checkpoint", None)  # nothing is read again
+    model = models.shipped_model()
+    assert model.name == tiny_checkpoint.name
+    monkeypatch.setattr("core.Translator.translate", None)  # nor is what the first page shows translated again
+    monkeypatch.setattr("core.Translator.explain", None)
+    first_page = (
+        AppTest.from_string("from viz_app.layout import sentence_input; sentence_input.sentence_box()")
+        .run()
+        .session_state
+    )
+    search = readings.Search(
+        first_page["text"], first_page["beam_size"], first_page["length_penalty"], first_page["hypotheses"]
+    )
+    translation = search.run(model, lambda done, most: None)
+    assert readings.Reading(model, search, translation, 0).explanation.source == sentence_input.EXAMPLES[0]
+    st.cache_resource.clear()
+
+
+def test_the_sentence_box_is_painted_before_torch_is_there() -> None:
+    """What shell.py runs before it needs the model imports neither torch nor pandas, which take seconds on a slow
+    machine.
+    """
+    told = (
+        "import sys; import viz_app.main; import viz_app.layout.sidebar; import viz_app.layout.share_menu; import "
+        "viz_app.layout.tour; import viz_app.layout.badges; import viz_app.layout.sentence_input; print(*sys.modules)"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", told], cwd=models.ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "viz_app.layout.sentence_input" in loaded
+    assert not {"torch", "core", "pandas", "matplotlib"} & set(loaded)
+
+
+def test_the_first_translation_is_painted_before_pandas_is_there() -> None:
+    """The tables of the first page come last; so do their imports."""
+    page = ast.parse((models.ROOT / "viz_app" / "app_pages" / "translate.py").read_text(encoding="utf-8"))
+    imports: list[ast.stmt] = [node for node in page.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    told = f"{ast.unparse(ast.Module(imports, []))}\nimport sys; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", told], cwd=models.ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "viz_app.components.token_steps" in loaded
+    assert not {"pandas", "pyarrow", "matplotlib"} & set(loaded)
+
+
+def test_what_the_other_pages_import_is_there_before_they_are_opened() -> None:
+    told = "import sys; from viz_app.server import serving; serving.import_pages(); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", told], cwd=models.ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert {
+        "torch",
+        "pandas",
+        "matplotlib.figure",
+        "viz_app.features.heads.head_detail",
+        "viz_app.figures.training_curves",
+        "viz_app.features.positions.score_decomposition",
+    } <= set(loaded)
+
+
+def test_connections_send_what_they_are_given_at_once() -> None:
+    """Of a listener that does not name TCP as its protocol, as Streamlit's does not, asyncio leaves the connections
+    as they are.
+    """
+    with socket.socket(socket.AF_INET) as listener, socket.socket() as browser:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        before = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        serving.send_at_once()
+        browser.connect(listener.getsockname())
+        connection, _ = listener.accept()
+        with connection:
+            assert (before, connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0) == (0, True)
+
+
+def test_a_missing_model_is_left_for_the_page_to_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(models.CHECKPOINT_VARIABLE, str(tmp_path / "none.safetensors"))
+    serving.get_ready(pause=0)
+    with pytest.raises(models.ModelError, match="There is no checkpoint to read at"):
+        models.shipped_model()

@@ -1,0 +1,168 @@
+"""What decides a view is in the address, and an address brings the view back."""
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.viz_app.pages import Start
+
+BOXES = (
+    "selectbox",
+    "multiselect",
+    "slider",
+    "select_slider",
+    "toggle",
+    "checkbox",
+    "text_input",
+    "text_area",
+    "number_input",
+    "button_group",
+)
+# What is typed to be computed from, and what only this browser session has: a sample of the reader's own, a
+# measurement.
+NO_VIEW = {"own_text", "sample_source", "sample_text", "gold_pasted", "why_source"}
+
+# Of each page and view every control as the address has it, none at its default, and what some of them are then.
+VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
+    (
+        "translate",
+        {"hypotheses": "2", "length_penalty": "1.2", "hypothesis": "2"},
+        {"hypotheses": 2, "length_penalty": 1.2, "hypothesis": 1},
+    ),
+    (
+        "heads",
+        {
+            "kind": "Decoder",
+            "heads_decoder_self": ["L1 H2", "L2 H4"],
+            "view": "Map",
+            "words": "false",
+            "hide_special": "false",
+            "sort": "By entropy",
+            "labels": "sink",
+            "compare": "true",
+            "step": "2",
+        },
+        {
+            "kind": "decoder_self",
+            "heads_decoder_self": ["L1 H2", "L2 H4"],
+            "words": False,
+            "sort": "entropy",
+            "labels": ["sink"],
+            "step": 2,
+        },
+    ),
+    (
+        "heads",
+        {"weights": "Attention rollout", "layers_cross": "L1", "mass": "0.5 of mass"},
+        {"weights": "rollout", "mass": 0.5},
+    ),
+    (
+        "heads",
+        {"weights": "Gradient \u00d7 attention", "output": "Selected output", "word": ["target.1", "source.2"]},
+        {"weights": "gradient", "output": "selected"},
+    ),
+    (
+        "heads",
+        {"kind": "Joint", "weights": "Norm-weighted", "joint_layer": "L1", "joint_head": "H2", "joint_view": "Table"},
+        {"kind": "joint", "weights": "norms", "joint_layer": "L1", "joint_head": "H2"},
+    ),
+    ("beam", {"beam_view": "Table"}, {"beam_view": "Table"}),
+    ("switches", {"gate": "0.5", "switched": "cross L2 H1"}, {"gate": 0.5}),
+    (
+        "alignment",
+        {"method": "Norm-weighted", "aligner": "L2 H3", "links": "0-0", "numbers_of": "Source words"},
+        {"method": "norms", "aligner": "L2 H3", "links": "0-0"},
+    ),
+    (
+        "compare",
+        {
+            "second": "3",
+            "kind": "Encoder",
+            "compare_head_encoder_self": "L1 H1",
+            "compare_weights": "Norm-weighted",
+            "compare_view": "Lines",
+        },
+        {"second_hypothesis": 2, "compare_head_encoder_self": "L1 H1", "compare_weights": "norms"},
+    ),
+    (
+        "compare",
+        {"against": "Sentence", "second_text": "Who?", "compare_head_cross": "L2 H2"},
+        {"against": "Sentence", "second_text": "Who?"},
+    ),
+    ("bertviz", {"bertviz_view": "Model view", "selection": "cross|attention|L2 H3"}, {"heads_cross": ["L2 H3"]}),
+    (
+        "positions",
+        {"positions_view": "Sinusoids", "num_positions": "128", "dimensions": ["3", "5"]},
+        {"num_positions": 128, "dimensions": [3, 5]},
+    ),
+    ("positions", {"positions_view": "Similarity", "measure": "Cosine"}, {"measure": "cosine"}),
+    ("positions", {"positions_view": "Rotation", "position": "7", "offset": "9"}, {"position": 7, "offset": 9}),
+    (
+        "positions",
+        {"positions_view": "First layer", "score_kind": "Decoder", "score_head": "L1 H3"},
+        {"score_kind": "decoder_self"},
+    ),
+    (
+        "paper_figures",
+        {
+            "paper_text_3": "A dog runs.",
+            "paper_layer": "L1",
+            "paper_word_3": "dog",
+            "paper_heads_3": "L1 H2",
+            "paper_view": "Table",
+        },
+        {"paper_text_3": "A dog runs.", "paper_layer": "L1", "paper_word_3": "dog", "paper_heads_3": ["L1 H2"]},
+    ),
+    ("paper_figures", {"figure": "Selection on Heads", "selection": "encoder_self|norms|L1 H2|Mean of all"}, {}),
+    ("paper_figures", {"figure": "Selection on Heads", "selection": "cross|gradient.2|L1 H2"}, {}),
+    ("training", {"training_view": "Learning rate"}, {"training_view": "Learning rate"}),
+    (
+        "why",
+        {
+            "why_view": "Memory",
+            "along": "over d",
+            "why_table": "true",
+            "why_n": "128",
+            "why_d": "64",
+            "why_k": "5",
+            "why_r": "32",
+            "why_dilated": "false",
+        },
+        {"along": "d", "why_table": True, "why_n": 128, "why_d": 64, "why_k": 5, "why_r": 32, "why_dilated": False},
+    ),
+]
+
+
+@pytest.fixture
+def app(start: Start) -> AppTest:
+    return start(text="Where?", beam_size="3")
+
+
+@pytest.mark.parametrize(
+    ("page", "address", "expected"), VIEWS, ids=[f"{page}-{next(iter(address))}" for page, address, _ in VIEWS]
+)
+def test_an_address_brings_its_view_back(
+    app: AppTest, page: str, address: dict[str, str | list[str]], expected: dict[str, Any]
+) -> None:
+    for name, value in address.items():
+        app.query_params[name] = value
+    app.switch_page(f"app_pages/{page}.py").run()
+    assert not app.exception, app.exception[0].message
+    assert {name: app.session_state[name] for name in expected} == expected
+    assert {name: app.query_params[name] for name in address} == address
+    loose = {widget.key for kind in BOXES for widget in app.get(kind) if not widget.proto.query_param_key}
+    # these two are there by their number
+    assert {key for key in loose if key} <= NO_VIEW | {"hypothesis", "second_hypothesis"}
+
+
+@pytest.mark.parametrize("page", ["heads", "compare", "paper_figures"])
+def test_what_an_address_cannot_mean_is_left_out(app: AppTest, page: str) -> None:
+    # these have messages of their own
+    names = {name for _, address, _ in VIEWS for name in address} - {"links", "switched", "word"}
+    for name in names:
+        app.query_params[name] = "<b>*_`$x$ 99|"
+    app.query_params["second"], app.query_params["heads_cross"], app.query_params["step"] = "99", "L99 H1", "999"
+    app.switch_page(f"app_pages/{page}.py").run()
+    assert not app.exception, app.exception[0].message
+    assert [error.value for error in app.error if "hypothesis=" not in error.value.replace("\\", "")] == []

@@ -1,0 +1,66 @@
+"""Batches made ahead of time, in a thread, so that the device never waits for them."""
+
+import queue
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+
+from train.data.batches import Group
+
+AHEAD = 4  # groups that wait ready
+
+
+class Prefetched:
+    """Iterates over groups on `device`; open as a context, which ends the thread.
+
+    Raises:
+        what making a batch raised, from the iteration.
+    """
+
+    def __init__(self, groups: Iterator[Group], device: torch.device) -> None:
+        self._groups, self._device = groups, device
+        self._ready: queue.Queue[Group | BaseException] = queue.Queue(maxsize=AHEAD)
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._fill, name="batches", daemon=True)
+
+    def __enter__(self) -> "Prefetched":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closed.set()
+        self._thread.join()
+
+    def __iter__(self) -> Iterator[Group]:
+        return self
+
+    def __next__(self) -> Group:
+        group = self._ready.get()
+        if isinstance(group, BaseException):
+            raise group
+        return replace(group, batches=[batch.to(self._device) for batch in group.batches])
+
+    def _fill(self) -> None:
+        try:
+            for group in self._groups:
+                pinned = (
+                    replace(group, batches=[batch.pin() for batch in group.batches])
+                    if self._device.type == "cuda"
+                    else group
+                )
+                if not self._put(pinned):
+                    return
+        except BaseException as error:  # the reader raises it
+            self._put(error)
+
+    def _put(self, item: Group | BaseException) -> bool:
+        """Whether there was room before the end."""
+        while not self._closed.is_set():
+            try:
+                self._ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False

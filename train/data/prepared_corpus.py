@@ -1,0 +1,63 @@
+"""What `prepare` made, checked before hours are spent on it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import TransformerConfig
+from core.tokenizer import SentencePieceTokenizer
+from train.data.parallel_text import read_parallel
+from train.data.token_shards import DataError, TokenShards, read_manifest
+
+NUM_SAMPLES = 3
+MAX_SAMPLE_CHARACTERS = 300
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A prepared folder, opened."""
+
+    manifest: dict[str, Any]
+    tokenizer: SentencePieceTokenizer
+    train: TokenShards
+    valid: TokenShards
+    samples: list[tuple[str, str]]  # validation pairs to show translations of
+
+    @classmethod
+    def open(cls, folder: Path, config: TransformerConfig) -> "Corpus":
+        """Open a folder for a model.
+
+        Raises:
+            DataError: `prepare` did not finish there, something was lost or changed since, or the model has another
+                vocabulary.
+        """
+        manifest = read_manifest(folder)
+        try:
+            tokenizer = SentencePieceTokenizer.from_file(folder / "tokenizer.model")
+        except (OSError, ValueError) as error:
+            raise DataError(f"{folder}/tokenizer.model cannot be read ({error}): prepare it again") from error
+        sizes = {
+            "the manifest": manifest.get("vocab_size"),
+            "the tokenizer": tokenizer.vocab_size,
+            "the model": config.vocab_size,
+        }
+        if len(set(sizes.values())) > 1:
+            raise DataError(
+                f"vocabularies differ: {', '.join(f'{name} of {folder} has {size}' for name, size in sizes.items())}: "
+                f"prepare it again"
+            )
+        shards = [TokenShards(folder / part) for part in ("train", "valid")]
+        for part in shards:
+            if part.largest_id() >= config.vocab_size:
+                raise DataError(
+                    f"{part.folder} has token {part.largest_id()}, but the vocabulary only {config.vocab_size}: "
+                    f"prepare it again"
+                )
+        return cls(manifest, tokenizer, *shards, samples=_samples(folder))
+
+
+def _samples(folder: Path) -> list[tuple[str, str]]:
+    """A few validation pairs from all over the text."""
+    pairs = read_parallel([folder / "valid.source.txt"], [folder / "valid.target.txt"])
+    short = [pair for pair in pairs if len(pair[0]) <= MAX_SAMPLE_CHARACTERS]
+    return short[:: max(1, len(short) // NUM_SAMPLES)][:NUM_SAMPLES]

@@ -1,0 +1,95 @@
+"""Writing token shards: `TokenShards` reads them."""
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from train.data.token_shards import SIDES
+
+Ids = Sequence[int]
+
+
+class _Array:
+    """A one-dimensional .npy file that grows."""
+
+    def __init__(self, path: Path, dtype: np.dtype, count: int) -> None:
+        self._dtype, self.count = dtype, count
+        self._file = path.open("r+b" if count else "w+b")
+        self._write_header()  # of a fixed size: NumPy leaves room for the number to grow
+        self._file.seek(count * dtype.itemsize, 1)
+        self._file.truncate()
+
+    def append(self, values: np.ndarray) -> None:
+        self._file.write(values.astype(self._dtype).tobytes())
+        self.count += len(values)
+
+    def flush(self) -> None:
+        """See to it that what was appended is on the disk, under a header that knows of it."""
+        self._file.seek(0)
+        self._write_header()
+        self._file.seek(0, 2)
+        self._file.flush()
+
+    def close(self) -> None:
+        self.flush()
+        self._file.close()
+
+    def _write_header(self) -> None:
+        np.lib.format.write_array_header_1_0(
+            self._file, {"descr": self._dtype.str, "fortran_order": False, "shape": (self.count,)}
+        )
+
+
+class ShardWriter:
+    """Open as a context and append pairs; `counts` of an unfinished writer, given to a new one, goes on from there.
+
+    Attributes:
+        counts: pairs, source tokens and target tokens written.
+    """
+
+    def __init__(self, folder: Path, vocab_size: int, counts: Sequence[int] = (0, 0, 0)) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        dtype = np.dtype(np.uint16 if vocab_size <= 2**16 else np.uint32)
+        self.counts = list(counts)
+        self._tokens = [
+            _Array(folder / f"{side}.tokens.npy", dtype, count) for side, count in zip(SIDES, counts[1:], strict=True)
+        ]
+        self._offsets = [
+            _Array(folder / f"{side}.offsets.npy", np.dtype(np.int64), counts[0] + 1 if counts[0] else 0)
+            for side in SIDES
+        ]
+        if not counts[0]:
+            for offsets in self._offsets:
+                offsets.append(np.zeros(1))
+
+    def __enter__(self) -> "ShardWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for part in (*self._tokens, *self._offsets):
+            part.close()
+
+    def append(self, source: Sequence[Ids], target: Sequence[Ids]) -> None:
+        """Write pairs of ids, which carry no special tokens."""
+        for side, rows in enumerate((source, target)):
+            lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+            self._offsets[side].append(self.counts[side + 1] + np.cumsum(lengths))
+            self._tokens[side].append(np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum())))
+            self.counts[side + 1] += int(lengths.sum())
+        self.counts[0] += len(source)
+
+    def flush(self) -> None:
+        """Have everything so far on the disk."""
+        for part in (*self._tokens, *self._offsets):
+            part.flush()
+
+
+def write_shards(folder: Path, pairs: Sequence[tuple[Ids, Ids]], vocab_size: int) -> None:
+    """Write `TokenShards` of these ids."""
+    with ShardWriter(folder, vocab_size) as writer:
+        writer.append([source for source, _ in pairs], [target for _, target in pairs])

@@ -1,0 +1,171 @@
+"""The Penn Treebank's trees to parallel text: sentences, and the sequences of their trees (6.3)."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from core.parsing.trees import ROOT, Tree, linearise, read_trees
+from core.tokenizer import SPACE_MARK
+from train.data.filters import Filters
+from train.data.parallel_text import ParallelText, read_lines
+from train.data.preparation import prepare
+from train.data.token_shards import MANIFEST, DataError
+
+EMPTY = "-NONE-"
+ROOTS = ("", ROOT, "ROOT", "S1")  # what the node above the sentence is called
+PARTS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """Files of trees, and which of their trees are meant.
+
+    Attributes:
+        files: in brackets; plain, .gz, .xz, .bz2 or .zst.
+        ids: a file with one id a tree, such as the name of the document it is from.
+        first, last: of the ids that are meant, both included, in the order of text; all where there are none.
+    """
+
+    files: Sequence[Path]
+    ids: Path | None = None
+    first: str = ""
+    last: str = ""
+
+    def __iter__(self) -> Iterator[Tree]:
+        """The trees, cleaned.
+
+        Raises:
+            DataError: a file cannot be read, or there are not as many ids as trees.
+        """
+        trees = (tree for path in self.files for tree in _read(path))
+        if self.ids is None:
+            yield from filter(None, map(clean, trees))
+            return
+        for number, (tree, name) in enumerate(zip_longest(trees, read_lines(self.ids)), 1):
+            if tree is None or name is None:
+                raise DataError(
+                    f"{self.ids} has {'more' if tree is None else 'fewer'} ids than there are trees: number {number} "
+                    f"has no partner"
+                )
+            if self.first <= name <= self.last and (cleaned := clean(tree)):
+                yield cleaned
+
+
+def _read(path: Path) -> Iterator[Tree]:
+    try:
+        yield from read_trees("\n".join(read_lines(path)))
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def clean(tree: Tree) -> Tree | None:
+    """A tree as parsers are trained and scored on it: None if nothing is left.
+
+    Traces and what holds nothing else are gone, labels have lost their function tags and indices (NP-SBJ-1 is NP), and
+    the node above the sentence is gone, unless it holds several constituents or no constituent at all.
+    """
+    cleaned = _cleaned(tree)
+    if cleaned is None:
+        return None
+    while cleaned.label in ROOTS and len(cleaned.children) == 1 and cleaned.children[0].word is None:
+        cleaned = cleaned.children[0]
+    if cleaned.word is not None:
+        return Tree(ROOT, (cleaned,))
+    return Tree(ROOT, cleaned.children) if cleaned.label in ROOTS else cleaned
+
+
+def _cleaned(tree: Tree) -> Tree | None:
+    if tree.word is not None:
+        return None if tree.label == EMPTY else tree
+    children = tuple(filter(None, map(_cleaned, tree.children)))
+    return Tree(bare_label(tree.label), children) if children else None
+
+
+def bare_label(label: str) -> str:
+    """A constituent's label without what follows a hyphen, an equals sign or a bar."""
+    return re.split(r"[-=|]", label)[0] or label
+
+
+def phrases(tree: Tree) -> Iterator[Tree]:
+    """The constituents of more than one word within a tree, without the tree itself, from the outside in."""
+    for child in tree.children:
+        if len(child.words()) > 1:
+            yield child
+        yield from phrases(child)
+
+
+def prepare_trees(
+    folder: Path,
+    parts: dict[str, Treebank],
+    vocab_size: int,
+    with_phrases: bool = False,
+    with_tags: bool = False,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Write the parts' sentences, sequences and trees into `folder/trees`, and what `prepare` makes of them into
+    `folder`.
+
+    Each bracket with its label is one piece of the vocabulary, as is `XX`, or each `XX/TAG`.
+
+    Args:
+        parts: `train` and `valid`; and `test`, of which only the trees are written, as test.mrg.
+        with_phrases: train on every different phrase of the trees to train on as well, as if it were a sentence: a few
+            thousand trees teach little of how to count words and match brackets, their short phrases much.
+        with_tags: let the model write each word's tag, see `core.parsing.trees`.
+        overwrite: replace other trees, too, or the same with other settings.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        DataError: the trees cannot be used, a part has none, or the folder holds others.
+        ValueError: no such vocabulary can be learned from so little text.
+    """
+    text = folder / "trees"
+    contents: dict[str, str] = {}  # by file
+    counts: dict[str, int] = {}
+    symbols: dict[str, None] = {}
+    for part, treebank in parts.items():
+        trees = list(treebank)
+        if not trees:
+            raise DataError(
+                f"there is no tree to {_PURPOSE[part]} in {', '.join(map(str, treebank.files)) or 'no files'}"
+            )
+        counts[part] = len(trees)
+        contents[f"{part}.mrg"] = _lines(f"(TOP {tree})" if tree.label != ROOT else str(tree) for tree in trees)
+        if part == "train":
+            symbols.update((symbol, None) for tree in trees for symbol in linearise(tree, with_tags))
+            if with_phrases:
+                trees.extend(dict.fromkeys(phrase for tree in trees for phrase in phrases(tree)))
+        contents[f"{part}.source"] = _lines(" ".join(tree.words()) for tree in trees)
+        contents[f"{part}.target"] = _lines(" ".join(linearise(tree, with_tags)) for tree in trees)
+    held = {path.name: path.read_text(encoding="utf-8") for path in text.glob("*.*")}
+    other = [name for name, lines in contents.items() if held.get(name, lines) != lines]
+    if other and (folder / MANIFEST).exists() and not overwrite:
+        advice = "give another folder, or --overwrite to replace them"
+        raise DataError(f"{folder} holds other trees ({', '.join(other)} would change): {advice}")
+    text.mkdir(parents=True, exist_ok=True)
+    for name, lines in contents.items():
+        (text / name).write_text(lines, encoding="utf-8")
+    train, valid = (ParallelText([text / f"{part}.source"], [text / f"{part}.target"]) for part in ("train", "valid"))
+    try:
+        pieces = [SPACE_MARK + symbol for symbol in sorted(symbols)]
+        return prepare(folder, train, valid, vocab_size, symbols=pieces, filters=Filters(), overwrite=overwrite)
+    except DataError:
+        raise
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; {counts['train']:,} trees are little text: give a smaller --vocab-size, such as 4000"
+        ) from error
+
+
+_PURPOSE = {"train": "train on", "valid": "validate on", "test": "test on"}
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,1 @@
+"""Scores: translations by BLEU, chrF and perplexity, trees by PARSEVAL."""

@@ -1,0 +1,1 @@
+"""A run's folder: state, checkpointing, log, signals, and the machine it runs on."""

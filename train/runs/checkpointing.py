@@ -1,0 +1,127 @@
+"""Validations, snapshots and the state to resume from, in an order in which a kill between any two writes harms
+nothing.
+
+The log line comes first: a resumed run drops the lines after its state. Then the snapshot: a resumed run writes it
+again, with the same parameters. The state comes last: with it, all that belongs to the step is there.
+"""
+
+import math
+import resource
+import sys
+import time
+from typing import Any
+
+import torch
+
+from core.checkpoint import save_checkpoint
+from core.translator import Translator
+from train.data.batches import Batches
+from train.data.prepared_corpus import Corpus
+from train.data.token_shards import TokenShards
+from train.distributed import World
+from train.loss import TranslationLoss
+from train.recipe import Recipe
+from train.runs.allocator import return_freed_memory
+from train.runs.log_writer import Log
+from train.runs.run_folder import RunFolder, now
+from train.runs.training_state import Training
+
+
+class Saver:
+    """What is done with a training at the steps where it is looked at or saved. Every process calls every method."""
+
+    def __init__(
+        self, run: RunFolder, world: World, corpus: Corpus, recipe: Recipe, facts: dict[str, Any], log: Log
+    ) -> None:
+        self._run, self._world, self._corpus, self._recipe, self._facts, self._log = (
+            run,
+            world,
+            corpus,
+            recipe,
+            facts,
+            log,
+        )
+        self._saved_at = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Whether `snapshot_minutes` have gone by since the last snapshot."""
+        minutes = self._recipe.snapshot_minutes
+        return bool(minutes) and self._world.any((time.monotonic() - self._saved_at) / 60 >= minutes)
+
+    def validated(self, training: Training) -> None:
+        """Validate, show some translations, and save everything."""
+        training.window.check(training.step)
+        numbers = validate(TranslationLoss(training.model, 0.0), self._corpus.valid, self._recipe, self._world)
+        self._log.write("valid", training.step, **numbers)
+        if self._world.is_first:
+            self._show_samples(training)
+        training.model.train()
+        self.snapshot(training, is_best=training.note_validation(numbers["nll"]))
+        return_freed_memory()
+        self._log.pace()  # what was done here is not the pace of training
+
+    def snapshot(self, training: Training, is_best: bool = False) -> None:
+        """Save a checkpoint and the state."""
+        training.window.check(training.step)
+        if self._world.is_first:
+            path = self._run.snapshot(training.step)
+            memory = round(peak_memory(self._world.device) / 1e9, 2)
+            facts = {
+                **self._facts,
+                "steps": training.step,
+                "hours": round(training.hours, 2),
+                "memory_gb": memory,
+                "date": now(),
+            }
+            with self._run.saving(f"the snapshot of step {training.step}"):
+                save_checkpoint(path, training.model, self._corpus.tokenizer, facts)
+                if is_best:
+                    self._run.keep_as_best(path)
+            self._run.drop_old_snapshots(self._recipe.keep_snapshots)
+        self.state(training)
+        self._saved_at = time.monotonic()
+
+    def state(self, training: Training) -> None:
+        """Save what the run resumes from."""
+        training.window.check(training.step)
+        state = training.state()
+        if self._world.is_first:
+            with self._run.saving(f"the state of step {training.step}"):
+                self._run.save_state(state)
+        self._world.wait()
+
+    def _show_samples(self, training: Training) -> None:
+        sources = [source for source, _ in self._corpus.samples]
+        translations = Translator(training.model, self._corpus.tokenizer).translate_batch(sources, beam_size=1)
+        for (source, reference), translation in zip(self._corpus.samples, translations, strict=True):
+            self._log.sample(training.step, source, reference, translation.text)
+
+
+@torch.no_grad()
+def validate(loss_of: TranslationLoss, shards: TokenShards, recipe: Recipe, world: World) -> dict[str, float]:
+    """Plain negative log-likelihood per target token in nats, and perplexity, its exponential (6.2)."""
+    loss_of.eval()
+    sums = torch.zeros(2, dtype=torch.float64)
+    plan = Batches(shards, recipe.batch_tokens, seed=0, max_length=recipe.max_length).epoch(0)
+    for indices in plan[world.rank :: world.size]:
+        batch = shards.batch(indices).to(world.device)
+        with autocast(recipe, world.device):
+            nll = loss_of(batch).nll
+        sums += torch.tensor([float(nll), batch.num_tokens], dtype=torch.float64)
+    nll, num_tokens = world.sum(sums).tolist()
+    return {"nll": nll / num_tokens, "perplexity": math.exp(nll / num_tokens)}
+
+
+def autocast(recipe: Recipe, device: torch.device) -> torch.autocast:
+    """Matrix products in bfloat16, where the recipe says so; its precision must be settled, see `train.precision`."""
+    if recipe.precision == "auto":
+        raise ValueError("precision 'auto' must be settled before anything is computed")
+    return torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16")
+
+
+def peak_memory(device: torch.device) -> int:
+    """The most bytes that this process had at once so far: of a GPU's memory allocated by PyTorch, else resident."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,168 @@
+"""What a run says: a progress bar, JSON lines and TensorBoard curves."""
+
+import json
+import math
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.tensorboard.writer import SummaryWriter
+from tqdm import tqdm
+
+from train.data.batches import Position
+from train.distributed import World
+from train.runs.run_folder import RunFolder
+
+POSTFIX = ("nll", "perplexity", "tokens_per_second")  # what the bar has room for
+
+
+class NotFiniteError(FloatingPointError):
+    """The loss of a step is not a number any more, or infinite; `position` is where its batches start."""
+
+    def __init__(self, step: int, loss: float, position: Position) -> None:
+        super().__init__(f"the loss of step {step} is {loss}")
+        self.step, self.position = step, position
+
+
+class Window:
+    """The sums of the steps since the last log line, left on their device so that a GPU need not wait for each."""
+
+    def __init__(
+        self, world: World, rows: list[list[float]] | None = None, positions: list[list[int]] | None = None
+    ) -> None:
+        self._world = world
+        self._sums = [torch.tensor(row[:2], device=world.device) for row in rows or []]  # smoothed, nll: [2], float32
+        self._tokens = [row[2] for row in rows or []]
+        self._positions = [Position(*position) for position in positions or []]
+
+    def add(self, smoothed: Tensor, nll: Tensor, num_tokens: int, start: Position) -> None:
+        """One step's sums over this process's batches, and the tokens of all processes."""
+        self._sums.append(torch.stack((smoothed, nll)))
+        self._tokens.append(num_tokens / self._world.size)
+        self._positions.append(start)
+
+    def state(self) -> dict[str, list[Any]]:
+        """What `Window` takes, to go on with these steps in another process."""
+        return {
+            "rows": self._rows().tolist(),
+            "positions": [list(asdict(position).values()) for position in self._positions],
+        }
+
+    def close(self, step: int) -> dict[str, float]:
+        """Mean loss and plain negative log-likelihood per target token, in nats, of the steps up to `step`; then begin
+        anew.
+
+        Raises:
+            NotFiniteError: some step's loss is not.
+        """
+        smoothed, nll, num_tokens = self.check(step).sum(0).tolist()
+        self._sums, self._tokens, self._positions = [], [], []
+        return {"loss": smoothed / num_tokens, "nll": nll / num_tokens}
+
+    def check(self, step: int) -> Tensor:
+        """The sums of every step up to `step`, over all processes: [steps, 3].
+
+        Raises:
+            NotFiniteError: some step's loss is not.
+        """
+        if not self._sums:
+            return torch.zeros(0, 3)
+        sums = self._world.sum(self._rows())
+        for row, position, number in zip(
+            sums.tolist(), self._positions, range(step - len(self._sums) + 1, step + 1), strict=True
+        ):
+            if not math.isfinite(row[0]):
+                raise NotFiniteError(number, row[0], position)
+        return sums
+
+    def _rows(self) -> Tensor:
+        """[steps, 3] smoothed, nll and tokens of each step, in float64 on the CPU: not every device has it."""
+        if not self._sums:
+            return torch.zeros(0, 3, dtype=torch.float64)
+        return torch.cat(
+            (torch.stack(self._sums).cpu().double(), torch.tensor(self._tokens, dtype=torch.float64)[:, None]), dim=1
+        )
+
+
+class Log:
+    """Open as a context; numbers go to all three places under one name. Of many processes only the first says
+    anything.
+    """
+
+    def __init__(self, run: RunFolder, world: World, first_step: int, last_step: int) -> None:
+        self._run, self._since, self._tokens, self._steps = run, time.perf_counter(), 0, 0
+        self._last_step, self._speaks, self._is_terminal = last_step, world.is_first, sys.stderr.isatty()
+        if self._speaks:
+            self._file = run.log.open("a", encoding="utf-8")
+            self._curves = SummaryWriter(str(run.tensorboard), purge_step=first_step + 1)
+            self._bar = tqdm(
+                total=last_step,
+                initial=first_step,
+                unit="step",
+                dynamic_ncols=True,
+                smoothing=0.05,
+                disable=not self._is_terminal,
+            )
+
+    def __enter__(self) -> "Log":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._speaks:
+            self._bar.close()
+            self._curves.close()
+            self._file.close()
+
+    def step(self, num_tokens: int) -> None:
+        """Another step was done, on so many target tokens."""
+        self._tokens += num_tokens
+        self._steps += 1
+        if self._speaks:
+            self._bar.update()
+
+    def pace(self) -> dict[str, float]:
+        """Target tokens and seconds since it was last asked, as tokens a second and seconds a step."""
+        seconds = time.perf_counter() - self._since
+        pace = {"tokens_per_second": self._tokens / seconds, "seconds_per_step": seconds / max(1, self._steps)}
+        self._since, self._tokens, self._steps = time.perf_counter(), 0, 0
+        return pace
+
+    def write(self, kind: str, step: int, **numbers: float) -> None:
+        """Numbers of one step, to the log, the curves and the screen."""
+        if not self._speaks:
+            return
+        self._line(kind, step, numbers)
+        for name, number in numbers.items():
+            self._curves.add_scalar(f"{kind}/{name}", number, step)
+        shown = {name: f"{numbers[name]:.4g}" for name in POSTFIX if name in numbers}
+        if self._is_terminal and kind == "train":
+            self._bar.set_postfix(shown)
+            return
+        left = (
+            f", {tqdm.format_interval((self._last_step - step) * numbers['seconds_per_step'])} left"
+            if "seconds_per_step" in numbers
+            else ""
+        )
+        self.say(
+            f"{kind} {step}/{self._last_step}: {', '.join(f'{name} {number}' for name, number in shown.items())}{left}"
+        )
+
+    def sample(self, step: int, source: str, reference: str, translation: str) -> None:
+        """A translation of the model as it is now."""
+        if self._speaks:
+            self._line("sample", step, {"source": source, "reference": reference, "translation": translation})
+            self._curves.add_text("sample", f"{source}\n\n{translation}\n\n{reference}", step)
+            self.say(f"  {source}\n  -> {translation}\n   = {reference}")
+
+    def say(self, message: str) -> None:
+        """A line on the screen, above the bar if there is one."""
+        if self._speaks:
+            self._bar.write(message, file=sys.stderr)
+
+    def _line(self, kind: str, step: int, content: dict[str, Any]) -> None:
+        with self._run.saving(f"the log of step {step}"):
+            self._file.write(json.dumps({"kind": kind, "step": step, **content}, ensure_ascii=False) + "\n")
+            self._file.flush()

@@ -1,0 +1,42 @@
+"""Stopping when asked to: a step that began is finished, and its state saved."""
+
+import signal
+import threading
+from types import FrameType, TracebackType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StoppedError(Exception):
+    """The run was asked to stop, and did; `signal` is what asked."""
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number
+
+
+class StopRequest:
+    """Open as a context: the first SIGINT or SIGTERM only sets `signal_number`, a second one does what it always
+    does.
+    """
+
+    signal_number: int | None = None
+
+    def __enter__(self) -> "StopRequest":
+        # Only the main thread may; elsewhere the caller has its own ways to stop.
+        self._mine = threading.current_thread() is threading.main_thread()
+        self._before = {number: signal.signal(number, self._note) for number in SIGNALS} if self._mine else {}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._restore()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.signal_number = number
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

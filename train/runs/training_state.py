@@ -1,0 +1,111 @@
+"""Everything of a training run that changes from step to step, and must come back for the run to go on."""
+
+import math
+import time
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from core.config import TransformerConfig
+from core.model import Transformer
+from train.data.batches import Group, Position
+from train.distributed import World
+from train.loss import TranslationLoss
+from train.recipe import Recipe
+from train.runs.log_writer import Window
+
+ADAM_BETAS, ADAM_EPS = (0.9, 0.98), 1e-9  # (5.3)
+
+
+class Training:
+    """A model in training, with its optimizer and the position in the data.
+
+    Attributes:
+        loss_of: the model and its loss, wrapped so that gradients are those of all processes.
+        step: steps done.
+        best_nll: the lowest validation loss so far; `validations_since_best` counts those that did not reach it.
+    """
+
+    def __init__(self, config: TransformerConfig, recipe: Recipe, world: World) -> None:
+        torch.manual_seed(recipe.seed)
+        self.model = Transformer(config).to(world.device).train()
+        _exclude_key_biases(self.model)
+        self.loss_of = world.wrap(TranslationLoss(self.model, recipe.label_smoothing))
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=ADAM_BETAS, eps=ADAM_EPS, fused=True)
+        self.window = Window(world)
+        self.step, self.position = 0, Position()
+        self.best_nll, self.validations_since_best = math.inf, 0
+        self._world, self._hours_before, self._began = world, 0.0, time.perf_counter()
+
+    @property
+    def hours(self) -> float:
+        """Wall-clock hours, over all the processes that the run was resumed in."""
+        return self._hours_before + (time.perf_counter() - self._began) / 3600
+
+    def is_time_up(self, recipe: Recipe) -> bool:
+        """Whether the minutes of the recipe, if it has any, are used up. Every process calls this."""
+        return recipe.minutes > 0 and self._world.any(60 * self.hours >= recipe.minutes)
+
+    def set_rate(self, rate: float) -> float:
+        """Make this the learning rate, and return it."""
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = rate
+        return rate
+
+    def advance(self, step: int, group: Group, smoothed: Tensor, nll: Tensor) -> None:
+        """A step was taken on a group, with these sums of losses."""
+        self.step, self.position = step, group.end
+        self.window.add(smoothed, nll, group.num_tokens, group.start)
+
+    def note_validation(self, nll: float) -> bool:
+        """Whether this is the best so far."""
+        is_best = nll < self.best_nll
+        self.best_nll = min(nll, self.best_nll)
+        self.validations_since_best = 0 if is_best else self.validations_since_best + 1
+        return is_best
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs. Every process calls this."""
+        windows = self._world.gather(self.window.state())
+        return {
+            "step": self.step,
+            "position": asdict(self.position),
+            "hours": self.hours,
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "windows": windows,
+            "best_nll": self.best_nll,
+            "validations_since_best": self.validations_since_best,
+        }
+
+    def restore(self, state: dict[str, Any] | None) -> None:
+        """Go back to a saved state, if there is one, and begin to count the hours.
+
+        With another number of processes than it was saved with, the next line of the log leaves out the steps before.
+        """
+        self._began = time.perf_counter()
+        if state is None:
+            return
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step, self.position = state["step"], Position(**state["position"])
+        self.best_nll, self.validations_since_best = (
+            state.get("best_nll", math.inf),
+            state.get("validations_since_best", 0),
+        )
+        self._hours_before = state["hours"]
+        if len(state["windows"]) == self._world.size:
+            self.window = Window(self._world, **state["windows"][self._world.rank])
+
+
+def _exclude_key_biases(model: Transformer) -> None:
+    """Do not train the biases of the keys.
+
+    They add the same to every score of a query, which the softmax cancels: their gradient is rounding noise, of which
+    Adam makes steps of full size. They stay among the optimizer's parameters, whose saved state goes by their order.
+    """
+    for name, parameter in model.named_parameters():
+        if name.endswith("k_proj.bias"):
+            parameter.requires_grad_(False)

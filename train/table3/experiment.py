@@ -1,0 +1,210 @@
+"""Table 3 of the paper (6.2) at any size: its rows trained one after the other under one budget, beside the paper's
+numbers.
+
+In a folder, each row has the folder of a run, and in it what the row scored:
+
+ROW/             see `train.runs.run_folder`
+ROW/score.json   the row of the table
+table3.csv       all rows done so far
+table3.svg       the same, drawn
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.checkpoint import load_checkpoint, write_whole
+from core.config import PRESETS, TransformerConfig
+from core.paper import TABLE_3
+from core.translator import Translator
+from train.data.token_shards import read_manifest
+from train.eval.translation_scores import TestSet, evaluate
+from train.loop import fit
+from train.recipe import Recipe, recipe_for
+from train.runs.run_folder import RunFolder
+from train.table3.figure import draw_rows
+
+Row = dict[str, Any]
+MOST_STEPS = 1_000_000  # of a row whose budget is minutes
+WARMUP_SHARE = 5  # a run of few steps spends one in so many on the warm-up, rather than never reach its peak
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What each row may use: optimizer steps, or minutes of training."""
+
+    steps: int = 0
+    minutes: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> "Budget":
+        """`2000` for steps, `30m` for minutes.
+
+        Raises:
+            ValueError: it is neither.
+        """
+        if re.fullmatch(r"[1-9]\d*", text):
+            return cls(steps=int(text))
+        if (found := re.fullmatch(r"(\d+(?:\.\d+)?)m", text)) and (minutes := float(found[1])):
+            return cls(minutes=minutes)
+        raise ValueError(f"the budget ({text}) must be a number of steps, such as 2000, or of minutes, such as 30m")
+
+    def applied(self, recipe: Recipe, given: dict[str, Any]) -> Recipe:
+        """The recipe with this budget, and with what else was given."""
+        if not self.steps:
+            return replace(recipe, **{"steps": MOST_STEPS, "minutes": self.minutes, **given})
+        return replace(
+            recipe, **{"steps": self.steps, "warmup": max(1, min(recipe.warmup, self.steps // WARMUP_SHARE)), **given}
+        )
+
+
+def scaled(config: TransformerConfig, width: int = 1, depth: int = 1) -> TransformerConfig:
+    """A shape with d_model, d_ff, d_k and d_v divided by `width`, the layers by `depth`, and as many heads.
+
+    Raises:
+        ValueError: something does not divide.
+    """
+
+    def divided(name: str, divisor: int) -> int | None:
+        value = getattr(config, name)
+        if value is None:
+            return None
+        if value % divisor:
+            raise ValueError(
+                f"{name} ({value}) cannot be divided by {divisor}: choose another scale, or leave out the row"
+            )
+        return value // divisor
+
+    widths = {name: divided(name, width) for name in ("d_model", "d_ff", "d_k", "d_v")}
+    return replace(
+        config, **widths, **{name: divided(name, depth) for name in ("num_encoder_layers", "num_decoder_layers")}
+    )  # pyright: ignore[reportArgumentType]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """What all rows have in common.
+
+    Attributes:
+        given: fields of the recipe that are other than the rows' own.
+        test_set: what perplexity and BLEU are of.
+    """
+
+    data: Path
+    folder: Path
+    budget: Budget
+    width: int
+    depth: int
+    given: dict[str, Any]
+    test_set: TestSet
+    beam_size: int
+    device: torch.device
+
+    def run(self, rows: Sequence[str], say: Callable[[str], None] = print) -> list[Row]:
+        """Train and score the rows that are not done yet; the table is written anew after each.
+
+        Returns:
+            The rows asked for, and those done earlier in this folder, in the order of the paper's table.
+
+        Raises:
+            ValueError: a row is not of Table 3, cannot be scaled, or was begun otherwise in this folder.
+            Other errors as `fit`.
+        """
+        if unknown := [row for row in rows if row not in TABLE_3]:
+            raise ValueError(f"{', '.join(unknown)}: no such row; there are {', '.join(TABLE_3)}")
+        shapes = {row: self.config(row) for row in rows}  # before hours are spent on the first
+        for row in rows:
+            done = self._row(row, shapes[row])
+            say(
+                f"{row}: perplexity {done['perplexity']}, BLEU {done['bleu']}, {done['parameters']:,} parameters, "
+                f"{done['hours']} h"
+            )
+            write_table(self.folder)
+        return read_rows(self.folder)
+
+    def config(self, row: str) -> TransformerConfig:
+        """The shape of a row, with the vocabulary of the data."""
+        try:
+            return scaled(
+                replace(PRESETS[row], vocab_size=read_manifest(self.data)["vocab_size"]), self.width, self.depth
+            )
+        except ValueError as error:
+            raise ValueError(f"{row}: {error}") from error
+
+    def _row(self, row: str, config: TransformerConfig) -> Row:
+        run = RunFolder(self.folder / row)
+        recipe = self.budget.applied(recipe_for(row), self.given)
+        if recipe.precision == "auto":  # measured for the first row that is trained, and the same for all
+            begun = (RunFolder(self.folder / other).precision() for other in (row, *TABLE_3))
+            recipe = replace(recipe, precision=next(filter(None, begun), "auto"))
+        fit(row, config, recipe, self.data, run.path, self.device)
+        snapshot = run.snapshots()[-1]
+        checkpoint = load_checkpoint(snapshot)
+        facts = {
+            "steps": checkpoint.training["steps"],
+            "test_set": self.test_set.name,
+            "sentences": len(self.test_set.pairs),
+        }
+        facts["beam_size"] = self.beam_size
+        path = run.path / "score.json"
+        if path.exists():
+            scored: Row = json.loads(path.read_text(encoding="utf-8"))
+            if facts.items() <= scored.items():
+                return scored
+        score = evaluate(
+            Translator(checkpoint.model.to(self.device), checkpoint.tokenizer), self.test_set, self.beam_size
+        )[0].facts()
+        paper = TABLE_3[row]
+        scored = {
+            "row": row,
+            "change": paper.change,
+            "shape": _shape(config),
+            "parameters": sum(parameter.numel() for parameter in checkpoint.model.parameters()),
+            **facts,
+            "hours": checkpoint.training["hours"],
+            **{name: score[name] for name in ("perplexity", "bleu", "bleu_signature")},
+            "paper_perplexity": paper.perplexity,
+            "paper_bleu": paper.bleu,
+            "paper_parameters": paper.parameters,
+        }
+        write_whole(path, lambda temporary: _write(temporary, json.dumps(scored, indent=2, ensure_ascii=False)))
+        return scored
+
+
+def read_rows(folder: Path) -> list[Row]:
+    """The rows done in a folder, in the order of the paper's table."""
+    paths = [folder / row / "score.json" for row in TABLE_3]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+
+
+def write_table(folder: Path) -> None:
+    """Write all rows done as table3.csv, and draw them as table3.svg."""
+    rows = read_rows(folder)
+
+    def write(temporary: Path) -> None:
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+
+    write_whole(folder / "table3.csv", write)
+    draw_rows(rows, folder / "table3.svg")
+
+
+def _shape(config: TransformerConfig) -> str:
+    layers = (
+        f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, d_model {config.d_model}, d_ff "
+        f"{config.d_ff}"
+    )
+    heads = config.encoder_heads  # as the decoder's in every row
+    return f"{layers}, {heads.num_heads} heads, d_k {heads.d_k}, d_v {heads.d_v}, dropout {config.dropout}"
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

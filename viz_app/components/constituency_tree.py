@@ -1,0 +1,63 @@
+"""A constituency tree to click on: brackets above, words below, tinted by how much the heads looked at them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from core.parsing.trees import Tree
+from viz_app.components.component import component_beside, draw
+from viz_app.figures.constituency_tree import tree_nodes, width
+
+_component = component_beside(__file__)
+
+
+def tree_payload(tree: Tree, selected: int, weights: Sequence[float]) -> dict[str, Any]:
+    """What the browser needs to draw the tree.
+
+    Args:
+        selected: a node, counted in the order of the sequence.
+        weights: of each word.
+    """
+    nodes = tree_nodes(tree)
+    return {
+        "nodes": [
+            {
+                "label": node.label,
+                "x": round(node.x, 2),
+                "row": node.row,
+                "parent": node.parent,
+                "words": [node.start + 1, node.end],
+                "weight": round(weights[node.start], 4) if node.is_word else None,
+            }
+            for node in nodes
+        ],
+        "columns": round(width(nodes), 2),
+        "rows": max(node.row for node in nodes) + 1,
+        "selected": selected,
+    }
+
+
+def clicked_node(value: object, tree: Tree) -> int | None:
+    """What the browser sent as a node, or None if there is no such node."""
+    return (
+        value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(tree_nodes(tree)) else None
+    )
+
+
+def tree_drawing(
+    tree: Tree, on_click: Callable[[int], None], *, selected: int, weights: Sequence[float], key: str = "tree"
+) -> None:
+    """Draw the tree on the page.
+
+    Args:
+        on_click: told which node was clicked, before the page runs again.
+        selected, weights: as for `tree_payload`.
+        key: of the component, as for any widget.
+    """
+    draw(
+        _component,
+        tree_payload(tree, selected, weights),
+        key,
+        "node",
+        lambda value: clicked_node(value, tree),
+        on_click,
+    )

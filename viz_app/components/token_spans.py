@@ -1,0 +1,56 @@
+"""Tokens as spans of text, each with the class that says how it looks. The browser sets them as text, never as HTML."""
+
+from collections.abc import Sequence
+
+from core.analysis.tokens.words import JOINT, continues_word, readable, word
+from core.byte_pieces import BYTE, NOTHING, BytePiece, is_special
+
+FED_ARROW = "\u25b8"
+# text, class: "" plain, "faint" a mark, "special" a special token, "fed" what went in, "byte" the number of a byte
+Span = tuple[str, str]
+
+
+def label_spans(token: str, style: str = "") -> list[Span]:
+    """One token: a faint joint mark before what continues a word, special tokens in their own style."""
+    if is_special(token):
+        return [(token, "special")]
+    text = readable(token)
+    if isinstance(token, BytePiece) and token.num_bytes > 1:
+        character, _, which = text.rpartition(" ")
+        return [(character, style), (f" {which}", "faint")]
+    if continues_word(token):
+        return [(JOINT, "faint"), (text.removeprefix(JOINT), style)]
+    return [(text, "faint" if text == NOTHING else style)]
+
+
+def run_spans(token: str) -> list[Span]:
+    """One token within a running text: no joint mark, a character of several bytes once, and for each of its other
+    bytes a small number.
+    """
+    if isinstance(token, BytePiece) and token.spells:
+        return [(str(token.number), "byte")] if token.number > 1 else label_spans(token)[:1]
+    return [span for span in label_spans(token) if span != (JOINT, "faint")]
+
+
+def spoken(token: str) -> str:
+    """One token as it is read aloud: no joint mark, and of a byte what it is a byte of."""
+    if isinstance(token, BytePiece) and token.num_bytes > 1:
+        part, code = f"byte {token.number} of {token.num_bytes}", token[1:-1]
+        return f"{token.spells}, {part}, {code}" if token.spells else f"{code}, {part}"
+    return readable(token).removeprefix(JOINT)
+
+
+def unit_spans(tokens: Sequence[str]) -> list[Span]:
+    """The tokens of what reads as one character (see `grapheme_groups`): a token like any other, bytes and accents
+    as what they spell.
+    """
+    if len(tokens) == 1 and not BYTE.fullmatch(tokens[0]):
+        return label_spans(tokens[0])
+    return [*([(JOINT, "faint")] if continues_word(tokens[0]) else []), (str(word(tokens)), "")]
+
+
+def row_spans(fed: str, predicted: str | None) -> list[Span]:
+    """A row of a map: its query, in the decoder what was fed and what is predicted."""
+    if predicted is None:
+        return label_spans(fed)
+    return [*label_spans(fed, "fed"), (f" {FED_ARROW} ", "faint"), *label_spans(predicted)]

@@ -1,0 +1,1 @@
+"""The page Switches: heads turned off or down."""

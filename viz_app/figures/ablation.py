@@ -1,0 +1,172 @@
+"""What switching heads off does: words that changed, tokens that lost or gained, and every head's effect beside its
+gradient.
+"""
+
+import html
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from core.analysis.attribution.gradients import normalised_by_layer
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import JOINT, readable, word, word_groups
+from core.byte_pieces import grapheme_groups, is_special
+from core.tokenizer import SPACE_MARK
+from viz_app.figures.display_text import decimal
+from viz_app.figures.plotly_chart import bare_axis, empty_figure
+from viz_app.figures.theme import Theme
+
+if TYPE_CHECKING:  # pandas takes half a second to import: the pictures are on the page before the tables
+    import pandas as pd
+
+MIN_LIMIT = 0.1  # nats: a scale of effects smaller than this would make noise look like news
+DEEP = 0.6  # of the scale, from where text is written in the page's background colour
+MARKERS = {"encoder_self": "circle", "decoder_self": "square", "cross": "diamond"}
+
+
+def titled(head: Head) -> str:
+    """`Cross L5 H3`."""
+    name = str(head)
+    return name[0].upper() + name[1:]
+
+
+def scale_limit(effects: Sequence[float]) -> float:
+    """Where a scale centred at 0 ends: the largest effect either way."""
+    return max(MIN_LIMIT, *(abs(effect) for effect in effects), 0.0)
+
+
+def effect_color(effect: float, limit: float, theme: Theme) -> str:
+    """The colour of a change from -limit to limit; a loss is blue, a gain orange, none is the background."""
+    share = min(max(effect / limit, -1.0), 1.0)
+    return theme.diverging[round((share + 1) / 2 * (len(theme.diverging) - 1))]
+
+
+def text_color(effect: float, limit: float, theme: Theme) -> str:
+    """For text on that colour: the ends of the scale are as far from the page as its text is."""
+    return theme.background if abs(effect) > DEEP * limit else theme.text
+
+
+def words_of(tokens: Sequence[str]) -> list[str]:
+    """The words of a translation, without special tokens, each with the space before it if there is one."""
+    groups = [group for group in word_groups(tokens) if not is_special(tokens[group.start])]
+    return [
+        " " * (group.start > 0 and tokens[group.start].startswith(SPACE_MARK)) + word(tokens[group.start : group.stop])
+        for group in groups
+    ]
+
+
+def difference(old: Sequence[str], new: Sequence[str]) -> tuple[list[bool], list[bool]]:
+    """Which words of the two are not in the longest runs that both have: marks of the old ones and of the new."""
+    marks = [True] * len(old), [True] * len(new)
+    for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        marks[0][block.a : block.a + block.size] = [False] * block.size
+        marks[1][block.b : block.b + block.size] = [False] * block.size
+    return marks
+
+
+def marked_text(words: Sequence[str], marks: Sequence[bool], tag: str) -> str:
+    """Words as HTML, the marked ones in `tag`: `del` or `ins`."""
+
+    def written(text: str, mark: bool) -> str:
+        safe = html.escape(text.strip())
+        return " " * text.startswith(" ") + (f"<{tag}>{safe}</{tag}>" if mark else safe)
+
+    texts = [written(text, mark) for text, mark in zip(words, marks, strict=True)]
+    return f'<p class="switched">{"".join(texts) or "<i>empty</i>"}</p>'
+
+
+def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float], theme: Theme) -> str:
+    """A text as its tokens, each on the colour of how its log-probability changed; numbers on hover."""
+    groups = list(grapheme_groups(tokens))
+    of_group = [sum(changes[group.start : group.stop]) for group in groups]
+    limit = scale_limit(of_group)
+    spans: list[str] = []
+    for group, change in zip(groups, of_group, strict=True):
+        name = readable(tokens[group.start]) if len(group) == 1 else word(tokens[group.start : group.stop])
+        old = sum(before[group.start : group.stop])
+        title = html.escape(
+            f"{name}: log-probability {decimal(old, 3)} before, {decimal(old + change, 3)} now, change "
+            f"{decimal(change, 3, sign=True)}"
+        )
+        special = is_special(tokens[group.start])
+        space = " " if group.start and (special or tokens[group.start].startswith(SPACE_MARK)) else ""
+        color = effect_color(change, limit, theme)
+        style = f"background: {color}; color: {text_color(change, limit, theme)}"
+        kind = "token special" if special else "token"
+        spans.append(
+            f'{space}<span class="{kind}" title="{title}" '
+            f'style="{style}">{html.escape(name.removeprefix(JOINT))}</span>'
+        )
+    return f'<p class="token-text">{"".join(spans)}</p>'
+
+
+def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> "pd.DataFrame":
+    """A row a token: its log-probability with all heads on, how the switches change it, and what it is then."""
+    import pandas as pd
+
+    after = [old + change for old, change in zip(before, changes, strict=True)]
+    return pd.DataFrame(
+        {
+            "token": [readable(token) for token in tokens],
+            "log_prob": before,
+            "change": changes,
+            "log_prob_switched": after,
+        }
+    )
+
+
+def effects_table(effects: Mapping[Head, float], importance: Mapping[Head, float]) -> "pd.DataFrame":
+    """A row a head that was turned off alone, the most harmful first.
+
+    Args:
+        effects: of turning a head off, in nats.
+        importance: of every head of the model, in nats a token; the table has it `normalised_by_layer`, too.
+    """
+    import pandas as pd
+
+    heads, within_layer = sorted(effects, key=lambda head: effects[head]), normalised_by_layer(importance)
+    return pd.DataFrame(
+        {
+            "head": [titled(head) for head in heads],
+            "change": [effects[head] for head in heads],
+            "importance": [importance[head] for head in heads],
+            "within_layer": [within_layer[head] for head in heads],
+        }
+    )
+
+
+def effects_figure(
+    effects: Mapping[Head, float], importance: Mapping[Head, float], theme: Theme, height: int = 420
+) -> go.Figure:
+    """Every head by its gradient importance and by what turning it off did to the log-probability."""
+    figure = empty_figure(theme, height, (64, 36, 12, 48))
+    figure.update_layout(
+        showlegend=True, legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}}
+    )
+    limit = scale_limit(list(effects.values()))
+    for kind, symbol in MARKERS.items():
+        heads = [head for head in effects if head.kind == kind]
+        if not heads:
+            continue
+        figure.add_scatter(
+            x=[importance[head] for head in heads],
+            y=[effects[head] for head in heads],
+            mode="markers",
+            name=titled(heads[0]).split()[0],
+            marker={
+                "symbol": symbol,
+                "size": 9,
+                "color": [effect_color(effects[head], limit, theme) for head in heads],
+                "line": {"width": 0.7, "color": theme.text},
+            },
+            text=[titled(head) for head in heads],
+            hovertemplate="%{text}<br>off: %{y:+.3f}<br>gradient: %{x:.3f}<extra></extra>",
+        )
+    ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
+    title = {"size": 12, "color": theme.faint}
+    figure.update_xaxes(bare_axis(**ticks, title={"text": "importance by gradient, nats a token", "font": title}))
+    figure.update_yaxes(bare_axis(**ticks, title={"text": "change when off, nats", "font": title}))
+    figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
+    return figure

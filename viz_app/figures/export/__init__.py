@@ -1,0 +1,1 @@
+"""Figures as SVG, PDF and PNG files, drawn by matplotlib without a browser."""

@@ -1,0 +1,81 @@
+"""The switches, and what they do to each token: SVG, PDF or PNG."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import readable
+from core.capture import KINDS
+from viz_app.figures.ablation import effect_color, scale_limit, titled
+from viz_app.figures.display_text import decimal
+from viz_app.figures.export.canvas import Format
+from viz_app.figures.export.token_boxes import Box, export_boards, export_tokens
+from viz_app.figures.theme import LIGHT, Theme
+
+
+def export_switches(
+    heads: Sequence[Head],
+    gates: Mapping[Head, float],
+    effects: Mapping[Head, float],
+    file_format: Format,
+    theme: Theme = LIGHT,
+) -> bytes:
+    """Every head by kind and layer: the effect of turning it off alone, in number and colour; those that are set have a
+    frame.
+
+    Args:
+        heads: of the model, layer by layer.
+        gates: of heads that are not as they were.
+        effects: on the log-probability, where they are known.
+
+    Raises:
+        ValueError: the format is not one of `FORMATS`.
+    """
+    limit = scale_limit(list(effects.values()))
+
+    def box(head: Head) -> Box:
+        gate, effect = gates.get(head, 1.0), effects.get(head)
+        text = "" if effect is None else decimal(effect, 1, sign=True) if round(effect, 1) else "0"
+        if gate != 1:
+            text = "off" if gate == 0 else f"{gate:.1f}"
+        return Box(text, effect_color(effect or 0.0, limit, theme), marked=gate != 1)
+
+    boards: list[tuple[str, list[tuple[str, list[Box]]]]] = []
+    for kind in KINDS:
+        layers = dict.fromkeys(head.layer for head in heads if head.kind == kind)
+        rows = [
+            (f"L{layer + 1}", [box(head) for head in heads if (head.kind, head.layer) == (kind, layer)])
+            for layer in layers
+        ]
+        boards.append((titled(Head(kind, 0, 0)).split()[0], rows))
+    return export_boards(boards, file_format, theme, title="log-probability, head off alone, in nats")
+
+
+def switches_table(heads: Sequence[Head], gates: Mapping[Head, float], effects: Mapping[Head, float]) -> pd.DataFrame:
+    """A row a head: its gate, 1 where it is as it was, and what turning it off alone does, where that is known.
+    Counted from 0.
+    """
+    return pd.DataFrame(
+        {
+            "kind": [head.kind for head in heads],
+            "layer": [head.layer for head in heads],
+            "head": [head.head for head in heads],
+            "gate": [gates.get(head, 1.0) for head in heads],
+            "change_when_off": [effects.get(head) for head in heads],
+        }
+    )
+
+
+def export_changes(tokens: Sequence[str], changes: Sequence[float], file_format: Format, theme: Theme = LIGHT) -> bytes:
+    """A text as its tokens, each on the colour of how its log-probability changed, with the change below.
+
+    Raises:
+        ValueError: the format is not one of `FORMATS`.
+    """
+    limit = scale_limit(changes)
+    boxes = [
+        Box(readable(token), effect_color(change, limit, theme), decimal(change, 2, sign=True))
+        for token, change in zip(tokens, changes, strict=True)
+    ]
+    return export_tokens(boxes, file_format, theme, title="change of the log-probability, in nats")

@@ -1,0 +1,103 @@
+"""A beam search as the tree it grew: SVG, PDF or PNG."""
+
+from typing import TYPE_CHECKING, Any
+
+from core.analysis.beam_tree import BeamNode, BeamTree
+from viz_app.figures.display_text import decimal
+from viz_app.figures.export.canvas import LABEL_POINTS, Format, check_format, paper, saved, short
+from viz_app.figures.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH, HEIGHT = 1.02, 0.5  # inches of a candidate and the room around it
+BOX = (0.88, 0.58)  # of that, the box itself
+MAX_CHARACTERS = 12
+MARKS = {"live": "\u25cf", "finished": "\u25a0", "pruned": "\u00d7", "dropped": "\u25cb"}
+NAMES = {"live": "live", "finished": "finished", "pruned": "pruned at once", "dropped": "went on, then dropped"}
+
+
+def export_tree(tree: BeamTree, file_format: Format, theme: Theme = LIGHT) -> bytes:
+    """The whole search, a row a position, the best candidate of each at the left; the way to the winner in colour.
+
+    Raises:
+        ValueError: the format is not one of `FORMATS`.
+    """
+    check_format(file_format)
+    columns, rows = max(map(len, tree.steps)), len(tree.steps)
+    figure, axes = paper(WIDTH * columns + 0.4, HEIGHT * (rows + 1.7), theme)
+    axes.set_axis_off()
+    axes.set_xlim(-0.9, columns - 0.45)
+    axes.set_ylim(rows + 1.1, -0.6)
+    best = {tree.best[:length] for length in range(1, len(tree.best) + 1)}
+    axes.text(0, 0, "<s>", ha="center", va="center", color=theme.faint, fontsize=LABEL_POINTS)
+    for nodes in tree.steps:
+        axes.text(
+            -0.7,
+            nodes[0].position,
+            str(nodes[0].position),
+            ha="center",
+            va="center",
+            color=theme.faint,
+            fontsize=LABEL_POINTS,
+        )
+        for node in nodes:
+            _node(axes, node, fate_at_end(node, tree), node.token_ids in best, theme)
+    legend = "   ".join(f"{MARKS[fate]} {name}" for fate, name in NAMES.items())
+    axes.text(-0.5, rows + 0.85, legend, va="center", color=theme.faint, fontsize=LABEL_POINTS - 1)
+    return saved(figure, file_format)
+
+
+def fate_at_end(node: BeamNode, tree: BeamTree) -> str:
+    """A key of `MARKS`: a candidate that went on may have been dropped later."""
+    return "dropped" if node.fate == "live" and node.alive_until < len(tree.steps) else node.fate
+
+
+def _node(axes: "Axes", node: BeamNode, fate: str, best: bool, theme: Theme) -> None:
+    """A box with its token, score and mark, and the line from what it continues."""
+    from matplotlib.patches import FancyBboxPatch
+
+    alive = fate in ("live", "finished")
+    color = theme.head_colors[0] if best else theme.faint if alive else theme.hairline
+    width, height = BOX
+    top = node.position - height / 2
+    parent = 0 if node.parent is None else node.parent
+    axes.plot(
+        [parent, node.rank],
+        [node.position - 1 + height / 2, top],
+        color=color,
+        linewidth=1.8 if best else 0.8,
+        zorder=0,
+    )
+    style: dict[str, Any] = {
+        "linestyle": "solid" if alive else (0, (3, 2)),
+        "linewidth": 1.6 if best or fate == "finished" else 0.8,
+    }
+    outline = FancyBboxPatch(
+        (node.rank - width / 2, top), width, height, boxstyle="round,pad=0,rounding_size=0.06", **style
+    )
+    outline.set(facecolor=theme.background, edgecolor=color)
+    axes.add_patch(outline)
+    text: dict[str, Any] = {"va": "center", "parse_math": False}
+    axes.text(
+        node.rank - width / 2 + 0.1, node.position, MARKS[fate], ha="center", color=theme.faint, fontsize=6, **text
+    )
+    words = theme.text if alive else theme.faint
+    axes.text(
+        node.rank + 0.06,
+        node.position - 0.11,
+        short(node.token, MAX_CHARACTERS),
+        ha="center",
+        color=words,
+        fontsize=LABEL_POINTS,
+        **text,
+    )
+    axes.text(
+        node.rank + 0.06,
+        node.position + 0.15,
+        decimal(node.score, 2),
+        ha="center",
+        color=theme.faint,
+        fontsize=6,
+        **text,
+    )

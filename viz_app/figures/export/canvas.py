@@ -1,0 +1,139 @@
+"""The page of a paper that exported pictures are drawn on: matplotlib without a browser, nothing but vectors in SVG
+and PDF.
+"""
+
+import io
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis.tokens.words import readable
+from viz_app.figures.theme import Theme
+
+if TYPE_CHECKING:  # matplotlib takes a third of a second to import: only who exports waits for it
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Format = Literal["svg", "pdf", "png"]
+FORMATS: tuple[Format, ...] = ("svg", "pdf", "png")
+DPI = 200
+LABEL_POINTS = 8
+PITCH = 0.19  # inches from word to word
+CHARACTER = 0.075  # inches a character of a label takes, at most
+SHADES = 129  # that a cell may have; an odd number, so that a difference of 0 is the background itself
+BAR_SHADES = 33  # of the bar beside it: matplotlib would make a picture of dots of more than 50
+# Tried in this order for letters that DejaVu Sans, which matplotlib brings along, does not have.
+OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Emoji")
+
+
+def check_format(file_format: str) -> None:
+    """Raises: ValueError, if it is not one of `FORMATS`."""
+    if file_format not in FORMATS:
+        raise ValueError(f"unknown format {file_format!r}, expected one of {', '.join(FORMATS)}")
+
+
+def paper(width: float, height: float, theme: Theme) -> tuple["Figure", "Axes"]:
+    """An empty figure of this size in inches, and its axes."""
+    import matplotlib
+    from matplotlib.figure import Figure  # not pyplot, which keeps every figure of every thread
+
+    # Text stays text: it can be searched and edited. The same picture is the same bytes.
+    matplotlib.rcParams.update(
+        {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "headlight", "font.family": _fonts()}
+    )
+    figure = Figure(figsize=(width, height), dpi=DPI, facecolor=theme.background, layout="constrained")
+    axes = figure.add_subplot(facecolor=theme.background)
+    return figure, axes
+
+
+def saved(figure: "Figure", file_format: Format) -> bytes:
+    """The figure as a file that says nothing of when it was made."""
+    file = io.BytesIO()
+    no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[file_format]
+    figure.savefig(file, format=file_format, metadata=no_date)
+    return file.getvalue()
+
+
+def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: float, high: float) -> None:
+    """A matrix as coloured rectangles, one around each pair of whole numbers, the first row on top.
+
+    Rectangles, not a picture of dots: they stay sharp at any size. All of one shade are one path, so files stay small.
+
+    Args:
+        values: [rows, columns]; what is not a number is left free.
+        colors: a scale from `low` to `high`, evenly spaced.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    rows, columns = values.shape
+    scale = LinearSegmentedColormap.from_list("cells", colors, N=SHADES)
+    with np.errstate(invalid="ignore"):
+        shades = np.clip(np.rint((values - low) / (high - low) * (SHADES - 1)), 0, SHADES - 1)
+    shades = np.where(np.isfinite(values), shades, -1).astype(int)
+    corners: dict[int, list[tuple[float, float, float]]] = {}
+    for row, line in enumerate(shades):
+        starts = [0, *(np.flatnonzero(np.diff(line)) + 1).tolist(), columns]
+        for start, stop in pairwise(starts):
+            corners.setdefault(int(line[start]), []).append((row - 0.5, start - 0.5, stop - 0.5))
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+    for shade, runs in sorted(corners.items()):
+        if shade >= 0:
+            points = [
+                (x, y)
+                for top, left, right in runs
+                for x, y in ((left, top), (right, top), (right, top + 1), (left, top + 1), (left, top))
+            ]
+            # The thin stroke closes the gaps that viewers would let shine through between neighbours.
+            axes.add_patch(
+                PathPatch(
+                    Path(points, codes * len(runs)), facecolor=scale(shade), edgecolor=scale(shade), linewidth=0.15
+                )
+            )
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
+
+
+def color_scale(
+    figure: "Figure", axes: "Axes", colors: "Sequence[str]", low: float, high: float, title: str, theme: Theme
+) -> None:
+    """A small bar under the axes that says what the colours of `cells` mean."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+
+    mappable = ScalarMappable(Normalize(low, high), LinearSegmentedColormap.from_list("bar", colors, N=BAR_SHADES))
+    ticks = [low, (low + high) / 2, high]
+    bar = figure.colorbar(
+        mappable, ax=axes, location="bottom", shrink=0.4, aspect=25, pad=0.03, ticks=ticks, anchor=(0.0, 1.0)
+    )
+    bar.outline.set_visible(False)  # type: ignore[operator]  (a spine, though declared otherwise)
+    bar.ax.tick_params(length=0, labelsize=7, labelcolor=theme.faint)
+    bar.ax.set_xlabel(title, fontsize=7, color=theme.faint, parse_math=False)
+
+
+def short(token: str, most: int = 24) -> str:
+    """A token as a label, cut where it is too long."""
+    return cut(readable(token), most)
+
+
+def cut(text: str, most: int = 24) -> str:
+    """A text with an ellipsis where it is too long."""
+    return text if len(text) <= most else text[: most - 1] + "\u2026"
+
+
+def inches(labels: "Sequence[str]") -> float:
+    """How wide the widest of these labels may be."""
+    return max(map(len, labels), default=0) * CHARACTER + 0.2
+
+
+@cache
+def _fonts() -> list[str]:
+    from matplotlib.font_manager import get_font_names
+
+    return ["DejaVu Sans", *(name for name in OTHER_FONTS if name in get_font_names())]

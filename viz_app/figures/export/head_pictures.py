@@ -1,0 +1,175 @@
+"""Pictures for a paper: a head as SVG, PDF or PNG, drawn by matplotlib without a browser, and its numbers as CSV."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.analysis.tokens.words import is_special
+from core.capture import AttentionMap
+from viz_app.figures.export.canvas import (
+    CHARACTER,
+    FORMATS,
+    LABEL_POINTS,
+    PITCH,
+    Format,
+    cells,
+    check_format,
+    color_scale,
+    inches,
+    paper,
+    saved,
+    short,
+)
+from viz_app.figures.line_weights import MIN_WEIGHT, drawn
+from viz_app.figures.theme import LIGHT, Theme, head_name
+from viz_app.figures.weight_tables import lines_table
+
+__all__ = ["FORMATS", "Format", "export_csv", "export_lines", "export_map"]
+
+ARROW = "\u25b8"
+
+
+def export_map(
+    attention: AttentionMap,
+    head: int,
+    file_format: Format,
+    theme: Theme = LIGHT,
+    *,
+    diverging: bool = False,
+    name: Callable[[int, int], str] = head_name,
+) -> bytes:
+    """One head as a heatmap, as `components/attention_map.py` draws it.
+
+    Args:
+        diverging: the weights are signed differences: colours run from -1 to 1, centred at 0.
+        name: what to call a head, from its layer and its number.
+
+    Raises:
+        ValueError: the layer has no such head; the format is not one of `FORMATS`.
+    """
+    _check(attention, [head], file_format)
+    queries, keys, predicted = attention.query_tokens, attention.key_tokens, attention.predicted_tokens
+    width = max(1.2, PITCH * len(keys)) + _inches(queries) + (_inches(predicted) if predicted else 0) + 0.3
+    figure, axes = paper(width, max(0.6, PITCH * len(queries)) + _inches(keys) + 0.6, theme)
+    colors, low = (theme.diverging, -1.0) if diverging else (theme.sequential, 0.0)
+    cells(axes, attention.weights[head].float().numpy(), colors, low, 1.0)
+    axes.xaxis.tick_top()
+    _label(axes.set_xticks(range(len(keys))), keys, theme, rotation=90)
+    _label(axes.set_yticks(range(len(queries))), queries, theme)
+    if predicted:
+        right = axes.secondary_yaxis("right")
+        right.tick_params(length=0)
+        right.spines["right"].set_visible(False)
+        _label(right.set_yticks(range(len(predicted))), predicted, theme)
+        axes.set_ylabel("fed", color=theme.faint, fontsize=LABEL_POINTS)
+        right.set_ylabel("predicts", color=theme.faint, fontsize=LABEL_POINTS)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_color(theme.hairline)
+    color_scale(
+        figure,
+        axes,
+        colors,
+        low,
+        1.0,
+        f"{name(attention.layer, head)} {'difference' if diverging else 'weight'}",
+        theme,
+    )
+    return saved(figure, file_format)
+
+
+def export_lines(
+    attention: AttentionMap,
+    heads: Sequence[int],
+    file_format: Format,
+    theme: Theme = LIGHT,
+    *,
+    min_weight: float = MIN_WEIGHT,
+    top_mass: float | None = None,
+    name: Callable[[int, int], str] = head_name,
+) -> bytes:
+    """Heads of one layer as lines between two columns of words, as in the paper's appendix.
+
+    Args:
+        heads: counted from 0.
+        min_weight, top_mass: which lines are left out, see `drawn`.
+        name: what to call a head, from its layer and its number.
+
+    Raises:
+        ValueError: the layer has no such head; the format is not one of `FORMATS`.
+    """
+    _check(attention, heads, file_format)
+    queries, keys = _rows(attention), [short(token) for token in attention.key_tokens]
+    left, right = (max(map(len, labels)) * CHARACTER + 0.1 for labels in (queries, keys))
+    rows = max(len(queries), len(keys))
+    figure, axes = paper(left + right + 2.4, PITCH * rows + 0.5, theme)
+    axes.set_axis_off()
+    axes.set_xlim(-left / 2.4, 1 + right / 2.4)
+    axes.set_ylim(rows - 0.5, -1.5)
+    from matplotlib.collections import LineCollection
+
+    for place, head in enumerate(heads):
+        mark, weights = theme.head_mark(head), attention.weights[head]
+        shift = (place - (len(heads) - 1) / 2) * 0.6 / max(len(heads), 4)
+        pairs = drawn(weights, min_weight, top_mass).nonzero().tolist()
+        ends = [[(0, query + shift), (1, key + shift)] for query, key in pairs]
+        alphas = [weights[query, key].item() for query, key in pairs]
+        dashes = {"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}[mark.dash]
+        if pairs:  # matplotlib refuses an empty list of opacities
+            axes.add_collection(
+                LineCollection(
+                    ends, colors=mark.color, alpha=np.clip(alphas, 0.0, 1.0), linewidths=1.4, linestyles=dashes
+                )
+            )
+        title = name(attention.layer, head)
+        axes.text(
+            (place + 0.5) / len(heads),
+            -1.1,
+            title,
+            ha="center",
+            va="center",
+            color=mark.color,
+            fontsize=LABEL_POINTS,
+            weight="bold",
+        )
+    for labels, x, side in ((queries, -0.03, "right"), (keys, 1.03, "left")):
+        for row, label in enumerate(labels):
+            axes.text(x, row, label, ha=side, va="center", color=theme.text, fontsize=LABEL_POINTS, parse_math=False)
+    return saved(figure, file_format)
+
+
+def export_csv(attention: AttentionMap, heads: Sequence[int]) -> bytes:
+    """Every weight of some heads, a row each, UTF-8. Layers, heads and positions are counted from 0."""
+    return lines_table(attention, heads).to_csv(index=False).encode()
+
+
+def _check(attention: AttentionMap, heads: Sequence[int], file_format: str) -> None:
+    check_format(file_format)
+    for head in heads:
+        if not 0 <= head < attention.num_heads:
+            raise ValueError(
+                f"layer {attention.layer + 1} has {attention.num_heads} heads, there is no head {head + 1}"
+            )
+
+
+def _label(ticks: Sequence[Any], tokens: Sequence[str], theme: Theme, rotation: int = 0) -> None:
+    for tick, token in zip(ticks, tokens, strict=True):
+        for text in (tick.label1, tick.label2):
+            text.set_parse_math(False)
+            text.set(color=theme.faint if is_special(token) else theme.text, fontsize=LABEL_POINTS, rotation=rotation)
+    axis = ticks[0].axes.xaxis if rotation else ticks[0].axes.yaxis
+    axis.set_ticklabels([short(token) for token in tokens])
+
+
+def _rows(attention: AttentionMap) -> list[str]:
+    if attention.predicted_tokens is None:
+        return [short(token) for token in attention.query_tokens]
+    return [
+        f"{short(fed)} {ARROW} {short(token)}"
+        for fed, token in zip(attention.query_tokens, attention.predicted_tokens, strict=True)
+    ]
+
+
+def _inches(tokens: Sequence[str]) -> float:
+    return inches([short(token) for token in tokens])

@@ -1,0 +1,186 @@
+"""A Plotly drawing as SVG, PDF or PNG without a browser: what this project's drawings are made of, and nothing more."""
+
+import html
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_app.figures.export.canvas import LABEL_POINTS, Format, cells, check_format, color_scale, paper, saved
+from viz_app.figures.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PIXELS = 96  # of a drawing on the page, to an inch on paper
+WIDTH = 680  # pixels, for want of knowing how wide the page was
+DASHES: dict[str | None, Any] = {"dash": (0, (4, 2)), "dot": (0, (1, 1.5)), "dashdot": "dashdot"}
+SYMBOLS = {
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "cross": "P",
+    "x": "X",
+    "triangle-up": "^",
+    "circle-open": "o",
+    "diamond-open": "D",
+}
+
+
+def export_chart(chart: go.Figure, file_format: Format, theme: Theme = LIGHT) -> bytes:
+    """Heatmaps, lines and markers on one pair of axes, with their titles, legend and straight lines.
+
+    Args:
+        chart: made by a function of `viz_app.figures`.
+        theme: the one that it was made with.
+
+    Raises:
+        ValueError: the format is not one of `FORMATS`, or the drawing holds something that cannot be exported.
+    """
+    check_format(file_format)
+    layout: Any = chart.layout  # declared as something that knows nothing of its own parts
+    figure, axes = paper(WIDTH / PIXELS, (layout.height or 420) / PIXELS, theme)
+    for trace in chart.data:
+        if trace.type not in ("heatmap", "scatter", "scattergl"):
+            raise ValueError(f"a trace of type {trace.type} cannot be exported: expected heatmap or scatter")
+        if (trace.xaxis or "x", trace.yaxis or "y") != ("x", "y"):
+            raise ValueError(
+                f"a drawing with more than one pair of axes ({trace.xaxis}, {trace.yaxis}) cannot be exported"
+            )
+        if trace.type == "heatmap":
+            _heatmap(figure, axes, trace, theme)
+        else:
+            _scatter(axes, trace, theme)
+    _straight_lines(axes, layout.shapes, theme)
+    _axis(axes, "x", layout.xaxis, theme)
+    _axis(axes, "y", layout.yaxis, theme)
+    for spine in axes.spines.values():
+        spine.set_color(theme.hairline)
+    if layout.showlegend and axes.get_legend_handles_labels()[1]:
+        legend = axes.legend(
+            frameon=False, fontsize=7, labelcolor=theme.text, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+    return saved(figure, file_format)
+
+
+def plain_text(markup: str | None) -> str:
+    """What Plotly would write for its markup: no tags, entities as what they stand for."""
+    return html.unescape(re.sub(r"<[^>]*>", "", (markup or "").replace("<br>", "\n")))
+
+
+def _heatmap(figure: "Figure", axes: "Axes", trace: Any, theme: Theme) -> None:
+    values = np.asarray(trace.z, dtype=float)
+    low, high = (
+        float(bound(values)) if given is None else given
+        for given, bound in ((trace.zmin, np.nanmin), (trace.zmax, np.nanmax))
+    )
+    colors = [color for _, color in trace.colorscale]
+    cells(axes, values, colors, low, high if high > low else low + 1)
+    color_scale(figure, axes, colors, low, high, plain_text(trace.colorbar.title.text), theme)
+
+
+def _scatter(axes: "Axes", trace: Any, theme: Theme) -> None:
+    x, y, mode = np.asarray(trace.x), _heights(axes, trace.y), trace.mode or "lines"
+    name = plain_text(trace.name) if trace.name and trace.showlegend is not False else None
+    if "lines" in mode:
+        style = DASHES.get(trace.line.dash, "solid")
+        axes.plot(
+            x,
+            y,
+            color=trace.line.color or theme.text,
+            linestyle=style,
+            linewidth=0.75 * (trace.line.width or 2),
+            label=name,
+        )
+        name = None
+    if "markers" in mode:
+        marker = trace.marker
+        colors = marker.color if marker.color is not None else trace.line.color or theme.text
+        colors = colors if isinstance(colors, str) else list(colors)
+        size = (0.75 * np.asarray(6 if marker.size is None else marker.size, dtype=float)) ** 2
+        look: dict[str, Any] = (
+            {"edgecolors": marker.line.color, "linewidths": 0.75 * marker.line.width}
+            if marker.line.width
+            else {"linewidths": 0}
+        )
+        look |= {"facecolors": "none", "edgecolors": colors} if str(marker.symbol).endswith("-open") else {"c": colors}
+        axes.scatter(x, y, s=size, marker=SYMBOLS.get(marker.symbol or "circle", "o"), label=name, zorder=3, **look)
+    if "text" in mode:
+        for place, height, text in zip(x, y, trace.text, strict=True):
+            label = plain_text(text)
+            axes.annotate(
+                label,
+                (place, height),
+                (3, 3),
+                textcoords="offset points",
+                fontsize=7,
+                color=theme.text,
+                parse_math=False,
+            )
+
+
+def _heights(axes: "Axes", values: Sequence[Any]) -> Any:
+    """Where marks stand: names have whole numbers, and are written there."""
+    if not len(values) or not isinstance(values[0], str):
+        return np.asarray(values, dtype=float)
+    names = [plain_text(value) for value in values]
+    for tick in axes.set_yticks(range(len(names))):
+        tick.label1.set_parse_math(False)
+    axes.yaxis.set_ticklabels(names)
+    axes.set_ylim(-0.5, len(names) - 0.5)
+    return np.arange(len(names))
+
+
+def _straight_lines(axes: "Axes", shapes: Sequence[Any], theme: Theme) -> None:
+    """Lines across the drawing, such as the one at 0."""
+    for shape in shapes:
+        style: dict[str, Any] = {
+            "color": shape.line.color or theme.faint,
+            "linewidth": 0.75 * (shape.line.width or 1),
+            "zorder": 1,
+        }
+        style["linestyle"] = DASHES.get(shape.line.dash, "solid")
+        if shape.type == "line" and shape.y0 == shape.y1:
+            axes.axhline(shape.y0, **style)
+        elif shape.type == "line" and shape.x0 == shape.x1:
+            axes.axvline(shape.x0, **style)
+
+
+def _axis(axes: "Axes", side: str, given: Any, theme: Theme) -> None:
+    """Range, scale, ticks and title of one axis."""
+    axis = axes.xaxis if side == "x" else axes.yaxis
+    set_limits, set_title = (axes.set_xlim, axes.set_xlabel) if side == "x" else (axes.set_ylim, axes.set_ylabel)
+    if given.type == "log":
+        (axes.set_xscale if side == "x" else axes.set_yscale)("log")
+    if given.range is not None:
+        set_limits(*(10.0**end if given.type == "log" else end for end in given.range))
+    elif given.autorange == "reversed":
+        axis.set_inverted(True)
+    if given.side == "top":
+        axes.xaxis.tick_top()
+        axes.xaxis.set_label_position("top")
+    if given.scaleanchor:
+        axes.set_aspect("equal")  # circles stay round
+    if given.showticklabels is False:
+        axis.set_ticks([])
+    elif given.tickvals is not None:
+        _ticks(axis, given)
+    if given.showgrid and given.gridcolor:
+        axis.grid(True, color=given.gridcolor, linewidth=0.6, zorder=0)
+        axes.set_axisbelow(True)
+    axis.set_tick_params(length=0, which="both", labelsize=LABEL_POINTS - 1, labelcolor=theme.faint)
+    set_title(plain_text(given.title.text), fontsize=LABEL_POINTS, color=theme.faint, parse_math=False)
+
+
+def _ticks(axis: Any, given: Any) -> None:
+    values: Sequence[Any] = list(given.tickvals)
+    labels = [plain_text(str(text)) for text in (given.ticktext if given.ticktext is not None else values)]
+    for tick in axis.set_ticks(values):
+        for text in (tick.label1, tick.label2):
+            text.set_parse_math(False)
+    axis.set_ticklabels(labels)

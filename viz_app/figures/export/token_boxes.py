@@ -1,0 +1,128 @@
+"""Coloured boxes with a text in each: tokens in the order of a sentence, or switches in rows. SVG, PDF or PNG."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, Format, check_format, cut, paper, saved
+from viz_app.figures.head_grid import readable_on
+from viz_app.figures.theme import LIGHT, Theme
+
+LINE = 7.0  # inches after which a sentence goes on below
+HEIGHT = 0.46  # inches of a line of tokens
+CELL = (0.42, 0.26)  # inches of a switch
+FREE = 0.06  # inches between two boxes
+
+
+class Box(NamedTuple):
+    """One of them.
+
+    Attributes:
+        text: in the box; a token is cut where it is long.
+        color: of the box, as #rrggbb.
+        below: a number below it.
+        marked: whether it has a strong frame.
+    """
+
+    text: str
+    color: str
+    below: str = ""
+    marked: bool = False
+
+
+def export_tokens(boxes: Sequence[Box], file_format: Format, theme: Theme = LIGHT, *, title: str = "") -> bytes:
+    """A sentence as its tokens, line by line, each with its number below.
+
+    Raises:
+        ValueError: the format is not one of `FORMATS`.
+    """
+    check_format(file_format)
+    places: list[tuple[float, float, float]] = []
+    x, line = 0.0, 0
+    for box in boxes:
+        width = max(len(cut(box.text)), len(box.below), 2) * CHARACTER + 0.1
+        if x and x + width > LINE:
+            x, line = 0.0, line + 1
+        places.append((x, line * HEIGHT, width))
+        x += width + FREE
+    return _drawn(list(zip(places, boxes, strict=True)), 0.25, (LINE, (line + 1) * HEIGHT), title, file_format, theme)
+
+
+def export_boards(
+    boards: Sequence[tuple[str, Sequence[tuple[str, Sequence[Box]]]]],
+    file_format: Format,
+    theme: Theme = LIGHT,
+    *,
+    title: str = "",
+) -> bytes:
+    """Boards of rows of boxes, one board below the other.
+
+    Args:
+        boards: of each its name and its rows, each of them with its name.
+
+    Raises:
+        ValueError: the format is not one of `FORMATS`.
+    """
+    check_format(file_format)
+    placed: list[tuple[tuple[float, float, float], Box]] = []
+    names: list[tuple[float, float, str]] = []
+    y = 0.0
+    for name, rows in boards:
+        names.append((0.0, y + CELL[1] / 2, name))
+        y += CELL[1]
+        for row_name, boxes in rows:
+            names.append((0.0, y + CELL[1] / 2, row_name))
+            placed += [((0.3 + column * (CELL[0] + FREE), y, CELL[0]), box) for column, box in enumerate(boxes)]
+            y += CELL[1] + FREE
+        y += 2 * FREE
+    columns = max((len(boxes) for _, rows in boards for _, boxes in rows), default=1)
+    return _drawn(placed, CELL[1], (0.3 + columns * (CELL[0] + FREE), y), title, file_format, theme, names)
+
+
+def _drawn(
+    placed: Sequence[tuple[tuple[float, float, float], Box]],
+    height: float,
+    size: tuple[float, float],
+    title: str,
+    file_format: Format,
+    theme: Theme,
+    names: Sequence[tuple[float, float, str]] = (),
+) -> bytes:
+    """Boxes at (x, y, width), in inches from the top left."""
+    from matplotlib.patches import FancyBboxPatch
+
+    size = (max(size[0], len(title) * CHARACTER), size[1])
+    figure, axes = paper(size[0] + 0.2, size[1] + 0.4, theme)
+    axes.set_axis_off()
+    axes.set_xlim(-0.05, size[0] + 0.05)
+    axes.set_ylim(size[1], -0.3)
+    text: dict[str, Any] = {"va": "center", "parse_math": False}
+    axes.text(0, -0.18, title, color=theme.faint, fontsize=LABEL_POINTS, **text)
+    for x, y, name in names:
+        axes.text(x, y, name, color=theme.faint, fontsize=LABEL_POINTS - 1, **text)
+    for (x, y, width), box in placed:
+        edge, line = (theme.text, 1.6) if box.marked else (theme.hairline, 0.6)
+        axes.add_patch(
+            FancyBboxPatch(
+                (x, y),
+                width,
+                height,
+                boxstyle="round,pad=0,rounding_size=0.03",
+                facecolor=box.color,
+                edgecolor=edge,
+                linewidth=line,
+            )
+        )
+        middle = x + width / 2
+        axes.text(
+            middle,
+            y + height / 2,
+            cut(box.text),
+            ha="center",
+            color=readable_on(box.color),
+            fontsize=LABEL_POINTS,
+            **text,
+        )
+        axes.text(
+            middle, y + height + 0.08, box.below, ha="center", color=theme.faint, fontsize=LABEL_POINTS - 2, **text
+        )
+    return saved(figure, file_format)

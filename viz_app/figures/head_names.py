@@ -1,0 +1,55 @@
+"""Names of heads and of kinds of attention, for people: `L5 H3`, `Mean of all`."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from core.capture import AttentionMap, Kind
+from viz_app.figures.theme import head_name
+
+LayerHead = tuple[int, int]  # counted from 0
+
+ALL, CHOSEN = -1, -2  # stand where a layer's number stands: many heads as one, head 0 their mean, head 1 their maximum
+
+COMBINED_NAMES: dict[LayerHead, str] = {
+    (ALL, 0): "Mean of all",
+    (ALL, 1): "Maximum of all",
+    (CHOSEN, 0): "Mean of chosen",
+    (CHOSEN, 1): "Maximum of chosen",
+}
+
+KIND_NAMES: dict[Kind, str] = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross"}
+
+KIND_TEXTS: dict[Kind, str] = {
+    "encoder_self": "each source token looks at the source",
+    "decoder_self": "each target token looks at what was written before it",
+    "cross": "each target token looks at the source",
+}
+
+
+def name_of(layer: int, head: int) -> str:
+    """`L5 H3`, or what many heads as one are called: (ALL, 0) -> `Mean of all`."""
+    return COMBINED_NAMES[layer, head] if layer < 0 else head_name(layer, head)
+
+
+def layer_name(layer: int, head: int) -> str:
+    """What stands for all heads of a layer: (4, 0) -> `L5`."""
+    return COMBINED_NAMES[layer, head] if layer < 0 else f"L{layer + 1}"
+
+
+def names(maps: Sequence[AttentionMap], name: Callable[[int, int], str] = name_of) -> list[str]:
+    """`L1 H1`, ... of every head of these layers, then what they can be combined to."""
+    return [
+        *(name(attention.layer, head) for attention in maps for head in range(attention.num_heads)),
+        *COMBINED_NAMES.values(),
+    ]
+
+
+def parsed(name: str) -> LayerHead:
+    """`L5 H3` -> (4, 2), `L5` -> (4, 0), `Mean of all` -> (ALL, 0)."""
+    for place, combined_name in COMBINED_NAMES.items():
+        if name == combined_name:
+            return place
+    numbers = re.fullmatch(r"L(\d+)(?: H(\d+))?", name)
+    if numbers is None:
+        raise ValueError(f"{name!r} is not the name of a head, expected one such as 'L5 H3'")
+    return int(numbers[1]) - 1, int(numbers[2] or 1) - 1

@@ -1,0 +1,32 @@
+"""Which weights are worth a line between two words."""
+
+import torch
+from torch import Tensor
+
+MIN_WEIGHT = 0.02  # a fainter line is not seen, and there are many of them
+
+
+def drawn(weights: Tensor, min_weight: float = MIN_WEIGHT, top_mass: float | None = None) -> Tensor:
+    """Which weights of one head to draw.
+
+    Args:
+        weights: [Q, K].
+        min_weight: smaller ones are not drawn; 0 never is.
+        top_mass: of each query only the largest weights are drawn that together reach this share of its sum, such as
+            0.9.
+
+    Returns:
+        [Q, K], bool.
+
+    Raises:
+        ValueError: `min_weight` or `top_mass` is not between 0 and 1.
+    """
+    for name, value in (("min_weight", min_weight), ("top_mass", top_mass)):
+        if value is not None and not 0 <= value <= 1:
+            raise ValueError(f"{name} ({value}) must be between 0 and 1")
+    keep = (weights >= min_weight) & (weights > 0)
+    if top_mass is not None:
+        ordered, order = weights.sort(dim=1, descending=True)
+        larger = ordered.cumsum(1) - ordered  # the sum of all larger weights
+        keep &= torch.zeros_like(keep).scatter(1, order, larger < top_mass * weights.sum(1, keepdim=True))
+    return keep

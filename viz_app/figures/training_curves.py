@@ -1,0 +1,217 @@
+"""A training run as curves, its learning rate beside the paper's, and the rows of Table 3."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.runlog import Line, of_kind
+from core.schedule import cooldown_factor, learning_rate
+from viz_app.figures.plotly_chart import bare_axis, empty_figure, escaped
+from viz_app.figures.theme import Theme
+
+# What a run's numbers are called, and their units.
+MEASURES = {
+    "nll": "Negative log-likelihood per token, nats",
+    "perplexity": "Perplexity per token",
+    "tokens_per_second": "Target tokens a second",
+    "rate": "Learning rate",
+}
+# What is compared over the rows of Table 3, and how it is written.
+ROW_MEASURES = {"perplexity": "Perplexity", "bleu": "BLEU", "parameters": "Parameters, millions", "hours": "Hours"}
+POINTS = 400  # of a drawn schedule
+LEGEND: dict[str, Any] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """The knobs of the learning rate: see `core.schedule`."""
+
+    d_model: int = 512
+    warmup: int = 4_000
+    rate_scale: float = 1.0
+    cooldown: int = 0
+
+    def rates(self, steps: Sequence[int], last_step: int) -> list[float]:
+        """The rate of each of some steps of a run of `last_step`."""
+        return [
+            self.rate_scale
+            * learning_rate(step, self.d_model, self.warmup)
+            * cooldown_factor(step, last_step, self.cooldown)
+            for step in steps
+        ]
+
+
+PAPER = Schedule()
+
+
+def values(lines: Sequence[Line], kind: str, measure: str) -> tuple[list[int], list[float]]:
+    """The steps that have this number, and the numbers; perplexity is the exponential of nll where it is not logged."""
+    steps: list[int] = []
+    numbers: list[float] = []
+    for line in of_kind(lines, kind):
+        number = line.get(measure)
+        if number is None and measure == "perplexity" and "nll" in line:
+            number = math.exp(min(line["nll"], 700.0))
+        if number is not None:
+            steps.append(line["step"])
+            numbers.append(number)
+    return steps, numbers
+
+
+def curves(lines: Sequence[Line], measure: str, theme: Theme) -> go.Figure:
+    """One number over the steps: of training as a thin line, of validation as a line with markers.
+
+    Raises:
+        KeyError: no such measure.
+    """
+    figure = empty_figure(theme, 400, margin=(64, 40, 8, 44))
+    name = MEASURES[measure]
+    for kind, called, mark in (("train", "training", theme.head_mark(5)), ("valid", "validation", theme.head_mark(0))):
+        steps, numbers = values(lines, kind, measure)
+        if steps:
+            figure.add_scatter(
+                x=np.array(steps, dtype=np.int32),
+                y=np.array(numbers, dtype=np.float32),
+                mode="lines+markers" if kind == "valid" else "lines",
+                line={"color": mark.color, "width": 2 if kind == "valid" else 1.2},
+                marker={"size": 5, "symbol": "circle"},
+                name=called,
+                hovertemplate=f"step %{{x:,}}<br>{called} %{{y:.4g}}<extra></extra>",
+            )
+    scale = {"type": "log"} if measure == "perplexity" else {"rangemode": "normal" if measure == "nll" else "tozero"}
+    return figure.update_layout(
+        showlegend=True,
+        legend=LEGEND,
+        hovermode="x",
+        xaxis=_axis(theme, "step", rangemode="tozero"),
+        yaxis=_axis(theme, name, grid=True, **scale),
+    )
+
+
+def schedule(mine: Schedule, last_step: int, theme: Theme, logged: Sequence[Line] = ()) -> go.Figure:
+    """The learning rate of a schedule, dashed that of the paper's base model, and as dots what a run logged."""
+    figure = empty_figure(theme, 380, margin=(64, 40, 8, 44))
+    steps = schedule_steps(mine, last_step)
+    ours, paper, dots = theme.head_mark(0), theme.head_mark(1), theme.head_mark(2)
+    for name, knobs, mark, dash in (
+        ("the paper's base model", PAPER, paper, "dash"),
+        ("these settings", mine, ours, "solid"),
+    ):
+        figure.add_scatter(
+            x=np.array(steps, dtype=np.int32),
+            y=np.array(knobs.rates(steps, last_step)),
+            mode="lines",
+            line={"color": mark.color, "width": 2, "dash": dash},
+            name=name,
+            hovertemplate=f"step %{{x:,}}<br>{name} %{{y:.3g}}<extra></extra>",
+        )
+    places, rates = values(logged, "train", "rate")
+    if places:
+        figure.add_scatter(
+            x=np.array(places, dtype=np.int32),
+            y=np.array(rates),
+            mode="markers",
+            marker={"color": dots.color, "size": 4, "symbol": "x"},
+            name="as logged",
+            hovertemplate="step %{x:,}<br>logged %{y:.3g}<extra></extra>",
+        )
+    return figure.update_layout(
+        showlegend=True,
+        legend=LEGEND,
+        hovermode="closest",
+        xaxis=_axis(theme, "step", range=[0, last_step]),
+        yaxis=_axis(theme, "learning rate", grid=True, rangemode="tozero", exponentformat="e"),
+    )
+
+
+def schedule_steps(mine: Schedule, last_step: int) -> list[int]:
+    """The steps that a schedule is drawn at: evenly spaced, and its corners."""
+    even = np.linspace(1, last_step, min(POINTS, last_step)).round().astype(int).tolist()
+    corners = [step for step in (mine.warmup, PAPER.warmup, last_step - mine.cooldown) if 1 <= step <= last_step]
+    return sorted({*even, *corners})
+
+
+def schedule_table(mine: Schedule, last_step: int) -> pd.DataFrame:
+    """The numbers behind `schedule`."""
+    steps = schedule_steps(mine, last_step)
+    return pd.DataFrame(
+        {"step": steps, "rate": mine.rates(steps, last_step), "paper_rate": PAPER.rates(steps, last_step)}
+    )
+
+
+def curves_table(lines: Sequence[Line]) -> pd.DataFrame:
+    """The numbers behind all curves, a row a line of the log."""
+    rows = [line for line in lines if line["kind"] != "sample"]
+    return pd.DataFrame(
+        rows, columns=["step", "kind", *sorted({name for line in rows for name in line} - {"step", "kind"})]
+    )
+
+
+def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool = False) -> go.Figure:
+    """The rows of Table 3 downwards: what was measured as a filled circle, what the paper reports as an open diamond.
+
+    Args:
+        table: as `python -m train table3` writes it.
+        relative: the difference to the row `base` instead, each to its own.
+
+    Raises:
+        KeyError: no such measure.
+        ValueError: `relative`, and there is no row `base`.
+    """
+    names = [escaped(str(name)) for name in table["row"]]
+    figure = empty_figure(theme, 90 + 26 * len(names), margin=(150, 40, 16, 44))
+    sides = [
+        ("measured here", measure, theme.head_mark(0), "circle"),
+        ("the paper", f"paper_{measure}", theme.head_mark(1), "diamond-open"),
+    ]
+    for name, column, mark, symbol in sides:
+        if column not in table:
+            continue
+        numbers = _in_units(table, column)
+        if relative:
+            base = numbers[(table["row"] == "base").to_numpy()]
+            if not len(base):
+                raise ValueError(
+                    "there is no row base to compare the others with: run `python -m train table3` with base among "
+                    "--rows"
+                )
+            numbers = numbers - base[0]
+        figure.add_scatter(
+            x=numbers,
+            y=names,
+            mode="markers",
+            marker={"color": mark.color, "size": 10, "symbol": symbol, "line": {"width": 2, "color": mark.color}},
+            name=name,
+            customdata=table["change"].fillna("").map(str).map(escaped),
+            hovertemplate=f"%{{y}}<br>%{{customdata}}<br>{name} %{{x:.3g}}<extra></extra>",
+        )
+    title = f"{ROW_MEASURES[measure]}, difference to base" if relative else ROW_MEASURES[measure]
+    figure.update_layout(
+        showlegend=True,
+        legend=LEGEND,
+        hovermode="closest",
+        xaxis=_axis(theme, title, grid=True),
+        yaxis=_axis(theme, "", grid=True, autorange="reversed"),
+    )
+    return figure.add_vline(x=0, line={"color": theme.faint, "width": 1}) if relative else figure
+
+
+def _in_units(table: pd.DataFrame, column: str) -> np.ndarray:
+    numbers = table[column].to_numpy(dtype=np.float64)
+    return numbers / 1e6 if column == "parameters" else numbers  # the paper's column is in millions already
+
+
+def _axis(theme: Theme, title: str, *, grid: bool = False, **settings: object) -> dict[str, object]:
+    faint = {"size": 12, "color": theme.faint}
+    lines = {"showgrid": True, "gridcolor": theme.hairline} if grid else {}
+    return bare_axis(
+        title={"text": title, "font": faint, "standoff": 6},
+        tickfont={**faint, "family": theme.monospace_font},
+        **lines,
+        **settings,
+    )

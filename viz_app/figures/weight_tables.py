@@ -1,0 +1,75 @@
+"""The table behind every picture. Positions, layers and heads are counted from 0."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.analysis.tokens.words import readable
+from core.capture import AttentionMap
+
+if TYPE_CHECKING:  # pandas takes half a second to import: the pictures are on the page before the tables
+    import pandas as pd
+
+
+def head_table(attention: AttentionMap, head: int) -> "pd.DataFrame":
+    """Every weight of one head, a row each: query_position, query, (in the decoder) predicted, key_position, key,
+    weight.
+
+    In the decoder `query` is the token that was fed in.
+    """
+    import pandas as pd
+
+    queries, keys = len(attention.query_tokens), len(attention.key_tokens)
+    rows, columns = np.divmod(np.arange(queries * keys), keys)
+    table = pd.DataFrame(
+        {"query_position": rows, "query": np.array(_labels(attention.query_tokens), dtype=object)[rows]}
+    )
+    if attention.predicted_tokens is not None:
+        table["predicted"] = np.array(_labels(attention.predicted_tokens), dtype=object)[rows]
+    table["key_position"] = columns
+    table["key"] = np.array(_labels(attention.key_tokens), dtype=object)[columns]
+    table["weight"] = attention.weights[head].flatten().numpy()
+    return table
+
+
+def lines_table(attention: AttentionMap, heads: Sequence[int]) -> "pd.DataFrame":
+    """`head_table` of several heads, one below the other, with kind, layer and head in front."""
+    import pandas as pd
+
+    tables: list[pd.DataFrame] = []
+    for head in heads:
+        table = head_table(attention, head)
+        for place, (name, value) in enumerate((("kind", attention.kind), ("layer", attention.layer), ("head", head))):
+            table.insert(place, name, value)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def grid_table(maps: Sequence[AttentionMap], heads: Sequence[tuple[int, int]]) -> "pd.DataFrame":
+    """Every weight of many heads, a row for each of their queries: layer, head, query_position, query, (in the decoder)
+    predicted, and the keys.
+
+    Args:
+        heads: layer and head of each.
+
+    Returns:
+        A key's column is named by its position and its token, such as `3 dog`.
+    """
+    import pandas as pd
+
+    by_layer = {attention.layer: attention for attention in maps}
+    tables: list[pd.DataFrame] = []
+    for layer, head in heads:
+        attention = by_layer[layer]
+        queries = _labels(attention.query_tokens)
+        table = pd.DataFrame({"layer": layer, "head": head, "query_position": range(len(queries)), "query": queries})
+        if attention.predicted_tokens is not None:
+            table["predicted"] = _labels(attention.predicted_tokens)
+        keys = [f"{position} {token}" for position, token in enumerate(_labels(attention.key_tokens))]
+        tables.append(pd.concat([table, pd.DataFrame(attention.weights[head].numpy(), columns=keys)], axis=1))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _labels(tokens: Sequence[str]) -> list[str]:
+    return [readable(token) for token in tokens]

@@ -1,0 +1,1 @@
+"""What surrounds every page: sentence input, sidebar, tour, share menu, badges."""

@@ -1,0 +1,85 @@
+"""Starting the app as its users do, and finding a browser to look at it: for tests, screenshots and measurements."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from viz_app.session.models import CHECKPOINT_VARIABLE, ROOT
+
+PATIENCE = 60.0  # seconds that the app may take to start on a busy machine
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+def find_chromium() -> str | None:
+    """The path of the system's Chromium or Chrome, else of the one that Playwright installed."""
+    folders = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    installed = sorted(folders.glob("chromium-*/chrome-linux*/chrome"))
+    return next(filter(None, map(shutil.which, names)), None) or next(map(str, installed), None)
+
+
+@contextmanager
+def running_app(
+    checkpoint: str | Path | None = None, root: Path = ROOT, script: str = "viz_app/main.py"
+) -> Iterator[str]:
+    """The app in a process of its own, on a free port.
+
+    Args:
+        checkpoint: to start with; None: the shipped one.
+        root: the folder to start it in: another checkout of the project runs its own code.
+        script: what Streamlit runs there.
+
+    Yields:
+        Its address, as soon as it answers.
+
+    Raises:
+        RuntimeError: it does not start; the message holds what it printed.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, **({CHECKPOINT_VARIABLE: str(checkpoint)} if checkpoint else {})}
+    if root != ROOT:  # the environment may have this checkout installed
+        environment["PYTHONPATH"] = str(root)
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
+    with tempfile.TemporaryFile("w+") as output:
+        server = subprocess.Popen(
+            command, cwd=root, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
+        try:
+            address = f"http://127.0.0.1:{port}"
+            if not _answers(f"{address}/_stcore/health", server):
+                output.seek(0)
+                raise RuntimeError(f"the app did not start:\n{output.read()}")
+            yield address
+        finally:
+            server.terminate()
+            server.wait(20)
+
+
+def _answers(address: str, server: "subprocess.Popen[bytes]") -> bool:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and server.poll() is None:
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return True
+        except OSError:
+            time.sleep(0.05)
+    return False

@@ -1,0 +1,66 @@
+"""Which pages may use this server: its own. Pages of other origins cannot connect to it, and none can frame it."""
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # as they stand in a `Host` header
+HEADERS = {"Content-Security-Policy": "frame-ancestors 'none'", "X-Frame-Options": "DENY"}
+
+
+class OwnOrigin:
+    """ASGI middleware that refuses requests and web sockets of pages from another origin, with status 403.
+
+    A browser lets any page open a web socket to any address and names the page's origin in the handshake; Streamlit
+    accepts every origin on this machine, whatever its port. Here an origin is accepted if it is the address that the
+    request was sent to (its `Host`, to be checked before) or a loopback name with the port that is served. Clients that
+    are no browser send no origin; they are let through.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self.app
+        if scope["type"] in ("http", "websocket"):
+            origin = Headers(scope=scope).get("origin")
+            if origin is not None and not is_own_origin(origin, scope):
+                text = f"This app answers its own pages only, not those of {origin}: open it at its own address."
+                app = PlainTextResponse(text, status_code=403)
+        await app(scope, receive, send)
+
+
+def is_own_origin(origin: str, scope: Scope) -> bool:
+    """Whether an `Origin` header names this server, as the request of this ASGI scope reached it."""
+    try:
+        parts = urlsplit(origin.lower())
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:  # a port that is no number
+        return False
+    if port is None or parts.hostname is None:  # "null", or a scheme that no server has
+        return False
+    if parts.netloc == Headers(scope=scope).get("host", "").lower():
+        return True
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return host in LOOPBACK_HOSTS and port == (scope.get("server") or (None, None))[1]
+
+
+class NotFramed:
+    """ASGI middleware that forbids every other page to show an answer in a frame, where its clicks could be
+    captured.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        await self.app(scope, receive, with_headers)

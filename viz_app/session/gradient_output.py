@@ -1,0 +1,55 @@
+"""Which output gradient x attention is asked about: the whole translation, or what is selected of it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.analysis.tokens.words import readable, word, word_groups
+from viz_app.figures.display_text import isolated
+
+if TYPE_CHECKING:
+    from core import Explanation
+
+Output = tuple[int, ...]  # the positions of its tokens in `predicted_tokens`, in order
+MOST_NAMED = 4  # words that are called by their names
+WHOLE = "the whole translation"
+ABOUT = """
+The gradient of the log-probability of all predicted tokens, or only of those selected: words of the translation, or the
+token of a decoding step. So it says which inputs spoke for that output.
+"""
+
+
+def output_text(explanation: "Explanation", output: Output | None) -> str:
+    """What it is called, as plain text: `the whole translation`, `\u201cHund\u201d (token 3)`; tokens are counted
+    from 1.
+    """
+    if output is None:
+        return WHOLE
+    names = _names(explanation.predicted_tokens, output)
+    if len(names) > MOST_NAMED:
+        return (
+            f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more words ({len(output)} tokens)"
+        )
+    numbers = ", ".join(str(position + 1) for position in output)
+    return f"{', '.join(names)} ({'token' if len(output) == 1 else 'tokens'} {numbers})"
+
+
+def file_part(output: Output | None) -> str:
+    """What the name of a file says of it; tokens are counted from 0."""
+    if output is None:
+        return ""
+    numbers = (
+        "-".join(map(str, output))
+        if len(output) <= 2 * MOST_NAMED
+        else f"{output[0]}-to-{output[-1]}-{len(output)}-tokens"
+    )
+    return f"-output{numbers}"
+
+
+def _names(tokens: Sequence[str], output: Output) -> list[str]:
+    """The words that the tokens belong to, each only as far as it is meant."""
+    names: list[str] = []
+    for group in word_groups(tokens):
+        if meant := [tokens[position] for position in group if position in output]:
+            text = readable(word(meant)) if len(meant) == len(group) else " ".join(map(readable, meant))
+            names.append(f"\u201c{isolated(text)}\u201d")
+    return names

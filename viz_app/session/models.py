@@ -1,0 +1,123 @@
+"""The model behind the pages: the shipped checkpoint or an uploaded one, loaded once for all sessions."""
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, get_args
+
+import streamlit as st
+
+if TYPE_CHECKING:  # torch takes a second to import: the page is painted before it is asked for
+    from core import Translator
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKPOINT_VARIABLE = "HEADLIGHT_CHECKPOINT"  # names another checkpoint to start with
+PRECISION_VARIABLE = "HEADLIGHT_PRECISION"  # of the search for translations, as `core.Translator` has it
+MAX_UPLOAD_BYTES = 400 * 2**20
+CHUNK_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class Model:
+    """A loaded checkpoint and what it is called.
+
+    Attributes:
+        name: of its file.
+        digest: SHA-256 of its file, in hexadecimal; what everything computed with it is remembered by.
+        translator: shared by all sessions that use the same file.
+    """
+
+    name: str
+    digest: str
+    translator: "Translator"
+
+
+class ModelError(Exception):
+    """There is no model to work with; the message says why, for the reader of the page."""
+
+
+def shipped_path() -> Path:
+    """The checkpoint that the app starts with."""
+    return Path(os.environ.get(CHECKPOINT_VARIABLE) or ROOT / "checkpoints" / "en-de.safetensors")
+
+
+def shipped_model() -> Model:
+    """The model the app starts with.
+
+    Raises:
+        ModelError: there is no such file, or it is no checkpoint.
+    """
+    return model_at(shipped_path())
+
+
+def model_at(path: Path) -> Model:
+    """The model in a file of this machine.
+
+    Raises:
+        ModelError: there is no such file, or it is no checkpoint.
+    """
+    try:
+        stat = path.stat()
+        digest = _file_digest(str(path), stat.st_mtime_ns, stat.st_size)
+    except OSError as error:
+        raise ModelError(f"There is no checkpoint to read at {path} ({error.strerror}).") from error
+    return Model(path.name, digest, _load(digest, path))
+
+
+def uploaded_model(name: str, file: BinaryIO) -> Model:
+    """The model in a file that anybody may have made: copied to a bounded temporary file, checked, loaded, and removed.
+
+    Raises:
+        ModelError: it is not a usable checkpoint.
+    """
+    name = Path(name).name
+    digest = hashlib.sha256()
+    with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+        path = Path(folder) / "upload.safetensors"
+        size = 0
+        with open(path, "wb") as copy:
+            while chunk := file.read(CHUNK_BYTES):
+                size += len(chunk)
+                if size > MAX_UPLOAD_BYTES:
+                    raise ModelError(
+                        f"{name} is larger than {MAX_UPLOAD_BYTES // 2**20} MB, the most that can be uploaded."
+                    )
+                digest.update(chunk)
+                copy.write(chunk)
+        try:
+            return Model(name, digest.hexdigest(), _load(digest.hexdigest(), path))
+        except ModelError as error:
+            raise ModelError(str(error).replace(path.name, name)) from error
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _file_digest(path: str, mtime_ns: int, size: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def _load(digest: str, _path: Path) -> "Translator":
+    from core import Translator
+    from core.cpu_inference import Precision
+
+    precision: Any = os.environ.get(PRECISION_VARIABLE) or "exact"
+    if precision not in get_args(Precision):
+        raise ModelError(
+            f"The environment variable {PRECISION_VARIABLE} is {precision!r}: it must be one of "
+            f"{', '.join(get_args(Precision))}."
+        )
+    try:
+        return Translator.from_checkpoint(_path, precision=precision)
+    except ValueError as error:  # CheckpointError is one; another is a device that is not there
+        raise ModelError(str(error)) from error
+    except MemoryError as error:
+        raise ModelError(
+            f"{_path.name} needs more memory than this machine has left: close something, or use a smaller model."
+        ) from error
+    except Exception as error:  # a hostile file must not take the page down, whatever it provokes
+        raise ModelError(
+            f"{_path.name} cannot be read ({type(error).__name__}): it is damaged, or was not made by Headlight."
+        ) from error
