@@ -40,7 +40,8 @@ _PAGE = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
-<noscript>This file draws its pictures with JavaScript, which is turned off here. Nothing in it is fetched from anywhere.</noscript>
+<noscript>This file draws its pictures with JavaScript, which is turned off here.
+Nothing in it is fetched from anywhere.</noscript>
 <main id="page"></main>
 <script type="application/json" id="data">{data}</script>
 <script>{script}</script>

@@ -123,8 +123,16 @@ def only_trees(
             rows = [rows[row] for row in sentences.tolist()]
         if position:
             steps = zip(rows, token_ids.tolist(), parents.tolist(), strict=True)
-            rows = [([_followed(before[parent], token, brackets, eos_id) for token, parent in zip(tokens, origins, strict=True)], limit)
-                    for (before, limit), tokens, origins in steps]  # fmt: skip
+            rows = [
+                (
+                    [
+                        _followed(before[parent], token, brackets, eos_id)
+                        for token, parent in zip(tokens, origins, strict=True)
+                    ],
+                    limit,
+                )
+                for (before, limit), tokens, origins in steps
+            ]
         disallowed = torch.ones_like(logits, dtype=torch.bool)
         for row, (prefixes, limit) in enumerate(rows):
             for column, prefix in enumerate(prefixes):

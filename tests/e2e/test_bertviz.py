@@ -14,9 +14,8 @@ def frame(page: Page) -> FrameLocator:
 def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: list[str]) -> None:
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))
-    page.goto(
-        f"{app}/bertviz?{urlencode({'text': HOSTILE, 'selection': 'encoder_self|attention|L1 H1'})}&kind=Encoder&beam_size=1&hide_special=false"
-    )
+    seen = {"text": HOSTILE, "selection": "encoder_self|attention|L1 H1", "kind": "Encoder", "beam_size": "1"}
+    page.goto(f"{app}/bertviz?{urlencode({**seen, 'hide_special': 'false'})}")
     expect(frame(page).locator("#left text").filter(has_text="script").first).to_be_visible(timeout=60_000)
     assert frame(page).locator("img").count() == 0
     tokens, lines = frame(page).locator("#left text"), frame(page).locator("#attention line")

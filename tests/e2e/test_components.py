@@ -25,7 +25,8 @@ LINKS: Links = {"query": ["target 0", "target 1", "target 2"], "key": ["source 0
 MOUNT = """async ([address, data]) => {
   window.sent ??= [];
   window.clicked ??= [];
-  window.listening ??= addEventListener("headlight:selected", ({ detail: { word, also } }) => window.clicked.push([word, also])) ?? true;
+  const note = ({ detail: { word, also } }) => window.clicked.push([word, also]);
+  window.listening ??= addEventListener("headlight:selected", note) ?? true;
   const host = (window.host ??= document.body.appendChild(document.createElement("div")));
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   if (!root.querySelector(".root")) root.innerHTML = '<div class="root"></div>';

@@ -80,7 +80,8 @@ def bertviz_page(
         f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
         f'content="{policy}"><style>{_style(theme)}</style>'
     )
-    return f"<!doctype html><html><head>{head}</head><body>{body}{''.join(f'<script>{each}</script>' for each in scripts)}</body></html>"
+    body += "".join(f"<script>{each}</script>" for each in scripts)
+    return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
 
 
 def page_height(maps: Sequence[AttentionMap], view: View) -> int:
@@ -146,7 +147,8 @@ def _style(theme: Theme) -> str:
 :root {{ color-scheme: {theme.name}; }}
 body {{ margin: 0; background: {theme.background}; color: {theme.text}; overflow-x: auto; }}
 body, text {{ font-family: {theme.interface_font}; }}
-select {{ font: inherit; color: inherit; background: {theme.background}; border: 1px solid {theme.hairline}; border-radius: 4px; padding: 2px 6px; }}
+select {{ font: inherit; color: inherit; background: {theme.background}; }}
+select {{ border: 1px solid {theme.hairline}; border-radius: 4px; padding: 2px 6px; }}
 #vis {{ padding-top: 10px; }}
 svg[fill] {{ fill: {theme.background}; }}
 text {{ fill: {theme.text}; }}

@@ -48,7 +48,8 @@ def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
     """The n-best list, best first, the chosen one marked."""
     rows = "".join(
         f"<tr{' class=chosen' if index == chosen else ''}><td>{index + 1}</td><td>{_clamped(hypothesis.text)}</td>"
-        f"<td>{decimal(hypothesis.score, 2)}</td><td>{decimal(hypothesis.log_prob, 2)}</td><td>{len(hypothesis.tokens)}</td></tr>"
+        f"<td>{decimal(hypothesis.score, 2)}</td><td>{decimal(hypothesis.log_prob, 2)}</td>"
+        f"<td>{len(hypothesis.tokens)}</td></tr>"
         for index, hypothesis in enumerate(hypotheses)
     )
     heads = "<th></th><th>Hypothesis</th><th>score</th><th>log-prob</th><th>tokens</th>"
@@ -59,7 +60,8 @@ def score_table(rows: Sequence[tuple[str, ScoredText]]) -> str:
     """Translations below each other with what they are ranked by, the last also as its difference from the first."""
     (_, first), (_, last) = rows[0], rows[-1]
     body = "".join(
-        f"<tr><td>{html.escape(name)}</td><td>{decimal(target.score, 3)}</td><td>{decimal(target.log_prob, 3)}</td><td>{len(target.tokens)}</td></tr>"
+        f"<tr><td>{html.escape(name)}</td><td>{decimal(target.score, 3)}</td><td>{decimal(target.log_prob, 3)}</td>"
+        f"<td>{len(target.tokens)}</td></tr>"
         for name, target in rows
     )
     changes = (

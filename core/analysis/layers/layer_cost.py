@@ -162,7 +162,8 @@ def to_csv(table: CostTable) -> str:
 def to_json(table: CostTable) -> str:
     """The machine, the names of the columns, and a line a measurement."""
     rows = ",\n".join(f"    {json.dumps([_short(value) for value in asdict(cost).values()])}" for cost in table.costs)
-    return f'{{\n  "hardware": {json.dumps(table.hardware)},\n  "columns": {json.dumps(COLUMNS)},\n  "rows": [\n{rows}\n  ]\n}}\n'
+    head = f'  "hardware": {json.dumps(table.hardware)},\n  "columns": {json.dumps(COLUMNS)},\n'
+    return f'{{\n{head}  "rows": [\n{rows}\n  ]\n}}\n'
 
 
 def from_json(text: str) -> CostTable:

@@ -40,9 +40,15 @@ def test_the_chosen_hypothesis_is_marked_and_an_empty_one_named() -> None:
 
 def test_the_table_names_what_else_was_likely() -> None:
     explanation = Explanation(
-        source="a", target="b", source_tokens=("\u2581a", "</s>"), fed_tokens=("<s>", "\u2581b"), predicted_tokens=("\u2581b", "</s>"),
-        log_probs=(-0.5, -1.0), alternatives=((("\u2581b", -0.5), ("\u2581c", -1.0)), (("x", -0.25), ("</s>", -1.0))), maps={},
-    )  # fmt: skip
+        source="a",
+        target="b",
+        source_tokens=("\u2581a", "</s>"),
+        fed_tokens=("<s>", "\u2581b"),
+        predicted_tokens=("\u2581b", "</s>"),
+        log_probs=(-0.5, -1.0),
+        alternatives=((("\u2581b", -0.5), ("\u2581c", -1.0)), (("x", -0.25), ("</s>", -1.0))),
+        maps={},
+    )
     table = hypothesis_tables.token_table(explanation)
     assert list(table["token"]) == ["b", "</s>"]
     assert list(table["others"]) == ["c 0.37", "\u00b7x 0.78"]

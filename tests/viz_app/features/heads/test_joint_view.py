@@ -30,8 +30,11 @@ def test_rows_and_columns_are_linked_to_words_of_their_own_sentence(explanation:
     joint, known = matrix(explanation, plain), words_by_name(explanation)
     linked = joint_view.links(explanation, not plain, not plain)
     assert (len(linked["query"]), len(linked["key"])) == joint.weights.shape
-    for names, tokens, divided in ((linked["query"], (*joint.rows[: joint.source_rows], *joint.predicted), joint.source_rows),
-                                   (linked["key"], joint.columns, joint.source_columns)):  # fmt: skip
+    rows = (*joint.rows[: joint.source_rows], *joint.predicted)
+    for names, tokens, divided in (
+        (linked["query"], rows, joint.source_rows),
+        (linked["key"], joint.columns, joint.source_columns),
+    ):
         for index, (name, token) in enumerate(zip(names, tokens, strict=True)):
             assert (name == "") == (token == "<s>")
             if name:
