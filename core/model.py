@@ -7,8 +7,8 @@ A mask is boolean and True means "may attend". Callers pass token ids; the masks
 """
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -16,9 +16,6 @@ from torch.nn import functional as F
 
 from core.config import HeadShape, TransformerConfig
 from core.restricted import Neighbourhood, causal_neighbourhood, centred_neighbourhood, restricted_attention
-
-if TYPE_CHECKING:
-    from core.cache import DecoderCache, LayerCache
 
 KeysValues = tuple[Tensor, Tensor]
 Mask = Tensor | Neighbourhood  # who may attend to whom
@@ -81,7 +78,7 @@ class Transformer(nn.Module):
         """The decoder's states: [B, T] ids, [B, S, D], [B, 1, 1, S] -> [B, T, D]."""
         return self.decoder(self.embedding(target_ids), memory, self.target_mask(target_ids), memory_mask)
 
-    def step(self, token_ids: Tensor, cache: "DecoderCache", mask: Tensor) -> Tensor:
+    def step(self, token_ids: Tensor, cache: "DecodedPositions", mask: Tensor) -> Tensor:
         """Decode one more position for the W hypotheses of each sentence, which are the query axis here.
 
         Args:
@@ -160,7 +157,7 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
 
     def forward(
-        self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "DecoderCache | None" = None
+        self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "DecodedPositions | None" = None
     ) -> Tensor:
         """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
         for index, layer in enumerate(self.layers):
@@ -182,7 +179,7 @@ class DecoderLayer(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "LayerCache | None" = None
+        self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "LayerPositions | None" = None
     ) -> Tensor:
         """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
         x = self.self_attention_norm(x + self.dropout(self.self_attention(x, x, mask, cache and cache.self_attention)))
@@ -406,3 +403,25 @@ class Dropout(nn.Module):
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
+
+
+# --- What incremental decoding hands to a step ----------------------------------------------------------------------
+
+
+class LayerPositions(Protocol):
+    """Keys and values of earlier positions in one decoder layer, as `MultiHeadAttention` takes them for `remember`."""
+
+    def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues: ...
+
+    def cross_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues: ...
+
+
+class DecodedPositions(Protocol):
+    """State of incremental decoding as `Transformer.step` reads and advances it; `core.cache.DecoderCache` is one."""
+
+    memory: Tensor  # [B, S, D]
+    memory_mask: Tensor  # [B, 1, 1, S]
+    length: int  # positions decoded so far
+
+    @property
+    def layers(self) -> Sequence[LayerPositions]: ...
