@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from viz_app.figures.head_names import LayerHead
 from viz_app.figures.theme import head_name
@@ -53,7 +54,7 @@ def numbers(card: ScoreCard) -> str:
 
 def sentences(card: ScoreCard) -> str:
     """What the labels say, a sentence each; often nothing."""
-    return " ".join(f"It {label.text}." for label in card.labels)
+    return " ".join(f"It {label.text}." for label in head_labels(card))
 
 
 def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
@@ -62,7 +63,7 @@ def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
     """
     if by == "layer":
         return None
-    names = sorted({card.labels[0].name for card in cards if card.labels})
+    names = sorted({head_labels(card)[0].name for card in cards if head_labels(card)})
 
     def rank(card: ScoreCard) -> tuple[float, float]:
         first, second = {
@@ -72,7 +73,7 @@ def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
             "sink": (-card.sink_share, 0.0),
             "rare": (-card.rare_token, 0.0),
             "aligner": (card.alignment_error_rate, 0.0),
-            "label": (names.index(card.labels[0].name) if card.labels else len(names), -card.confidence),
+            "label": (names.index(head_labels(card)[0].name) if head_labels(card) else len(names), -card.confidence),
         }[by]
         return (math.inf if math.isnan(first) else first, 0.0 if math.isnan(second) else second)
 
@@ -81,7 +82,9 @@ def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
 
 def labelled(cards: Sequence[ScoreCard], names: Collection[str]) -> set[LayerHead]:
     """The heads that bear one of these labels, named as in `DEFINITIONS`."""
-    return {(card.head.layer, card.head.head) for card in cards if any(label.notion in names for label in card.labels)}
+    return {
+        (card.head.layer, card.head.head) for card in cards if any(label.notion in names for label in head_labels(card))
+    }
 
 
 def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
@@ -94,7 +97,7 @@ def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
             case "offset":
                 return offset_name(card)
             case "label":
-                return card.labels[0].notion if card.labels else ""
+                return head_labels(card)[0].notion if head_labels(card) else ""
             case _:
                 value = {
                     "confidence": card.confidence,

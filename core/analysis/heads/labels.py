@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.heads.scorecards import ScoreCard
 
 POSITIONAL = 0.9  # of the tokens at one distance (Voita et al. 2019)
 CONFIDENT = 0.8  # of the weight on one token, on average: what Voita et al. 2019 call extremely confident
@@ -45,8 +43,12 @@ class HeadLabel:
         return self.name.split(":")[0]
 
 
-def head_labels(card: "ScoreCard") -> Iterator[HeadLabel]:
-    """What can be said of a head in words, the most telling first; often nothing."""
+def head_labels(card: ScoreCard) -> tuple[HeadLabel, ...]:
+    """Labels of a head, the most telling first; often none."""
+    return tuple(_labels(card))
+
+
+def _labels(card: ScoreCard) -> Iterator[HeadLabel]:
     if card.offset_share >= POSITIONAL:
         place = _place(card)
         yield HeadLabel(f"positional: {place}", f"looks most at {place} for {card.offset_share:.0%} of tokens")
@@ -68,7 +70,7 @@ def head_labels(card: "ScoreCard") -> Iterator[HeadLabel]:
         yield HeadLabel("broad", f"looks almost everywhere alike: {card.entropy:.0%} of the greatest possible entropy")
 
 
-def _place(card: "ScoreCard") -> str:
+def _place(card: ScoreCard) -> str:
     if card.head.kind == "cross":
         distance = "" if card.offset == 0 else f" {card.offset:+d}"
         return f"the source token at the same position{distance}"

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass, replace
 
 from core.analysis.heads.head import Head
-from core.analysis.heads.labels import HeadLabel, head_labels
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,3 @@ class ScoreCard:
     def with_error_rate(self, error_rate: float) -> "ScoreCard":
         """The same head, of which it is now known how well it aligns words."""
         return replace(self, alignment_error_rate=error_rate)
-
-    @property
-    def labels(self) -> tuple[HeadLabel, ...]:
-        """What can be said of the head in words, the most telling first; often nothing."""
-        return tuple(head_labels(self))

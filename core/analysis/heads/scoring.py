@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.heads.head import Head, Maps
+from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.capture import AttentionMap, Kind
 from core.tokenizer import SPACE_MARK, Tokenizer
@@ -111,7 +112,7 @@ def to_frame(cards: Iterable[ScoreCard]) -> "pd.DataFrame":
 
 
 def _names(card: ScoreCard) -> str:
-    return ", ".join(label.name for label in card.labels)
+    return ", ".join(label.name for label in head_labels(card))
 
 
 class _Tally:

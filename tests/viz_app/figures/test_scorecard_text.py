@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from core.analysis.heads.head import Head
+from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import score_cards
 from viz_app.figures.scorecard_text import SORT_TEXTS, SORTS, Sort, notes, ordered
@@ -24,7 +25,7 @@ def cards(make_map: Any) -> list[ScoreCard]:
         ("sink", lambda card: -card.sink_share),
         ("rare", lambda card: -card.rare_token),
         ("aligner", lambda card: card.alignment_error_rate),
-        ("label", lambda card: not card.labels),
+        ("label", lambda card: not head_labels(card)),
     ],
 )
 def test_every_head_has_its_place_and_says_what_it_stands_there_for(
@@ -36,7 +37,7 @@ def test_every_head_has_its_place_and_says_what_it_stands_there_for(
     assert sorted(order) == sorted(by_head)
     values = [value(by_head[head]) for head in order]
     assert values == sorted(values)
-    assert all(bool(said[head].caption) == (by != "label" or bool(by_head[head].labels)) for head in order)
+    assert all(bool(said[head].caption) == (by != "label" or bool(head_labels(by_head[head]))) for head in order)
     assert all(f"entropy {card.entropy:.2f}" in said[head].text for head, card in by_head.items())
     assert SORTS[by]
     assert SORT_TEXTS[by]

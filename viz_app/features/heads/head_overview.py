@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.attribution.methods import Method
-from core.analysis.heads.labels import DEFINITIONS
+from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.capture import AttentionMap
 from viz_app.components.attention_lines import Highlight, Links
@@ -116,7 +116,7 @@ def grid(
         if not order:
             return
     if by != "layer":
-        unlabelled = by == "label" and not any(card.labels for card in found)
+        unlabelled = by == "label" and not any(head_labels(card) for card in found)
         st.caption("No head stands out: the most confident ones come first." if unlabelled else SORT_TEXTS[by])
 
     def click(head: head_names.LayerHead) -> None:

@@ -11,6 +11,7 @@ from core.analysis.alignment.aligners import head_error_rates
 from core.analysis.alignment.pharaoh import parse_links
 from core.analysis.alignment.sentence_alignment import rank_places, shown_words
 from core.analysis.heads.head import Head
+from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import score_cards
 from core.capture import Kind
@@ -166,8 +167,8 @@ def in_words(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_name
     for head in heads:
         for basis, each in found.items():
             for card in each:
-                if (card.head.layer, card.head.head) == head and card.labels:
-                    names = ", ".join(label.name for label in card.labels)
+                if (card.head.layer, card.head.head) == head and head_labels(card):
+                    names = ", ".join(label.name for label in head_labels(card))
                     lines.append((head_names.name_of(*head), f"on the {basis.lower()}: {names}. {sentences(card)}"))
     return lines
 
