@@ -49,7 +49,7 @@ def test_two_commands_set_everything_up() -> None:
 def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
     """`.ci/run`, with every program but bash and grep replaced by an echo, says what it would run."""
     (tmp_path / "programs").mkdir()
-    for name in ("python3", "pip", "apt-get", "ruff", "pyright"):
+    for name in ("python3", "pip", "apt-get", "ruff", "pyright", "lint-imports"):
         program = tmp_path / "programs" / name
         program.write_text(f'#!/bin/sh\necho "{name} $@" >> "{tmp_path}/calls"\n')
         program.chmod(0o755)
@@ -77,6 +77,7 @@ def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
         "ruff check",
         "ruff format --check",
         "pyright",
+        "lint-imports --no-cache",
     ]
 
 
