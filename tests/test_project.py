@@ -95,6 +95,14 @@ def test_the_file_map_names_what_is_there() -> None:
                 assert (folder / other).exists(), line
 
 
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_every_path_that_the_guides_name_is_there(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
+    paths = re.findall(r"`((?:core|train|viz_app|tests|docs|benchmarks)/[\w/]+\.\w+)`", text)
+    assert paths
+    assert [path for path in paths if "NAME" not in path and not (ROOT / path).exists()] == []
+
+
 @pytest.mark.parametrize("number", range(2))
 def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On a small model, since what they show does not depend on its size."""
