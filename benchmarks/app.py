@@ -57,7 +57,8 @@ WATCH = f"""([selector, other]) => {{
   const [find, address] = [{FIND}, {ADDRESS}];
   const old = address(selector);
   let begun;
-  const begin = (event) => (event.type === "click" || event.key === "Enter") && (begun ??= window.begun = event.timeStamp);
+  const starts = (event) => event.type === "click" || event.key === "Enter";
+  const begin = (event) => starts(event) && (begun ??= window.begun = event.timeStamp);
   for (const type of ["click", "keydown"]) window.addEventListener(type, begin, {{ capture: true }});
   window.watched = new Promise((resolve) => {{
     const look = () => {{

@@ -29,7 +29,8 @@ product = getattr(cpu_products, sys.argv[1], plain)
 cases = torch.load(sys.argv[2])
 linears = [product(weight, bias) for weight, bias, _ in cases]
 results = [[linear(rows[:count]) for count in range(1, 38)] for linear, (_, _, rows) in zip(linears, cases)]
-facts = (cpu_products.has_int8() and cpu_products.int8_saturates(), cpu_products.has_bfloat16(), torch.backends.cpu.get_cpu_capability())
+saturates = cpu_products.has_int8() and cpu_products.int8_saturates()
+facts = (saturates, cpu_products.has_bfloat16(), torch.backends.cpu.get_cpu_capability())
 torch.save((results, facts), sys.argv[2])
 """
 needs_half = pytest.mark.skipif(not cpu_products.has_half(), reason="no FBGEMM in this PyTorch or for this processor")
