@@ -213,6 +213,7 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
         pages = {root: stack.enter_context(heads_page(browser, checkpoint, root)) for root in roots}
         for run, subject in enumerate(SUBJECTS[:count]):
             for root, page in list(pages.items())[:: -1 if run % 2 else 1]:
+                page.bring_to_front()  # the browser gives those behind it less of the processor
                 entered[root].append(enter(page, subject))
                 settle(page)
                 map_drawn, whole = click(page, layer=run % 6, head=(3 * run + 1) % 8)
