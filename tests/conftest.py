@@ -2,10 +2,12 @@
 
 import copy
 import os
+import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch comes: tests run side by side, and their models are tiny
 os.environ.setdefault("HEADLIGHT_DEVICE", "cpu")  # what tests compare to the bit is only the same there
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,6 +99,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             (place for place, folder in enumerate(FOLDERS) if item.nodeid.startswith(folder)), len(FOLDERS)
         )
     )
+
+
+@pytest.fixture(autouse=True)
+def main_module() -> Iterator[None]:
+    """Put `__main__` back: Streamlit's AppTest replaces it by a page, which spawned processes would then run first."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @pytest.fixture(scope="session")
