@@ -33,10 +33,10 @@ def require_convertible(config: TransformerConfig) -> None:
 
 def marian(model: Transformer) -> Any:
     """The same model as Hugging Face's `MarianMTModel`, in evaluation mode."""
-    from transformers import MarianConfig, MarianMTModel
-
     config = model.config
     require_convertible(config)
+    from transformers import MarianConfig, MarianMTModel
+
     converted: Any = MarianMTModel(
         MarianConfig(
             vocab_size=config.vocab_size,
@@ -81,10 +81,10 @@ def _copy(ours: nn.Module, theirs: nn.Module) -> None:
 
 def save_ctranslate2(model: Transformer, folder: Path) -> None:
     """Write the same model as a CTranslate2 model; its tokens are `ctranslate2_tokens`."""
-    from ctranslate2.specs import TransformerSpec
-
     config = model.config
     require_convertible(config)
+    from ctranslate2.specs import TransformerSpec
+
     num_layers = (config.num_encoder_layers, config.num_decoder_layers)
     spec: Any = TransformerSpec.from_config(num_layers, config.num_heads, pre_norm=False)
     embedding, positions = _array(model.embedding.tokens.weight), _array(model.embedding.positions(0, 2048))
