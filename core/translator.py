@@ -28,7 +28,7 @@ from core.decoding import (
 )
 from core.device import best_device
 from core.fair_lock import FairLock
-from core.model import Transformer
+from core.model import AttentionWeights, Transformer
 from core.results import Explanation, ScoredText, TextTranslation, Translation
 from core.sentences import split_sentences
 from core.tokenizer import Tokenizer
@@ -260,7 +260,8 @@ class Translator:
         source_ids, fed, predicted = self.token_ids(source, target)
         device = self.model.device
         with self._lock, capture_attention(self.model) as captured:
-            logits = self.model(torch.tensor([source_ids], device=device), torch.tensor([fed], device=device))[0]
+            model = self.model if _is_watched(self.model) else self._packed_model("exact")
+            logits = model(torch.tensor([source_ids], device=device), torch.tensor([fed], device=device))[0]
         log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
         if not log_probs.isfinite().all():
             raise NonFiniteError("for this target")
@@ -423,6 +424,15 @@ class Translator:
     def _pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
         """Bytes among them know which characters they spell."""
         return with_characters([self.tokenizer.piece(token_id) for token_id in token_ids])
+
+
+def _is_watched(model: Transformer) -> bool:
+    """Whether a module is hooked of which a packed model has one of its own."""
+    return any(
+        module._forward_hooks or module._forward_pre_hooks  # pyright: ignore[reportPrivateUsage]
+        for module in model.modules()
+        if not isinstance(module, AttentionWeights)
+    )
 
 
 def _require_text(text: str) -> None:

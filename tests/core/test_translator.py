@@ -82,6 +82,22 @@ def test_replaying_a_hypothesis_gives_the_attention_that_the_search_saw(translat
             )
 
 
+def test_what_is_hooked_in_the_model_sees_its_explanation(translator: Translator) -> None:
+    seen: list[int] = []
+    with translator.inspect() as model:
+        handle = model.decoder.layers[0].feed_forward.register_forward_hook(
+            lambda _module, _arguments, output: seen.append(output.size(1))
+        )
+        hooked = translator.explain(SENTENCE, "Ein Hund")
+        handle.remove()
+    plain = translator.explain(SENTENCE, "Ein Hund")
+    assert seen == [len(hooked.fed_tokens)]
+    assert hooked.log_probs == pytest.approx(plain.log_probs, abs=1e-5)
+    for kind, layers in hooked.maps.items():
+        for one, other in zip(layers, plain.maps[kind], strict=True):
+            torch.testing.assert_close(one.weights, other.weights, atol=1e-5, rtol=0)
+
+
 def test_search_makes_the_states_that_translate_reads(translator: Translator) -> None:
     *_, last = translator.search(SENTENCE, beam_size=3, length_penalty=1.0)
     options = translator._options(3, 1.0, 3)
