@@ -160,3 +160,14 @@ def test_a_pytorch_without_the_operators_is_recognised(monkeypatch: pytest.Monke
 def test_a_pytorch_without_quantized_tensors_has_no_int8(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(torch, "quantize_per_channel")
     assert cpu_products.has_half() == (not cpu_products.has_int8())
+
+
+@needs_half
+def test_a_small_product_of_halves_is_that_of_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FBGEMM is called in two ways, which give the same to the bit; each without and with a bias."""
+    for weight, bias, rows in cases():
+        for linear in (cpu_products.HalfPackedLinear(weight, bias), cpu_products.HalfPackedLinear(weight, None)):
+            monkeypatch.setattr(cpu_products, "SMALL_INPUT", 2**20)
+            small = linear(rows[None])
+            monkeypatch.setattr(cpu_products, "SMALL_INPUT", 0)
+            assert torch.equal(linear(rows[None]), small)
