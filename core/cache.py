@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from core.decoding import NextLogits
 from core.model import KeysValues, Transformer
 
-FIRST_KEYS = 64  # room for this many keys is made at first
+FIRST_KEYS = 64  # room for this many keys is made at first, and for at least as many more whenever it runs out
 
 
 def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:
@@ -71,7 +71,8 @@ class DecoderCache:
         width = parents.size(1)
         if self.ancestry.size(2) + width > self._room:
             self._forget_the_childless()
-            self._room = max(self._room, 2 * (self.ancestry.size(2) + width))
+            needed = self.ancestry.size(2) + width
+            self._room = max(self._room, needed + max(FIRST_KEYS, needed // 8))
         inherited = self.ancestry.gather(1, parents[:, :, None].expand(-1, -1, self.ancestry.size(2)))
         # who is too far away now is nobody's ancestor any more, so its keys go when room runs out
         if self._neighbourhood:
@@ -116,16 +117,14 @@ class LayerCache:
     def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
         """Add this position's keys and values, [B, H, W, E] each, to those before: [B, H, K, E] each."""
         new_keys, new_values = keys_values()
-        start, width = self._num_keys, new_keys.size(2)
-        self._num_keys += width
+        start, self._num_keys = self._num_keys, self._num_keys + new_keys.size(2)
         if self._own is None:
             self._own = _with_room(new_keys[:, :, :0], FIRST_KEYS), _with_room(new_values[:, :, :0], FIRST_KEYS)
         if self._num_keys > self._own[0].size(2):
             self._own = _with_room(self._own[0], 2 * self._num_keys), _with_room(self._own[1], 2 * self._num_keys)
-        keys, values = self._own
-        keys.narrow(2, start, width).copy_(new_keys)
-        values.narrow(2, start, width).copy_(new_values)
-        return keys.narrow(2, 0, self._num_keys), values.narrow(2, 0, self._num_keys)
+        keys, values = (buffer[:, :, : self._num_keys] for buffer in self._own)
+        keys[:, :, start:], values[:, :, start:] = new_keys, new_values
+        return keys, values
 
     def cross_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
         """The memory's keys and values, computed at the first position: [B, H, S, E] each."""
@@ -135,13 +134,7 @@ class LayerCache:
 
     def keep(self, sentences: Tensor) -> None:
         """Drop all other rows of the batch."""
-        if self._own is not None:
-            keys, values = (buffer[:, :, : self._num_keys].index_select(0, sentences) for buffer in self._own)
-            room = self._own[0].size(2)
-            self._own = _with_room(keys, room), _with_room(values, room)
-        if self._of_memory is not None:
-            keys, values = self._of_memory
-            self._of_memory = keys.index_select(0, sentences), values.index_select(0, sentences)
+        self._own, self._of_memory = _rows(self._own, sentences), _rows(self._of_memory, sentences)
 
     def keep_keys(self, kept: Tensor) -> None:
         """Move those of the positions before that are still needed to the front: [B, fewer than K] indices."""
@@ -150,6 +143,10 @@ class LayerCache:
                 index = kept[:, None, :, None].expand(-1, buffer.size(1), -1, buffer.size(3))
                 buffer[:, :, : kept.size(1)] = buffer.gather(2, index)
             self._num_keys = kept.size(1)
+
+
+def _rows(pair: KeysValues | None, sentences: Tensor) -> KeysValues | None:
+    return pair and (pair[0].index_select(0, sentences), pair[1].index_select(0, sentences))
 
 
 def _with_room(filled: Tensor, num_keys: int) -> Tensor:

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 MAX_BEAM_SIZE = 64
 MAX_LENGTH_PENALTY = 5.0
-BLOCK = 64  # columns of the blocks of `top_k`
+BLOCK, MANY_VALUES = 64, 2**16  # columns of the blocks of `top_k`; from how many values they are faster
 
 _T = TypeVar("_T")
 Fate = Literal["live", "finished", "pruned"]
@@ -302,7 +302,7 @@ def _most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) ->
 
 
 def top_k(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """`values.topk(count)`, in a sixth of the time for the rows of a vocabulary.
+    """`values.topk(count)`, in a fifth of the time where there are many values.
 
     The `count` greatest lie in the `count` blocks of columns with the greatest maxima, or behind the last whole block.
 
@@ -310,7 +310,7 @@ def top_k(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
         The greatest values of each row of [..., V] and their columns, greatest first: [..., count] each.
     """
     num_blocks = values.size(-1) // BLOCK
-    if num_blocks <= count:
+    if num_blocks <= count or values.numel() < MANY_VALUES:
         return values.topk(count)
     in_blocks = values[..., : num_blocks * BLOCK].unflatten(-1, (num_blocks, BLOCK))
     rest = values[..., num_blocks * BLOCK :]

@@ -89,8 +89,7 @@ class Transformer(nn.Module):
         Returns:
             [B, W, V] logits of the next token.
         """
-        x = self.embedding(token_ids, cache.length)
-        states = self.decoder(x, cache.memory, as_bias(mask, x), as_bias(cache.memory_mask, x), cache)
+        states = self.decoder(self.embedding(token_ids, cache.length), cache.memory, mask, cache.memory_mask, cache)
         cache.length += 1
         return self.project(states)
 
@@ -241,7 +240,7 @@ class MultiHeadAttention(nn.Module):
 
     def _split(self, x: Tensor) -> Tensor:
         """[B, L, H * E] -> [B, H, L, E]."""
-        return x.view(x.size(0), x.size(1), self.num_heads, -1).transpose(1, 2)
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
 
 class AttentionWeights(nn.Module):
@@ -265,7 +264,7 @@ def scaled_dot_product_attention(
         queries: [B, H, Q, d_k]
         keys: [B, H, K, d_k]
         values: [B, H, K, d_v]
-        mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to. Or `as_bias` of it, or neighbourhoods (4).
+        mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to. Or neighbourhoods (4).
         weights: the softmax, hooked or not.
 
     Returns:
@@ -283,15 +282,7 @@ def scaled_dot_product_attention(
     if not looked_at and not trains_on_cpu:
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
     scores = (queries / math.sqrt(queries.size(-1))) @ keys.transpose(-2, -1)  # [B, H, Q, K]
-    scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
-    return weights(scores) @ values
-
-
-def as_bias(mask: Tensor, like: Tensor) -> Tensor:
-    """A mask as what is added to scores: 0 where True, -inf where False. The fused kernel needs it so, in every
-    layer.
-    """
-    return torch.zeros_like(mask, dtype=like.dtype).masked_fill_(~mask, -math.inf)
+    return weights(scores.masked_fill(~mask, -math.inf)) @ values
 
 
 # --- 3.3 Position-wise feed-forward networks ------------------------------------------------------------------------

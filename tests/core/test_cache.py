@@ -127,4 +127,4 @@ def test_keys_too_far_away_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         model.step(torch.full_like(parents, 5), decoder_cache, decoder_cache.extend(parents))
         assert decoder_cache.ancestry.sum(-1).eq(min(position + 1, 4)).all()
-    assert decoder_cache.ancestry.size(2) <= 2 * (4 + 1) * width
+    assert decoder_cache.ancestry.size(2) <= (4 + 1) * width + cache.FIRST_KEYS

@@ -11,14 +11,11 @@ from torch import Tensor, nn
 from core.config import PRESETS, HeadShape
 from core.model import (
     FIRST_POSITIONS,
-    AttentionWeights,
     Dropout,
     LearnedPositions,
     MultiHeadAttention,
     SinusoidalPositions,
     Transformer,
-    as_bias,
-    scaled_dot_product_attention,
     sinusoidal_encoding,
 )
 
@@ -421,17 +418,3 @@ def test_post_norm(ids: tuple[Tensor, Tensor]) -> None:
     memory = tiny().encode(ids[0])
     torch.testing.assert_close(memory.mean(-1), torch.zeros(3, 9), rtol=0, atol=1e-5)
     torch.testing.assert_close(memory.var(-1, unbiased=False), torch.ones(3, 9), rtol=0, atol=1e-3)
-
-
-@pytest.mark.parametrize("hooked", [False, True])
-def test_a_mask_as_a_bias_masks_the_same(hooked: bool) -> None:
-    torch.manual_seed(5)
-    queries, keys, values = (torch.randn(2, 3, length, 8) for length in (4, 7, 7))
-    mask = torch.rand(2, 1, 4, 7) < 0.5
-    mask[..., 0] = True
-    weights = AttentionWeights()
-    if hooked:
-        weights.register_forward_hook(lambda _module, _scores, _weights: None)
-    as_mask = scaled_dot_product_attention(queries, keys, values, mask, weights)
-    as_a_bias = scaled_dot_product_attention(queries, keys, values, as_bias(mask, queries), weights)
-    torch.testing.assert_close(as_a_bias, as_mask)
