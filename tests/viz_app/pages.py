@@ -1,10 +1,19 @@
 """The app without a browser: what the tests of all pages do with it."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from streamlit.testing.v1 import AppTest
 
+from viz_app.session.state import session_key
+
 Start = Callable[..., AppTest]
+T = TypeVar("T")
+
+
+def state_of(app: AppTest, kind: type[T]) -> T:
+    """The object of a class that the app's session keeps."""
+    return app.session_state[session_key(kind)]
 
 
 def healthy(app: AppTest) -> AppTest:

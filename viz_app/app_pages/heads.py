@@ -72,7 +72,7 @@ def choices() -> tuple[KindOrJoint, View, bool, bool]:
 def heads_page(reading: readings.Reading, options: Options) -> None:
     """One kind of attention."""
     try:
-        sentence_sample.recall(reading.model)
+        sentence_sample.restore_sample(reading.model)
     except ValueError as error:
         st.error(sentence_case(str(error)))
     overview, detail = st.container(key="overview-and-detail").columns([5, 6], gap="medium")

@@ -11,6 +11,7 @@ from core.analysis.heads.head import Head
 from viz_app.components.head_switches import switchboard
 from viz_app.controls import search_progress
 from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
 from viz_app.features.ablation import switched_heads
 from viz_app.figures import ablation
@@ -40,10 +41,10 @@ importances by their Euclidean norm, which is the last column.
 
 
 def page(reading: readings.Reading) -> None:
-    """Everything below the sentence. No fragment: a click within one could not interrupt the measuring."""
+    """Draw everything below the sentence."""
     theme = theme_named(st.context.theme.type)
     explanation = reading.explanation
-    measured = switched_heads.measurement(
+    measured = switched_heads.heads_off(
         reading, len(explanation.source_tokens) + len(explanation.fed_tokens) <= AT_ONCE
     )
     if problem := switched_heads.read_address(reading.model):
@@ -58,9 +59,9 @@ def page(reading: readings.Reading) -> None:
             "All back on", on_click=switched_heads.switch, args=(reading.model, list(set_to), 1.0), disabled=not set_to
         )
     switchboard(
-        measured.heads, set_to, measured.found, theme, lambda heads: switched_heads.switch(reading.model, heads, gate)
+        measured.heads, set_to, measured.changes, theme, lambda heads: switched_heads.switch(reading.model, heads, gate)
     )
-    drawn = (measured.heads, dict(set_to), dict(measured.found))
+    drawn = (measured.heads, dict(set_to), dict(measured.changes))
     downloads("switches", partial(export_switches, *drawn, theme=theme), lambda: switches_table(*drawn))
     outcome(reading, set_to, theme)
     each_alone(reading, measured, theme)
@@ -122,18 +123,15 @@ def translations(reading: readings.Reading, set_to: Mapping[Head, float]) -> Non
             st.caption("The same words: the heads that are left find them too.")
 
 
-def each_alone(reading: readings.Reading, measured: switched_heads.Measurement, theme: Theme) -> None:
+def each_alone(reading: readings.Reading, measured: switched_heads.HeadsOff, theme: Theme) -> None:
     """Every head off alone, beside what its gradient says."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown("**Each head off alone**", help=ABOUT_IMPORTANCE, width="content")
-        if not measured.done:
-            label = "Stop" if measured.running else "Go on" if measured.found else "Measure every head"
-            st.button(label, on_click=measured.let_run, args=(not measured.running,), key="measure")
-            run(measured)
-    if not measured.found:
+        job_control(measured.job, "measure", "Measure every head")
+    if not measured.changes:
         return
     importance = switched_heads.importance(reading)
-    table = ablation.effects_table(measured.found, importance)
+    table = ablation.effects_table(measured.changes, importance)
     left, right = st.container(key="switch-effects").columns(2, gap="large")
     with left:
         show_table(
@@ -155,7 +153,7 @@ def each_alone(reading: readings.Reading, measured: switched_heads.Measurement, 
             },
         )
     with right:
-        figure = ablation.effects_figure(measured.found, importance, theme)
+        figure = ablation.effects_figure(measured.changes, importance, theme)
         st.plotly_chart(
             figure,
             theme=None,
@@ -170,18 +168,6 @@ def each_alone(reading: readings.Reading, measured: switched_heads.Measurement, 
                 f"Rank correlation between the size of the change and the importance by gradient: "
                 f"{decimal(correlation, 2)}, over {len(table)} heads."
             )
-
-
-def run(measured: switched_heads.Measurement) -> None:
-    """Measure head after head; any click interrupts it, and unless it says stop, it goes on where it was."""
-    if not measured.running:
-        st.caption(f"{len(measured.found)} of {len(measured.heads)} heads measured")
-        return
-    bar = st.progress(0.0)
-    while not measured.done:
-        bar.progress(len(measured.found) / len(measured.heads), f"{len(measured.found)} of {len(measured.heads)} heads")
-        measured.advance()
-    st.rerun()  # the switches show what has been measured
 
 
 reading = readings.reading()

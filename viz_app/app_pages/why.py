@@ -10,6 +10,7 @@ import streamlit as st
 from core.analysis.layers.layer_cost import CostTable
 from core.analysis.layers.layer_types import Sizes
 from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
 from viz_app.features.layers import layer_costs
 from viz_app.features.layers.layer_costs import DS, KS, NS, RS
@@ -122,7 +123,7 @@ def sizes() -> Sizes:
 def measurements(at: Sizes) -> CostTable:
     """Those that came with the app, or this machine's, which a button makes anew."""
     # stacks are dilated, and a layer is measured by itself
-    here, at = layer_costs.measuring(), replace(at, dilated=True)
+    here, at = layer_costs.measurement(), replace(at, dilated=True)
     shown, asked = here, None if here else asked_for()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if here is not None:
@@ -140,15 +141,10 @@ def measurements(at: Sizes) -> CostTable:
             layer_costs.name_in_address(shown)
         else:
             st.button("Measure the same here", on_click=layer_costs.begin, args=(asked,), key="measure_same")
-        # before what comes and goes: a button that moves while it is pressed is not clicked
-        if here is not None and not here.done:
-            st.button(
-                "Stop" if here.running else "Go on", on_click=here.let_run, args=(not here.running,), key="stop_layers"
-            )
-        if asked != at and (here is None or here.done or here.at != at):
+        if asked != at and (here is None or here.job.finished or here.at != at):
             st.button("Measure on this machine", on_click=layer_costs.begin, args=(at,), key="measure_layers")
-        if here is not None and not here.done:
-            run(here)
+        if here is not None:
+            job_control(here.job, "stop_layers")
         table = shown.table() if shown else layer_costs.shipped()
         st.caption(f"Measured on {table.hardware}.")
     if asked is not None:
@@ -169,18 +165,6 @@ def asked_for() -> Sizes | None:
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return None
-
-
-def run(here: layer_costs.Measuring) -> None:
-    """Measure layer after layer; any click interrupts it, and unless it says stop, it goes on where it was."""
-    if not here.running:
-        st.caption(f"{len(here.found)} of {here.total} layers measured")
-        return
-    bar = st.progress(0.0)
-    while not here.done:
-        bar.progress(len(here.found) / here.total, f"{len(here.found)} of {here.total} layers")
-        here.advance()
-    st.rerun()
 
 
 def picture(view: str, measured: CostTable, at: Sizes, along: Along, theme: Theme) -> tuple[go.Figure, pd.DataFrame]:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, get_args
@@ -32,6 +33,10 @@ class Model:
     name: str
     digest: str
     translator: "Translator"
+
+
+# For `st.cache_resource`: a model among the arguments is hashed by its file.
+MODEL_HASH: dict[str | type[Any], Callable[[Any], Any]] = {Model: lambda model: model.digest}
 
 
 class ModelError(Exception):

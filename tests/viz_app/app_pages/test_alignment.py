@@ -7,8 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.alignment.aligners import rank_aligners
 from core.translator import Translator
-from tests.viz_app.pages import Start, healthy, opened
-from viz_app.session import aligner_ranking, gold_links
+from tests.viz_app.pages import Start, healthy, opened, state_of
+from viz_app.controls import job_control
+from viz_app.session import gold_links
+from viz_app.session.aligner_ranking import TextRankings
 
 LINE = "A dog runs . ||| Ein Hund l\u00e4uft . ||| 0-0 1-1 2-2 3-3"
 
@@ -67,14 +69,15 @@ def test_a_pasted_text_ranks_all_heads_as_the_command_line_does(app: AppTest, ti
 
 
 def test_a_ranking_can_be_stopped_and_taken_up_again(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aligner_ranking, "TURN", 0.0)  # a pair a turn
+    monkeypatch.setattr(job_control, "TURN", 0.0)  # a pair a turn
     app.text_area(key="gold_pasted").set_value("\n".join([LINE] * 9))
     app.button(key="rank_file").click()
     healthy(app.run())
     assert app.button(key="run_ranking").label == "Stop"
     app.button(key="run_ranking").click()
-    work = healthy(app.run()).session_state["ranking"]
-    assert app.button(key="run_ranking").label == "Go on"
+    work = state_of(healthy(app.run()), TextRankings).job
+    assert work is not None
+    assert app.button(key="run_ranking").label == "Continue"
     done = work.done
     assert 0 < done < 9
     healthy(app.run())

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
 from tests.viz_app.pages import healthy
-from viz_app.controls import search_progress
+from viz_app.controls import job_control, search_progress
 from viz_app.features.ablation import switched_heads
 from viz_app.figures import ablation
 from viz_app.session import readings
@@ -14,6 +14,7 @@ from viz_app.session import readings
 def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(job_control, "TURN", 60.0)
     app.switch_page("app_pages/switches.py")
     healthy(app.run())
     table = app.dataframe[0].value
@@ -69,7 +70,8 @@ def test_an_address_that_names_no_head_is_refused(app: AppTest, named: str, said
 
 
 @pytest.mark.parametrize("text", ["<b>*_`$x$ :red[a] </script>", "\u0645\u0631\u062d\u0628\u0627"])
-def test_every_text_has_its_heads_measured(app: AppTest, text: str) -> None:
+def test_every_text_has_its_heads_measured(app: AppTest, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_control, "TURN", 60.0)
     app.switch_page("app_pages/switches.py")
     app.text_input(key="text").set_value(text)
     healthy(app.run())

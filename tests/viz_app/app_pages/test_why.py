@@ -1,17 +1,13 @@
 """The page "Why self-attention" without a browser, and the measurements that come with it."""
 
-import threading
-import time
-from collections.abc import Iterator
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.layers.layer_cost import Cost, grid
+from core.analysis.layers.layer_cost import grid
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
-from tests.viz_app.pages import Start, healthy
+from tests.viz_app.pages import Start, healthy, state_of
 from viz_app.features.layers import layer_costs
-from viz_app.features.layers.layer_costs import Measuring
+from viz_app.features.layers.layer_costs import LayerMeasurementSlot
 
 
 @pytest.fixture
@@ -60,9 +56,11 @@ def test_this_machine_is_measured_by_a_click(why: AppTest) -> None:
     why.run()
     why.button(key="measure_layers").click()
     healthy(why.run())
-    here = why.session_state[layer_costs.MEASURING]
-    assert here.done
-    assert here.total == len(here.found) > 10
+    here = state_of(why, LayerMeasurementSlot).measurement
+    assert here is not None
+    while not here.job.finished:
+        healthy(why.run())
+    assert here.job.total == len(here.costs) > 10
     assert any(here.hardware in text.value for text in why.caption)
     assert why.segmented_control(key="why_source").value == "here"
     assert why.query_params[layer_costs.MEASURED] == "64.32.3.8"
@@ -80,32 +78,15 @@ def test_a_link_to_a_measurement_offers_the_same_again(why: AppTest) -> None:
     """Wherever the sliders stand by now. It starts nothing by itself."""
     why.query_params[layer_costs.MEASURED] = "16.64.5.32"
     healthy(why.run())
-    assert layer_costs.MEASURING not in why.session_state
+    assert state_of(why, LayerMeasurementSlot).measurement is None
     assert any("measured at n = 16, d = 64, k = 5, r = 32" in text.value for text in why.caption)
     why.button(key="measure_same").click()
     healthy(why.run())
-    assert why.session_state[layer_costs.MEASURING].at == Sizes(n=16, d=64, k=5, r=32)
+    here = state_of(why, LayerMeasurementSlot).measurement
+    assert here is not None
+    assert here.at == Sizes(n=16, d=64, k=5, r=32)
     assert why.query_params[layer_costs.MEASURED] == "16.64.5.32"
     assert "measure_same" not in [button.key for button in why.button]
-
-
-def test_two_runs_of_the_page_measure_in_turns() -> None:
-    """Streamlit begins the next run while the one that it interrupts is still at a layer."""
-
-    def slowly() -> Iterator[Cost]:
-        for cost in layer_costs.shipped().costs[:3]:
-            begun.set()
-            time.sleep(0.01)
-            yield cost
-
-    begun, here = threading.Event(), Measuring(Sizes(n=16, d=32), "a machine", 3, slowly())
-    first = threading.Thread(target=lambda: [here.advance() for _ in range(3)])
-    first.start()
-    assert begun.wait(10)
-    while not here.done:
-        here.advance()
-    first.join()
-    assert here.table().costs == layer_costs.shipped().costs[:3]
 
 
 @pytest.mark.parametrize("named", ["64.512.3", "64.512.3.9", "64.512.3.8.1", "99999.512.3.8", "<b>"])

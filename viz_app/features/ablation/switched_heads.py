@@ -1,9 +1,8 @@
 """Which heads a session has switched, and what that does to its translation."""
 
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -13,17 +12,18 @@ from core.analysis.heads.ablation import GateEffect, each_head_off, gate_effect
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
 from viz_app.session import permalink
+from viz_app.session.jobs import Job
 from viz_app.session.memory import Memory
 from viz_app.session.models import Model
 from viz_app.session.readings import Reading
+from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from core import ScoredText
 
-# Where a session keeps its switches, and what it has measured of each head.
-GATES, MEASURED = "gates", "measured_heads"
+GATES = "gates"  # where a session keeps its switches
 SWITCHED = "switched"  # their name in the address, and in the session what was wrong with them there
 _NAMED = re.compile(r"(encoder|decoder|cross) L(\d{1,3}) H(\d{1,3})(?: (0(?:\.\d{1,2})?))?")
 
@@ -142,44 +142,46 @@ def importance(about: Reading) -> dict[Head, float]:
 
 
 @dataclass
-class Measurement:
-    """Each head off alone, as far as it has got: whoever stops it can go on later.
+class HeadsOff:
+    """The effect of each head off alone on the log-probability of a hypothesis.
 
     Attributes:
-        found: change of the hypothesis' log-probability, in nats.
-        running: whether the page is to go on with it.
+        identity: of the reading.
+        changes: of the log-probability, in nats, of the heads measured so far.
     """
 
     identity: "Hashable"
     heads: Sequence[Head]
-    steps: Iterator[tuple[Head, GateEffect]]
-    running: bool
-    found: dict[Head, float] = field(default_factory=dict[Head, float])
-    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    @property
-    def done(self) -> bool:
-        return len(self.found) == len(self.heads)
-
-    def let_run(self, running: bool) -> None:
-        """Stop it, or go on with it."""
-        self.running = running
-
-    def advance(self) -> None:
-        """One head more. A run of the page that was interrupted may still be at its last while the next one asks for
-        more.
-        """
-        with self.turn:
-            if not self.done:
-                head, effect = next(self.steps)
-                self.found[head] = effect.change
+    changes: dict[Head, float]
+    job: Job
 
 
-def measurement(about: Reading, at_once: bool) -> Measurement:
-    """That of this session for this hypothesis; a new one is running if it is to begin `at_once`."""
-    found: Measurement | None = st.session_state.get(MEASURED)
-    if found is None or found.identity != about.identity:
-        translator = about.model.translator
-        steps = each_head_off(translator, about.translation.source, about.hypothesis.token_ids)
-        found = st.session_state[MEASURED] = Measurement(about.identity, all_heads(translator.model), steps, at_once)
-    return found
+@dataclass
+class HeadsOffSlot:
+    """The session's measurement."""
+
+    measured: HeadsOff | None = None
+
+
+def heads_off(about: Reading, start: bool) -> HeadsOff:
+    """Return the session's measurement of this hypothesis.
+
+    Args:
+        start: whether a new one is running from the beginning.
+    """
+    slot = session_object(HeadsOffSlot)
+    if slot.measured is None or slot.measured.identity != about.identity:
+        slot.measured = _measurement(about, start)
+    return slot.measured
+
+
+def _measurement(about: Reading, start: bool) -> HeadsOff:
+    translator, changes = about.model.translator, dict[Head, float]()
+
+    def steps() -> Iterator[int]:
+        for head, effect in each_head_off(translator, about.translation.source, about.hypothesis.token_ids):
+            changes[head] = effect.change
+            yield 1
+
+    heads = all_heads(translator.model)
+    return HeadsOff(about.identity, heads, changes, Job(steps(), len(heads), "heads", start))

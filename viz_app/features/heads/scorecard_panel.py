@@ -15,19 +15,22 @@ from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import score_cards
 from core.capture import Kind
+from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import Options
 from viz_app.features.heads import sentence_sample
 from viz_app.features.heads.head_overview import ABOUT_CORRELATION
+from viz_app.features.heads.sentence_sample import Sample
 from viz_app.figures import head_names
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.scorecard_text import offset_name, sentences
-from viz_app.session import aligner_ranking, gold_links, memory, readings
+from viz_app.session import gold_links, memory, readings
+from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
+from viz_app.session.state import session_object
 
 Basis = Literal["Sentence", "Sample"]
 BASES: tuple[Basis, ...] = ("Sentence", "Sample")
-PAUSE = 0.2  # seconds from one handful of sentences to the next
 BASIS = "judged_by"  # the widget that says what heads are sorted and labelled by
 COLUMNS: dict[str, tuple[str, str]] = {
     "entropy": (
@@ -81,18 +84,19 @@ def judged(reading: readings.Reading, kind: Kind) -> list[ScoreCard]:
 def sentence_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard]:
     """Every head's card on the sentence that is read, by its raw weights."""
     rates = _error_rates(reading) if kind == "cross" else None
-    frequencies = sentence_sample.frequencies(reading.model)
-    about = (reading.identity, kind, sentence_sample.last_sentences(), tuple((rates or {}).items()))
+    sentences = session_object(Sample).sentences
+    frequencies = sentence_sample.frequencies(reading.model, sentences)
+    about = (reading.identity, kind, sentences, tuple((rates or {}).items()))
     return _scored().get(about, lambda: score_cards([{kind: reading.explanation.maps[kind]}], frequencies, rates))
 
 
 def sample_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard] | None:
     """The same on the sample; None where this checkpoint has not been scored on it."""
-    found = sentence_sample.current(reading.model)
-    if found is None:
+    cards = session_object(Sample).cards(reading.model)
+    if cards is None:
         return None
-    known = aligner_ranking.error_rates(reading.model)
-    return [card.with_error_rate(known.get(card.head, math.nan)) for card in found[1] if card.head.kind == kind]
+    rates = session_object(TextRankings).error_rates(reading.model)
+    return [card.with_error_rate(rates.get(card.head, math.nan)) for card in cards if card.head.kind == kind]
 
 
 def _error_rates(reading: readings.Reading) -> Mapping[Head, float]:
@@ -111,7 +115,7 @@ def _error_rates(reading: readings.Reading) -> Mapping[Head, float]:
 
 def basis_box(reading: readings.Reading) -> None:
     """Whether heads are sorted and labelled by the sentence or by the sample, once there is one."""
-    if sentence_sample.current(reading.model) is not None:
+    if session_object(Sample).cards(reading.model) is not None:
         st.segmented_control(
             "Judged by",
             BASES,
@@ -140,8 +144,7 @@ def cards(reading: readings.Reading, heads: Sequence[head_names.LayerHead], opti
     show_table(table, column_config={"head": "Head", "on": "On", **config})
     for line in in_words(found, heads):
         st.caption(plain_but_bold(*line))
-    work = sentence_sample.sampling(reading.model)
-    st.fragment(sample_box, run_every=PAUSE if work and work.running else None)(reading)
+    sample_box(reading)
 
 
 def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]) -> pd.DataFrame:
@@ -199,14 +202,15 @@ def _spread(correlations: Sequence[float]) -> str:
     return f"{decimal(min(known), 2)} to {decimal(max(known), 2)} with each head"
 
 
+@st.fragment
 def sample_box(reading: readings.Reading) -> None:
-    """Score all heads on many sentences: a few each time this is run, so that a click is answered between them."""
-    model = reading.model
-    known = sentence_sample.current(model)
-    title = f"Sample: {len(known[0])} sentences" if known else "Score all heads on a sample of sentences"
-    to_be_given = sentence_sample.is_to_be_given()
-    with st.expander(title, expanded=to_be_given or sentence_sample.sampling(model) is not None):
-        if to_be_given:
+    """Score all heads on many sentences."""
+    model, sample = reading.model, session_object(Sample)
+    is_missing, job = sample.is_missing(), sample.unfinished_job(model)
+    is_scored = sample.cards(model) is not None
+    title = f"Sample: {len(sample.sentences)} sentences" if is_scored else "Score all heads on a sample of sentences"
+    with st.expander(title, expanded=is_missing or job is not None):
+        if is_missing:
             st.caption(OWN_SAMPLE)
         source = st.segmented_control(
             "Sentences", ("Shipped", "My own"), default="Shipped", required=True, key="sample_source", help=ABOUT_SAMPLE
@@ -220,37 +224,20 @@ def sample_box(reading: readings.Reading) -> None:
                 placeholder="A dog runs.\nTwo children are playing.",
             )
             file = st.file_uploader("Or a text file", key="sample_file", max_upload_size=1)
-        work = sentence_sample.sampling(model)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            ready = source == "Shipped" or bool(text.strip()) or file is not None
-            asked = st.button("Score the sample", disabled=not ready, key="score_sample")
-            if work and st.button(
-                "Stop" if work.running else "Go on", on_click=work.let_run, args=(not work.running,), key="run_sample"
-            ):
-                st.rerun()  # whether this runs again by itself is settled where it is called
-        if asked:
+        ready = source == "Shipped" or bool(text.strip()) or file is not None
+        if st.button("Score the sample", disabled=not ready, key="score_sample"):
             try:
-                own = (
+                sentences = (
                     sentence_sample.uploaded_sentences(file.name, file.getvalue())
                     if file
                     else sentence_sample.sentences_of(text)
                     if text
                     else sentence_sample.SHIPPED
                 )
-                sentence_sample.begin(model, own)
+                sample.begin(model, sentences)
             except ValueError as error:
                 st.error(sentence_case(str(error)))
                 return
             st.rerun()
-        if work:
-            _advance(work)
-
-
-def _advance(work: sentence_sample.Sampling) -> None:
-    told = f"{work.done} of {len(work.sentences)} sentences"
-    if not work.running:
-        st.caption(f"{told} scored")
-        return
-    st.progress(work.done / len(work.sentences), told)
-    if not work.advance():
-        st.rerun()
+        if job is not None:
+            job_control(job, "run_sample")

@@ -1,11 +1,7 @@
-"""A sample of sentences that heads are scored on: which sentences, how far it has got, and what came of it for each
-checkpoint.
-"""
+"""A sample of sentences on which all heads are scored: its sentences, the job of a session, and the score-cards."""
 
-import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -13,17 +9,13 @@ from core.analysis.heads.corpus_maps import sample_maps
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import Scorer, piece_frequencies
 from viz_app.session import permalink
-from viz_app.session.memory import Memory
-from viz_app.session.models import Model
-
-if TYPE_CHECKING:
-    from core.analysis.heads.head import Maps
+from viz_app.session.jobs import Job
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.state import session_object
 
 MAX_SENTENCES = 500
 MAX_BYTES = 2**20  # of an uploaded text
-# where the session keeps the sentences last scored, and the work that is going on
-SAMPLE, SAMPLING = "scored_sentences", "sampling"
-# the address's name for what was scored: the shipped sample, or the reader's own, which it does not hold
+# in the address: which sample was scored, the shipped one or the visitor's own, whose sentences the address lacks
 ADDRESS = "scored_sample"
 SHIPPED_NAME, OWN_NAME = "shipped", "own"
 
@@ -63,149 +55,115 @@ SHIPPED = (
 )
 
 
-@st.cache_resource(show_spinner=False)
-def _finished() -> "Memory[list[ScoreCard]]":
-    """Of all sessions, by checkpoint and sentences."""
-    return Memory(16)
+@dataclass
+class SampleScores:
+    """Score-cards of all heads of a checkpoint on a sample; None until they are computed."""
+
+    cards: list[ScoreCard] | None = None
 
 
-@st.cache_resource(show_spinner=False)
-def _frequencies() -> "Memory[dict[str, float]]":
-    return Memory(8)
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=MODEL_HASH)
+def sample_scores(model: Model, sentences: tuple[str, ...]) -> SampleScores:
+    """Return the scores of a checkpoint on these sentences, which all sessions share."""
+    return SampleScores()
 
 
 @dataclass
-class Sampling:
-    """Score-cards of a sample, as far as they have got: whoever stops it can go on later.
+class Sample:
+    """The sample of a session.
 
     Attributes:
-        digest: of the checkpoint.
-        running: whether the page is to go on with it.
+        chosen: the sentences scored last; None before the first time.
+        job: scores them.
+        digest: of the checkpoint that `job` scores.
     """
 
-    digest: str
-    sentences: tuple[str, ...]
-    batches: Iterator["list[Maps]"]
-    scorer: Scorer
-    running: bool = True
-    done: int = field(default=0)
-    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    chosen: tuple[str, ...] | None = None
+    job: Job | None = None
+    digest: str = ""
 
-    def let_run(self, running: bool) -> None:
-        """Stop it, or go on with it."""
-        self.running = running
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The sentences scored last, at first the shipped ones."""
+        return SHIPPED if self.chosen is None else self.chosen
 
-    def advance(self) -> bool:
-        """Some sentences more; whether there are more still. What is finished is remembered.
+    def begin(self, model: Model, sentences: tuple[str, ...]) -> None:
+        """Start to score these sentences, unless their scores are known.
 
-        A run of the page that was interrupted may still be at its last sentences while the next one asks for more.
+        Raises:
+            ValueError: a sentence cannot be translated; the message says which.
         """
-        with self.turn:
-            if self.done < len(self.sentences):
-                for maps in next(self.batches):
-                    self.scorer.add(maps)
-                    self.done += 1
-            if self.done < len(self.sentences):
-                return True
-            _finished().get((self.digest, self.sentences), self.scorer.cards)
-            return False
+        scores, job = sample_scores(model, sentences), None
+        if scores.cards is None:
+            batches = sample_maps(model.translator, sentences)
+            scorer = Scorer(frequencies(model, sentences))
+
+            def steps() -> Iterator[int]:
+                for batch in batches:
+                    for maps in batch:
+                        scorer.add(maps)
+                    yield len(batch)
+                scores.cards = scorer.cards()
+
+            job = Job(steps(), len(sentences), "sentences")
+        self.chosen, self.job, self.digest = sentences, job, model.digest
+
+    def unfinished_job(self, model: Model) -> Job | None:
+        """The job, if it is about this checkpoint and not at its end."""
+        return self.job if self.job is not None and not self.job.finished and self.digest == model.digest else None
+
+    def cards(self, model: Model) -> list[ScoreCard] | None:
+        """The card of every head on `sentences`; None if this checkpoint has not been scored on them."""
+        return None if self.is_missing() else sample_scores(model, self.sentences).cards
+
+    def is_missing(self) -> bool:
+        """Whether the link was made with a visitor's own sample, which has not been entered in this session."""
+        return self.chosen is None and st.query_params.get(ADDRESS) == OWN_NAME
 
 
-def begin(model: Model, sentences: tuple[str, ...]) -> None:
-    """Score these sentences from now on, or, if this has been done already, show what came of it.
+def restore_sample(model: Model) -> None:
+    """Score the shipped sample if the address asks for it and the session has none; then write to the address which
+    sample is shown.
 
     Raises:
-        ValueError: a sentence cannot be translated; the message says which.
+        ValueError: as `Sample.begin`.
     """
-    if finished(model, sentences) is None:
-        batches = sample_maps(model.translator, sentences)
-        st.session_state[SAMPLING] = Sampling(model.digest, sentences, batches, Scorer(frequencies(model)))
-    else:
-        st.session_state.pop(SAMPLING, None)
-    st.session_state[SAMPLE] = sentences
+    sample = session_object(Sample)
+    if sample.chosen is None and st.query_params.get(ADDRESS) == SHIPPED_NAME:
+        sample.begin(model, SHIPPED)
+    if sample.chosen is not None or sample.cards(model) is not None:
+        permalink.put(ADDRESS, SHIPPED_NAME if sample.sentences == SHIPPED else OWN_NAME)
 
 
-def recall(model: Model) -> None:
-    """Where the address says that the shipped sample was scored, score it, unless this session has had one scored; then
-    say there what is seen.
-
-    Raises:
-        ValueError: as `begin`.
-    """
-    if SAMPLE not in st.session_state and st.query_params.get(ADDRESS) == SHIPPED_NAME:
-        begin(model, SHIPPED)
-    if SAMPLE in st.session_state or current(model) is not None:
-        permalink.put(ADDRESS, SHIPPED_NAME if last_sentences() == SHIPPED else OWN_NAME)
-
-
-def is_to_be_given() -> bool:
-    """Whether the address speaks of its maker's own sample, and this session has had none scored."""
-    return SAMPLE not in st.session_state and st.query_params.get(ADDRESS) == OWN_NAME
-
-
-def sampling(model: Model) -> Sampling | None:
-    """What is not yet finished, for this checkpoint."""
-    found: Sampling | None = st.session_state.get(SAMPLING)
-    return found if found and found.digest == model.digest and finished(model, found.sentences) is None else None
-
-
-def last_sentences() -> tuple[str, ...]:
-    """Those that this session has had scored last, the shipped ones at first."""
-    return st.session_state.get(SAMPLE, SHIPPED)
-
-
-def current(model: Model) -> tuple[tuple[str, ...], list[ScoreCard]] | None:
-    """The sentences last scored in this session and every head's card on them, if this checkpoint has been scored on
-    them.
-    """
-    cards = None if is_to_be_given() else finished(model, last_sentences())
-    return None if cards is None else (last_sentences(), cards)
-
-
-def finished(model: Model, sentences: tuple[str, ...]) -> list[ScoreCard] | None:
-    """The cards of a checkpoint on these sentences; None where nobody has had them computed."""
-    try:
-        return _finished().get((model.digest, sentences), _nothing)
-    except LookupError:
-        return None
-
-
-def frequencies(model: Model) -> Mapping[str, float]:
-    """How common each piece is held to be: by the session's sample, the shipped one at first, then by the
-    vocabulary.
-    """
-    return _frequencies().get(
-        (model.digest, last_sentences()), lambda: piece_frequencies(model.translator.tokenizer, last_sentences())
-    )
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)
+def frequencies(model: Model, sentences: tuple[str, ...]) -> Mapping[str, float]:
+    """Return the frequency of each piece in these sentences; rarer ones are ranked by the vocabulary."""
+    return piece_frequencies(model.translator.tokenizer, sentences)
 
 
 def sentences_of(text: str) -> tuple[str, ...]:
-    """A sentence a line; blank lines are skipped.
+    """Split text into sentences, one a line; blank lines are skipped.
 
     Raises:
         ValueError: there is none, or there are too many.
     """
     sentences = tuple(line.strip() for line in text.splitlines() if line.strip())
     if not sentences:
-        raise ValueError("there is no sentence in this text: give one a line")
+        raise ValueError("there is no sentence in this text: enter one a line")
     if len(sentences) > MAX_SENTENCES:
-        raise ValueError(f"the text has {len(sentences)} lines, at most {MAX_SENTENCES} can be scored: give fewer")
+        raise ValueError(f"the text has {len(sentences)} lines, at most {MAX_SENTENCES} can be scored: shorten it")
     return sentences
 
 
 def uploaded_sentences(name: str, content: bytes) -> tuple[str, ...]:
-    """The same from a file.
+    """Split an uploaded text file into sentences, one a line.
 
     Raises:
         ValueError: it is too large or not UTF-8, or as `sentences_of`.
     """
     if len(content) > MAX_BYTES:
-        raise ValueError(f"{name} is larger than {MAX_BYTES // 2**20} MB: give fewer sentences")
+        raise ValueError(f"{name} is larger than {MAX_BYTES // 2**20} MB: upload fewer sentences")
     try:
         return sentences_of(content.decode())
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is not UTF-8 text: {error}") from error
-
-
-def _nothing() -> list[ScoreCard]:
-    raise LookupError("not computed yet")

@@ -1,9 +1,8 @@
 """What the page "Why self-attention" knows: measurements that came with the app, those of this machine, and traces."""
 
 import re
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -13,11 +12,12 @@ from core.analysis.layers.layer_cost import Cost, CostTable, from_json, grid, ha
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
 from core.analysis.layers.path_length import PathLength, measure_path_length
 from viz_app.session import permalink
+from viz_app.session.jobs import Job
+from viz_app.session.state import session_object
 
 NS, DS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (32, 64, 128, 256, 512, 1024)  # what the sliders offer
 KS, RS = (3, 5, 9), (8, 32, 128)
 SHIPPED = Path(__file__).with_name("layer_types.json")
-MEASURING = "layer_measuring"  # where a session keeps what it measures
 MEASURED = "measured"  # its sizes in the address
 TRACED = (2, 4, 8, 16, 32)  # n of the instances that are traced
 SECONDS = 0.02  # for each measurement on this machine
@@ -45,51 +45,52 @@ def traced(k: int, r: int, dilated: bool) -> dict[tuple[str, int], PathLength]:
 
 
 @dataclass
-class Measuring:
-    """A measurement on this machine as far as it has got: whoever stops it can go on later."""
+class LayerMeasurement:
+    """A measurement on this machine.
+
+    Attributes:
+        at: the sizes it was asked for.
+        costs: measured so far.
+    """
 
     at: Sizes
     hardware: str
-    total: int
-    steps: Iterator[Cost]
-    running: bool = True
-    found: list[Cost] = field(default_factory=list[Cost])
-    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    @property
-    def done(self) -> bool:
-        return len(self.found) == self.total
-
-    def let_run(self, running: bool) -> None:
-        """Stop it, or go on with it."""
-        self.running = running
-
-    def advance(self) -> None:
-        """One layer more. A run of the page that was interrupted may still be at its last while the next one asks
-        for more.
-        """
-        with self.turn:
-            if not self.done:
-                self.found.append(next(self.steps))
+    costs: list[Cost]
+    job: Job
 
     def table(self) -> CostTable:
-        """What has been found so far."""
-        return CostTable(self.hardware, tuple(self.found))
+        """Return the costs measured so far."""
+        return CostTable(self.hardware, tuple(self.costs))
+
+
+@dataclass
+class LayerMeasurementSlot:
+    """The session's measurement on this machine."""
+
+    measurement: LayerMeasurement | None = None
 
 
 def begin(at: Sizes) -> None:
-    """Measure on this machine, in this session: all layers over n at this d, and over d at this n."""
+    """Start to measure on this machine: all layers over n at this d, and over d at this n."""
     wanted = dict.fromkeys([*grid(NS, [at.d], [at.k], [at.r]), *grid([at.n], DS, [at.k], [at.r])])
     feasible = [one for one in wanted if LAYER_TYPES[one[0]].operations(one[1]) <= MOST_OPERATIONS]
-    st.session_state[MEASURING] = Measuring(at, hardware(), len(feasible), measure(feasible, seconds=SECONDS))
+    costs: list[Cost] = []
+
+    def steps() -> Iterator[int]:
+        for cost in measure(feasible, seconds=SECONDS):
+            costs.append(cost)
+            yield 1
+
+    job = Job(steps(), len(feasible), "layers")
+    session_object(LayerMeasurementSlot).measurement = LayerMeasurement(at, hardware(), costs, job)
 
 
-def measuring() -> Measuring | None:
-    """What this session has measured or is measuring."""
-    return st.session_state.get(MEASURING)
+def measurement() -> LayerMeasurement | None:
+    """Return the session's measurement on this machine."""
+    return session_object(LayerMeasurementSlot).measurement
 
 
-def name_in_address(shown: Measuring | None) -> None:
+def name_in_address(shown: LayerMeasurement | None) -> None:
     """Hold n, d, k and r of the measurement that is shown, such as `64.512.3.8`; None takes them away."""
     sizes = (shown.at.n, shown.at.d, shown.at.k, shown.at.r) if shown else ()
     permalink.put(MEASURED, permalink.SEPARATOR.join(map(str, sizes)))

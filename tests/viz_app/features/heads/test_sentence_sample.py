@@ -1,8 +1,6 @@
-"""A sample of sentences: read, scored batch by batch, remembered for each checkpoint."""
+"""A sample of sentences: read, scored batch by batch, kept for each checkpoint."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 import streamlit as st
@@ -12,6 +10,7 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from viz_app.features.heads import sentence_sample
+from viz_app.features.heads.sentence_sample import Sample
 from viz_app.session.models import Model
 
 # two batches
@@ -20,11 +19,9 @@ SENTENCES = tuple(
 )
 
 
-@pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    state: dict[str, Any] = {}
-    monkeypatch.setattr(st, "session_state", state)
-    yield state
+@pytest.fixture(autouse=True)
+def nothing_scored() -> Iterator[None]:
+    yield
     st.cache_resource.clear()
 
 
@@ -33,52 +30,31 @@ def model(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Model:
     return Model("tiny.safetensors", "digest", Translator(tiny_model, tokenizer))
 
 
-def test_a_sample_is_scored_in_parts_and_remembered_for_its_checkpoint(session: dict[str, Any], model: Model) -> None:
-    sentence_sample.begin(model, SENTENCES)
-    work = sentence_sample.sampling(model)
-    assert work is not None
-    assert sentence_sample.current(model) is None
-    assert work.advance()
-    assert work.done == 8
-    assert not work.advance()
-    assert sentence_sample.sampling(model) is None
-    sentences, cards = sentence_sample.current(model) or ((), [])
-    assert sentences == SENTENCES
+def test_a_sample_is_scored_in_parts_and_kept_for_its_checkpoint(model: Model) -> None:
+    sample = Sample()
+    sample.begin(model, SENTENCES)
+    job = sample.unfinished_job(model)
+    assert job is not None
+    assert sample.cards(model) is None
+    assert job.advance(0)
+    assert job.done == 8
+    assert not job.advance(0)
+    assert sample.unfinished_job(model) is None
+    assert sample.sentences == SENTENCES
+    cards = sample.cards(model)
+    assert cards is not None
     assert [card.head for card in cards] == all_heads(model.translator.model)
     assert all(card.num_tokens > 0 for card in cards)
     other = Model("other.safetensors", "another digest", model.translator)
-    assert sentence_sample.current(other) is None
-    session.clear()  # another session
-    sentence_sample.begin(model, SENTENCES)
-    assert sentence_sample.sampling(model) is None  # nothing is left to do
-    assert sentence_sample.current(model) == (SENTENCES, cards)
+    assert sample.cards(other) is None
+    another = Sample()  # of another session
+    another.begin(model, SENTENCES)
+    assert another.unfinished_job(model) is None  # nothing is left to compute
+    assert another.cards(model) == cards
 
 
-def test_stopped_it_stays_where_it_was_until_it_goes_on(session: dict[str, Any], model: Model) -> None:
-    sentence_sample.begin(model, SENTENCES)
-    work = sentence_sample.sampling(model)
-    assert work is not None
-    work.advance()
-    work.let_run(False)
-    assert (sentence_sample.sampling(model), work.running, work.done) == (work, False, 8)
-    work.let_run(True)
-    assert not work.advance()
-
-
-def test_two_runs_of_the_page_at_once_score_each_sentence_once(session: dict[str, Any], model: Model) -> None:
-    """One that was interrupted is still at its last sentences while the next one asks for more."""
-    sentence_sample.begin(model, SENTENCES)
-    work = sentence_sample.sampling(model)
-    assert work is not None
-    with ThreadPoolExecutor(2) as runs:
-        for run in [runs.submit(lambda: [True for _ in iter(work.advance, False)]) for _ in range(2)]:
-            run.result()
-    assert work.done == len(SENTENCES)
-
-
-def test_what_is_common_in_the_sample_is_not_rare(session: dict[str, Any], model: Model) -> None:
-    session[sentence_sample.SAMPLE] = ("dog dog dog", "dog")
-    frequencies = sentence_sample.frequencies(model)
+def test_what_is_common_in_the_sample_is_not_rare(model: Model) -> None:
+    frequencies = sentence_sample.frequencies(model, ("dog dog dog", "dog"))
     piece = model.translator.tokenizer.piece(model.translator.tokenizer.encode("dog")[0])
     assert frequencies[piece] == max(frequencies.values())
 
@@ -102,7 +78,8 @@ def test_what_is_no_sample_is_refused_with_its_reason(content: bytes, message: s
         sentence_sample.uploaded_sentences("x.txt", content)
 
 
-def test_a_sentence_that_is_too_long_is_named_and_nothing_begins(session: dict[str, Any], model: Model) -> None:
+def test_a_sentence_that_is_too_long_is_named_and_nothing_begins(model: Model) -> None:
+    sample = Sample()
     with pytest.raises(ValueError, match="sentence 2 is too long"):
-        sentence_sample.begin(model, ("A dog.", "very " * 600))
-    assert session == {}
+        sample.begin(model, ("A dog.", "very " * 600))
+    assert sample == Sample()

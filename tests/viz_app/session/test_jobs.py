@@ -1,0 +1,67 @@
+"""Jobs: computed in turns, stopped and continued, by one thread at a time."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from viz_app.session.jobs import Job
+
+
+def test_a_job_advances_by_one_step_at_least_and_ends_with_the_last() -> None:
+    results: list[str] = []
+
+    def steps() -> Iterator[int]:
+        yield from (2, 1)
+        results.append("kept")
+
+    job = Job(steps(), 3, "parts")
+    assert (job.running, job.done, job.finished) == (True, 0, False)
+    assert job.advance(0)
+    assert (job.done, results) == (2, [])
+    job.set_running(False)
+    assert (job.done, job.finished) == (2, False)
+    job.set_running(True)
+    assert not job.advance(0)
+    assert (job.running, job.done, job.finished, results) == (False, 3, True, ["kept"])
+    assert not job.advance(10)
+    assert results == ["kept"]
+
+
+def test_given_enough_time_one_turn_does_it_all() -> None:
+    job = Job(iter([1] * 50), 50, "parts")
+    assert not job.advance(60)
+    assert (job.done, job.finished) == (50, True)
+
+
+def test_an_error_ends_the_job_with_its_message() -> None:
+    def steps() -> Iterator[int]:
+        yield 1
+        raise ValueError("part 2: no such word")
+
+    job = Job(steps(), 2, "parts")
+    assert job.advance(0)
+    assert not job.advance(0)
+    assert (job.running, job.finished, job.error) == (False, False, "part 2: no such word")
+    assert not job.advance(0)
+
+
+def test_two_runs_of_a_page_at_once_compute_each_step_once() -> None:
+    """Streamlit starts the next run of a page while an interrupted one is still inside a step."""
+    begun, steps = threading.Event(), list[int]()
+
+    def slow() -> Iterator[int]:
+        for step in range(20):
+            begun.set()
+            time.sleep(0.002)
+            steps.append(step)
+            yield 1
+
+    job = Job(slow(), 20, "parts")
+    with ThreadPoolExecutor(2) as runs:
+        first = runs.submit(lambda: [True for _ in iter(lambda: job.advance(0), False)])
+        assert begun.wait(10)
+        while job.advance(0):
+            pass
+        first.result()
+    assert (steps, job.done, job.finished) == (list(range(20)), 20, True)

@@ -1,0 +1,36 @@
+"""Progress of a job, with one button to stop and to continue it."""
+
+import streamlit as st
+
+from viz_app.figures.display_text import plain, sentence_case
+from viz_app.session.jobs import Job
+
+TURN = 0.4  # seconds of work in one run of the fragment
+PAUSE = 0.1  # seconds between two runs, in which clicks are answered
+
+
+def job_control(job: Job, key: str, start: str = "Continue") -> None:
+    """Draw the progress of a job and, while it is running, compute its next steps. The page runs again at its end.
+
+    Args:
+        key: of the button.
+        start: label of the button of a job that has not been started.
+    """
+    if job.error:
+        st.error(sentence_case(job.error))
+    elif not job.finished:
+        st.fragment(_turn, run_every=PAUSE if job.running else None)(job, key, start)
+
+
+def _turn(job: Job, key: str, start: str) -> None:
+    progress = plain(f"{job.done} of {job.total} {job.unit}")
+    label = "Stop" if job.running else "Continue" if job.done else start
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        if st.button(label, on_click=job.set_running, args=(not job.running,), key=key):
+            st.rerun()  # `run_every` is set where the fragment is called
+        if job.running:
+            st.progress(job.done / job.total, progress)
+        else:
+            st.caption(progress, width="content")
+    if job.running and not job.advance(TURN):
+        st.rerun()

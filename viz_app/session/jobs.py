@@ -1,0 +1,50 @@
+"""Long computations that a visitor can stop and continue."""
+
+import threading
+import time
+from collections.abc import Iterator
+
+
+class Job:
+    """A computation in steps. Every run of a page computes a few, so that clicks are answered in between.
+
+    Args:
+        steps: computes some parts and yields their number; it keeps the results itself. A `ValueError` ends the job.
+        total: number of parts.
+        unit: name of the parts, in the plural, for the progress bar.
+        running: whether the page should continue the job by itself.
+
+    Attributes:
+        done: number of parts computed so far.
+        finished: whether `steps` has come to its end.
+        error: message of the `ValueError` that ended the job, or "".
+    """
+
+    def __init__(self, steps: Iterator[int], total: int, unit: str, running: bool = True) -> None:
+        self.total, self.unit, self.running = total, unit, running
+        self.done, self.finished, self.error = 0, False, ""
+        self._steps, self._lock = steps, threading.Lock()
+
+    def set_running(self, running: bool) -> None:
+        """Stop the job, or continue it."""
+        self.running = running
+
+    def advance(self, seconds: float) -> bool:
+        """Compute for some seconds, one step at least, and return whether steps are left.
+
+        Two threads may ask for more at once, since Streamlit starts the next run of a page while an interrupted one is
+        still inside a step: the second one waits.
+        """
+        with self._lock:
+            end = time.monotonic() + seconds
+            try:
+                while not self.finished and not self.error:
+                    self.done += next(self._steps)
+                    if self.done < self.total and time.monotonic() >= end:
+                        return True
+            except StopIteration:
+                self.finished = True
+            except ValueError as error:
+                self.error = str(error)
+            self.running = False
+            return False
