@@ -39,7 +39,7 @@ def timed(call: Callable[[], object]) -> float:
 @torch.inference_mode()
 def encode(translator: Translator, text: str) -> None:
     """All that is done before the first position is decoded, the text's tokens included."""
-    translator._next_logits([translator._source_ids(text)])  # pyright: ignore[reportPrivateUsage]
+    translator.next_logits([translator._source_ids(text)])  # pyright: ignore[reportPrivateUsage]
 
 
 def main() -> None:

@@ -104,7 +104,7 @@ def headlight(work: Work, precision: str | None) -> Decode:
             beam_size=work.beam_size,
             length_penalty=turn.length_penalty,
         )
-        found = beam_search(translator._next_logits(sources), [work.limit(source) for source in sources], options)  # pyright: ignore[reportPrivateUsage]
+        found = beam_search(translator.next_logits(sources), [work.limit(source) for source in sources], options)
         return [[token_id for token_id in best.token_ids if token_id != config.eos_id] for (best,) in found]
 
     return decode

@@ -59,7 +59,7 @@ def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float,
     @torch.inference_mode()
     def search(num_tokens: int) -> float:
         began = time.perf_counter()
-        found = beam_search(translator._next_logits(sources), [num_tokens] * size.batch, options)  # pyright: ignore[reportPrivateUsage]
+        found = beam_search(translator.next_logits(sources), [num_tokens] * size.batch, options)
         assert all(len(best.token_ids) == num_tokens for (best,) in found)
         return time.perf_counter() - began
 

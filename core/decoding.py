@@ -5,9 +5,9 @@ Beam search as in section 6.1 of the paper: hypotheses are ranked by log-probabi
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -20,6 +20,7 @@ BLOCK, MANY_VALUES = 64, 2**16  # columns of the blocks of `top_k`; from how man
 _T = TypeVar("_T")
 Fate = Literal["live", "finished", "pruned"]
 Stop = Literal["cannot_win", "beam_finished", "limit"]
+Progress = Callable[[int, int], None]  # called with the amount done and the total
 
 
 class NonFiniteError(ValueError):
@@ -113,14 +114,14 @@ class Hypothesis:
     finished: bool = False
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """One of the best continuations of a position.
+class Candidate(NamedTuple):
+    """One of the best continuations at a position.
 
     Attributes:
-        parent: which of the live hypotheses of the position before it continues.
-        log_prob: of the whole, `token_id` included, in nats.
-        fate: `live` goes on, `finished` ended with `</s>`, `pruned` ranked below the beam.
+        parent: index, among the live hypotheses of the previous position, of the one it continues.
+        token_log_prob: log-probability of `token_id` given the parent, in nats.
+        log_prob: log-probability of the whole hypothesis, `token_id` included, in nats.
+        fate: `live` (kept in the beam), `finished` (ended with `</s>`) or `pruned` (ranked below the beam).
     """
 
     parent: int
@@ -130,23 +131,37 @@ class Candidate:
     fate: Fate
 
 
+class _Continuations(NamedTuple):
+    """The best continuations of one sentence's hypotheses as columns, best first; fields as in `Candidate`.
+
+    Impossible ones, with a log-probability of minus infinity, come last.
+    """
+
+    parents: list[int]
+    token_ids: list[int]
+    token_log_probs: list[float]
+    log_probs: list[float]
+
+
 @dataclass(frozen=True)
 class BeamState:
     """The search for one sentence after one position.
 
     Attributes:
-        sentence: its row in the batch that the search began with.
-        position: target tokens so far.
-        candidates: the best 2 x beam_size continuations (fewer where the vocabulary has no more), best first.
-        live: hypotheses that go on, best first; candidates with the fate `live`, in their order.
-        parents: for each of them, its parent among the live hypotheses of the position before.
-        finished: all that have ended so far, best score first.
-        stop: why this position is the last one, None if it is not: no live hypothesis can still win (`cannot_win`), as
-            many have finished as the beam is wide (`beam_finished`), or the search has come to its `limit`.
+        sentence: row of the sentence in the initial batch.
+        position: number of target tokens so far.
+        limit: largest number of target tokens allowed.
+        candidates: the best 2 x beam_size continuations (fewer if the vocabulary is smaller), best first.
+        live: hypotheses that remain in the beam, best first: the candidates with fate `live`, in the same order.
+        parents: for each live hypothesis, the index of its parent among the live hypotheses of the previous position.
+        finished: all hypotheses finished so far, best score first.
+        stop: reason for stopping after this position, None to continue: no live hypothesis can still win
+            (`cannot_win`), beam_size hypotheses have finished (`beam_finished`), or `limit` is reached (`limit`).
     """
 
     sentence: int
     position: int
+    limit: int
     candidates: tuple[Candidate, ...]
     live: tuple[Hypothesis, ...]
     parents: tuple[int, ...]
@@ -210,8 +225,28 @@ def beam_search(
     return [best_hypotheses(last[sentence], options) for sentence in range(len(limits))]
 
 
+def run_search(
+    states: Iterable[BeamState], options: SearchOptions, progress: Progress | None = None
+) -> tuple[Hypothesis, ...]:
+    """Run the search for one sentence to its end.
+
+    Args:
+        states: the states of one sentence, from its first position on.
+        progress: called after each position with the position and the limit.
+
+    Returns:
+        The best `options.num_hypotheses`, best first.
+    """
+    state = None
+    for state in states:
+        if progress:
+            progress(state.position, state.limit)
+    assert state is not None  # a limit is at least one position
+    return best_hypotheses(state, options)
+
+
 def best_hypotheses(state: BeamState, options: SearchOptions) -> tuple[Hypothesis, ...]:
-    """What a search that has come to this state has found, best first."""
+    """The best hypotheses if the search ended at this state, best first; finished ones precede live ones."""
     return (state.finished + state.live)[: options.num_hypotheses]
 
 
@@ -263,16 +298,16 @@ def beam_steps(
         )
         parent_rows = torch.tensor([_filled(row, width, 0) for row in parents], device=device)
         logits = next_logits(token_ids, parent_rows, sentences)
-        candidates = _candidates(logits, log_probs, options)
+        continuations = _best_continuations(logits, log_probs, options)
         for row, sentence in enumerate(searched):
             (first, *_), prefix = live[row], forced[sentence]
             if len(first.token_ids) < len(prefix):
-                candidates[row] = [_forced_candidate(logits[row, 0], first, prefix[len(first.token_ids)])]
-            if not any(math.isfinite(log_prob) for *_, log_prob in candidates[row]):
+                continuations[row] = _forced_continuation(logits[row, 0], first, prefix[len(first.token_ids)])
+            if not any(map(math.isfinite, continuations[row].log_probs)):
                 raise NonFiniteError(f"at position {len(first.token_ids) + 1}")
         states = tuple(
-            _advance(sentence, hypotheses, ended, continuations, limits[sentence], options)
-            for sentence, hypotheses, ended, continuations in zip(searched, live, finished, candidates, strict=True)
+            _advance(sentence, hypotheses, ended, best, limits[sentence], options)
+            for sentence, hypotheses, ended, best in zip(searched, live, finished, continuations, strict=True)
         )
         yield states
         kept = [row for row, state in enumerate(states) if state.stop is None]
@@ -321,27 +356,22 @@ def top_k(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return greatest, blocks * BLOCK + places % BLOCK
 
 
-def _candidates(logits: Tensor, log_probs: Tensor, options: SearchOptions) -> list[list[tuple[int, int, float, float]]]:
-    """For each sentence the best continuations of all its hypotheses, best first, as (parent, token id, its
-    log-prob, log-prob of all).
-    """
+def _best_continuations(logits: Tensor, log_probs: Tensor, options: SearchOptions) -> list[_Continuations]:
+    """The 2 x beam_size best continuations of each sentence. Args: logits [B, W, V], log_probs [B, W]."""
     tokens, token_log_probs = _most_probable_tokens(logits, 2 * options.beam_size, options)  # [B, W, C]
     totals = (log_probs[:, :, None] + token_log_probs).flatten(1)
     top = totals.topk(min(2 * options.beam_size, totals.size(1)))
     parents: list[list[int]] = (top.indices // tokens.size(2)).tolist()
     token_ids: list[list[int]] = tokens.flatten(1).gather(1, top.indices).tolist()
     own: list[list[float]] = token_log_probs.flatten(1).gather(1, top.indices).tolist()
-    all_: list[list[float]] = top.values.tolist()
-    return [
-        [continuation for continuation in zip(*columns, strict=True) if continuation[3] > -torch.inf]
-        for columns in zip(parents, token_ids, own, all_, strict=True)
-    ]
+    whole: list[list[float]] = top.values.tolist()
+    return list(map(_Continuations, parents, token_ids, own, whole))
 
 
-def _forced_candidate(logits: Tensor, hypothesis: Hypothesis, token_id: int) -> tuple[int, int, float, float]:
-    """The one continuation of the only live hypothesis, as `_candidates` has them. Args: logits [V]."""
+def _forced_continuation(logits: Tensor, hypothesis: Hypothesis, token_id: int) -> _Continuations:
+    """The forced token as the only continuation of the only live hypothesis. Args: logits [V]."""
     token_log_prob = float(logits.log_softmax(-1)[token_id])
-    return 0, token_id, token_log_prob, hypothesis.log_prob + token_log_prob
+    return _Continuations([0], [token_id], [token_log_prob], [hypothesis.log_prob + token_log_prob])
 
 
 def require_possible(prefix: Sequence[int], limit: int, options: SearchOptions) -> None:
@@ -369,16 +399,18 @@ def _advance(
     sentence: int,
     live: tuple[Hypothesis, ...],
     finished: tuple[Hypothesis, ...],
-    continuations: list[tuple[int, int, float, float]],
+    continuations: _Continuations,
     limit: int,
     options: SearchOptions,
 ) -> BeamState:
-    """One position of one sentence: which candidates live on, and whether that is the end."""
+    """Advance one sentence by one position: choose the survivors and decide whether to stop."""
     candidates: list[Candidate] = []
     survivors: list[Hypothesis] = []
     parents: list[int] = []
     ended = list(finished)
-    for rank, (parent, token_id, token_log_prob, log_prob) in enumerate(continuations):
+    for rank, (parent, token_id, token_log_prob, log_prob) in enumerate(zip(*continuations, strict=True)):
+        if log_prob == -torch.inf:
+            break
         fate: Fate = "pruned"
         if token_id == options.eos_id and rank < options.beam_size:
             fate = "finished"
@@ -393,6 +425,7 @@ def _advance(
     return BeamState(
         sentence=sentence,
         position=position,
+        limit=limit,
         candidates=tuple(candidates),
         live=tuple(survivors),
         parents=tuple(parents),

@@ -1,13 +1,14 @@
 """The facade: text in, translation out, and what every head looked at. One lock, so that threads may share a model."""
 
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from core.byte_pieces import in_place_of, with_characters
 from core.cache import cached_decoder
@@ -20,11 +21,12 @@ from core.decoding import (
     Hypothesis,
     NextLogits,
     NonFiniteError,
+    Progress,
     SearchOptions,
     beam_search,
     beam_steps,
-    best_hypotheses,
     require_possible,
+    run_search,
 )
 from core.device import best_device
 from core.fair_lock import FairLock
@@ -37,8 +39,6 @@ MAX_SOURCE_TOKENS = 512  # with `</s>`
 MAX_EXTRA_TOKENS = 50  # that a translation may have more than its source (6.1)
 MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a target that is given
 BATCH_TOKENS = 1024  # source tokens, padding included, that are translated side by side
-
-Progress = Callable[[int, int], None]  # how much is done, of how much
 
 
 class Translator:
@@ -116,16 +116,9 @@ class Translator:
             ValueError: there is nothing to translate or too much, a value is out of range, or no translation of this
                 text can begin with the prefix.
         """
-        options = self._options(beam_size, length_penalty, beam_size if num_hypotheses is None else num_hypotheses)
-        source_ids = self._source_ids(text)
-        limit = self._limit(source_ids)
-        forced = self._prefix_ids(prefix, limit)
-        state = None
-        for (state,) in beam_steps(self._next_logits([source_ids]), [limit], options, self.model.device, [forced]):
-            if progress:
-                progress(state.position, limit)
-        assert state is not None  # a limit is at least one position
-        return self._translation(text, source_ids, best_hypotheses(state, options))
+        options = self.search_options(beam_size, length_penalty, num_hypotheses)
+        states = self.search(text, beam_size, length_penalty, num_hypotheses, prefix)
+        return self._translation(text, self._source_ids(text), run_search(states, options, progress))
 
     def search(
         self,
@@ -138,11 +131,11 @@ class Translator:
         """The same search as `translate` makes, a state a position. Other threads may use the model between two of
         them.
         """
-        options = self._options(beam_size, length_penalty, beam_size if num_hypotheses is None else num_hypotheses)
+        options = self.search_options(beam_size, length_penalty, num_hypotheses)
         source_ids = self._source_ids(text)
         limit = self._limit(source_ids)
         forced = self._prefix_ids(prefix, limit)
-        steps = beam_steps(self._next_logits([source_ids]), [limit], options, self.model.device, [forced])
+        steps = beam_steps(self.next_logits([source_ids]), [limit], options, self.model.device, [forced])
         return (state for (state,) in steps)
 
     def translate_batch(
@@ -169,8 +162,11 @@ class Translator:
         Raises:
             ValueError: as `translate`, naming the text.
         """
-        options = self._options(beam_size, length_penalty, num_hypotheses)
-        sources = [self._numbered_source_ids(number, text) for number, text in enumerate(texts, start=1)]
+        options = self.search_options(beam_size, length_penalty, num_hypotheses)
+        sources: list[list[int]] = []
+        for number, text in enumerate(texts, start=1):
+            with naming_sentence(number):
+                sources.append(self._source_ids(text))
         forced = [
             self._prefix_ids(prefix, self._limit(source_ids))
             for prefix, source_ids in zip([()] * len(sources) if prefixes is None else prefixes, sources, strict=True)
@@ -180,7 +176,7 @@ class Translator:
             source_ids = [sources[index] for index in batch]
             limits = [self._limit(ids) for ids in source_ids]
             begun = [forced[index] for index in batch]
-            hypotheses = beam_search(self._next_logits(source_ids), limits, options, self.model.device, begun)
+            hypotheses = beam_search(self.next_logits(source_ids), limits, options, self.model.device, begun)
             found.update(
                 (index, self._translation(texts[index], sources[index], best))
                 for index, best in zip(batch, hypotheses, strict=True)
@@ -225,11 +221,8 @@ class Translator:
         """
         ids = [*self.target_ids(target), self.model.config.eos_id] if isinstance(target, str) else list(target)
         source_ids, fed, _ = self.token_ids(source, ids)
-        device = self.model.device
         with self._lock:
-            logits = self._packed_model("exact")(
-                torch.tensor([source_ids], device=device), torch.tensor([fed], device=device)
-            )[0]
+            logits = self._packed_model("exact")(self.batch([source_ids]), self.batch([fed]))[0]
         log_probs = (
             logits.float()
             .log_softmax(-1)
@@ -241,8 +234,8 @@ class Translator:
         total = sum(log_probs)
         if not math.isfinite(total):
             raise NonFiniteError("for this target")
-        score = self._options(1, length_penalty, 1).score(total, len(ids))
-        return self._scored_text(
+        score = self.search_options(1, length_penalty).score(total, len(ids))
+        return self.scored_text(
             Hypothesis(tuple(ids), tuple(log_probs), total, score, ids[-1:] == [self.model.config.eos_id])
         )
 
@@ -258,19 +251,14 @@ class Translator:
         """
         config = self.model.config
         source_ids, fed, predicted = self.token_ids(source, target)
-        device = self.model.device
         with self._lock, capture_attention(self.model) as captured:
             model = self.model if _is_watched(self.model) else self._packed_model("exact")
-            logits = model(torch.tensor([source_ids], device=device), torch.tensor([fed], device=device))[0]
+            logits = model(self.batch([source_ids]), self.batch([fed]))[0]
         log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
         if not log_probs.isfinite().all():
             raise NonFiniteError("for this target")
         top = log_probs.topk(min(num_alternatives, config.vocab_size))
-        source_tokens, fed_tokens, predicted_tokens = (
-            self._pieces(source_ids),
-            self._pieces(fed),
-            self._pieces(predicted),
-        )
+        source_tokens, fed_tokens, predicted_tokens = map(self.pieces, (source_ids, fed, predicted))
         return Explanation(
             source=source,
             target=self.tokenizer.decode(fed[1:]),
@@ -333,7 +321,7 @@ class Translator:
     def _prefix_ids(self, prefix: str | Sequence[int], limit: int) -> list[int]:
         """Raises: ValueError, if no translation of at most `limit` tokens can begin so."""
         token_ids = self.target_ids(prefix) if isinstance(prefix, str) else list(prefix)
-        options = self._options(1, 0.0, 1)
+        options = self.search_options(1, 0.0)
         require_possible(token_ids, limit, options)
         self._require_target(token_ids[:-1] if token_ids[-1:] == [options.eos_id] else token_ids)
         return token_ids
@@ -353,12 +341,6 @@ class Translator:
         """Whatever white space there is, the model has seen only single spaces."""
         return [*self.tokenizer.encode(" ".join(source.split())), self.model.config.eos_id]
 
-    def _numbered_source_ids(self, number: int, source: str) -> list[int]:
-        try:
-            return self._source_ids(source)
-        except ValueError as error:
-            raise ValueError(f"sentence {number}: {error}") from error
-
     def _limit(self, source_ids: Sequence[int]) -> int:
         """How many tokens a translation may have, `</s>` included; one that came to the limit can still be replayed
         with `</s>`.
@@ -369,7 +351,14 @@ class Translator:
         config = self.model.config
         return min(length, config.max_positions) if config.positions == "learned" else length
 
-    def _options(self, beam_size: int, length_penalty: float, num_hypotheses: int) -> SearchOptions:
+    def search_options(
+        self, beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int | None = None
+    ) -> SearchOptions:
+        """Search options with this model's special tokens; `num_hypotheses` defaults to `beam_size`.
+
+        Raises:
+            ValueError: a value is out of range.
+        """
         config = self.model.config
         return SearchOptions(
             bos_id=config.bos_id,
@@ -377,17 +366,25 @@ class Translator:
             never=(config.pad_id,),
             beam_size=beam_size,
             length_penalty=length_penalty,
-            num_hypotheses=num_hypotheses,
+            num_hypotheses=beam_size if num_hypotheses is None else num_hypotheses,
         )
 
+    def batch(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Rows of token ids, padded on the right: [B, longest], on the model's device."""
+        return pad_sequence(
+            [torch.tensor(row) for row in rows], batch_first=True, padding_value=self.model.config.pad_id
+        ).to(self.model.device)
+
     @torch.inference_mode()
-    def _next_logits(self, sources: Sequence[Sequence[int]]) -> NextLogits:
-        """What a search over translations of these sentences asks, with a cache. The lock is held for a position at
-        a time.
+    def next_logits(self, sources: Sequence[Sequence[int]]) -> NextLogits:
+        """Encode sources and return a scorer of next tokens for one search over their translations.
+
+        The scorer caches keys and values. It holds the model's lock for one position at a time.
+
+        Args:
+            sources: token ids of each sentence, `</s>` included.
         """
-        longest = max(map(len, sources))
-        padded = [[*source_ids, *[self.model.config.pad_id] * (longest - len(source_ids))] for source_ids in sources]
-        source_ids = torch.tensor(padded, device=self.model.device)
+        source_ids = self.batch(sources)
         with self._lock:
             decoder = cached_decoder(self._packed_model(self.precision), source_ids)
 
@@ -407,22 +404,23 @@ class Translator:
 
     def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
         return Translation(
-            source, self._pieces(source_ids), tuple(self._scored_text(hypothesis) for hypothesis in hypotheses)
+            source, self.pieces(source_ids), tuple(self.scored_text(hypothesis) for hypothesis in hypotheses)
         )
 
-    def _scored_text(self, hypothesis: Hypothesis) -> ScoredText:
+    def scored_text(self, hypothesis: Hypothesis) -> ScoredText:
+        """Decode a hypothesis of a search."""
         token_ids = hypothesis.token_ids
         return ScoredText(
             text=self.tokenizer.decode(token_ids[:-1] if hypothesis.finished else token_ids),
             token_ids=token_ids,
-            tokens=self._pieces(token_ids),
+            tokens=self.pieces(token_ids),
             token_log_probs=hypothesis.token_log_probs,
             score=hypothesis.score,
             finished=hypothesis.finished,
         )
 
-    def _pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Bytes among them know which characters they spell."""
+    def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
+        """The tokens as pieces; byte tokens as `BytePiece`, which records the character they spell."""
         return with_characters([self.tokenizer.piece(token_id) for token_id in token_ids])
 
 
@@ -433,6 +431,15 @@ def _is_watched(model: Transformer) -> bool:
         for module in model.modules()
         if not isinstance(module, AttentionWeights)
     )
+
+
+@contextmanager
+def naming_sentence(number: int) -> Generator[None]:
+    """Prefix the message of a `ValueError` raised inside the block with the number of the sentence."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"sentence {number}: {error}") from error
 
 
 def _require_text(text: str) -> None:
@@ -451,13 +458,16 @@ def _require_whole_characters(text: str) -> None:
         ) from error
 
 
-def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Indices grouped so that those of like length are together and no group has more than `BATCH_TOKENS`; the
-    longest first.
+def batches_by_length(lengths: Sequence[int], max_tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:
+    """Group indices by similar length, longest first.
+
+    Args:
+        lengths: number of tokens of each sequence.
+        max_tokens: most tokens of a batch, padding included; a longer sequence is a batch of its own.
     """
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batch and lengths[batch[0]] * (len(batch) + 1) > BATCH_TOKENS:
+        if batch and lengths[batch[0]] * (len(batch) + 1) > max_tokens:
             yield batch
             batch = []
         batch.append(index)

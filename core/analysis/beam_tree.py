@@ -96,17 +96,8 @@ def beam_tree(
     Raises:
         ValueError: as `Translator.translate`.
     """
-    config = translator.model.config
-    wanted = beam_size if num_hypotheses is None else num_hypotheses
-    states = translator.search(text, beam_size, length_penalty, wanted, prefix)
-    options = SearchOptions(
-        bos_id=config.bos_id,
-        eos_id=config.eos_id,
-        never=(config.pad_id,),
-        beam_size=beam_size,
-        length_penalty=length_penalty,
-        num_hypotheses=wanted,
-    )
+    options = translator.search_options(beam_size, length_penalty, num_hypotheses)
+    states = translator.search(text, beam_size, length_penalty, num_hypotheses, prefix)
     return grown(states, options, translator.tokenizer, len(prefix))
 
 

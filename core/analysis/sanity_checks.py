@@ -72,7 +72,7 @@ def _check_model(translator: Translator, explanation: Explanation, hypothesis: S
     target = explanation.target if hypothesis is None else hypothesis.token_ids
     source_ids, fed, predicted = translator.token_ids(explanation.source, target)
     with translator.inspect() as model, torch.inference_mode():
-        source, target_ids = (torch.tensor([ids], device=model.device) for ids in (source_ids, fed))
+        source, target_ids = translator.batch([source_ids]), translator.batch([fed])
         fused = model(source, target_ids)[0].float().log_softmax(-1)
         with capture_attention(model):
             explicit = model(source, target_ids)[0].float().log_softmax(-1)
@@ -99,7 +99,7 @@ def _check_tokens(
     another's place.
     """
     name = "tokens match axes"
-    source, fed, predicted = (tuple(translator.tokenizer.piece(token_id) for token_id in of) for of in ids)
+    source, fed, predicted = map(translator.pieces, ids)
     for axis, shown, expected in (
         ("source", explanation.source_tokens, source),
         ("fed", explanation.fed_tokens, fed),

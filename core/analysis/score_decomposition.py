@@ -88,7 +88,7 @@ def score_parts(translator: Translator, source: str, target: str | Sequence[int]
         # a hook takes the path that has scores
         watch = attention.weights.register_forward_hook(lambda _module, _arguments, _output: None)
         try:
-            model(torch.tensor([source_ids], device=model.device), torch.tensor([fed], device=model.device))
+            model(translator.batch([source_ids]), translator.batch([fed]))
         finally:
             handle.remove()
             watch.remove()
@@ -119,7 +119,7 @@ def score_parts(translator: Translator, source: str, target: str | Sequence[int]
     }
     return ScoreParts(
         kind,
-        tuple(map(translator.tokenizer.piece, token_ids)),
+        translator.pieces(token_ids),
         {name: part.float().cpu() for name, part in parts.items()},
         scores - row_constant.float().cpu(),
         scores[0] > -math.inf,

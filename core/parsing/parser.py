@@ -5,25 +5,22 @@ and every word of the sentence still finds its place, in order, within the limit
 it is, so hypotheses compete by the model's own log-probabilities.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from core.cache import cached_decoder
-from core.decoding import Hypothesis, NextLogits, SearchOptions, beam_search, beam_steps, best_hypotheses
+from core.decoding import Hypothesis, NextLogits, Progress, beam_search, beam_steps, run_search
 from core.parsing.treebank_words import escaped, treebank_words
 from core.parsing.trees import Tree, restore, tag_of
 from core.tokenizer import SPACE_MARK, Tokenizer
-from core.translator import Translator
+from core.translator import Translator, batches_by_length, naming_sentence
 
 BEAM_SIZE = 21
 LENGTH_PENALTY = 0.3
 MAX_EXTRA_TOKENS = 300  # that a tree may have more than its sentence
 BATCH_TOKENS = 256  # source tokens, padding included, that are parsed side by side
-
-Progress = Callable[[int, int], None]  # how much is done, of how much
 
 
 class NotAParserError(ValueError):
@@ -202,16 +199,11 @@ class Parser:
         Raises:
             ValueError: there is nothing to parse or too much, or a value is out of range.
         """
-        options = self._options(beam_size, length_penalty)
+        options = self.translator.search_options(beam_size, length_penalty, 1)
         words, source_ids, limit = self._read(sentence)
-        state = None
-        for (state,) in beam_steps(
-            self._next_logits([words], [source_ids], [limit]), [limit], options, self.translator.model.device
-        ):
-            if progress:
-                progress(state.position, limit)
-        assert state is not None  # a limit is at least one position
-        return self._parse(words, best_hypotheses(state, options)[0])
+        next_logits = self._next_logits([words], [source_ids], [limit])
+        steps = beam_steps(next_logits, [limit], options, self.translator.model.device)
+        return self._parse(words, run_search((state for (state,) in steps), options, progress)[0])
 
     def parse_batch(
         self,
@@ -225,13 +217,13 @@ class Parser:
         Raises:
             ValueError: as `parse`, naming the sentence.
         """
-        options = self._options(beam_size, length_penalty)
-        read = [self._read(sentence, number) for number, sentence in enumerate(sentences, 1)]
+        options = self.translator.search_options(beam_size, length_penalty, 1)
+        read: list[tuple[list[str], list[int], int]] = []
+        for number, sentence in enumerate(sentences, start=1):
+            with naming_sentence(number):
+                read.append(self._read(sentence))
         found: dict[int, Parse] = {}
-        order = sorted(range(len(read)), key=lambda index: -len(read[index][1]))
-        while order:
-            longest = len(read[order[0]][1])
-            batch, order = order[: (size := max(1, BATCH_TOKENS // longest))], order[size:]
+        for batch in batches_by_length([len(source_ids) for _, source_ids, _ in read], BATCH_TOKENS):
             words, source_ids, limits = zip(*(read[index] for index in batch), strict=True)
             best = beam_search(
                 self._next_logits(words, source_ids, limits), limits, options, self.translator.model.device
@@ -244,16 +236,8 @@ class Parser:
                 progress(len(found), len(read))
         return [found[index] for index in range(len(read))]
 
-    def _read(self, sentence: str | Sequence[str], number: int | None = None) -> tuple[list[str], list[int], int]:
-        """The words, what the model reads, and how many tokens the tree may have, `</s>` included."""
-        try:
-            return self._read_one(sentence)
-        except ValueError as error:
-            if number is None:
-                raise
-            raise ValueError(f"sentence {number}: {error}") from error
-
-    def _read_one(self, sentence: str | Sequence[str]) -> tuple[list[str], list[int], int]:
+    def _read(self, sentence: str | Sequence[str]) -> tuple[list[str], list[int], int]:
+        """The words, their source token ids, and the largest number of tokens of the tree, `</s>` included."""
         words = treebank_words(sentence) if isinstance(sentence, str) else [escaped(word) for word in sentence]
         if not words:
             raise ValueError("there is nothing to parse: the sentence has no words")
@@ -272,33 +256,13 @@ class Parser:
             )
         return words, source_ids, limit
 
-    def _options(self, beam_size: int, length_penalty: float) -> SearchOptions:
-        config = self.translator.model.config
-        return SearchOptions(
-            bos_id=config.bos_id,
-            eos_id=config.eos_id,
-            never=(config.pad_id,),
-            beam_size=beam_size,
-            length_penalty=length_penalty,
-        )
-
-    @torch.inference_mode()
     def _next_logits(
         self, words: Sequence[Sequence[str]], sources: Sequence[Sequence[int]], limits: Sequence[int]
     ) -> NextLogits:
-        """What a search over trees of these sentences asks. The model is held for a position at a time."""
-        config, longest = self.translator.model.config, max(map(len, sources))
-        padded = [[*source_ids, *[config.pad_id] * (longest - len(source_ids))] for source_ids in sources]
-        with self.translator.inspect() as model:
-            decoder = cached_decoder(model, torch.tensor(padded, device=model.device))
-
-        def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
-            with self.translator.inspect():
-                return decoder(token_ids, parents, sentences)
-
-        return only_trees(
-            next_logits, self.brackets, [len(sentence) for sentence in words], limits, config.pad_id, config.eos_id
-        )
+        """Scorer of next tokens for a search over trees of these sentences."""
+        config, num_words = self.translator.model.config, list(map(len, words))
+        next_logits = self.translator.next_logits(sources)
+        return only_trees(next_logits, self.brackets, num_words, limits, config.pad_id, config.eos_id)
 
     def _parse(self, words: Sequence[str], hypothesis: Hypothesis) -> Parse:
         symbols = [

@@ -100,7 +100,7 @@ def test_what_is_hooked_in_the_model_sees_its_explanation(translator: Translator
 
 def test_search_makes_the_states_that_translate_reads(translator: Translator) -> None:
     *_, last = translator.search(SENTENCE, beam_size=3, length_penalty=1.0)
-    options = translator._options(3, 1.0, 3)
+    options = translator.search_options(3, 1.0, 3)
     found = translator.translate(SENTENCE, beam_size=3, length_penalty=1.0).hypotheses
     assert [h.token_ids for h in best_hypotheses(last, options)] == [h.token_ids for h in found]
 
@@ -151,7 +151,7 @@ def test_a_prefix_begins_the_translation_and_the_whole_is_scored(
             assert forced.score == pytest.approx(found.score, abs=1e-4)
         *_, last = translator.search(source, beam_size, prefix=prefix)
         assert (
-            best_hypotheses(last, translator._options(beam_size, 0.6, 1))[0].token_ids
+            best_hypotheses(last, translator.search_options(beam_size, 0.6, 1))[0].token_ids
             == translation.hypotheses[0].token_ids
         )
 

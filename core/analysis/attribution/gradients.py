@@ -64,7 +64,7 @@ def attention_gradients(
     # Only the forward pass needs the model to itself: the hooks are gone before the backward pass.
     with torch.inference_mode(False), torch.enable_grad():
         with translator.inspect() as model, capture_attention(model, keep):
-            logits = model(torch.tensor([source_ids], device=model.device), torch.tensor([fed], device=model.device))[0]
+            logits = model(translator.batch([source_ids]), translator.batch([fed]))[0]
         # [T]
         log_probs = (
             logits.float().log_softmax(-1).gather(1, torch.tensor(predicted, device=logits.device)[:, None]).squeeze(1)

@@ -52,19 +52,11 @@ def batch_maps(translator: Translator, pairs: Sequence[tuple[str, str | Sequence
     """
     ids = [translator.token_ids(source, target) for source, target in pairs]
     with translator.inspect() as model, capture_attention(model) as captured:
-        pad, device = model.config.pad_id, model.device
-
-        def padded(sequences: Sequence[Sequence[int]]) -> Tensor:
-            longest = max(map(len, sequences))
-            return torch.tensor(
-                [[*sequence, *[pad] * (longest - len(sequence))] for sequence in sequences], device=device
-            )
-
-        model(padded([source for source, _, _ in ids]), padded([fed for _, fed, _ in ids]))
+        model(translator.batch([source for source, _, _ in ids]), translator.batch([fed for _, fed, _ in ids]))
     return [_maps(translator, captured, row, *tokens) for row, tokens in enumerate(ids)]
 
 
 def _maps(translator: Translator, captured: Mapping[str, Tensor], row: int, *ids: Sequence[int]) -> Maps:
     """The maps of one row of a batch; `ids` as from `Translator.token_ids`."""
-    source, fed, predicted = (tuple(map(translator.tokenizer.piece, sequence)) for sequence in ids)
+    source, fed, predicted = map(translator.pieces, ids)
     return attention_maps(captured, translator.model.config, source, fed, predicted, row)

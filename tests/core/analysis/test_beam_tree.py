@@ -137,7 +137,7 @@ def test_a_byte_is_named_by_the_best_that_it_becomes() -> None:
             else ()
         )
         states.append(
-            BeamState(0, position, continuations, (), (), finished, "beam_finished" if position == 3 else None)
+            BeamState(0, position, 3, continuations, (), (), finished, "beam_finished" if position == 3 else None)
         )
     tree = grown(states, options, Bytes())  # type: ignore[arg-type]
     assert [[readable(node.token) for node in nodes] for nodes in tree.steps[:2]] == [

@@ -9,7 +9,7 @@ import torch
 from core.analysis.score_decomposition import PARTS, ScoreParts, SelfAttention, score_parts
 from core.translator import Translator
 
-SOURCE, TARGET = "Where is the station?", "Wo ist der Bahnhof?"
+SOURCE, TARGET = "Where is station \u03a9?", "Wo ist der Bahnhof \u03a9?"  # omega is two byte tokens
 
 
 @pytest.fixture(params=get_args(SelfAttention))
@@ -22,6 +22,7 @@ def test_the_softmax_of_the_sum_is_what_the_head_attends_with(parts: ScoreParts,
     weights = parts.total.masked_fill(~parts.allowed, -torch.inf).softmax(-1)
     torch.testing.assert_close(weights, attention.weights, atol=1e-5, rtol=0)
     assert parts.tokens == attention.query_tokens
+    assert list(map(type, parts.tokens)) == list(map(type, attention.query_tokens))
     assert 0 <= parts.error < 1e-4
 
 

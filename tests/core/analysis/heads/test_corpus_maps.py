@@ -7,7 +7,7 @@ from core.translator import Translator
 
 
 def test_a_batch_gives_each_sentence_what_it_gets_alone(translator: Translator, parallel_text: list[tuple[str, str]]):
-    pairs = [parallel_text[5], parallel_text[9], ("A", "B")]  # of very different lengths
+    pairs = [parallel_text[5], parallel_text[9], ("A\u03a9", "B\u03a9")]  # of very different lengths, and with bytes
     for found, (source, target) in zip(batch_maps(translator, pairs), pairs, strict=True):
         alone = translator.explain(source, target).maps
         for kind in KINDS:
@@ -18,6 +18,7 @@ def test_a_batch_gives_each_sentence_what_it_gets_alone(translator: Translator, 
                     expected.key_tokens,
                 )
                 assert mine.predicted_tokens == expected.predicted_tokens
+                assert list(map(type, mine.key_tokens)) == list(map(type, expected.key_tokens))
                 torch.testing.assert_close(mine.weights, expected.weights, rtol=1e-4, atol=1e-5)
 
 

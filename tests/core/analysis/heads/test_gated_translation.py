@@ -6,6 +6,7 @@ import pytest
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.gating import gated
 from core.analysis.heads.head import Head, all_heads
+from core.byte_pieces import BytePiece
 from core.model import Transformer
 from core.translator import Translator
 
@@ -26,6 +27,13 @@ def test_gates_hold_for_the_whole_search(translator: Translator) -> None:
     found = translate_gated(translator, SOURCE, OFF, 2, 0.6)
     assert found == whole
     assert found.log_prob != pytest.approx(translator.translate(SOURCE, 2, 0.6).log_prob, abs=1e-3)
+
+
+def test_bytes_know_their_characters_as_in_any_translation(translator: Translator) -> None:
+    best = translator.translate(SOURCE, 2, 0.6).hypotheses[0]
+    found = translate_gated(translator, SOURCE, {}, 2, 0.6)
+    assert BytePiece in map(type, best.tokens)
+    assert list(map(type, found.tokens)) == list(map(type, best.tokens))
 
 
 def test_the_model_is_free_between_two_positions(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
