@@ -12,11 +12,11 @@ from torch import nn
 
 from core.analysis.alignment import cli
 from core.analysis.layers import cli as layers_cli
-from core.bulk import cli as translate_cli
-from core.bulk.interrupt import StoppedError
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.cpu_inference import PackedTransformer, packable
 from core.export import cli as explain_cli
+from core.file_translation import cli as translate_cli
+from core.file_translation.interrupt import JobStoppedError
 from core.model import Transformer
 
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
         return 1
-    except StoppedError as stopped:
+    except JobStoppedError as stopped:
         print(f"{parser.prog} {options.command}: {stopped}", file=sys.stderr)
         return 128 + stopped.signal_number
     except KeyboardInterrupt:

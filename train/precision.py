@@ -15,7 +15,7 @@ from torch import nn
 from core.device import supports_bfloat16
 from core.model import Transformer
 from train.loss import chunk_rows
-from train.recipe import Precision, Recipe
+from train.recipe import Recipe, TrainingPrecision
 
 MOST_ROWS = 256  # tokens multiplied at once on a CPU; more are hardly faster, and take longer to measure
 SECONDS, REPEATS = 1.0, 10  # at most: of processor time for all measurements together, and for each
@@ -43,7 +43,7 @@ class ProductTimes:
     batch_tokens: int
 
     @property
-    def choice(self) -> Precision:
+    def choice(self) -> TrainingPrecision:
         return "bfloat16" if self.bfloat16 < WORTH_IT * self.float32 else "float32"
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class ProductTimes:
         }
 
 
-def settled(recipe: Recipe, recorded: Precision | None, times: ProductTimes | None) -> tuple[Recipe, str]:
+def settled(recipe: Recipe, recorded: TrainingPrecision | None, times: ProductTimes | None) -> tuple[Recipe, str]:
     """A recipe whose precision is `auto` with the recorded or the faster one in its place; any other as it is.
 
     Args:
@@ -75,7 +75,7 @@ def settled(recipe: Recipe, recorded: Precision | None, times: ProductTimes | No
     """
     if recipe.precision != "auto":
         return recipe, ""
-    choice: Precision = times.choice if times else "float32"
+    choice: TrainingPrecision = times.choice if times else "float32"
     reason = str(times) if times else "this device has no bfloat16"
     if recorded is None:
         return replace(recipe, precision=choice), f"precision {choice}: {reason}"

@@ -5,7 +5,7 @@ from typing import Literal
 
 from train.data.batches import POOLS, Bucketing
 
-Precision = Literal["bfloat16", "float32"]
+TrainingPrecision = Literal["bfloat16", "float32"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from core.analysis.heads.head import attention_layers
 from core.translator import Translator
 
 Part = Literal["content_content", "content_position", "position_content", "position_position", "bias"]
-SelfAttention = Literal["encoder_self", "decoder_self"]
+SelfAttentionKind = Literal["encoder_self", "decoder_self"]
 PARTS: tuple[Part, ...] = ("content_content", "content_position", "position_content", "position_position", "bias")
 
 
@@ -33,7 +33,7 @@ class ScoreParts:
         allowed: [Q, K] whether the query may attend to the key.
     """
 
-    kind: SelfAttention
+    kind: SelfAttentionKind
     tokens: tuple[str, ...]
     parts: dict[Part, Tensor]
     scores: Tensor
@@ -70,7 +70,9 @@ class ScoreParts:
 
 
 @torch.inference_mode()
-def score_parts(translator: Translator, source: str, target: str | Sequence[int], kind: SelfAttention) -> ScoreParts:
+def score_parts(
+    translator: Translator, source: str, target: str | Sequence[int], kind: SelfAttentionKind
+) -> ScoreParts:
     """Split the scores of the first layer of the encoder, or of the decoder's self-attention.
 
     Args:

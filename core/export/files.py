@@ -12,7 +12,7 @@ import numpy as np
 from core.analysis.heads.head import Head
 from core.capture import KINDS
 from core.checkpoint import write_whole
-from core.export.html_page import View, page
+from core.export.html_page import PageView, page
 from core.export.record import ExplanationRecord, Weights, described, description, weights_of
 
 HTML = ".html"
@@ -30,7 +30,7 @@ def save_explanation(path: str | Path, record: ExplanationRecord) -> None:
     write_whole(path, lambda temporary: temporary.write_bytes(content))
 
 
-def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, view: View = "Lines") -> bytes:
+def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, view: PageView = "Lines") -> bytes:
     """The content of such a file.
 
     Args:

@@ -25,7 +25,7 @@ NAMES: dict[Kind, tuple[str, str]] = {
     "decoder_self": ("Decoder", "each target token looks at what was written before it"),
     "cross": ("Cross", "each target token looks at the source"),
 }
-View = Literal["Lines", "Map", "Table"]
+PageView = Literal["Lines", "Map", "Table"]
 TokenLabel = tuple[str, str]  # text, "special" or ""
 
 _HERE = Path(__file__).parent
@@ -50,7 +50,7 @@ Nothing in it is fetched from anywhere.</noscript>
 """
 
 
-def page(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> str:
+def page(record: ExplanationRecord, first: Head | None = None, view: PageView = "Lines") -> str:
     """The whole file.
 
     Args:
@@ -69,7 +69,7 @@ def page(record: ExplanationRecord, first: Head | None = None, view: View = "Lin
     return _PAGE.format(policy=policy, title=title, style=style, data=data, script=script)
 
 
-def payload(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> dict[str, Any]:
+def payload(record: ExplanationRecord, first: Head | None = None, view: PageView = "Lines") -> dict[str, Any]:
     """What the script draws. Texts in it are plain, and set as text.
 
     Raises:

@@ -12,10 +12,10 @@ from types import SimpleNamespace
 import pytest
 
 from core import __main__ as cli
-from core.bulk import lines
 from core.checkpoint import save_checkpoint
 from core.cpu_inference import PackedTransformer
 from core.export import load_explanation
+from core.file_translation import lines
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator

@@ -25,7 +25,7 @@ import torch
 
 from core.checkpoint import write_whole
 from core.config import TransformerConfig
-from train.recipe import FREE, Precision, Recipe
+from train.recipe import FREE, Recipe, TrainingPrecision
 
 # Of runs that were begun before the recipe had these fields.
 THEN: dict[str, Any] = {"bucketing": "target", "precision": "bfloat16"}
@@ -88,7 +88,7 @@ class RunFolder:
         kept = [line for line in self.log.read_text(encoding="utf-8").splitlines() if _step_of(line) <= last_step]
         write_whole(self.log, lambda temporary: _write_text(temporary, "".join(f"{line}\n" for line in kept)))
 
-    def precision(self) -> Precision | None:
+    def precision(self) -> TrainingPrecision | None:
         """What a run that was begun here computes in; None where there is none."""
         if not self.recipe.exists():
             return None

@@ -9,7 +9,7 @@ from core.capture import AttentionMap, Kind
 from viz_app.controls import toolbar
 from viz_app.controls.downloads import downloads
 from viz_app.figures import head_names
-from viz_app.figures.bertviz_views import MAX_TOKENS, VIEWS, View, bertviz_page, page_height, too_long
+from viz_app.figures.bertviz_views import MAX_TOKENS, VIEWS, BertVizView, bertviz_page, page_height, too_long
 from viz_app.figures.export.head_pictures import export_lines
 from viz_app.figures.export.map_panels import export_panels
 from viz_app.figures.theme import head_name
@@ -36,7 +36,7 @@ def page(reading: readings.Reading) -> None:
     """Everything below the sentence."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         kind = toolbar.kind_box()
-        view: View = st.segmented_control(
+        view: BertVizView = st.segmented_control(
             "View",
             VIEWS,
             default="Head view",
@@ -66,7 +66,7 @@ def page(reading: readings.Reading) -> None:
     take_along(maps, view, layer, heads, content)
 
 
-def take_along(maps: list[AttentionMap], view: View, layer: int, heads: list[int], content: str) -> None:
+def take_along(maps: list[AttentionMap], view: BertVizView, layer: int, heads: list[int], content: str) -> None:
     """What is shown as files: the page itself, and the same heads as vectors."""
     theme = toolbar.page_theme()
     if view == "Head view":

@@ -25,7 +25,7 @@ from viz_app.figures.theme import head_name, theme_named
 from viz_app.figures.weight_tables import lines_table
 from viz_app.session import chosen_heads, permalink, readings
 from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, PER_LAYER
-from viz_app.session.word_selection import Positions, Selection, common_positions, other_positions, own_positions
+from viz_app.session.word_selection import Selection, TokenPositions, common_positions, other_positions, own_positions
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -153,7 +153,7 @@ def one_side(
     method: Method,
     view: str,
     selection: Selection,
-    positions: Positions,
+    positions: TokenPositions,
 ) -> None:
     """One of the two, drawn."""
     st.markdown(f"**{title}**: {isolated(plain(shortened(side.name)))}")

@@ -81,7 +81,7 @@ def page() -> None:
         run = run_records.run_in(folder) if folder else run_records.shipped_run()
         going_on = folder is not None and run.is_going_on
         st.fragment(follow, run_every=EVERY if going_on else None)(view, folder, going_on)
-    except run_records.RunError as error:
+    except run_records.RunRecordError as error:
         st.error(plain(str(error)))
 
 
@@ -127,7 +127,7 @@ def follow(view: str, folder: Path | None, followed: bool) -> None:
             samples(run)
         else:
             card(run)
-    except run_records.RunError as error:
+    except run_records.RunRecordError as error:
         st.error(plain(str(error)))
 
 

@@ -16,7 +16,7 @@ from viz_app.figures.display_text import direction
 
 END = "</s>"  # the only special token that may be written
 # a position, a text, and whether a person has typed it; otherwise it is one of the alternatives there
-Choice = tuple[int, str, bool]
+OptionChoice = tuple[int, str, bool]
 
 _component = component_beside(__file__)
 
@@ -71,7 +71,7 @@ def steps_payload(
 
 def token_steps(
     explanation: Explanation,
-    on_choice: Callable[[Choice], None],
+    on_choice: Callable[[OptionChoice], None],
     *,
     num_forced: int = 0,
     step: int | None = None,
@@ -89,7 +89,7 @@ def token_steps(
     draw(_component, payload, key, "choice", lambda value: chosen_option(value, explanation), on_choice)
 
 
-def chosen_option(value: object, explanation: Explanation) -> Choice | None:
+def chosen_option(value: object, explanation: Explanation) -> OptionChoice | None:
     """What the browser sent as an option of a position or as a word for it, or None if there is no such thing."""
     match value:
         case {"position": int(position), "token": str(token)} if 0 <= position < len(explanation.predicted_tokens):

@@ -7,9 +7,9 @@ import streamlit as st
 from viz_app.session import readings
 from viz_app.session.gradient_output import Output
 
-Choice = Literal["whole", "selected"]
+OutputChoice = Literal["whole", "selected"]
 
-CHOICES: dict[Choice, str] = {"whole": "Whole translation", "selected": "Selected output"}
+CHOICES: dict[OutputChoice, str] = {"whole": "Whole translation", "selected": "Selected output"}
 
 NOTHING_SELECTED = "Select a word of the translation, and the gradient is of that alone."
 
@@ -23,7 +23,7 @@ def output_box(about: readings.Reading, step: range | None) -> Output | None:
     Returns:
         None for the whole translation, which it also is while nothing of it is selected.
     """
-    chosen: Choice = st.segmented_control(
+    chosen: OutputChoice = st.segmented_control(
         "Gradient of",
         tuple(CHOICES),
         default="whole",

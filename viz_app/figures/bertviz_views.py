@@ -16,8 +16,8 @@ from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from viz_app.figures.theme import Theme
 
-View = Literal["Head view", "Model view"]
-VIEWS: tuple[View, ...] = ("Head view", "Model view")
+BertVizView = Literal["Head view", "Model view"]
+VIEWS: tuple[BertVizView, ...] = ("Head view", "Model view")
 MAX_TOKENS = 60  # on an axis: BertViz draws a line for every pair of tokens of every head
 MAX_CHARACTERS = 14  # of a token, for which its columns have room
 DECIMALS = 3
@@ -42,7 +42,7 @@ def too_long(maps: Sequence[AttentionMap]) -> int:
 
 
 def bertviz_page(
-    maps: Sequence[AttentionMap], view: View, theme: Theme, layer: int = 0, heads: Sequence[int] | None = None
+    maps: Sequence[AttentionMap], view: BertVizView, theme: Theme, layer: int = 0, heads: Sequence[int] | None = None
 ) -> str:
     """The whole page.
 
@@ -84,7 +84,7 @@ def bertviz_page(
     return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
 
 
-def page_height(maps: Sequence[AttentionMap], view: View) -> int:
+def page_height(maps: Sequence[AttentionMap], view: BertVizView) -> int:
     """How many pixels the page is high, by the measures that BertViz draws with; the model view's at its full width
     of 970.
     """
@@ -98,7 +98,7 @@ def page_height(maps: Sequence[AttentionMap], view: View) -> int:
 def _drawn(
     attention: list[torch.Tensor],
     names: dict[str, list[str]],
-    view: View,
+    view: BertVizView,
     theme: Theme,
     layer: int,
     heads: Sequence[int] | None,

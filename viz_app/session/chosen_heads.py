@@ -22,7 +22,7 @@ from viz_app.session.gradient_output import Output
 from viz_app.session.readings import Reading
 
 if TYPE_CHECKING:
-    from core.export.html_page import View
+    from core.export.html_page import PageView
 
 _SHOWN, _RECALLED = "heads_shown", "selection_recalled"
 SELECTION, SEPARATOR = "selection", "|"  # its name in the address, and what stands between kind, method and heads there
@@ -44,7 +44,7 @@ class ShownHeads:
     kind: Kind = "cross"
     method: Method = "attention"
     heads: Sequence[LayerHead] = ()
-    view: "View" = "Lines"
+    view: "PageView" = "Lines"
     output: Output | None = None  # of the reading with this identity
     output_of: Hashable = None
 
@@ -64,7 +64,7 @@ def look_at(
     kind: Kind,
     method: Method,
     heads: Sequence[LayerHead],
-    view: "View" = "Lines",
+    view: "PageView" = "Lines",
     output: Output | None = None,
 ) -> None:
     """Remember what the page Heads shows, for other pages that draw the same."""

@@ -14,7 +14,7 @@ from viz_app.components.sentence_bar import word_name
 from viz_app.session import readings
 
 # of each row and key of a drawing: where the same word stands in the reading's own map
-Positions = Mapping[Axis, Sequence[int | None]]
+TokenPositions = Mapping[Axis, Sequence[int | None]]
 
 
 def selected_names(about: readings.Reading) -> set[str]:
@@ -34,12 +34,12 @@ def look(about: readings.Reading, links: Links) -> dict[str, Any]:
     return {"links": links, "place": place(selected_names(about), links)}
 
 
-def own_positions(own: AttentionMap) -> Positions:
+def own_positions(own: AttentionMap) -> TokenPositions:
     """Of the reading's map itself."""
     return {"query": range(len(own.query_tokens)), "key": range(len(own.key_tokens))}
 
 
-def other_positions(own: AttentionMap, other: AttentionMap) -> Positions:
+def other_positions(own: AttentionMap, other: AttentionMap) -> TokenPositions:
     """Of another map of the same kind; None for the words that only it has."""
     found = [{there: here for here, there in pairs} for pairs in common_axes(own, other)]
     lengths = len(other.query_tokens), len(other.key_tokens)
@@ -49,7 +49,7 @@ def other_positions(own: AttentionMap, other: AttentionMap) -> Positions:
     }
 
 
-def common_positions(own: AttentionMap, other: AttentionMap) -> Positions:
+def common_positions(own: AttentionMap, other: AttentionMap) -> TokenPositions:
     """Of their difference, which has the words of both."""
     return {axis: [here for here, _ in pairs] for axis, pairs in zip(AXES, common_axes(own, other), strict=True)}
 
@@ -67,7 +67,7 @@ class Selection:
     words: bool
     hide_special: bool
 
-    def look(self, positions: Positions) -> dict[str, Any]:
+    def look(self, positions: TokenPositions) -> dict[str, Any]:
         """How a drawing is to show it, see `look`; words that the reading has not are linked to none."""
         names = word_links.links(self.reading.explanation, self.kind, self.words, self.hide_special)
         return look(

@@ -6,13 +6,13 @@ from typing import get_args
 import pytest
 import torch
 
-from core.analysis.score_decomposition import PARTS, ScoreParts, SelfAttention, score_parts
+from core.analysis.score_decomposition import PARTS, ScoreParts, SelfAttentionKind, score_parts
 from core.translator import Translator
 
 SOURCE, TARGET = "Where is station \u03a9?", "Wo ist der Bahnhof \u03a9?"  # omega is two byte tokens
 
 
-@pytest.fixture(params=get_args(SelfAttention))
+@pytest.fixture(params=get_args(SelfAttentionKind))
 def parts(request: pytest.FixtureRequest, translator: Translator) -> ScoreParts:
     return score_parts(translator, SOURCE, TARGET, request.param)
 

@@ -118,12 +118,12 @@ def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
 
 def test_damaged_files_are_named(run: Path, tmp_path: Path) -> None:
     (run / "log.jsonl").write_text("no json\n{}\n", encoding="utf-8")
-    with pytest.raises(run_records.RunError, match=r"line 1 is not JSON"):
+    with pytest.raises(run_records.RunRecordError, match=r"line 1 is not JSON"):
         run_records.run_in(run)
-    with pytest.raises(run_records.RunError, match=r"neither log.jsonl nor recipe.json"):
+    with pytest.raises(run_records.RunRecordError, match=r"neither log.jsonl nor recipe.json"):
         run_records.run_in(tmp_path)
     (tmp_path / "table3.csv").write_text("row,bleu\nbase,1\n", encoding="utf-8")
-    with pytest.raises(run_records.RunError, match="has no column change, hours"):
+    with pytest.raises(run_records.RunRecordError, match="has no column change, hours"):
         run_records.table_3(tmp_path)
 
 

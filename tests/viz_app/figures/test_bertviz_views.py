@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from viz_app.figures import bertviz_views
-from viz_app.figures.bertviz_views import VIEWS, View, bertviz_page, too_long
+from viz_app.figures.bertviz_views import VIEWS, BertVizView, bertviz_page, too_long
 from viz_app.figures.theme import DARK, LIGHT
 
 EVIL = "\u2581</script><script>document.title='broken'</script><!--"
@@ -24,7 +24,7 @@ def params(page: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("kind", ["encoder_self", "decoder_self", "cross"])
-def test_the_weights_and_tokens_are_those_of_the_maps(make_map: Any, view: View, kind: str) -> None:
+def test_the_weights_and_tokens_are_those_of_the_maps(make_map: Any, view: BertVizView, kind: str) -> None:
     maps = [make_map(5, 4, layer=layer, kind=kind) for layer in range(2)]
     (data,) = params(bertviz_page(maps, view, LIGHT))["attention"]
     expected = torch.stack([each.weights for each in maps])
@@ -41,7 +41,7 @@ def test_the_head_view_begins_with_the_heads_that_are_chosen(make_map: Any) -> N
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_token_ends_the_script_and_nothing_is_asked_of_the_outside(
-    make_map: Any, view: View, monkeypatch: pytest.MonkeyPatch
+    make_map: Any, view: BertVizView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bertviz_views, "MAX_CHARACTERS", 100)
     page = bertviz_page([make_map(token=EVIL)], view, LIGHT)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.analysis.score_decomposition import Part, ScoreParts, SelfAttention, score_parts
+from core.analysis.score_decomposition import Part, ScoreParts, SelfAttentionKind, score_parts
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.figures import head_names, position_tables
@@ -39,7 +39,7 @@ PART_NAMES: dict[Part, str] = {
     "position_position": "Position asks for position",
     "bias": "Bias of the queries",
 }
-KINDS: dict[SelfAttention, str] = {
+KINDS: dict[SelfAttentionKind, str] = {
     "encoder_self": head_names.KIND_NAMES["encoder_self"],
     "decoder_self": head_names.KIND_NAMES["decoder_self"],
 }
@@ -61,7 +61,7 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         st.caption("The scores appear here as soon as there is a sentence to look at.")
         return
     with bar:
-        kind: SelfAttention = st.segmented_control(
+        kind: SelfAttentionKind = st.segmented_control(
             "Layer",
             tuple(KINDS),
             default="encoder_self",

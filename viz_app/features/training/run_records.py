@@ -29,7 +29,7 @@ TABLE_3_COLUMNS = {
 }
 
 
-class RunError(Exception):
+class RunRecordError(Exception):
     """There is no such run to look at; the message says why, for the reader of the page."""
 
 
@@ -70,7 +70,7 @@ def shipped_run() -> Run:
     """That of the checkpoint that the app starts with: what lies beside it, named alike.
 
     Raises:
-        RunError: a file is damaged.
+        RunRecordError: a file is damaged.
     """
     path = models.shipped_path()
     log, card = path.with_suffix(".log.jsonl"), path.with_suffix(".md")
@@ -87,13 +87,15 @@ def run_in(folder: Path) -> Run:
     """The run in a folder, as `python -m train fit` leaves it.
 
     Raises:
-        RunError: there is no run in it, or it cannot be read.
+        RunRecordError: there is no run in it, or it cannot be read.
     """
     log, recipe = folder / "log.jsonl", folder / "recipe.json"
     if not folder.is_dir():
-        raise RunError(f"There is no folder {folder}: give the one that stands after --run of `python -m train fit`.")
+        raise RunRecordError(
+            f"There is no folder {folder}: give the one that stands after --run of `python -m train fit`."
+        )
     if not log.exists() and not recipe.exists():
-        raise RunError(
+        raise RunRecordError(
             f"{folder} has neither log.jsonl nor recipe.json, so it is not the folder of a run: give the one that "
             f"stands after --run."
         )
@@ -101,7 +103,7 @@ def run_in(folder: Path) -> Run:
         facts = json.loads(recipe.read_text(encoding="utf-8")) if recipe.exists() else {}
         age = time.time() - log.stat().st_mtime if log.exists() else 0.0
     except (OSError, ValueError) as error:
-        raise RunError(f"{recipe} cannot be read: {error}") from error
+        raise RunRecordError(f"{recipe} cannot be read: {error}") from error
     card = next(iter(sorted(folder.glob("*.md"))), None)
     text = _without_pictures(card.read_text(encoding="utf-8")) if card else ""
     return Run(folder.name, _lines(log) if log.exists() else (), age, facts if isinstance(facts, dict) else {}, text)
@@ -118,7 +120,7 @@ def table_3(folder: Path) -> pd.DataFrame | None:
     """What `python -m train table3` wrote into a folder; None if it wrote nothing there.
 
     Raises:
-        RunError: the file is damaged.
+        RunRecordError: the file is damaged.
     """
     path = folder / TABLE_3
     if not path.exists():
@@ -128,9 +130,9 @@ def table_3(folder: Path) -> pd.DataFrame | None:
             path, keep_default_na=False, na_values={name: [""] for name in TABLE_3_COLUMNS - {"row", "change"}}
         )
     except (OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read: {error}") from error
+        raise RunRecordError(f"{path} cannot be read: {error}") from error
     if missing := TABLE_3_COLUMNS - set(table.columns):
-        raise RunError(
+        raise RunRecordError(
             f"{path} has no column {', '.join(sorted(missing))}: it was not written by `python -m train table3`."
         )
     return table
@@ -152,7 +154,7 @@ def _lines(log: Path) -> tuple[Line, ...]:
     try:
         return tuple(read_log(log))
     except (OSError, ValueError) as error:
-        raise RunError(f"The log cannot be read: {error}") from error
+        raise RunRecordError(f"The log cannot be read: {error}") from error
 
 
 def _without_pictures(markdown: str) -> str:

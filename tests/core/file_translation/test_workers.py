@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.bulk.cli import default_workers
-from core.bulk.engine import Engine, threads_per_process
-from core.bulk.workers import worker_pool
+from core.file_translation.cli import default_workers
+from core.file_translation.engine import Engine, threads_per_process
+from core.file_translation.workers import worker_pool
 
 
 @pytest.fixture(scope="module")

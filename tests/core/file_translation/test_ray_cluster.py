@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core import __main__ as cli
-from core.bulk import lines
+from core.file_translation import lines
 
 
 @pytest.mark.parametrize(

@@ -4,27 +4,27 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from core.bulk.engine import TranslateBatches
-from core.bulk.lines import Window, split_lines
+from core.file_translation.engine import TranslateBatches
+from core.file_translation.lines import LineWindow, split_lines
 from core.translator import Translator, batches_by_length
 
 
 @dataclass(frozen=True)
-class TranslatedWindow:
+class TranslatedLines:
     """A window with the translation of each line, and for each line that has none because of an error, a message."""
 
-    window: Window
+    window: LineWindow
     lines: list[str]
     problems: list[str]
 
 
 def translate_windows(
-    windows: Iterator[Window],
+    windows: Iterator[LineWindow],
     translator: Translator,
     translate_batches: TranslateBatches,
     strict: bool = False,
     progress: Callable[[int], None] = lambda lines: None,
-) -> Iterator[TranslatedWindow]:
+) -> Iterator[TranslatedLines]:
     """Translate the lines of each window.
 
     Sentences are sorted by length within a window, and a batch never has sentences of two windows. So what is
@@ -69,7 +69,7 @@ def translate_windows(
 class _Pending:
     """A window that is being translated."""
 
-    def __init__(self, window: Window, sentences: list[tuple[str, ...]], problems: list[str]) -> None:
+    def __init__(self, window: LineWindow, sentences: list[tuple[str, ...]], problems: list[str]) -> None:
         self.window = window
         self.texts = [sentence for line in sentences for sentence in line]
         self.complete = False
@@ -91,8 +91,8 @@ class _Pending:
         lines = len(self.window.lines)
         return lines if self.complete else lines * self._characters_done // (self._characters or 1)
 
-    def translated(self) -> TranslatedWindow:
+    def translated(self) -> TranslatedLines:
         """Each line's translation as one line, whatever the model's output is."""
         translations = iter(self._translations)
         joined = (" ".join(next(translations) for _ in line) for line in self._sentences)
-        return TranslatedWindow(self.window, [" ".join(line.splitlines()) for line in joined], self._problems)
+        return TranslatedLines(self.window, [" ".join(line.splitlines()) for line in joined], self._problems)

@@ -10,15 +10,15 @@ from typing import get_args
 
 import torch
 
-from core.bulk.engine import Engine, TranslateBatches, threads_per_process
-from core.bulk.interrupt import stop_on_signals
-from core.bulk.lines import LineReader, Window, count_lines, open_input, read_windows
-from core.bulk.output import FileOutput, StreamOutput, open_output
-from core.bulk.progress_bar import LineProgress, line_progress
-from core.bulk.windows import TranslatedWindow, translate_windows
-from core.bulk.workers import worker_pool
 from core.cpu_inference import Precision
 from core.device import usable_cores
+from core.file_translation.engine import Engine, TranslateBatches, threads_per_process
+from core.file_translation.interrupt import stop_on_signals
+from core.file_translation.lines import LineReader, LineWindow, count_lines, open_input, read_windows
+from core.file_translation.output import FileOutput, StreamOutput, open_output
+from core.file_translation.progress_bar import LineProgress, line_progress
+from core.file_translation.windows import TranslatedLines, translate_windows
+from core.file_translation.workers import worker_pool
 from core.translator import Translator
 
 MAX_WORKERS = 1024
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         ValueError: an option or the checkpoint cannot be used, or a line cannot be translated and `--strict` is given.
         OSError: a file cannot be read or written, or a worker died.
-        StoppedError: by SIGINT or SIGTERM.
+        JobStoppedError: by SIGINT or SIGTERM.
     """
     if options.resume and not options.output:
         raise ValueError("--resume needs --output FILE: what went to standard output cannot be continued")
@@ -117,15 +117,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _translated(
-    windows: Iterator[Window],
+    windows: Iterator[LineWindow],
     translator: Translator,
     engine: Engine,
     options: argparse.Namespace,
     progress: LineProgress,
-) -> Generator[TranslatedWindow]:
+) -> Generator[TranslatedLines]:
     """The windows in their order, translated by this process, by several, or by a cluster."""
     if options.ray:
-        from core.bulk.ray_cluster import translate_on_ray  # Ray is optional
+        from core.file_translation.ray_cluster import translate_on_ray  # Ray is optional
 
         for part in translate_on_ray(options.ray, windows, engine, options.workers):
             if options.strict and part.problems:

@@ -10,7 +10,7 @@ from typing import NoReturn
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class StoppedError(Exception):
+class JobStoppedError(Exception):
     """SIGINT or SIGTERM came; `signal_number` is which."""
 
     def __init__(self, signal_number: int) -> None:
@@ -20,13 +20,13 @@ class StoppedError(Exception):
 
 @contextmanager
 def stop_on_signals() -> Generator[None]:
-    """Inside, the two signals raise `StoppedError`, wherever the main thread is."""
+    """Inside, the two signals raise `JobStoppedError`, wherever the main thread is."""
     if threading.current_thread() is not threading.main_thread():  # only that thread may set handlers
         yield
         return
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
-        raise StoppedError(number)
+        raise JobStoppedError(number)
 
     before = {number: signal.signal(number, stop) for number in SIGNALS}
     try:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from core.bulk import lines
-from core.bulk.lines import LineReader, Window, read_windows
-from core.bulk.windows import translate_windows
+from core.file_translation import lines
+from core.file_translation.lines import LineReader, LineWindow, read_windows
+from core.file_translation.windows import translate_windows
 from core.translator import BATCH_TOKENS, Translator
 
 WORDS = ["a", "dog", "runs", "through", "the", "green", "grass", "and"]
@@ -83,7 +83,7 @@ def test_windows_are_read_when_they_are_needed(text: list[str], translator: Tran
     """So memory does not grow with the input."""
     read = 0
 
-    def windows() -> Iterator[Window]:
+    def windows() -> Iterator[LineWindow]:
         nonlocal read
         for window in read_windows(LineReader(io.BytesIO("\n".join(text).encode()))):
             read = window.end

@@ -25,7 +25,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
+class JobProgress:
     """What is written for good.
 
     Attributes:
@@ -44,7 +44,7 @@ class Progress:
 class Output(Protocol):
     """Takes the translations of window after window."""
 
-    progress: Progress
+    progress: JobProgress
 
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
         """Write a window's lines, of which so many are empty because they could not be translated. Flushes."""
@@ -56,7 +56,7 @@ class StreamOutput:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self.progress = Progress()
+        self.progress = JobProgress()
 
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
         data = _encoded(lines)
@@ -68,7 +68,7 @@ class StreamOutput:
 class FileOutput:
     """A file whose job can be resumed; see `open_output`."""
 
-    def __init__(self, path: Path, file: BinaryIO, settings: dict[str, Any], progress: Progress) -> None:
+    def __init__(self, path: Path, file: BinaryIO, settings: dict[str, Any], progress: JobProgress) -> None:
         self.path = path
         self.progress = progress
         self._file = file
@@ -113,7 +113,7 @@ def open_output(path: Path, settings: dict[str, Any], resume: bool) -> Generator
         _lock(path, file)
         for part in path.parent.glob(f".{glob.escape(progress_path(path).name)}.*.part"):  # of a job that was killed
             part.unlink()
-        progress = _resumed(path, settings) if resume else Progress()
+        progress = _resumed(path, settings) if resume else JobProgress()
         file.truncate(progress.output_bytes)
         output = FileOutput(path, file, settings, progress)
         output.save_progress()
@@ -121,7 +121,7 @@ def open_output(path: Path, settings: dict[str, Any], resume: bool) -> Generator
     progress_path(path).unlink()
 
 
-def _resumed(path: Path, settings: dict[str, Any]) -> Progress:
+def _resumed(path: Path, settings: dict[str, Any]) -> JobProgress:
     """How far the job is that wrote an output; the start if there is none.
 
     Raises:
@@ -132,13 +132,13 @@ def _resumed(path: Path, settings: dict[str, Any]) -> Progress:
     begin_again = f"remove {path.name} and {beside.name} to begin again"
     if not beside.exists():
         if not size:
-            return Progress()
+            return JobProgress()
         reason = f"there is no {beside.name} beside it, so it is complete or from elsewhere"
         raise ValueError(f"{path} cannot be resumed: {reason}; give another --output")
     try:
         found = json.loads(beside.read_text(encoding="utf-8"))
         before, version = found.pop("settings"), found.pop("format")
-        progress = Progress(**found)
+        progress = JobProgress(**found)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{beside} is not the progress of a translation ({error!r}): {begin_again}") from error
     if version != FORMAT:
@@ -182,8 +182,10 @@ def _encoded(lines: Sequence[str]) -> bytes:
     return b"".join(line.encode() + b"\n" for line in lines)
 
 
-def _advanced(progress: Progress, lines: Sequence[str], untranslated: int, data: bytes, input_sha256: str) -> Progress:
-    return Progress(
+def _advanced(
+    progress: JobProgress, lines: Sequence[str], untranslated: int, data: bytes, input_sha256: str
+) -> JobProgress:
+    return JobProgress(
         lines=progress.lines + len(lines),
         untranslated=progress.untranslated + untranslated,
         output_bytes=progress.output_bytes + len(data),

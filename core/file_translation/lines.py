@@ -22,7 +22,7 @@ DECOMPRESS = {".gz": gzip.open, ".xz": lzma.open}
 
 
 @dataclass(frozen=True)
-class Window:
+class LineWindow:
     """Consecutive lines of the input, translated and written together.
 
     Attributes:
@@ -100,7 +100,7 @@ class LineReader:
             pass
 
 
-def read_windows(reader: LineReader) -> Iterator[Window]:
+def read_windows(reader: LineReader) -> Iterator[LineWindow]:
     """Divide the rest of the input into windows.
 
     They depend on its lines alone, so a job that is resumed has the same ones.
@@ -111,14 +111,14 @@ def read_windows(reader: LineReader) -> Iterator[Window]:
         lines.append(line)
         num_bytes += len(line)
         if len(lines) >= WINDOW_LINES or num_bytes >= WINDOW_BYTES:
-            yield Window(reader.lines_read - len(lines), tuple(lines), reader.digest)
+            yield LineWindow(reader.lines_read - len(lines), tuple(lines), reader.digest)
             lines, num_bytes = [], 0
     if lines:
-        yield Window(reader.lines_read - len(lines), tuple(lines), reader.digest)
+        yield LineWindow(reader.lines_read - len(lines), tuple(lines), reader.digest)
 
 
 def split_lines(
-    window: Window, translator: Translator, strict: bool = False
+    window: LineWindow, translator: Translator, strict: bool = False
 ) -> tuple[list[tuple[str, ...]], list[str]]:
     """The sentences of each line, and for each line that cannot be translated a message with its number.
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.bulk import progress_bar
-from core.bulk.progress_bar import line_progress
+from core.file_translation import progress_bar
+from core.file_translation.progress_bar import line_progress
 
 
 def test_lines_now_and_then_without_a_terminal(

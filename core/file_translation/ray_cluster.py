@@ -16,18 +16,18 @@ from typing import Any
 
 import torch
 
-from core.bulk.engine import Engine
-from core.bulk.interrupt import stop_on_signals
-from core.bulk.lines import Window
-from core.bulk.windows import TranslatedWindow, translate_windows
+from core.file_translation.engine import Engine
+from core.file_translation.interrupt import stop_on_signals
+from core.file_translation.lines import LineWindow
+from core.file_translation.windows import TranslatedLines, translate_windows
 from core.translator import Translator
 
 CONNECTION_SECONDS = 10.0
 
 
 def translate_on_ray(
-    address: str, windows: Iterator[Window], engine: Engine, num_workers: int | None = None
-) -> Iterator[TranslatedWindow]:
+    address: str, windows: Iterator[LineWindow], engine: Engine, num_workers: int | None = None
+) -> Iterator[TranslatedLines]:
     """Translate windows on a cluster that is running already. A window is a block of the dataset, for one worker.
 
     Args:
@@ -65,7 +65,9 @@ def translate_on_ray(
         try:
             for row in translated.iter_rows():
                 start, num_lines, digest = read.popleft()
-                yield TranslatedWindow(Window(start, (b"",) * num_lines, digest), row["translations"], row["problems"])
+                yield TranslatedLines(
+                    LineWindow(start, (b"",) * num_lines, digest), row["translations"], row["problems"]
+                )
         except ray.exceptions.RayError as error:
             raise ChildProcessError(f"the Ray cluster at {address} failed: {error}") from error
 
@@ -87,7 +89,7 @@ class _BlockTranslator:
         """A `pyarrow.Table` of the lines of windows -> one of their translations."""
         import pyarrow as pa
 
-        windows = (Window(row["start"], tuple(row["lines"]), "") for row in block.to_pylist())
+        windows = (LineWindow(row["start"], tuple(row["lines"]), "") for row in block.to_pylist())
         parts = list(translate_windows(windows, self._translator, self._engine.in_this_process(self._translator)))
         return pa.table(
             {

@@ -8,8 +8,8 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from core.bulk.engine import Engine, TranslateBatches
-from core.bulk.interrupt import SIGNALS
+from core.file_translation.engine import Engine, TranslateBatches
+from core.file_translation.interrupt import SIGNALS
 
 
 @contextmanager

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.bulk import lines
-from core.bulk.lines import LineReader, Window, count_lines, open_input, read_windows, split_lines
+from core.file_translation import lines
+from core.file_translation.lines import LineReader, LineWindow, count_lines, open_input, read_windows, split_lines
 from core.translator import Translator
 
 
@@ -62,7 +62,7 @@ def test_windows_do_not_depend_on_where_reading_starts(monkeypatch: pytest.Monke
 
 
 def test_lines_that_cannot_be_translated(translator: Translator) -> None:
-    window = Window(10, (b" A dog. \n", b"\n", b"b\xffd\n", b"x" * 600 + b"\n", b"It rains. " * 100, b"\r\n"), "")
+    window = LineWindow(10, (b" A dog. \n", b"\n", b"b\xffd\n", b"x" * 600 + b"\n", b"It rains. " * 100, b"\r\n"), "")
     sentences, problems = split_lines(window, translator)
     assert sentences == [("A dog.",), (), (), (), ("It rains.",) * 100, ()]
     assert problems == [

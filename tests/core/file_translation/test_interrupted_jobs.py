@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from core import __main__ as cli
-from core.bulk import lines
-from core.bulk.output import progress_path
+from core.file_translation import lines
+from core.file_translation.output import progress_path
 
 WORDS = [
     "a",
@@ -35,7 +35,7 @@ WORDS = [
     "ball",
 ]
 PROGRAM = (
-    "import sys; from core import __main__ as cli; from core.bulk import lines; lines.WINDOW_LINES = 20; "
+    "import sys; from core import __main__ as cli; from core.file_translation import lines; lines.WINDOW_LINES = 20; "
     "sys.exit(cli.main())"
 )
 
