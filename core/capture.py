@@ -1,8 +1,8 @@
 """Seeing what every attention head looked at, by hooking the one place where the weights exist."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -58,6 +58,22 @@ class AttentionMap:
     def visible(self) -> Tensor:
         """[Q, K] boolean: `mask`, or what it stands for where it is None."""
         return full_mask(self.kind, *self.weights.shape[1:]) if self.mask is None else self.mask
+
+    @property
+    def row_tokens(self) -> tuple[str, ...]:
+        """Tokens that name the rows: the predicted ones in the decoder, the query tokens in the encoder."""
+        return self.predicted_tokens or self.query_tokens
+
+    def select(self, rows: Sequence[int], keys: Sequence[int]) -> "AttentionMap":
+        """A map of these rows and keys only; weights are not renormalised."""
+        return replace(
+            self,
+            weights=self.weights[:, rows][:, :, keys],
+            query_tokens=tuple(self.query_tokens[row] for row in rows),
+            key_tokens=tuple(self.key_tokens[key] for key in keys),
+            predicted_tokens=self.predicted_tokens and tuple(self.predicted_tokens[row] for row in rows),
+            mask=self.visible[rows][:, keys],
+        )
 
     @property
     def num_heads(self) -> int:

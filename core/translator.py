@@ -172,7 +172,7 @@ class Translator:
             for prefix, source_ids in zip([()] * len(sources) if prefixes is None else prefixes, sources, strict=True)
         ]
         found: dict[int, Translation] = {}
-        for batch in batches_by_length([len(source_ids) for source_ids in sources]):
+        for batch in batches_by_length([len(source_ids) for source_ids in sources], BATCH_TOKENS):
             source_ids = [sources[index] for index in batch]
             limits = [self._limit(ids) for ids in source_ids]
             begun = [forced[index] for index in batch]
@@ -458,7 +458,7 @@ def _require_whole_characters(text: str) -> None:
         ) from error
 
 
-def batches_by_length(lengths: Sequence[int], max_tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:
+def batches_by_length(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
     """Group indices by similar length, longest first.
 
     Args:

@@ -1,4 +1,4 @@
-"""A beam search as the tree it grew: every candidate it looked at, what each continued, and what became of it."""
+"""Tree of all candidates of a beam search: what each continued, and its fate."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,22 +14,21 @@ ELLIPSIS = "\u2026"
 
 @dataclass(frozen=True)
 class BeamNode:
-    """A candidate: a hypothesis by its last token.
+    """One candidate: a hypothesis identified by its last token.
 
     Attributes:
-        position: of the token in the target, from 1.
-        rank: among the candidates of its position, 0 the best.
-        parent: the rank of what it continues among the candidates of the position before; None where it begins.
-        token: its last token as a piece; a byte is named by what the best that continues it spells, with an ellipsis if
-            others spell otherwise.
-        token_log_prob: of that token given those before it, in nats.
-        log_prob: of the whole, in nats.
-        score: `log_prob` over the length penalty.
-        token_ids: the whole, without `<s>`.
-        text: the same as text.
-        fate: `live` went on, `finished` ended with `</s>`, `pruned` ranked below the beam.
-        alive_until: the last position after which it, or a descendant, was still live or had finished; the one before
-            its own if it was pruned at once.
+        position: of the last token in the target, from 1.
+        rank: among the candidates of its position, 0 for the best.
+        parent: rank of its parent among the candidates of the previous position; None at the first position.
+        token: last token as a piece. A byte token names the character spelled by its best continuation, with an
+            ellipsis if other continuations spell another one.
+        token_log_prob: log-probability of the last token given the tokens before it, in nats.
+        log_prob: log-probability of the whole hypothesis, in nats.
+        score: `log_prob` divided by the length penalty.
+        token_ids: all tokens, without `<s>`.
+        text: the same, decoded.
+        fate: `live` (kept in the beam), `finished` (ended with `</s>`) or `pruned` (ranked below the beam).
+        alive_until: last position at which it or a descendant was live or finished; `position` - 1 if it was pruned.
     """
 
     position: int
@@ -50,12 +49,12 @@ class BeamTree:
     """A whole search.
 
     Attributes:
-        steps: the candidates of each position, best first: at most 2 x beam_size.
-        stop: why the search ended, see `core.decoding.BeamState`.
-        options: how it searched.
-        best: token ids of the hypothesis that won.
-        finished: all that ended, best first.
-        num_forced: how many tokens it was forced to begin with. Each is the only candidate of its position.
+        steps: the candidates of each position, best first, at most 2 x beam_size.
+        stop: reason why the search ended, see `core.decoding.BeamState`.
+        options: options of the search.
+        best: token ids of the best hypothesis.
+        finished: all finished hypotheses, best first.
+        num_forced: length of the forced prefix. Each of its tokens is the only candidate of its position.
     """
 
     steps: tuple[tuple[BeamNode, ...], ...]
@@ -66,11 +65,11 @@ class BeamTree:
     num_forced: int = 0
 
     def path(self, node: BeamNode) -> list[BeamNode]:
-        """A node and all that it continues, from the first token on."""
+        """The node and its ancestors, from the first token on."""
         return _path(self.steps, node)
 
     def hypothesis(self, node: BeamNode) -> ScoredText:
-        """A node as what a translator hands out; not finished where it lacks `</s>`."""
+        """The hypothesis that ends at a node."""
         path = self.path(node)
         return ScoredText(
             text=node.text,
@@ -90,30 +89,33 @@ def beam_tree(
     num_hypotheses: int | None = None,
     prefix: Sequence[int] = (),
 ) -> BeamTree:
-    """The tree of the search that `Translator.translate` makes with the same settings. Others may use the model in
-    between.
+    """Tree of the search that `Translator.translate` makes.
+
+    Other threads may use the model between two positions.
 
     Raises:
         ValueError: as `Translator.translate`.
     """
     options = translator.search_options(beam_size, length_penalty, num_hypotheses)
     states = translator.search(text, beam_size, length_penalty, num_hypotheses, prefix)
-    return grown(states, options, translator.tokenizer, len(prefix))
+    return build_tree(states, options, translator.tokenizer, len(prefix))
 
 
-def grown(states: Iterable[BeamState], options: SearchOptions, tokenizer: Tokenizer, num_forced: int = 0) -> BeamTree:
-    """The tree of a search for one sentence.
+def build_tree(
+    states: Iterable[BeamState], options: SearchOptions, tokenizer: Tokenizer, num_forced: int = 0
+) -> BeamTree:
+    """Build the tree of a search for one sentence.
 
     Args:
-        states: all of them, in order.
-        options: those of the search.
-        num_forced: how many tokens it was forced to begin with.
+        states: all states, in order.
+        options: options of the search.
+        num_forced: length of the forced prefix.
 
     Raises:
-        ValueError: there are no states, or the search has not come to its end.
+        ValueError: there are no states, or the search has not ended.
     """
     steps: list[list[BeamNode]] = []
-    parents: list[int | None] = [None]  # ranks of the live hypotheses of the position before
+    parents: list[int | None] = [None]  # ranks of the live hypotheses of the previous position
     last = None
     for last in states:
         before = steps[-1] if steps else []
@@ -140,8 +142,8 @@ def grown(states: Iterable[BeamState], options: SearchOptions, tokenizer: Tokeni
         parents = [node.rank for node in nodes if node.fate == "live"]
     if last is None or last.stop is None:
         raise ValueError(
-            f"a tree is grown from a whole search: found {len(steps)} states, the last without a reason to stop; pass "
-            f"all of them"
+            f"a beam tree needs the states of a whole search: found {len(steps)} states, the last without a reason to "
+            f"stop; pass all states"
         )
     best = best_hypotheses(last, options)[0].token_ids
     return BeamTree(
@@ -155,9 +157,9 @@ def grown(states: Iterable[BeamState], options: SearchOptions, tokenizer: Tokeni
 
 
 def _with_lifetimes(steps: list[list[BeamNode]]) -> tuple[tuple[BeamNode, ...], ...]:
-    """Nodes live as long as their longest-lived child, and what has finished lives to the end."""
+    """Set `alive_until`: the maximum over descendants; the end if one finished."""
     done: list[tuple[BeamNode, ...]] = []
-    inherited: dict[int, int] = {}  # of the position in hand: what its nodes' children hand up
+    inherited: dict[int, int] = {}  # by rank at the current position: longest lifetime of a child
     for nodes in reversed(steps):
         ends = [
             len(steps) if node.fate == "finished" else max(node.alive_until, inherited.get(node.rank, 0))
@@ -181,7 +183,7 @@ def _path(steps: Sequence[Sequence[BeamNode]], node: BeamNode) -> list[BeamNode]
 def _with_characters(
     steps: tuple[tuple[BeamNode, ...], ...], best: tuple[int, ...]
 ) -> tuple[tuple[BeamNode, ...], ...]:
-    """Bytes know the characters that they become, see `BeamNode.token`."""
+    """Name byte tokens after the characters they spell, see `BeamNode.token`."""
     if not any(BYTE.fullmatch(node.token) for nodes in steps for node in nodes):
         return steps
     continued = {(node.position - 1, node.parent) for nodes in steps for node in nodes}
@@ -192,12 +194,15 @@ def _with_characters(
         path = _path(steps, end)
         for node, token in zip(path, with_characters([each.token for each in path]), strict=True):
             place = node.position, node.rank
-            found[place] = _either(found.get(place, token), token)
+            found[place] = _merged_byte(found.get(place, token), token)
     return tuple(tuple(replace(node, token=found[node.position, node.rank]) for node in nodes) for nodes in steps)
 
 
-def _either(first: str, other: str) -> str:
-    """A byte by what the first spells, or else the other; an ellipsis where both spell something, and not the same."""
+def _merged_byte(first: str, other: str) -> str:
+    """Merge the names that two continuations give to one token.
+
+    The second if only it names a character; the first with an ellipsis if both do and they differ; else the first.
+    """
     if (
         not isinstance(first, BytePiece)
         or not isinstance(other, BytePiece)

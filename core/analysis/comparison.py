@@ -1,4 +1,4 @@
-"""Two maps of attention side by side: which of their words are the same, and the signed difference there."""
+"""Signed difference of two attention maps on their common tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,16 +6,16 @@ from difflib import SequenceMatcher
 
 from core.capture import AttentionMap
 
-ENOUGH = 0.5  # share of the shorter axis that must be in both; of less, a difference would say little
+MIN_COMMON = 0.5  # least share of the shorter axis that must be common for a meaningful difference
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Two layers of attention, first minus second, on the words that both have.
+    """Difference of two layers of attention on their common tokens.
 
     Attributes:
-        map: signed weights, from -1 to 1, with the words of the first.
-        first_only, second_only: the words of rows and keys that are not in `map`, having no counterpart.
+        map: weights of the first minus the second, from -1 to 1, with the tokens of the first map.
+        first_only, second_only: tokens of rows and keys without a counterpart, which `map` lacks.
     """
 
     map: AttentionMap
@@ -24,94 +24,81 @@ class Difference:
 
     @property
     def is_whole(self) -> bool:
-        """Whether both have the very same words on both axes."""
+        """Whether both maps have exactly the same tokens on both axes."""
         return not self.first_only and not self.second_only
 
 
 def common_positions(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
-    """Where two sequences have the same words in the same order: pairs of positions, growing in both."""
+    """Pairs of positions with the same tokens in the same order.
+
+    Both positions increase from pair to pair.
+    """
     blocks = SequenceMatcher(None, list(map(str, first)), list(map(str, second)), autojunk=False).get_matching_blocks()
     return [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
 
 
 def common_axes(first: AttentionMap, second: AttentionMap) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """`common_positions` of the rows, and of the keys. A decoder row is the same when it predicts the same word;
-    what was fed to it may differ.
+    """`common_positions` of the rows and of the keys.
+
+    Decoder rows are matched by the token they predict; the tokens fed may differ.
     """
-    return common_positions(_asked(first), _asked(second)), common_positions(first.key_tokens, second.key_tokens)
+    return common_positions(first.row_tokens, second.row_tokens), common_positions(first.key_tokens, second.key_tokens)
 
 
 def difference(first: AttentionMap, second: AttentionMap) -> Difference:
-    """Subtract the second map from the first, head by head as far as both have them, where rows and keys are the same
-    words.
+    """Subtract the second map from the first, on common rows and keys.
 
-    A weight on a word depends on the whole sentence around it: a difference between two sentences is not the doing of
-    one word.
+    Heads are paired by number; surplus heads of the larger map are dropped. A weight depends on the whole sentence, so
+    a difference between two sentences cannot be attributed to a single word.
 
     Returns:
-        The difference where `common_axes` has the same words.
+        The difference on `common_axes`.
 
     Raises:
-        ValueError: the maps are of different kinds, or less than half of the rows or keys of the shorter one are in
-            both.
+        ValueError: the maps are of different kinds, or less than half of the rows or keys of the shorter one are
+            common.
     """
     if first.kind != second.kind:
-        raise ValueError(
-            f"{first.kind} and {second.kind} are different kinds of attention: there is no difference between them"
-        )
+        raise ValueError(f"{first.kind} and {second.kind} are different kinds of attention: compare maps of one kind")
     heads = min(first.num_heads, second.num_heads)
     rows, keys = common_axes(first, second)
     for name, pairs, one, other in (
-        ("rows", rows, _asked(first), _asked(second)),
+        ("rows", rows, first.row_tokens, second.row_tokens),
         ("keys", keys, first.key_tokens, second.key_tokens),
     ):
-        if len(pairs) < ENOUGH * min(len(one), len(other)):
+        if len(pairs) < MIN_COMMON * min(len(one), len(other)):
             raise ValueError(
                 f"of {len(one)} and {len(other)} {name} only {len(pairs)} are the same words in the same order: too "
                 f"few to subtract"
             )
-    mine = _picked(first, [row for row, _ in rows], [key for key, _ in keys])
-    theirs = _picked(second, [row for _, row in rows], [key for _, key in keys])
+    mine = first.select([row for row, _ in rows], [key for key, _ in keys])
+    theirs = second.select([row for _, row in rows], [key for _, key in keys])
     signed = replace(mine, weights=mine.weights[:heads] - theirs.weights[:heads], mask=mine.visible | theirs.visible)
     return Difference(
         signed,
-        (*_without(_asked(first), [row for row, _ in rows]), *_other_keys(first, [key for key, _ in keys])),
-        (*_without(_asked(second), [row for _, row in rows]), *_other_keys(second, [key for _, key in keys])),
+        (*_without(first.row_tokens, [row for row, _ in rows]), *_other_keys(first, [key for key, _ in keys])),
+        (*_without(second.row_tokens, [row for _, row in rows]), *_other_keys(second, [key for _, key in keys])),
     )
 
 
 def mean_distance(found: Difference) -> list[float]:
-    """For each head the mean over rows of sum_k |a_k - b_k| / 2: 0 for equal rows, 1 for rows that look at nothing in
-    common.
+    """Mean over rows of sum_k |a_k - b_k| / 2 for each head.
 
-    It is the total variation distance where all keys are in both; otherwise a part of it.
+    From 0 (equal rows) to 1 (disjoint rows). It is the total variation distance if all keys are common, and a part of
+    it otherwise.
     """
     return (found.map.weights.abs().sum(-1) / 2).mean(-1).tolist()
 
 
-def largest(found: Difference, head: int, count: int = 3) -> list[tuple[int, int, float]]:
-    """The largest differences of one head as row, key and signed weight, the largest first; those of 0 are left out."""
+def largest_differences(found: Difference, head: int, count: int = 3) -> list[tuple[int, int, float]]:
+    """Largest differences of one head as (row, key, signed weight).
+
+    Largest first; zeros are left out.
+    """
     weights = found.map.weights[head]
     order = weights.abs().flatten().argsort(descending=True, stable=True)[:count].tolist()
     cells = [(place // weights.size(1), place % weights.size(1)) for place in order]
     return [(row, key, value) for row, key in cells if (value := weights[row, key].item()) != 0]
-
-
-def _asked(attention: AttentionMap) -> tuple[str, ...]:
-    return attention.predicted_tokens or attention.query_tokens
-
-
-def _picked(attention: AttentionMap, rows: list[int], keys: list[int]) -> AttentionMap:
-    predicted = attention.predicted_tokens and tuple(attention.predicted_tokens[row] for row in rows)
-    return AttentionMap(
-        attention.kind,
-        attention.layer,
-        attention.weights[:, rows][:, :, keys],
-        tuple(attention.query_tokens[row] for row in rows),
-        tuple(attention.key_tokens[key] for key in keys),
-        predicted,
-        attention.visible[rows][:, keys],
-    )
 
 
 def _without(words: Sequence[str], positions: Sequence[int]) -> tuple[str, ...]:
@@ -119,5 +106,5 @@ def _without(words: Sequence[str], positions: Sequence[int]) -> tuple[str, ...]:
 
 
 def _other_keys(attention: AttentionMap, positions: Sequence[int]) -> tuple[str, ...]:
-    """Keys that were left out, unless rows have already said so: in self-attention the two axes are one sentence."""
+    """Dropped keys, in cross-attention only: elsewhere the rows name them."""
     return _without(attention.key_tokens, positions) if attention.kind == "cross" else ()

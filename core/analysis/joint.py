@@ -1,4 +1,4 @@
-"""The three kinds of attention of one layer as one block matrix: encoder, cross and decoder."""
+"""Encoder, cross- and decoder attention of one layer as a block matrix."""
 
 import math
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from core.capture import AttentionMap, Kind
 
 @dataclass(frozen=True)
 class JointMap:
-    """Who looks at whom, in the whole model at once: source above target, source beside target.
+    """Attention of all three kinds in one matrix, source before target.
 
-        encoder self-attention | nothing: the encoder does not see the target
+        encoder self-attention | empty: the encoder does not attend to the target
         cross-attention        | masked decoder self-attention
 
     A row of the encoder sums to 1; a row of the decoder holds two distributions side by side.
 
     Attributes:
-        weights: [rows, columns]; NaN where nothing can look, or where the model has no such layer.
-        rows: tokens that look: those of the source, then those fed to the decoder.
-        columns: tokens that are looked at: those of the source, then those fed to the decoder.
-        predicted: what the decoder's rows put out, as many as there are target rows.
-        source_rows, source_columns: how many of them are the source's.
-        missing: kinds of attention that have no such layer or head.
+        weights: [rows, columns]; NaN where attention is impossible or the model has no such layer.
+        rows: query tokens: those of the source, then those fed to the decoder.
+        columns: key tokens: those of the source, then those fed to the decoder.
+        predicted: predicted token of each decoder row.
+        source_rows, source_columns: number of source tokens among rows and columns.
+        missing: kinds of attention without this layer or head.
     """
 
     weights: Tensor
@@ -40,19 +40,19 @@ class JointMap:
 
 
 def joint_map(maps: Maps, layer: int | None, head: int | Combination) -> JointMap:
-    """Put the blocks together.
+    """Assemble the blocks.
 
     Args:
         maps: of all three kinds, prepared alike (words merged, special tokens hidden); encoder and decoder may differ
             in their number of layers and heads.
-        layer: counted from 0; None: all layers, which only a mean or a maximum can be over.
-        head: counted from 0, or what to make of all heads.
+        layer: counted from 0; None for all layers, with a mean or maximum only.
+        head: counted from 0, or how to combine all heads.
 
     Raises:
-        ValueError: no kind has such a layer and head, or one head of all layers is asked for.
+        ValueError: no kind has this layer and head, or a single head of all layers is requested.
     """
     if layer is None and not isinstance(head, str):
-        raise ValueError(f"head {head} of all layers is no map: name a layer, or take the mean or the maximum")
+        raise ValueError(f"head {head} of all layers is not one map: give a layer, or choose mean or maximum")
     encoder, decoder, cross = (maps[kind][0] for kind in ("encoder_self", "decoder_self", "cross"))
     source_rows, source_columns = len(encoder.query_tokens), len(encoder.key_tokens)
     rows, columns = (*encoder.query_tokens, *decoder.query_tokens), (*encoder.key_tokens, *decoder.key_tokens)
@@ -71,16 +71,16 @@ def joint_map(maps: Maps, layer: int | None, head: int | Combination) -> JointMa
             weights[place] = block
     if len(missing) == len(places):
         raise ValueError(f"no attention of this model has a layer {layer} with a head {head}, both counted from 0")
-    predicted = decoder.predicted_tokens or cross.predicted_tokens or decoder.query_tokens
+    predicted = decoder.predicted_tokens or cross.row_tokens
     return JointMap(weights, rows, columns, predicted, source_rows, source_columns, tuple(missing))
 
 
 def _block(layers: Sequence[AttentionMap], layer: int | None, head: int | Combination) -> Tensor | None:
-    """[Q, K] of one kind; None where it has no such layer or head."""
-    asked = [each.weights for each in layers if layer is None or each.layer == layer]
-    if not asked:
+    """[Q, K] of one kind; None if it has no such layer or head."""
+    selected = [each.weights for each in layers if layer is None or each.layer == layer]
+    if not selected:
         return None
-    weights = torch.cat(asked)
+    weights = torch.cat(selected)
     if isinstance(head, str):
         return combine(weights, head)
     return weights[head] if 0 <= head < len(weights) else None

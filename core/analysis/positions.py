@@ -1,4 +1,4 @@
-"""What encodings of positions (3.5), sinusoidal or learned, look like as numbers."""
+"""Properties of positional encodings (3.5), sinusoidal or learned."""
 
 import math
 from typing import Literal
@@ -12,8 +12,9 @@ Measure = Literal["dot", "cosine", "distance"]
 
 
 def model_positions(model: Transformer, num_positions: int) -> Tensor:
-    """What a model adds to the embeddings at positions 0, 1, ...: [num_positions, D], fewer where it has learned
-    fewer.
+    """Positional encodings of a model: [num_positions, D].
+
+    Fewer rows if the model has learned fewer positions.
     """
     if model.config.positions == "learned":
         num_positions = min(num_positions, model.config.max_positions)
@@ -22,15 +23,15 @@ def model_positions(model: Transformer, num_positions: int) -> Tensor:
 
 
 def position_similarity(encoding: Tensor, measure: Measure = "dot") -> Tensor:
-    """How alike any two positions are.
+    """Similarity of all pairs of positions.
 
-    For sinusoids each depends on the distance of the two alone: the dot product is the sum over pairs of dimensions of
-    cos(distance * frequency), d_model / 2 for a position with itself. Every sinusoidal encoding has the length
-    sqrt(d_model / 2), so its cosine is the dot product over that.
+    For sinusoids it depends only on the distance between the two: the dot product is the sum over pairs of dimensions
+    of cos(distance * frequency), d_model / 2 for a position with itself. Every sinusoidal encoding has length
+    sqrt(d_model / 2), so the cosine is the dot product divided by d_model / 2.
 
     Args:
         encoding: [positions, d_model], sinusoidal or learned.
-        measure: dot product, cosine of the angle, or Euclidean distance, which is 0 where the others are largest.
+        measure: dot product, cosine, or Euclidean distance (which is 0 for equal encodings).
 
     Returns:
         [positions, positions], symmetric.
@@ -45,14 +46,15 @@ def position_similarity(encoding: Tensor, measure: Measure = "dot") -> Tensor:
 
 
 def wavelengths(d_model: int) -> Tensor:
-    """The period of each sine-and-cosine pair, in positions: [d_model / 2], from 2 pi up to nearly 10000 * 2 pi
-    (3.5).
+    """Wavelength of each sine-cosine pair, in positions: [d_model / 2] (3.5).
+
+    From 2 pi to almost 10000 * 2 pi.
     """
     return 2 * math.pi * 10000.0 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
 
 
-def turned(encoding: Tensor, offset: int) -> Tensor:
-    """Sinusoidal encodings with each pair of dimensions rotated by offset * frequency (3.5).
+def rotated(encoding: Tensor, offset: int) -> Tensor:
+    """Rotate each sine-cosine pair by offset * frequency (3.5).
 
     PE(pos + k) is a linear function of PE(pos): by the addition theorems, sin(wp + wk) = sin(wp) cos(wk) + cos(wp)
     sin(wk) and cos(wp + wk) = cos(wp) cos(wk) - sin(wp) sin(wk), a rotation of each pair that does not depend on p.
@@ -62,7 +64,7 @@ def turned(encoding: Tensor, offset: int) -> Tensor:
         offset: k, in positions; may be negative.
 
     Returns:
-        [positions, d_model]: what the encodings `offset` positions later ought to be.
+        [positions, d_model]: the encodings of the positions shifted by `offset`.
     """
     angle = offset * 2 * math.pi / wavelengths(encoding.size(1))  # [d_model / 2]
     sine, cosine = encoding[:, ::2].double(), encoding[:, 1::2].double()
@@ -71,16 +73,18 @@ def turned(encoding: Tensor, offset: int) -> Tensor:
 
 
 def rotation_error(num_positions: int, d_model: int, offset: int) -> float:
-    """The largest deviation of PE(pos) turned by `offset` from PE(pos + offset), over all dimensions and pos = 0 ..
-    num_positions - 1.
+    """Largest deviation of PE(pos) rotated by `offset` from PE(pos + offset).
+
+    Over all dimensions and pos = 0 .. num_positions - 1.
     """
     encoding = sinusoidal_encoding(num_positions + offset, d_model)
-    return float((turned(encoding[:num_positions], offset) - encoding[offset:]).abs().max())
+    return float((rotated(encoding[:num_positions], offset) - encoding[offset:]).abs().max())
 
 
 def similarity_by_distance(encoding: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Least, mean and largest cosine over all pairs of positions that are 0, 1, ... apart: [positions] each."""
+    """Minimum, mean and maximum cosine by distance from 0: [positions] each."""
     similarity = position_similarity(encoding, "cosine")
     diagonals = [similarity.diagonal(distance) for distance in range(len(encoding))]
-    least, mean, most = zip(*((diagonal.min(), diagonal.mean(), diagonal.max()) for diagonal in diagonals), strict=True)
-    return torch.stack(least), torch.stack(mean), torch.stack(most)
+    extremes = ((diagonal.min(), diagonal.mean(), diagonal.max()) for diagonal in diagonals)
+    minimum, mean, maximum = map(torch.stack, zip(*extremes, strict=True))
+    return minimum, mean, maximum

@@ -1,4 +1,4 @@
-"""Is what is shown what the model did? Checks made on the spot, each with the number it rests on."""
+"""Checks that an explanation matches the model's computation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from core.analysis.heads.head import attention_layers
 from core.capture import KINDS, AttentionMap, Kind, attention_mask, capture_attention, full_mask
 from core.translator import Explanation, ScoredText, Translator
 
-SUM_TOLERANCE = 1e-4  # of a row's sum; float32 over some hundred keys
-LOG_PROB_TOLERANCE = 1e-3  # of a token's log-probability between two ways to compute it, in nats
+SUM_TOLERANCE = 1e-4  # absolute, for row sums in float32 over some hundred keys
+LOG_PROB_TOLERANCE = 1e-3  # absolute, between two computations of a token's log-probability, in nats
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that ought to hold: a name to show, whether it does, and what was found."""
+    """Result of one check: display name, outcome, and the measured value."""
 
     name: str
     passed: bool
@@ -23,24 +23,24 @@ class Check:
 
 
 def check_maps(explanation: Explanation, neighbourhood: int | None = None) -> list[Check]:
-    """What an explanation shows by itself: rows sum to 1, and nothing looks at what is masked.
+    """Check that rows of attention sum to 1 and masked keys have no weight.
 
     Args:
-        neighbourhood: r of a model whose self-attention is restricted to r positions (4); None: it sees all.
+        neighbourhood: r of a model whose self-attention is restricted to r positions (section 4); None if unrestricted.
     """
     maps = [layer for layers in explanation.maps.values() for layer in layers]
     error = max(float((layer.weights.sum(-1) - 1).abs().max()) for layer in maps)
     rows = sum(layer.num_heads * len(layer.query_tokens) for layer in maps)
     masked = max(_on_masked(layer, neighbourhood) for layer in maps)
-    where = f"yet to come or outside the {neighbourhood} nearest" if neighbourhood else "yet to come"
+    where = f"later or not among the {neighbourhood} nearest" if neighbourhood else "later"
     return [
         Check("rows sum to 1", error <= SUM_TOLERANCE, f"{rows} rows, off by at most {error:.1g}"),
-        Check("masks respected", masked == 0, f"the greatest weight on a token {where} is {masked:.1g}"),
+        Check("masks respected", masked == 0, f"largest weight on a token that is {where}: {masked:.1g}"),
     ]
 
 
 def _on_masked(layer: AttentionMap, neighbourhood: int | None) -> float:
-    """The greatest weight of a map on what its queries may not see."""
+    """Largest weight on a key that its query may not attend to."""
     queries, keys = layer.weights.shape[1:]
     restricted = attention_mask(layer.kind, keys, neighbourhood)
     may_see = full_mask(layer.kind, queries, keys) if restricted is None else restricted
@@ -50,16 +50,16 @@ def _on_masked(layer: AttentionMap, neighbourhood: int | None) -> float:
 def check_explanation(
     translator: Translator, explanation: Explanation, hypothesis: ScoredText | None = None
 ) -> list[Check]:
-    """Check an explanation against the model that it is said to be of.
+    """Check an explanation against its model.
 
     Args:
-        translator: the model, which is run twice.
-        explanation: of `hypothesis` if there is one, otherwise of its own `target` text.
-        hypothesis: what the search found and the explanation replays; without it, or if the translator searches in
-            reduced precision, that is not checked.
+        translator: holds the model, which is run twice.
+        explanation: of `hypothesis` if given, otherwise of its own `target` text.
+        hypothesis: result of the search that the explanation replays. Not compared if omitted, or if the translator
+            searches in reduced precision.
 
     Returns:
-        The checks of `check_maps`; then whether tokens match axes, replay equals search, fused equals explicit
+        The checks of `check_maps`, then: tokens match axes, replay equals search, fused attention equals explicit
         attention, and dropout is off.
     """
     return [
@@ -80,7 +80,7 @@ def _check_model(translator: Translator, explanation: Explanation, hypothesis: S
         shape = {key: module.num_heads for key, module in attention_layers(model).items()}
     yield _check_tokens(translator, explanation, (source_ids, fed, predicted), shape)
     if hypothesis is not None and translator.precision == "exact":
-        # A search that ran into its limit has no `</s>`, so the replay may be one token longer.
+        # A search that reached its limit has no `</s>`, so the replay may be one token longer.
         pairs = zip(hypothesis.token_log_probs, explanation.log_probs, strict=False)
         error = max((abs(searched - replayed) for searched, replayed in pairs), default=0.0)
         yield Check("replay equals search", error <= LOG_PROB_TOLERANCE, _differ("log-probabilities", error))
@@ -95,9 +95,7 @@ def _check_tokens(
     ids: tuple[list[int], list[int], list[int]],
     shape: dict[tuple[Kind, int], int],
 ) -> Check:
-    """The tokens are those of the text, every map has them on its axes, and no layer or head is missing or in
-    another's place.
-    """
+    """Compare the axes, layers and heads of all maps with the model and the text."""
     name = "tokens match axes"
     source, fed, predicted = map(translator.pieces, ids)
     for axis, shown, expected in (
@@ -106,9 +104,7 @@ def _check_tokens(
         ("predicted", explanation.predicted_tokens, predicted),
     ):
         if shown != expected:
-            return Check(
-                name, False, f"the {axis} tokens are {' '.join(shown)}, the model was given {' '.join(expected)}"
-            )
+            return Check(name, False, f"the {axis} tokens are {' '.join(shown)}, expected {' '.join(expected)}")
     axes = {
         "encoder_self": (source, source, None),
         "decoder_self": (fed, fed, predicted),
@@ -120,17 +116,16 @@ def _check_tokens(
             return Check(
                 name,
                 False,
-                f"{kind} shows layers {[layer.layer for layer in explanation.maps[kind]]}, the model has {numbers}",
+                f"{kind} has maps of layers {[layer.layer for layer in explanation.maps[kind]]}, expected {numbers}",
             )
         for layer in explanation.maps[kind]:
             if _axes(layer) != axes[kind]:
-                return Check(name, False, f"layer {layer.layer} of {kind} has other tokens than the sentence")
+                return Check(name, False, f"the tokens of layer {layer.layer} of {kind} are not those of the sentence")
             if layer.num_heads != shape[kind, layer.layer]:
                 return Check(
                     name,
                     False,
-                    f"layer {layer.layer} of {kind} shows {layer.num_heads} heads, the model has "
-                    f"{shape[kind, layer.layer]}",
+                    f"layer {layer.layer} of {kind} has {layer.num_heads} heads, expected {shape[kind, layer.layer]}",
                 )
     return Check(name, True, f"{len(source)} source and {len(fed)} target tokens on {len(shape)} maps")
 

@@ -1,5 +1,7 @@
-"""What a head of the first layer asks for: words or places? Its scores, split into the parts that they are the sum
-of.
+"""Decomposition of first-layer attention scores into content and position.
+
+The input of the first layer is the sum of a token embedding and a positional encoding, so its scores are exact sums of
+content and position terms.
 """
 
 import math
@@ -20,16 +22,16 @@ PARTS: tuple[Part, ...] = ("content_content", "content_position", "position_cont
 
 @dataclass(frozen=True)
 class ScoreParts:
-    """The scores of the first self-attention layer before the mask and the softmax, q . k / sqrt(d_k), and their parts.
+    """Scores of the first self-attention layer as a sum of parts.
 
-    What goes into the layer is a token's embedding c plus the encoding of its position p, so a query is c W_Q + p W_Q +
-    b_Q, and a key c W_K + p W_K + b_K. The keys' bias is left out: q . b_K is the same for all keys of a row, so the
-    softmax does not see it, and training has no gradient for it but rounding errors. The product falls into six terms:
-    the four without a bias are a part each, named after the query first; the two with b_Q are one together.
+    The layer's input is a token's embedding c plus the encoding of its position p, so a query is c W_Q + p W_Q + b_Q
+    and a key c W_K + p W_K + b_K; scores are q . k / sqrt(d_k). The bias of the keys is left out: q . b_K is the same
+    for all keys of a row, so the softmax cancels it, and its gradient is zero up to rounding. Of the remaining six
+    terms, the four without a bias are a part each, named after the query first; the two with b_Q form one part.
 
     Attributes:
         parts: [H, Q, K] each.
-        scores: [H, Q, K] as the model itself computed them, less q . b_K.
+        scores: [H, Q, K] as computed by the model, minus q . b_K.
         allowed: [Q, K] whether the query may attend to the key.
     """
 
@@ -41,20 +43,19 @@ class ScoreParts:
 
     @property
     def total(self) -> Tensor:
-        """The sum of the parts: [H, Q, K]."""
+        """Sum of the parts: [H, Q, K]."""
         return torch.stack(list(self.parts.values())).sum(0)
 
     @property
     def error(self) -> float:
-        """The largest deviation of the sum from the model's own scores, where it has any."""
+        """Largest deviation of the sum from the model's own unmasked scores."""
         return float((self.total - self.scores)[:, self.allowed].abs().max())
 
     def shares(self, head: int) -> dict[Part, float]:
-        """How much of what a head chooses by comes from each part: cov(part, score) / var(score) within rows. They sum
-        to 1.
+        """Share of each part in the variance of a head's scores within rows.
 
-        The softmax sees only how the scores of a row differ, so each row is centred first. A part that works against
-        the others has a share below 0. All are 0 where no row has two keys to choose from.
+        cov(part, score) / var(score), with each row centred first, as the softmax depends only on differences within a
+        row. The shares sum to 1; one is negative if the part counteracts the others. All are 0 if no row has two keys.
         """
         whole = self._centred(self.total[head])
         variance = (whole * whole).sum()
@@ -73,7 +74,7 @@ class ScoreParts:
 def score_parts(
     translator: Translator, source: str, target: str | Sequence[int], kind: SelfAttentionKind
 ) -> ScoreParts:
-    """Split the scores of the first layer of the encoder, or of the decoder's self-attention.
+    """Decompose the scores of the first self-attention layer of a stack.
 
     Args:
         source, target: as for `Translator.explain`.
@@ -87,7 +88,7 @@ def score_parts(
     with translator.inspect() as model:
         attention = attention_layers(model)[kind, 0]
         handle = attention.weights.register_forward_pre_hook(lambda _module, arguments: seen.append(arguments[0][0]))
-        # a hook takes the path that has scores
+        # a forward hook selects the explicit path, which computes scores
         watch = attention.weights.register_forward_hook(lambda _module, _arguments, _output: None)
         try:
             model(translator.batch([source_ids]), translator.batch([fed]))
@@ -99,7 +100,10 @@ def score_parts(
     scores = seen[0].float().cpu()
 
     def projected(layer: torch.nn.Linear) -> list[Tensor]:
-        """Content [H, L, E], position [H, L, E] and bias [H, 1, E] behind a projection; in float64, which MPS lacks."""
+        """Content [H, L, E], position [H, L, E], bias [H, 1, E] after a projection.
+
+        In float64, on the CPU as MPS lacks it.
+        """
         weight, bias = layer.weight.cpu().double(), layer.bias.cpu().double()
         sides = content.cpu().double() @ weight.T, position.cpu().double() @ weight.T, bias[None]
         return [side.unflatten(-1, (attention.num_heads, -1)).transpose(0, 1) for side in sides]
@@ -108,7 +112,7 @@ def score_parts(
     key_content, key_position, key_bias = projected(attention.k_proj)
 
     def product(query: Tensor, key: Tensor) -> Tensor:
-        """[H, Q or 1, E], [H, K or 1, E] -> their scores [H, Q or 1, K or 1]."""
+        """[H, Q or 1, E], [H, K or 1, E] -> scores [H, Q or 1, K or 1]."""
         return query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
 
     row_constant = product(query_content + query_position + query_bias, key_bias)  # [H, Q, 1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.file_translation.engine import TranslateBatches
 from core.file_translation.lines import LineWindow, split_lines
-from core.translator import Translator, batches_by_length
+from core.translator import BATCH_TOKENS, Translator, batches_by_length
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ def translate_windows(
             part = _Pending(window, *split_lines(window, translator, strict))
             pending.append(part)
             lengths = [translator.num_tokens(text) for text in part.texts]
-            for batch in list(batches_by_length(lengths)) or [[]]:  # a window of blank lines is an empty batch
+            for batch in list(batches_by_length(lengths, BATCH_TOKENS)) or [
+                []
+            ]:  # a window of blank lines is an empty batch
                 batches[index] = part, batch
                 index += 1
                 yield [part.texts[sentence] for sentence in batch]

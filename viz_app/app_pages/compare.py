@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.attribution.methods import Method
-from core.analysis.comparison import Difference, difference, largest, mean_distance
+from core.analysis.comparison import Difference, difference, largest_differences, mean_distance
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
 from viz_app.components.attention_lines import attention_lines
@@ -230,11 +230,11 @@ def agreement(found: Difference) -> str:
 
 def in_words(found: Difference, head: int) -> str:
     """The largest differences as a sentence."""
-    rows = found.map.predicted_tokens or found.map.query_tokens
+    rows = found.map.row_tokens
     parts = [
         f"{named(rows[row])} looks at {named(found.map.key_tokens[key])} {abs(value):.2f} "
         f"{'more' if value > 0 else 'less'}"
-        for row, key, value in largest(found, head)
+        for row, key, value in largest_differences(found, head)
     ]
     return f"In the first, {'; '.join(parts)}." if parts else "This head does the same in both."
 

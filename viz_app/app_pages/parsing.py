@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import streamlit as st
 
-from core.analysis.heads.bracket_attention import Looked, symbol_attention
+from core.analysis.heads.bracket_attention import DecoderKind, symbol_attention
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parse
 from core.parsing.trees import constituents
 from viz_app.components.constituency_tree import tree_drawing
@@ -37,7 +37,7 @@ HOW_TO_READ_MAP = """
 A row is a head, a column a word of the sentence (Cross) or a symbol of the tree that had been written before (Decoder).
 Each row sums to 1.
 """
-KINDS: dict[Looked, str] = {"cross": "Cross", "decoder_self": "Decoder"}
+KINDS: dict[DecoderKind, str] = {"cross": "Cross", "decoder_self": "Decoder"}
 
 
 def parsed(text: str) -> tuple[Model, Parse] | None:
@@ -122,7 +122,7 @@ def picture(model: Model, parse: Parse) -> None:
             bind="query-params",
             disabled=node.is_word,
         )
-        kind: Looked = st.segmented_control(
+        kind: DecoderKind = st.segmented_control(
             "Looked at",
             tuple(KINDS),
             default="cross",

@@ -60,7 +60,7 @@ def bertviz_page(
         raise ValueError(f"BertViz draws up to {MAX_TOKENS} tokens, these are {count}: shorten the sentence")
     attention = [each.weights.double().round(decimals=DECIMALS)[None] for each in maps]
     names = {
-        "decoder_tokens": _labels(maps[0].predicted_tokens or maps[0].query_tokens),
+        "decoder_tokens": _labels(maps[0].row_tokens),
         "encoder_tokens": _labels(maps[0].key_tokens),
     }
     body, script = _taken_apart(_drawn(attention, names, view, theme, layer, heads))

@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from core.analysis.positions import Measure, position_similarity, similarity_by_distance, turned, wavelengths
+from core.analysis.positions import Measure, position_similarity, rotated, similarity_by_distance, wavelengths
 from core.analysis.score_decomposition import ScoreParts
 from core.analysis.tokens.words import readable
 from core.model import sinusoidal_encoding
@@ -48,7 +48,7 @@ def rotation_table(position: int, offset: int, d_model: int) -> pd.DataFrame:
             "dimension": np.arange(d_model),
             "turned_by_degrees": np.repeat(degrees.numpy(), 2)[:d_model],
             f"position_{position}": encoding[position].numpy(),
-            f"position_{position}_turned": turned(encoding[position : position + 1], offset)[0].numpy(),
+            f"position_{position}_turned": rotated(encoding[position : position + 1], offset)[0].numpy(),
             f"position_{position + offset}": encoding[position + offset].numpy(),
         }
     )

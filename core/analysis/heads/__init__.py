@@ -1,1 +1,1 @@
-"""What one head does: score-cards and labels, gates and ablation, many heads as one."""
+"""Analysis of single heads: score-cards, labels, gates, ablation, combinations."""

@@ -1,6 +1,6 @@
-"""Turning heads off: what the translation's probability loses with each.
+"""Ablation of heads: change of a translation's log-probability without them.
 
-To see the new translation itself, or to explain under gates, use `heads.gated`.
+To search for a new translation under gates, or to explain one, see `heads.gated_translation` and `heads.gating`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,16 +14,16 @@ from core.analysis.heads.head import Head, all_heads
 from core.model import Transformer
 from core.translator import Translator
 
-BLOCK_TOKENS = 1024  # source and target tokens that go through the model at once: what others wait for the lock at most
+BLOCK_TOKENS = 1024  # source and target tokens of a batch; limits how long other threads wait for the lock
 
 
 @dataclass(frozen=True)
 class GateEffect:
-    """What gates do to the probability of a given translation.
+    """Effect of gates on the log-probability of a given translation.
 
     Attributes:
-        log_probs: [T] of each predicted token under the gates, in nats.
-        changes: [T] of each predicted token: with the gates minus without.
+        log_probs: [T] log-probability of each predicted token under the gates, in nats.
+        changes: [T] the same minus the log-probability without gates.
     """
 
     log_probs: tuple[float, ...]
@@ -31,7 +31,7 @@ class GateEffect:
 
     @property
     def change(self) -> float:
-        """Of the whole translation's log-probability, in nats; below 0 where the gates made it less probable."""
+        """Change of the translation's log-probability, in nats."""
         return sum(self.changes)
 
 
@@ -39,7 +39,7 @@ def gate_effect(translator: Translator, source: str, target: str | Sequence[int]
     """Score a given translation with and without gates.
 
     Raises:
-        ValueError: as `Translator.explain`, and as `head_gates`.
+        ValueError: as `Translator.explain` and `head_gates`.
     """
     before = translator.explain(source, target).log_probs
     with gated(translator, gates):
@@ -47,16 +47,16 @@ def gate_effect(translator: Translator, source: str, target: str | Sequence[int]
     return GateEffect(after, tuple(new - old for new, old in zip(after, before, strict=True)))
 
 
-def each_head_off(
+def ablate_each_head(
     translator: Translator, source: str, target: str | Sequence[int]
 ) -> Iterator[tuple[Head, GateEffect]]:
-    """Score a given translation with every head off alone (Michel et al. 2019; Voita et al. 2019).
+    """Score a given translation with each head turned off alone.
 
-    Several heads are tried at once, as rows of a batch whose gates differ. The model is free for others between
-    batches, and who stops asking stops the work.
+    As in Michel et al. 2019 and Voita et al. 2019. Several heads are tried at once: the rows of a batch have different
+    gates. The lock on the model is released between batches. Incremental: stop iterating to cancel the rest.
 
     Yields:
-        The heads in the order of `all_heads`, each with its effect.
+        Each head with its effect, in the order of `all_heads`.
 
     Raises:
         ValueError: as `Translator.explain`.
@@ -76,7 +76,11 @@ def each_head_off(
 def _log_probs(
     translator: Translator, source_ids: list[int], fed: list[int], predicted: list[int], off: Sequence[Head]
 ) -> Tensor:
-    """Of each predicted token, with the heads in `off` off, one in each row of a batch: [len(off) or 1, T]."""
+    """Log-probabilities of the predicted tokens: [len(off) or 1, T].
+
+    Args:
+        off: heads to turn off, one in each row of the batch.
+    """
     rows = max(1, len(off))
     with (
         translator.inspect() as model,
@@ -90,7 +94,7 @@ def _log_probs(
 
 
 def _encode(model: Transformer, source_ids: list[int], rows: int, differs: bool) -> tuple[Tensor, Tensor]:
-    """The memory of each row and its mask; where no encoder head is off, all rows share one."""
+    """Memory of each row and its mask; one row for all if encoder gates are equal."""
     ids = torch.tensor(source_ids, device=model.device).expand(rows if differs else 1, -1)
     return model.encode(ids).expand(rows, -1, -1), model.source_mask(ids)
 

@@ -1,4 +1,4 @@
-"""What the heads looked at when one symbol of a tree was written: a bracket, or the place of a word."""
+"""Attention of every head when one symbol of a linearised tree is written."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,39 +10,43 @@ from torch import Tensor
 from core.results import Explanation
 from core.tokenizer import SPACE_MARK
 
-Looked = Literal["cross", "decoder_self"]
+DecoderKind = Literal["cross", "decoder_self"]
 
 
 @dataclass(frozen=True)
 class SymbolAttention:
-    """One row of every head's attention.
+    """One row of the attention of every head.
 
     Attributes:
-        symbol: that was written.
-        keys: K names of what could be looked at: the words and `</s>` (`cross`), or what had been fed
-            (`decoder_self`; the last r of it where self-attention is restricted).
-        weights: [L, H, K]; each head's sum to 1.
+        symbol: the predicted bracket or word placeholder.
+        keys: K names: the words and `</s>` (`cross`), or the symbols fed so far (`decoder_self`; the last r of them if
+            self-attention is restricted).
+        weights: [L, H, K]; the weights of each head sum to 1.
     """
 
-    kind: Looked
+    kind: DecoderKind
     symbol: str
     keys: tuple[str, ...]
     weights: Tensor
 
 
-def symbol_attention(explanation: Explanation, words: Sequence[str], position: int, kind: Looked) -> SymbolAttention:
-    """The attention at the position that wrote a symbol.
+def symbol_attention(
+    explanation: Explanation, words: Sequence[str], position: int, kind: DecoderKind
+) -> SymbolAttention:
+    """Attention at the position that predicted a symbol.
 
     Args:
         explanation: of a sentence and its tree.
-        words: of the sentence; what a head gives to the pieces of a word is added up.
-        position: of the symbol in the tree's sequence.
+        words: words of the sentence; weights on the pieces of a word are summed.
+        position: of the symbol in the linearised tree.
 
     Raises:
-        ValueError: there is no such position, or the sentence has not these words.
+        ValueError: the position is out of range, or the sentence does not have these words.
     """
     if not 0 <= position < len(explanation.predicted_tokens):
-        raise ValueError(f"the tree has {len(explanation.predicted_tokens)} tokens, there is none at {position}")
+        raise ValueError(
+            f"position ({position}) must be from 0 to {len(explanation.predicted_tokens) - 1}: the tree ends there"
+        )
     rows = torch.stack([attention.weights[:, position] for attention in explanation.maps[kind]])  # [L, H, K]
     symbol = explanation.predicted_tokens[position].removeprefix(SPACE_MARK)
     if kind == "decoder_self":
@@ -53,7 +57,7 @@ def symbol_attention(explanation: Explanation, words: Sequence[str], position: i
     *pieces, _ = explanation.source_tokens
     starts = [index for index, piece in enumerate(pieces) if piece.startswith(SPACE_MARK)]
     if len(starts) != len(words) or starts[:1] != [0]:
-        raise ValueError(f"the sentence was read as {len(starts)} words, expected {len(words)}")
+        raise ValueError(f"the source tokens form {len(starts)} words, expected {len(words)}")
     ends = [*starts[1:], len(pieces)]
     summed = [rows[..., start:end].sum(-1) for start, end in zip(starts, ends, strict=True)]
     return SymbolAttention(kind, symbol, (*words, "</s>"), torch.stack([*summed, rows[..., -1]], -1))

@@ -1,4 +1,4 @@
-"""The attention of many sentences, in batches: what score-cards of a sample are made of."""
+"""Attention maps of many sentences, computed in batches."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,20 +9,20 @@ from core.analysis.heads.head import Maps
 from core.capture import capture_attention
 from core.translator import Translator, attention_maps
 
-BATCH_SIZE = 8  # sentences; between two batches others get their turn at the model
+BATCH_SIZE = 8  # sentences; other threads may use the model between two batches
 
 
 def sample_maps(translator: Translator, sources: Sequence[str]) -> Iterator[list[Maps]]:
-    """Translate sentences greedily and look at every head while the model reads source and translation again.
+    """Translate sentences greedily and compute the attention maps.
 
     Args:
-        sources: sentences, each of a length that `Translator.fits`.
+        sources: sentences that each satisfy `Translator.fits`.
 
     Yields:
-        The maps of some sentences more, those of like length together, the longest first.
+        The maps of one batch of sentences; sentences of similar length share a batch, longest first.
 
     Raises:
-        ValueError: a sentence cannot be translated; nothing has been computed then.
+        ValueError: a sentence cannot be translated; raised before anything is computed.
     """
     for number, source in enumerate(sources, start=1):
         if not source.strip():
@@ -45,10 +45,10 @@ def _batches(translator: Translator, sources: Sequence[str]) -> Iterator[list[Ma
 
 @torch.inference_mode()
 def batch_maps(translator: Translator, pairs: Sequence[tuple[str, str | Sequence[int]]]) -> list[Maps]:
-    """What `Translator.explain` finds for each pair of a source and its target, in one padded pass.
+    """Attention maps of pairs of a source and a target, in one forward pass.
 
     Returns:
-        The maps of each pair, padding cut away.
+        The maps of each pair as `Translator.explain` has them, without padding.
     """
     ids = [translator.token_ids(source, target) for source, target in pairs]
     with translator.inspect() as model, capture_attention(model) as captured:
@@ -57,6 +57,6 @@ def batch_maps(translator: Translator, pairs: Sequence[tuple[str, str | Sequence
 
 
 def _maps(translator: Translator, captured: Mapping[str, Tensor], row: int, *ids: Sequence[int]) -> Maps:
-    """The maps of one row of a batch; `ids` as from `Translator.token_ids`."""
+    """Maps of one row of a batch. Args: ids, as from `Translator.token_ids`."""
     source, fed, predicted = map(translator.pieces, ids)
     return attention_maps(captured, translator.model.config, source, fed, predicted, row)

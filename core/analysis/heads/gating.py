@@ -1,4 +1,4 @@
-"""Turning heads down or off while a model runs."""
+"""Gates that scale or turn off heads while a model runs."""
 
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping
@@ -17,17 +17,16 @@ Gates = Mapping["Head", float | Tensor]
 
 @contextmanager
 def head_gates(model: Transformer, gates: Gates) -> Generator[None]:
-    """Multiply the outputs of heads by gates in all that runs inside the block: Concat(g_1 head_1, ..., g_h head_h)
-    W_O.
+    """Multiply the outputs of heads by gates inside the block.
 
-    The gates of Voita et al. 2019 ("Analyzing Multi-Head Self-Attention"). A head's output is linear in its attention
-    weights, so it is these that are scaled, and attention captured inside the block shows them scaled: rows sum to the
-    gate. Layers without a gate run untouched.
+    Concat(g_1 head_1, ..., g_h head_h) W_O, the gates of Voita et al. 2019 ("Analyzing Multi-Head Self-Attention"). A
+    head's output is linear in its attention weights, so the weights are scaled: attention captured inside the block has
+    rows that sum to the gate. Layers without a gate are not hooked.
 
     Args:
-        model: held by one thread; see `gated`, which holds a translator's.
-        gates: a head's factor: 0 turns it off, 1 leaves it as it is. A tensor [B] gives one to each sentence of a
-            batch.
+        model: used by one thread only; see `gated` for the model of a translator.
+        gates: factor of each head: 0 turns it off, 1 leaves it unchanged. A tensor [B] has one factor for each sentence
+            of a batch.
 
     Raises:
         ValueError: the model has no such head, or a gate is not finite.
@@ -37,7 +36,7 @@ def head_gates(model: Transformer, gates: Gates) -> Generator[None]:
     for (kind, layer, head), gate in gates.items():
         module = layers.get((kind, layer))
         if module is None or not 0 <= head < module.num_heads:
-            raise ValueError(f"there is no head {head} in layer {layer} of {kind}: {_extent(layers, kind)}")
+            raise ValueError(f"there is no head {head} in layer {layer} of {kind}: {_valid_range(layers, kind)}")
         factor = torch.as_tensor(gate, dtype=torch.float32, device=model.device).reshape(-1)
         if not factor.isfinite().all():
             raise ValueError(f"the gate of {Head(kind, layer, head)} is {gate}, expected a finite number")
@@ -55,8 +54,7 @@ def head_gates(model: Transformer, gates: Gates) -> Generator[None]:
 
 @contextmanager
 def gated(translator: Translator, gates: Gates) -> Generator[Translator]:
-    """A translator whose heads are gated in all that this thread does with it inside the block; other threads wait
-    outside.
+    """Hold a translator's model for this thread with its heads gated.
 
     `with gated(translator, {Head("cross", 5, 2): 0.0}): translator.translate("A dog runs.")`
 
@@ -68,6 +66,7 @@ def gated(translator: Translator, gates: Gates) -> Generator[Translator]:
 
 
 def _scaling(factors: dict[int, Tensor], num_heads: int) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], Tensor]:
+    """Forward hook that multiplies attention weights [B, H, Q, K] by the factors."""
     one = torch.ones_like(max(factors.values(), key=len))
     # [B or 1, H, 1, 1]
     scale = torch.stack([factors.get(head, one).expand_as(one) for head in range(num_heads)], dim=1)[:, :, None, None]
@@ -78,7 +77,8 @@ def _scaling(factors: dict[int, Tensor], num_heads: int) -> Callable[[nn.Module,
     return hook
 
 
-def _extent(layers: Mapping[tuple[Kind, int], MultiHeadAttention], kind: Kind) -> str:
+def _valid_range(layers: Mapping[tuple[Kind, int], MultiHeadAttention], kind: Kind) -> str:
+    """The layers and heads that exist, for an error message."""
     numbers = [layer for of, layer in layers if of == kind]
     if not numbers:
         return f"the kinds are {', '.join(KINDS)}"

@@ -1,4 +1,4 @@
-"""One attention head out of many: its name, and the layers of a model that have heads."""
+"""Identifiers of attention heads, and the attention layers of a model."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -6,25 +6,25 @@ from typing import NamedTuple
 from core.capture import KINDS, AttentionMap, Kind, attention_path
 from core.model import MultiHeadAttention, Transformer
 
-Maps = Mapping[Kind, Sequence[AttentionMap]]  # what `Explanation.maps` is: a map a layer, for each kind of attention
+Maps = Mapping[Kind, Sequence[AttentionMap]]  # as `Explanation.maps`: one map per layer, by kind
 
 _KIND_NAMES: dict[Kind, str] = {"encoder_self": "encoder", "decoder_self": "decoder", "cross": "cross"}
 
 
 class Head(NamedTuple):
-    """One attention head, counted from 0; equal to the plain tuple (kind, layer, head)."""
+    """Attention head, counted from 0; equal to the tuple (kind, layer, head)."""
 
     kind: Kind
     layer: int
     head: int
 
     def __str__(self) -> str:
-        """The head's name for people, who count from 1: `cross L5 H3`."""
+        """Display name, counted from 1: `cross L5 H3`."""
         return f"{_KIND_NAMES[self.kind]} L{self.layer + 1} H{self.head + 1}"
 
 
 def attention_layers(model: Transformer) -> dict[tuple[Kind, int], MultiHeadAttention]:
-    """Every attention layer of a model by kind and number, in the order of `KINDS`."""
+    """Attention layers of a model by kind and number, in the order of `KINDS`."""
     counts: dict[Kind, int] = {
         "encoder_self": len(model.encoder.layers),
         "decoder_self": len(model.decoder.layers),
@@ -40,7 +40,7 @@ def attention_layers(model: Transformer) -> dict[tuple[Kind, int], MultiHeadAtte
 
 
 def all_heads(model: Transformer) -> list[Head]:
-    """Every head of a model: kind by kind, layer by layer."""
+    """Every head of a model, by kind, then by layer."""
     return [
         Head(kind, layer, head)
         for (kind, layer), module in attention_layers(model).items()

@@ -1,4 +1,4 @@
-"""Many heads as one: their mean and their maximum, weight by weight."""
+"""Combination of many heads into one map: mean and maximum of each weight."""
 
 from collections.abc import Collection, Sequence
 from typing import Literal
@@ -13,22 +13,27 @@ COMBINATIONS: tuple[Combination, ...] = ("mean", "maximum")
 
 
 def combine(weights: Tensor, combination: Combination) -> Tensor:
-    """[H, Q, K] -> [Q, K]. Rows of a mean sum to what the heads' rows sum to; rows of a maximum to that or more."""
+    """Combine the heads of one map: [H, Q, K] -> [Q, K].
+
+    The rows of a mean sum to the mean of the heads' row sums, the rows of a maximum to at least as much.
+    """
     return weights.mean(0) if combination == "mean" else weights.amax(0)
 
 
 def combined(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | None = None) -> Tensor:
-    """The mean and the maximum over heads of one kind of attention, every head alike, of whichever layer.
+    """Mean and maximum over heads of one kind of attention, across layers.
+
+    Every head has the same weight, whatever its layer.
 
     Args:
-        maps: layers of one kind on one sentence; they may differ in their number of heads.
-        heads: layer and head of those to combine; None: all of all layers.
+        maps: layers of one kind for one sentence; they may differ in their number of heads.
+        heads: (layer, head) of the heads to combine; None for all.
 
     Returns:
-        [2, Q, K]: in the order of `COMBINATIONS`.
+        [2, Q, K], in the order of `COMBINATIONS`.
 
     Raises:
-        ValueError: there is nothing to combine.
+        ValueError: no head is selected.
     """
     found = [
         layer.weights[head]
@@ -37,6 +42,6 @@ def combined(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | 
         if heads is None or (layer.layer, head) in heads
     ]
     if not found:
-        raise ValueError("there are no heads to combine: name at least one that is in these layers")
+        raise ValueError("no heads to combine: select at least one head of these layers")
     weights = torch.stack(found)
     return torch.stack([combine(weights, combination) for combination in COMBINATIONS])

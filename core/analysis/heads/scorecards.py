@@ -1,4 +1,4 @@
-"""Score-cards: what a head does, in numbers."""
+"""Score-card of one head: measurements of its behaviour."""
 
 import math
 from dataclasses import dataclass, replace
@@ -8,20 +8,22 @@ from core.analysis.heads.head import Head
 
 @dataclass(frozen=True)
 class ScoreCard:
-    """One head in numbers. Shares and scores go from 0 to 1; NaN is what could not be measured.
+    """Measurements of one head.
+
+    Shares and scores are from 0 to 1; NaN if not measured.
 
     Attributes:
-        num_tokens: queries the numbers are means over.
-        entropy: -sum_j a ln a over ln(number of visible keys): 0 looks at one token, 1 at all alike (Ghader & Monz
-            2017; Clark et al. 2019).
-        confidence: mean of max_j a, `</s>` left out (Voita et al. 2019).
-        offset: key position minus query position of the greatest weight, most often; in cross-attention the query's is
-            that of the predicted token.
-        offset_share: of the tokens, those whose greatest weight is at that offset.
+        num_tokens: number of query tokens that the values are means over.
+        entropy: -sum_j a ln a / ln(number of visible keys): 0 for weight on a single key, 1 for uniform weights (Ghader
+            & Monz 2017; Clark et al. 2019).
+        confidence: mean of max_j a, without `</s>` (Voita et al. 2019).
+        offset: most frequent distance (key position minus query position) of the largest weight; the query position of
+            cross-attention is that of the predicted token.
+        offset_share: share of tokens whose largest weight is at `offset`.
         sink_end, sink_start, sink_punctuation: weight on `</s>`, on `<s>` or the first token, and on other punctuation.
         previous, same_position, following: weight at offset -1, 0, +1, the pattern score sum(a P) / sum(a).
-        same_token: weight on tokens equal to the query's, itself excepted; in cross-attention to the predicted one.
-        rare_token: how often the greatest weight is on the rarest visible token (Voita et al. 2019).
+        same_token: weight on other occurrences of the query token; in cross-attention of the predicted token.
+        rare_token: share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019).
         alignment_error_rate: as a word aligner, from `alignment.head_error_rates`.
     """
 
@@ -43,9 +45,9 @@ class ScoreCard:
 
     @property
     def sink_share(self) -> float:
-        """Weight on tokens that say little: `</s>`, `<s>`, the first token, punctuation."""
+        """Weight on `</s>`, `<s>`, the first token and punctuation."""
         return self.sink_end + self.sink_start + self.sink_punctuation
 
     def with_error_rate(self, error_rate: float) -> "ScoreCard":
-        """The same head, of which it is now known how well it aligns words."""
+        """A copy with the alignment error rate filled in."""
         return replace(self, alignment_error_rate=error_rate)

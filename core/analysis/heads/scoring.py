@@ -1,8 +1,8 @@
-"""Score-cards: what a head does, in numbers, on one sentence or on many, and the same in words.
+"""Score-cards of all heads, from the attention maps of one sentence or many.
 
-A query that can see one key only, as the first row of masked self-attention, has no choice: it counts nowhere here.
-What can be seen is what the map says (`AttentionMap.visible`): in restricted self-attention (4) that is the
-neighbourhood. Averages are over tokens, so long sentences count for more.
+Rows with a single visible key, such as the first row of masked self-attention, have weight 1 on it by definition, and
+are not counted. `AttentionMap.visible` tells which keys are visible: with restricted self-attention (section 4), the
+neighbourhood. Means are over tokens, so long sentences weigh more.
 """
 
 import math
@@ -37,13 +37,13 @@ def score_cards(
     """Score every head.
 
     Args:
-        sentences: the maps of one sentence or more, such as `[explanation.maps]`; all of one model.
-        frequencies: how common each piece is, see `piece_counts`; a piece that is not in it is the rarest. None: rare
+        sentences: maps of one sentence or more, such as `[explanation.maps]`; all of the same model.
+        frequencies: frequency of each piece, see `piece_counts`; pieces not in it count as the rarest. None: rare
             tokens are not scored.
         alignment_error_rates: if known, see `alignment.head_error_rates`.
 
     Returns:
-        A card a head, kind by kind and layer by layer.
+        One card per head, by kind, then by layer.
     """
     scorer = Scorer(frequencies)
     for maps in sentences:
@@ -52,7 +52,7 @@ def score_cards(
 
 
 class Scorer:
-    """`score_cards` sentence by sentence, for whoever shows how far it has got.
+    """`score_cards`, incrementally, so that callers can show progress.
 
     Args:
         frequencies: as for `score_cards`.
@@ -63,28 +63,27 @@ class Scorer:
         self._tallies: dict[tuple[Kind, int], _Tally] = {}
 
     def add(self, maps: Maps) -> None:
-        """Count one sentence more, of the same model."""
+        """Count one more sentence of the same model."""
         for layers in maps.values():
             for layer in layers:
                 self._tallies.setdefault((layer.kind, layer.layer), _Tally(layer)).add(layer, self._frequencies)
 
     def cards(self, alignment_error_rates: Mapping[Head, float] | None = None) -> list[ScoreCard]:
-        """A card a head of all that was counted."""
+        """One card per head, over all sentences added so far."""
         known = alignment_error_rates or {}
         return [tally.card(head, known) for tally in self._tallies.values() for head in range(tally.num_heads)]
 
 
 def piece_counts(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[str]:
-    """How often each piece occurs in texts, for `score_cards`."""
+    """Number of occurrences of each piece in texts, for `score_cards`."""
     return Counter(tokenizer.piece(token_id) for text in texts for token_id in tokenizer.encode(text))
 
 
 def piece_frequencies(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[str, float]:
-    """How common each piece of the vocabulary is held to be, for `score_cards`, where little text is at hand.
+    """Frequencies of all pieces, estimated from little text, for `score_cards`.
 
-    What occurs more often in the texts is more common. Among equals, such as all that do not occur, it is the piece
-    with
-    the smaller id: byte-pair encoding learns a pair the earlier the more frequent it is (Sennrich et al. 2016).
+    Pieces are ordered by their number of occurrences in the texts. Ties, such as pieces that do not occur, are broken
+    in favour of the smaller id: byte-pair encoding learns frequent pairs first (Sennrich et al. 2016).
     """
     counts, size = piece_counts(tokenizer, texts), tokenizer.vocab_size
     return {
@@ -93,8 +92,9 @@ def piece_frequencies(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[str, f
 
 
 def to_frame(cards: Iterable[ScoreCard]) -> "pd.DataFrame":
-    """A table with a row a head: kind, layer and head (from 0), every number of the card, `sink_share`, and the
-    labels' names.
+    """Table with one row per head.
+
+    Columns: kind, layer and head (from 0), every field of the card, `sink_share`, and the names of the labels.
     """
     import pandas as pd
 
@@ -116,7 +116,7 @@ def _names(card: ScoreCard) -> str:
 
 
 class _Tally:
-    """Sums over the tokens of all sentences for the heads of one layer."""
+    """Sums over the tokens of all sentences, for the heads of one layer."""
 
     def __init__(self, like: AttentionMap) -> None:
         self.kind: Kind = like.kind
@@ -153,13 +153,13 @@ class _Tally:
 
 
 class _Choices:
-    """The rows of one map in which there is something to choose from.
+    """Rows of one map with at least two visible keys.
 
     Attributes:
         rows: [R] positions of the queries.
         weights: [H, R, K]
-        visible: [R, K] which keys the query may attend to, at least two.
-        favourite: [H, R] the key with the greatest weight.
+        visible: [R, K] keys that each query may attend to.
+        favourite: [H, R] the key with the largest weight.
     """
 
     def __init__(self, layer: AttentionMap) -> None:
@@ -172,7 +172,7 @@ class _Choices:
         )
 
     def measures(self, frequencies: Frequencies | None) -> dict[str, Tensor]:
-        """Each measure's value for every row that has one: [H, rows]."""
+        """Value of each measure for every row it is defined for: [H, rows]."""
         keys = self.layer.key_tokens
         end = torch.tensor([token == EOS for token in keys])
         start = torch.tensor([token == BOS or position == 0 for position, token in enumerate(keys)]) & ~end
@@ -200,16 +200,18 @@ class _Choices:
         return self.weights[:, real][..., ~end].amax(-1) if bool((~end).any()) else self.weights[:, :0, 0]
 
     def _same_token(self, offset: Tensor) -> Tensor:
-        """[R, K]"""
+        """Keys equal to the query token, or the predicted one: [R, K]."""
         cross = self.layer.kind == "cross"
-        asked = (self.layer.predicted_tokens if cross else None) or self.layer.query_tokens
-        ids = {token: number for number, token in enumerate({*asked, *self.layer.key_tokens})}
-        queries, keys = (torch.tensor([ids[token] for token in tokens]) for tokens in (asked, self.layer.key_tokens))
+        query_tokens = self.layer.row_tokens if cross else self.layer.query_tokens
+        ids = {token: number for number, token in enumerate({*query_tokens, *self.layer.key_tokens})}
+        queries, keys = (
+            torch.tensor([ids[token] for token in tokens]) for tokens in (query_tokens, self.layer.key_tokens)
+        )
         same = queries[self.rows][:, None] == keys
         return same if cross else same & (offset != 0)
 
     def _rarest(self, frequencies: Frequencies) -> Tensor:
-        """[R] of the keys visible to each row the rarest, special tokens left out; the first of equals."""
+        """Rarest visible key of each row, special tokens excluded: [R]."""
         counts = torch.tensor(
             [math.inf if token in (BOS, EOS) else float(frequencies.get(token, 0)) for token in self.layer.key_tokens]
         )
@@ -217,6 +219,6 @@ class _Choices:
 
 
 def is_punctuation(token: str) -> bool:
-    """Whether a piece is punctuation or symbols and nothing else."""
+    """Whether a piece consists of punctuation or symbols only."""
     text = token.replace(SPACE_MARK, "")
     return bool(text) and all(unicodedata.category(character)[0] in "PS" for character in text)

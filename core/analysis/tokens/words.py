@@ -95,7 +95,7 @@ def merge_words(attention: AttentionMap) -> AttentionMap:
     the words as they stand in the translation. `query_tokens` then names the word that had been fed last when the
     first of those pieces was put out; the pieces of the word itself were fed on the way.
     """
-    rows = axis_groups(_asked(attention), words=True)
+    rows = axis_groups(attention.row_tokens, words=True)
     keys = axis_groups(attention.key_tokens, words=True)
     # [H, words, K]
     weights = torch.stack([attention.weights[:, group.start : group.stop].mean(1) for group in rows], 1)
@@ -112,21 +112,9 @@ def without_special_tokens(attention: AttentionMap) -> AttentionMap:
     row that was fed `<s>` puts out the first word and stays. Nothing is renormalised, so what a row lacks of 1 is what
     it gave to special tokens. An axis of special tokens only stays whole.
     """
-    rows = axis_groups(_asked(attention), hide_special=True)
+    rows = axis_groups(attention.row_tokens, hide_special=True)
     keys = axis_groups(attention.key_tokens, hide_special=True)
-    queries, columns = [row.start for row in rows], [key.start for key in keys]
-    weights, mask = attention.weights[:, queries][:, :, columns], attention.visible[queries][:, columns]
-    fed = tuple(attention.query_tokens[row.start] for row in rows)
-    predicted = attention.predicted_tokens and tuple(attention.predicted_tokens[row.start] for row in rows)
-    shown = tuple(attention.key_tokens[key.start] for key in keys)
-    return replace(
-        attention, weights=weights, query_tokens=fed, key_tokens=shown, predicted_tokens=predicted, mask=mask
-    )
-
-
-def _asked(attention: AttentionMap) -> tuple[str, ...]:
-    """The tokens that decide how rows are grouped."""
-    return attention.predicted_tokens or attention.query_tokens
+    return attention.select([row.start for row in rows], [key.start for key in keys])
 
 
 def _relabel(

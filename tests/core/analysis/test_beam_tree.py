@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.analysis.beam_tree import beam_tree, grown
+from core.analysis.beam_tree import beam_tree, build_tree
 from core.analysis.tokens.words import readable
 from core.decoding import BeamState, Candidate, Fate, Hypothesis, SearchOptions, beam_steps
 from core.translator import Translator
@@ -57,7 +57,7 @@ def searched(limit: int = 9) -> tuple[list[BeamState], SearchOptions]:
 
 
 def test_a_tree_worked_out_by_hand() -> None:
-    tree = grown(*searched(), Letters())  # type: ignore[arg-type]
+    tree = build_tree(*searched(), Letters())  # type: ignore[arg-type]
     shape = [[(node.text, node.token, node.fate, node.parent) for node in nodes] for nodes in tree.steps]
     assert shape[0] == [("a", "a", "live", None), ("b", "b", "live", None), ("", "</s>", "pruned", None)]
     assert shape[1][0] == ("b", "</s>", "finished", 1)  # 0.32
@@ -71,13 +71,13 @@ def test_a_tree_worked_out_by_hand() -> None:
 
 
 def test_nodes_live_as_long_as_what_continues_them() -> None:
-    tree = grown(*searched(), Letters())  # type: ignore[arg-type]
+    tree = build_tree(*searched(), Letters())  # type: ignore[arg-type]
     assert [node.alive_until for node in tree.steps[0]] == [3, 3, 0]  # `b` went on only as `b </s>`, which stays
     assert [node.alive_until for node in tree.steps[1]] == [3, 3, 3, 1]
 
 
 def test_a_path_leads_from_the_first_token_to_the_node() -> None:
-    tree = grown(*searched(), Letters())  # type: ignore[arg-type]
+    tree = build_tree(*searched(), Letters())  # type: ignore[arg-type]
     found = tree.hypothesis(tree.steps[1][0])
     assert (found.text, found.tokens, found.token_ids, found.finished) == ("b", ("b", "</s>"), (B, EOS), True)
     assert found.token_log_probs == pytest.approx((math.log(0.4), math.log(0.8)))
@@ -86,10 +86,10 @@ def test_a_path_leads_from_the_first_token_to_the_node() -> None:
 
 def test_half_a_search_is_refused() -> None:
     states, options = searched()
-    with pytest.raises(ValueError, match="found 1 states, the last without a reason to stop; pass all of them"):
-        grown(states[:1], options, Letters())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="found 1 states, the last without a reason to stop; pass all states"):
+        build_tree(states[:1], options, Letters())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="found 0 states"):
-        grown([], options, Letters())  # type: ignore[arg-type]
+        build_tree([], options, Letters())  # type: ignore[arg-type]
 
 
 def test_the_tree_holds_what_the_translator_finds(translator: Translator) -> None:
@@ -139,7 +139,7 @@ def test_a_byte_is_named_by_the_best_that_it_becomes() -> None:
         states.append(
             BeamState(0, position, 3, continuations, (), (), finished, "beam_finished" if position == 3 else None)
         )
-    tree = grown(states, options, Bytes())  # type: ignore[arg-type]
+    tree = build_tree(states, options, Bytes())  # type: ignore[arg-type]
     assert [[readable(node.token) for node in nodes] for nodes in tree.steps[:2]] == [
         ["\u00e4\u2026 1/2"],
         ["\u00e4 2/2", "\u00f6 2/2"],

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from core.analysis.comparison import common_positions, difference, largest, mean_distance
+from core.analysis.comparison import common_positions, difference, largest_differences, mean_distance
 from core.capture import AttentionMap
 
 
@@ -28,7 +28,7 @@ def test_a_map_minus_itself_is_nothing(first: AttentionMap):
     assert found.is_whole
     assert not found.map.weights.any()
     assert mean_distance(found) == [0, 0]
-    assert largest(found, 0) == []
+    assert largest_differences(found, 0) == []
 
 
 def test_the_difference_is_signed_and_heads_are_compared_by_number(first: AttentionMap):
@@ -37,7 +37,7 @@ def test_the_difference_is_signed_and_heads_are_compared_by_number(first: Attent
     assert torch.equal(found.map.weights, first.weights - other.weights)
     assert torch.equal(difference(other, first).map.weights, -found.map.weights)
     assert mean_distance(found) == [1, 1]  # nothing in common
-    assert largest(found, 0, 2) == [(0, 0, 1.0), (0, 2, -1.0)]
+    assert largest_differences(found, 0, 2) == [(0, 0, 1.0), (0, 2, -1.0)]
     fewer = replace(first, weights=first.weights[:1])
     assert difference(first, fewer).map.num_heads == 1
 

@@ -59,7 +59,7 @@ def test_what_a_shallower_stack_or_a_smaller_layer_lacks_is_left_free_and_named(
 def test_what_no_kind_has_is_refused():
     with pytest.raises(ValueError, match="no attention of this model has a layer 4 with a head 0"):
         joint_map(maps(), 4, 0)
-    with pytest.raises(ValueError, match="head 0 of all layers is no map"):
+    with pytest.raises(ValueError, match="head 0 of all layers is not one map"):
         joint_map(maps(), None, 0)
 
 

@@ -7,9 +7,9 @@ import torch
 from core.analysis.positions import (
     model_positions,
     position_similarity,
+    rotated,
     rotation_error,
     similarity_by_distance,
-    turned,
     wavelengths,
 )
 from core.config import PRESETS
@@ -45,14 +45,14 @@ def test_the_distance_is_that_of_the_two_points() -> None:
 @pytest.mark.parametrize("offset", [0, 1, 100])
 def test_turning_by_an_offset_gives_the_encoding_that_far_on(offset: int) -> None:
     encoding = sinusoidal_encoding(400, 64)
-    torch.testing.assert_close(turned(encoding[: 400 - offset], offset), encoding[offset:], atol=1e-5, rtol=0)
-    torch.testing.assert_close(turned(turned(encoding, offset), -offset), encoding, atol=1e-5, rtol=0)
+    torch.testing.assert_close(rotated(encoding[: 400 - offset], offset), encoding[offset:], atol=1e-5, rtol=0)
+    torch.testing.assert_close(rotated(rotated(encoding, offset), -offset), encoding, atol=1e-5, rtol=0)
     assert rotation_error(400 - offset, 64, offset) < 1e-5
 
 
 def test_a_quarter_turn_by_hand() -> None:
     """Two dimensions turn by one radian a position: from sin 0, cos 0 to sin 1, cos 1."""
-    torch.testing.assert_close(turned(torch.tensor([[0.0, 1.0]]), 1), torch.tensor([[math.sin(1), math.cos(1)]]))
+    torch.testing.assert_close(rotated(torch.tensor([[0.0, 1.0]]), 1), torch.tensor([[math.sin(1), math.cos(1)]]))
 
 
 def test_what_a_model_adds_at_each_position(tiny_model: Transformer) -> None:

@@ -73,7 +73,7 @@ def test_a_look_ahead(explanation: Explanation):
     weights = layer.weights.clone()
     weights[0, 0, :2] = torch.tensor([0.75, 0.25])
     assert failed(check_maps(with_map(explanation, "decoder_self", 1, replace(layer, weights=weights)))) == {
-        "masks respected": "the greatest weight on a token yet to come is 0.2"
+        "masks respected": "largest weight on a token that is later: 0.2"
     }
 
 
@@ -82,7 +82,7 @@ def test_a_look_beyond_the_neighbourhood(tokenizer: SentencePieceTokenizer, expl
     near = Translator(Transformer(shape), tokenizer)
     checks = check_explanation(near, near.explain(SOURCE, TARGET))
     assert not failed(checks)
-    assert checks[1].detail == "the greatest weight on a token yet to come or outside the 4 nearest is 0"
+    assert checks[1].detail == "largest weight on a token that is later or not among the 4 nearest: 0"
     assert list(failed(check_maps(explanation, neighbourhood=4))) == ["masks respected"]  # of a model that sees all
 
 
@@ -92,20 +92,20 @@ def test_tokens_of_another_sentence(translator: Translator, explanation: Explana
     cross = explanation.maps["cross"][0]
     renamed = replace(cross, key_tokens=("?", *cross.key_tokens[1:]))
     found = failed(check_explanation(translator, with_map(explanation, "cross", 0, renamed)))
-    assert found == {"tokens match axes": "layer 0 of cross has other tokens than the sentence"}
+    assert found == {"tokens match axes": "the tokens of layer 0 of cross are not those of the sentence"}
 
 
 def test_layers_and_heads_in_another_s_place(translator: Translator, explanation: Explanation):
     swapped = replace(explanation, maps={**explanation.maps, "cross": explanation.maps["cross"][::-1]})
     assert (
         failed(check_explanation(translator, swapped))["tokens match axes"]
-        == "cross shows layers [2, 1, 0], the model has [0, 1, 2]"
+        == "cross has maps of layers [2, 1, 0], expected [0, 1, 2]"
     )
     first = explanation.maps["encoder_self"][0]
     fewer = with_map(explanation, "encoder_self", 0, replace(first, weights=first.weights[:2]))
     assert (
         failed(check_explanation(translator, fewer))["tokens match axes"]
-        == "layer 0 of encoder_self shows 2 heads, the model has 3"
+        == "layer 0 of encoder_self has 2 heads, expected 3"
     )
 
 

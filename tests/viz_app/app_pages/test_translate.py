@@ -150,7 +150,7 @@ def test_all_badges_hold_and_a_false_one_is_red_with_its_reason(app: AppTest) ->
     )
     assert "replay equals search" not in [check.name for check in badges.checks(whole)]  # nothing was searched
     assert not app.error
-    badges.checks(about)[1:2] = [Check("masks respected", False, "the greatest weight on a token yet to come is 0.2")]
+    badges.checks(about)[1:2] = [Check("masks respected", False, "largest weight on a token that is later: 0.2")]
     healthy(app.run())
     assert "Not true: masks respected" in app.error[0].value
     assert "is 0\\.2" in app.error[0].value

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.analysis.attribution.gradients import attention_gradients, head_importance
-from core.analysis.heads.ablation import GateEffect, each_head_off, gate_effect
+from core.analysis.heads.ablation import GateEffect, ablate_each_head, gate_effect
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
 from viz_app.session import permalink
@@ -179,7 +179,7 @@ def _measurement(about: Reading, start: bool) -> HeadsOff:
     translator, changes = about.model.translator, dict[Head, float]()
 
     def steps() -> Iterator[int]:
-        for head, effect in each_head_off(translator, about.translation.source, about.hypothesis.token_ids):
+        for head, effect in ablate_each_head(translator, about.translation.source, about.hypothesis.token_ids):
             changes[head] = effect.change
             yield 1
 

@@ -77,5 +77,5 @@ def together_table(
 
 def words(attention: AttentionMap, axis: Axis, indices: Sequence[int]) -> list[str]:
     """What rows or columns are called; a decoder row by what it predicts."""
-    tokens = attention.key_tokens if axis == "key" else attention.predicted_tokens or attention.query_tokens
+    tokens = attention.key_tokens if axis == "key" else attention.row_tokens
     return [readable(tokens[index]) for index in indices]

@@ -1,7 +1,7 @@
 import pytest
 
 from core.analysis.heads import ablation
-from core.analysis.heads.ablation import each_head_off, gate_effect
+from core.analysis.heads.ablation import ablate_each_head, gate_effect
 from core.analysis.heads.head import Head, all_heads
 from core.translator import Translator
 
@@ -15,7 +15,7 @@ def test_gates_of_one_change_nothing(translator: Translator):
 
 def test_each_head_off_is_that_head_s_gate_at_zero(translator: Translator, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ablation, "BLOCK_TOKENS", 200)  # several heads at once, and a last batch that is not full
-    effects = dict(each_head_off(translator, SOURCE, TARGET))
+    effects = dict(ablate_each_head(translator, SOURCE, TARGET))
     assert list(effects) == all_heads(translator.model)
     for head in (
         Head("encoder_self", 0, 1),
@@ -42,7 +42,7 @@ def test_who_stops_asking_stops_the_work(translator: Translator, monkeypatch: py
     calls: list[int] = []
     encode = translator.model.encode
     monkeypatch.setattr(translator.model, "encode", lambda ids: (calls.append(1), encode(ids))[1])
-    effects = each_head_off(translator, SOURCE, TARGET)
+    effects = ablate_each_head(translator, SOURCE, TARGET)
     next(effects)
     effects.close()
     assert len(calls) == 2  # once whole, once with the first head off

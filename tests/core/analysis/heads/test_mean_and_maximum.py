@@ -34,5 +34,5 @@ def test_one_head_is_its_own_mean_and_maximum():
 
 
 def test_nothing_has_no_mean():
-    with pytest.raises(ValueError, match="there are no heads to combine"):
+    with pytest.raises(ValueError, match="no heads to combine"):
         combined(LAYERS, [(5, 0)])

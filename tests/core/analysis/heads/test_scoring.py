@@ -92,7 +92,7 @@ def test_cross_attention_counts_from_the_predicted_token():
     found = score_cards([maps])[0]
     assert (found.offset, found.offset_share) == (0, 1.0)
     assert found.same_token == pytest.approx(2 / 3)
-    assert head_labels(found)[0].text == "looks most at the source token at the same position for 100% of tokens"
+    assert head_labels(found)[0].text == "attends most to the source token at the same position for 100% of tokens"
 
 
 def test_sentences_are_weighed_by_their_tokens():
@@ -119,17 +119,17 @@ def test_labels_say_what_was_found():
     )
     texts = [{label.name: label.text for label in head_labels(head)} for head in heads]
     assert texts[0] == {  # 4 of 5 at one offset are not 90 %
-        "sink": "rests 60% of its weight where little is said: 40% on </s> and 20% on punctuation"
+        "sink": "puts 60% of its weight on tokens of little content: 40% on </s> and 20% on punctuation"
     }
-    assert texts[1]["broad"] == "looks almost everywhere alike: 100% of the greatest possible entropy"
-    assert texts[2]["sink"] == "rests 100% of its weight where little is said: 100% on </s>"
-    assert texts[3]["confident"] == "gives one token 100% of its weight on average"
-    assert texts[3]["rare token"] == "looks most at the rarest token it can see for 100% of tokens"
+    assert texts[1]["broad"] == "attends almost uniformly: 100% of the largest possible entropy"
+    assert texts[2]["sink"] == "puts 100% of its weight on tokens of little content: 100% on </s>"
+    assert texts[3]["confident"] == "puts 100% of its weight on one token on average"
+    assert texts[3]["rare token"] == "attends most to the rarest visible token for 100% of tokens"
     long = 12
     tokens = tuple(f"▁{i}" for i in range(long))
     ahead = score_cards([encoder(one_hot(*range(1, long), long - 1, length=long), tokens=tokens)])[0]
     assert head_labels(ahead)[0].name == "positional: the next token"
-    assert head_labels(ahead)[0].text == "looks most at the next token for 92% of tokens"
+    assert head_labels(ahead)[0].text == "attends most to the next token for 92% of tokens"
     back = score_cards([encoder(one_hot(0, 0, *range(long - 2), length=long), tokens=tokens)])[0]
     assert back.offset == -2
     assert (
@@ -143,7 +143,7 @@ def test_the_aligner_s_score_is_filled_in():
     maps = {"cross": [AttentionMap("cross", 0, weights, ("<s>", "▁x"), ("▁a", "</s>"), ("▁x", "</s>"))]}
     found = score_cards([maps], alignment_error_rates={Head("cross", 0, 0): 0.3})[0]
     assert found.alignment_error_rate == 0.3
-    assert "links words as people do: its alignment error rate is 0.30" in {label.text for label in head_labels(found)}
+    assert "aligns words: its alignment error rate is 0.30" in {label.text for label in head_labels(found)}
 
 
 def test_every_head_of_a_model_has_a_card_and_a_row(translator: Translator, parallel_text: list[tuple[str, str]]):
