@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from core.analysis.tokens.edited_target import word_begun
+from core.analysis.tokens.edited_target import begun_word
 from core.analysis.tokens.words import is_special, word
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
@@ -105,7 +105,7 @@ def chosen_option(value: object, explanation: Explanation) -> OptionChoice | Non
 
 
 def _begun(tokens: tuple[str, ...], position: int) -> str:
-    pieces = word_begun(tokens, position)
+    pieces = begun_word(tokens, position)
     return str(word(tokens[pieces.start : pieces.stop])) if pieces else ""
 
 

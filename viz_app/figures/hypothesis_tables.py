@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core import Explanation, ScoredText
-from core.analysis.tokens.edited_target import aligned
+from core.analysis.tokens.edited_target import align_targets
 from core.analysis.tokens.words import readable
 from viz_app.figures.display_text import decimal, isolated
 
@@ -87,7 +87,7 @@ def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    pairs = aligned(own.token_ids, other.token_ids)
+    pairs = align_targets(own.token_ids, other.token_ids)
 
     def same(here: int | None, there: int | None) -> bool:
         return here is not None and there is not None and own.token_ids[here] == other.token_ids[there]

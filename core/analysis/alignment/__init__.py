@@ -1,1 +1,1 @@
-"""Word alignments from cross-attention, and how far they are from people's."""
+"""Word alignments from cross-attention, and their error rate against gold links."""

@@ -1,4 +1,4 @@
-"""Which word is a translation of which: alignments read off cross-attention, and how far they are from people's."""
+"""Word alignments from cross-attention, and their error rate against gold links."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,19 +15,18 @@ from core.capture import AttentionMap
 from core.tokenizer import SPACE_MARK
 from core.translator import Translator
 
-# Row t of the decoder was fed y_(t-1) and predicts y_t. A token's row is the one that predicts it, or the one after,
-# that was fed it and knows which it is (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine
-# Translation").
+# Row t of the decoder is fed y_(t-1) and predicts y_t. The row of a token is the one that predicts it, or the next one,
+# which is fed it (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation").
 Rows = Literal["predicted", "fed"]
 ROWS: tuple[Rows, ...] = ("predicted", "fed")
 
-Split = Callable[[Sequence[str]], Sequence[int | None]]  # to which word each token belongs; None for `<s>` and the like
-# a method's cross-attention for a source and a target
+Split = Callable[[Sequence[str]], Sequence[int | None]]  # tokens -> word index of each; None for special tokens
+# source, target -> cross-attention of every layer by some method
 CrossMaps = Callable[[Translator, str, str], Sequence[AttentionMap]]
 
 
 def words_by_spaces(tokens: Sequence[str]) -> list[int | None]:
-    """Words as gold alignments count them: what spaces separate."""
+    """Word index of each token, words separated by spaces as in gold alignments."""
     numbers: list[int | None] = []
     count = 0
     for token in tokens:
@@ -41,8 +40,9 @@ def words_by_spaces(tokens: Sequence[str]) -> list[int | None]:
 
 
 def words_as_shown(tokens: Sequence[str]) -> list[int | None]:
-    """Words as `words.word_groups` shows them: punctuation at a word's edge apart, and scripts without spaces by
-    piece.
+    """Word index of each token, words as in `words.word_groups`.
+
+    Punctuation at a word's edge is a separate word; in scripts without spaces each piece is one.
     """
     numbers: list[int | None] = [None] * len(tokens)
     words = (group for group in word_groups(tokens) if not is_special(tokens[group.start]))
@@ -52,14 +52,14 @@ def words_as_shown(tokens: Sequence[str]) -> list[int | None]:
 
 
 def word_attention(cross: AttentionMap, rows: Rows = "predicted", split: Split = words_by_spaces) -> Tensor:
-    """Attention between words: summed over the pieces of a source word, averaged over those of a target word.
+    """Attention between words: summed over source pieces, averaged over target pieces.
 
     Special tokens are left out, so rows need not sum to 1.
 
     Args:
         cross: cross-attention, or any other method's map of that kind.
-        rows: whether a target word's rows are those that predict its pieces or those that were fed them.
-        split: what counts as a word.
+        rows: whether the rows of a target word are those that predict its pieces or those that were fed them.
+        split: word index of each token.
 
     Returns:
         [H, target words, source words]
@@ -68,7 +68,7 @@ def word_attention(cross: AttentionMap, rows: Rows = "predicted", split: Split =
         ValueError: the map is not of cross-attention.
     """
     if cross.kind != "cross" or cross.predicted_tokens is None:
-        raise ValueError(f"words are aligned by cross-attention, not by {cross.kind}")
+        raise ValueError(f"words are aligned by cross-attention, found {cross.kind}")
     source = _membership(split(cross.key_tokens))  # [S, source words]
     # [T, target words]
     target = _membership(split(cross.predicted_tokens if rows == "predicted" else cross.query_tokens))
@@ -86,8 +86,10 @@ def _membership(numbers: Sequence[int | None]) -> Tensor:
 
 
 def argmax_links(weights: Tensor) -> frozenset[Link]:
-    """Link every target word to the source word it looks at most: [target words, source words]; a row of zeros gets
-    no link.
+    """Link every target word to the source word with the largest weight.
+
+    Args:
+        weights: [target words, source words]; a row of zeros gets no link.
     """
     if not weights.numel():
         return frozenset()
@@ -99,8 +101,9 @@ def argmax_links(weights: Tensor) -> frozenset[Link]:
 
 @dataclass(frozen=True)
 class AlignmentScore:
-    """Links against people's, summed over any number of sentences (Och & Ney 2003). A is what was found, S sure, P
-    possible.
+    """Counts of links against gold links, summed over sentences (Och & Ney 2003).
+
+    A are the predicted links, S the sure and P the possible gold links.
 
     Attributes:
         sure_hits, possible_hits: |A and S|, |A and P|.
@@ -122,7 +125,7 @@ class AlignmentScore:
 
     @property
     def error_rate(self) -> float:
-        """AER = 1 - (|A and S| + |A and P|) / (|A| + |S|); 0 where there was nothing to link and nothing was."""
+        """AER = 1 - (|A and S| + |A and P|) / (|A| + |S|); 0 if both are empty."""
         return 1 - (self.sure_hits + self.possible_hits) / (self.links + self.sure) if self.links + self.sure else 0.0
 
     @property
@@ -137,18 +140,18 @@ class AlignmentScore:
 
 
 def score_links(links: frozenset[Link], gold: GoldLinks) -> AlignmentScore:
-    """Compare links with people's; `.error_rate` is the alignment error rate."""
+    """Score links against gold links; see `AlignmentScore.error_rate`."""
     return AlignmentScore(len(links & gold.sure), len(links & gold.possible), len(links), len(gold.sure))
 
 
 @dataclass(frozen=True)
 class Aligner:
-    """A way to align words, and how well it did.
+    """A head or a mean of heads as a word aligner, with its score.
 
     Attributes:
         layer: from 0; None for the mean over all layers.
-        head: from 0; None for the mean over the heads of the layer, and for a layer of one map.
-        rows: which decoder rows were taken for a target word.
+        head: from 0; None for the mean over the heads of the layer, and for a layer with one head.
+        rows: which decoder rows stand for a target word.
     """
 
     layer: int | None
@@ -157,17 +160,18 @@ class Aligner:
     score: AlignmentScore
 
     def __str__(self) -> str:
-        """For people, who count from 1: `L5 H3`, `L5 mean`, `mean`."""
+        """Display name, counted from 1: `L5 H3`, `L5 mean`, `mean`."""
         layer = "" if self.layer is None else f"L{self.layer + 1} "
         return layer + ("mean" if self.head is None else f"H{self.head + 1}")
 
 
 class AlignerRanking:
-    """Every head, the mean of each layer and the mean of all, in both row conventions, scored on sentences as they
-    come.
+    """Incremental scores of every head, the mean of each layer and the mean of all.
+
+    Each is scored in both row conventions.
 
     Args:
-        split: what counts as a word in the links it is given.
+        split: word index of each token, as in the gold links.
     """
 
     def __init__(self, split: Split = words_by_spaces) -> None:
@@ -179,10 +183,10 @@ class AlignerRanking:
 
         Args:
             cross: the cross-attention of every layer, or another method's maps of that kind.
-            gold: people's links between its words.
+            gold: gold links between its words.
 
         Raises:
-            ValueError: a link of `gold` points past the words there are.
+            ValueError: a link of `gold` is out of range.
         """
         for rows in ROWS:
             means: list[Tensor] = []
@@ -196,15 +200,14 @@ class AlignerRanking:
             self._scores[None, None, rows] += score_links(argmax_links(torch.stack(means).mean(0)), gold)
 
     def replay(self, translator: Translator, pair: GoldPair, cross_maps: CrossMaps | None = None) -> None:
-        """Score one sentence by a model that is given its translation: forced, so that it is the gold words that are
-        aligned.
+        """Score one sentence pair by forced decoding, so that the gold words are aligned.
 
         Args:
             pair: words separated by spaces; several spaces count as one.
             cross_maps: another method than raw attention; see `methods.METHODS`.
 
         Raises:
-            ValueError: as `Translator.explain`, and as `add`.
+            ValueError: as `Translator.explain` and `add`.
         """
         source, target = " ".join(pair.source.split()), " ".join(pair.target.split())
         self.add(
@@ -213,7 +216,7 @@ class AlignerRanking:
         )
 
     def aligners(self) -> list[Aligner]:
-        """All of them, the lowest error rate first."""
+        """All aligners, lowest error rate first."""
         found = [Aligner(layer, head, rows, score) for (layer, head, rows), score in self._scores.items()]
         return sorted(found, key=lambda aligner: aligner.score.error_rate)
 
@@ -221,13 +224,13 @@ class AlignerRanking:
 def rank_aligners(
     translator: Translator, pairs: Iterable[GoldPair], cross_maps: CrossMaps | None = None
 ) -> list[Aligner]:
-    """Rank every cross-attention head as a word aligner on sentences whose links are known.
+    """Rank every cross-attention head as a word aligner on sentences with gold links.
 
     Args:
         pairs, cross_maps: as for `AlignerRanking.replay`.
 
     Returns:
-        Heads, layer means and the mean of all, the lowest alignment error rate first.
+        Heads, layer means and the mean of all, lowest alignment error rate first.
 
     Raises:
         ValueError: as `AlignerRanking.replay`.
@@ -239,7 +242,7 @@ def rank_aligners(
 
 
 def head_error_rates(aligners: Iterable[Aligner]) -> Mapping[Head, float]:
-    """The alignment error rate of each single head, in the row convention that suits it better."""
+    """Alignment error rate of each single head, in its better row convention."""
     found = [aligner for aligner in aligners if aligner.layer is not None]
     many = {aligner.layer for aligner in found if aligner.head is not None}
     best: dict[Head, float] = {}
@@ -255,6 +258,6 @@ def _check_range(gold: GoldLinks, weights: Tensor) -> None:
     for source, target in gold.possible:
         if source >= source_words or target >= target_words:
             raise ValueError(
-                f"the link {source}-{target} points past the {source_words} source and {target_words} target words, "
-                f"counted from 0"
+                f"the link {source}-{target} is out of range: there are {source_words} source and {target_words} "
+                f"target words, counted from 0"
             )

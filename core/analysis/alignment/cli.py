@@ -15,7 +15,7 @@ from core.translator import Translator
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give a parser the options of `align`."""
+    """Add the options of `align` to a parser."""
     parser.add_argument("--checkpoint", required=True, metavar="FILE", help="the model")
     parser.add_argument("--source", required=True, metavar="FILE", help="sentences, words separated by spaces")
     parser.add_argument("--target", required=True, metavar="FILE", help="their translations, line by line")
@@ -26,21 +26,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="links in the Pharaoh format: 0-0 sure, 1?2 possible, source word first",
     )
     parser.add_argument(
-        "--method", default="attention", choices=METHODS, help="what to align by (default: the attention weights)"
+        "--method",
+        default="attention",
+        choices=METHODS,
+        help="attribution method to align by (default: the attention weights)",
     )
-    parser.add_argument("--top", type=int, metavar="N", help="print the N best only")
+    parser.add_argument("--top", type=int, metavar="N", help="print only the best N aligners")
 
 
 def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
-    """Print the ranking, the lowest alignment error rate first, and progress on stderr.
+    """Print the ranking, lowest alignment error rate first, and progress on stderr.
 
     Raises:
-        ValueError: an option is out of range, or a file is not as it should be (`CheckpointError` is one); the message
-            says what and where.
+        ValueError: an option is out of range, or a file is invalid (`CheckpointError` included).
         OSError: a file cannot be read.
     """
     if arguments.top is not None and arguments.top < 1:
-        raise ValueError(f"--top ({arguments.top}) must be at least 1: it is how many aligners to print")
+        raise ValueError(f"--top ({arguments.top}) must be at least 1: the number of aligners to print")
     pairs = read_gold_pairs(arguments.source, arguments.target, arguments.gold)
     translator = Translator.from_checkpoint(arguments.checkpoint)
     method = METHODS[arguments.method]
@@ -53,8 +55,9 @@ def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
 
 
 def format_ranking(aligners: Sequence[Aligner], num_pairs: int) -> str:
-    """A table for people; heads are counted from 1, `fed` and `predicted` are the decoder rows taken for a target
-    word.
+    """Format a ranking as a text table; layers and heads are counted from 1.
+
+    `fed` and `predicted` are the decoder rows that stand for a target word.
     """
     head = (
         f"{num_pairs} sentence pairs; layers and heads counted from 1\n\n{'head':<9} {'rows':<10} {'AER':>6} "

@@ -1,22 +1,25 @@
-"""Word alignments in the Pharaoh format: a line a sentence, `0-0 1-2 2?1`, words counted from 0, the source's first."""
+"""Word alignments in the Pharaoh format.
+
+One line per sentence, such as `0-0 1-2 2?1`: source word, then target word, counted from 0.
+"""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-Link = tuple[int, int]  # a source word and a target word, from 0
+Link = tuple[int, int]  # source word, target word; from 0
 
 _LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
 
 
 @dataclass(frozen=True)
 class GoldLinks:
-    """Links that people made between the words of a sentence and its translation (Och & Ney 2003).
+    """Links annotated by people in a sentence pair (Och & Ney 2003).
 
     Attributes:
-        sure: what an alignment must have.
-        possible: what it may have; the sure ones are among them.
+        sure: links that an alignment must have.
+        possible: links that it may have; includes the sure ones.
     """
 
     sure: frozenset[Link]
@@ -28,13 +31,13 @@ class GoldLinks:
 
 
 def parse_links(line: str, source_words: int | None = None, target_words: int | None = None) -> GoldLinks:
-    """Read one line: `3-4` is a sure link, `3?4` or `3p4` a possible one.
+    """Parse one line: `3-4` is a sure link, `3?4` or `3p4` a possible one.
 
     Args:
-        source_words, target_words: how long the sentences are, if that is to be checked.
+        source_words, target_words: lengths of the sentences, to check the range of links.
 
     Raises:
-        ValueError: something is not a link, or a link points past the end of its sentence.
+        ValueError: a link is malformed or out of range.
     """
     sure: set[Link] = set()
     possible: set[Link] = set()
@@ -42,18 +45,18 @@ def parse_links(line: str, source_words: int | None = None, target_words: int | 
         match = _LINK.fullmatch(text)
         if match is None:
             raise ValueError(
-                f"{text!r} is not a link: expected SOURCE-TARGET such as 0-0, or 0?0 or 0p0 if it is only possible"
+                f"{text!r} is not a link: expected SOURCE-TARGET such as 0-0, or 0?0 or 0p0 for a possible link"
             )
         link = int(match[1]), int(match[3])
         for name, word, length in (("source", link[0], source_words), ("target", link[1], target_words)):
             if length is not None and word >= length:
-                raise ValueError(f"{text!r} points past the end: the {name} has {length} words, counted from 0")
+                raise ValueError(f"{text!r} is out of range: the {name} has {length} words, counted from 0")
         (sure if match[2] == "-" else possible).add(link)
     return GoldLinks(frozenset(sure), frozenset(possible | sure))
 
 
 def format_links(links: GoldLinks | Iterable[Link]) -> str:
-    """One line, links in order; those that are only possible with a `?`."""
+    """Format links in order; those that are only possible with a `?`."""
     gold = links if isinstance(links, GoldLinks) else GoldLinks(frozenset(links), frozenset())
     return " ".join(
         f"{source}{'-' if (source, target) in gold.sure else '?'}{target}" for source, target in sorted(gold.possible)
@@ -62,7 +65,7 @@ def format_links(links: GoldLinks | Iterable[Link]) -> str:
 
 @dataclass(frozen=True)
 class GoldPair:
-    """A sentence and its translation, words separated by spaces, and the links between them."""
+    """A sentence and its translation, words separated by spaces, with gold links."""
 
     source: str
     target: str
@@ -70,11 +73,11 @@ class GoldPair:
 
 
 def read_gold_pairs(source: str | Path, target: str | Path, links: str | Path) -> list[GoldPair]:
-    """Read three UTF-8 files that go line by line together.
+    """Read three UTF-8 files with corresponding lines.
 
     Raises:
-        ValueError: a file is empty or not UTF-8; they differ in length; a sentence is blank or a line of links is not
-            in order, and the message names the line.
+        ValueError: a file is empty or not UTF-8; the files differ in length; a sentence is blank or a line of links is
+            invalid, in which case the message names the line.
         OSError: a file cannot be read.
     """
     source_lines, target_lines, link_lines = (_read_lines(Path(path)) for path in (source, target, links))
@@ -82,7 +85,7 @@ def read_gold_pairs(source: str | Path, target: str | Path, links: str | Path) -
 
 
 def gold_pairs(source_lines: list[str], target_lines: list[str], link_lines: list[str]) -> list[GoldPair]:
-    """Put sentences and their links together.
+    """Combine sentences and their links.
 
     Raises:
         ValueError: as `read_gold_pairs`.
@@ -90,7 +93,7 @@ def gold_pairs(source_lines: list[str], target_lines: list[str], link_lines: lis
     if not len(source_lines) == len(target_lines) == len(link_lines):
         raise ValueError(
             f"{len(source_lines)} source lines, {len(target_lines)} target lines and {len(link_lines)} lines of "
-            f"links: expected as many of each"
+            f"links: expected equal numbers"
         )
     pairs: list[GoldPair] = []
     for number, (source, target, line) in enumerate(zip(source_lines, target_lines, link_lines, strict=True), start=1):
@@ -111,7 +114,5 @@ def _read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name} is not UTF-8 text: {error}") from error
     if not text.strip():
-        raise ValueError(
-            f"{path.name} is empty, or holds nothing but white space: expected a line for every sentence pair"
-        )
+        raise ValueError(f"{path.name} is empty or has only white space: expected one line for each sentence pair")
     return text.removesuffix("\n").split("\n")

@@ -1,8 +1,6 @@
-"""One sentence aligned word by word, as people see its words: the links, where a word comes from, and what speaks
-against them.
-"""
+"""Alignment of one sentence by words as displayed: links, coverage, and concerns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,23 +22,23 @@ from core.analysis.attribution.rollout import row_shares
 from core.analysis.tokens.words import is_special, word, word_groups
 from core.capture import AttentionMap
 
-# Rules of thumb for `WordAlignment.concerns`, in shares of one word's attention or of all of it.
-LEFT_OUT = 0.2
-ELSEWHERE = 0.5
-ONE_WORD = 0.5
-MOST_NAMED = 6  # words of a concern
+# Thresholds of `WordAlignment.concerns`; rules of thumb.
+LEFT_OUT = 0.2  # coverage of a source word; 1 is the attention of one target word
+ELSEWHERE = 0.5  # share of weight that is not on source words
+ONE_WORD = 0.5  # share of weight on one source word
+MOST_NAMED = 6  # words named in one concern
 
-HeadOrMean = tuple[int | None, int | None]  # a layer and a head, from 0; None for the mean over all of them
+HeadOrMean = tuple[int | None, int | None]  # layer and head, from 0; None for the mean over all of them
 
 
 @dataclass(frozen=True)
 class WordAlignment:
-    """What one aligner makes of one sentence.
+    """Alignment of one sentence by one aligner.
 
     Attributes:
-        source, target: the words, special tokens left out.
-        weights: [target words, source words]; what a row lacks of 1 went to special tokens, or (rollout and
-            contributions) came from the prefix.
+        source, target: the words, without special tokens.
+        weights: [target words, source words]; the rest of a row to 1 is on special tokens, or (rollout and
+            contributions) comes from the prefix.
     """
 
     source: tuple[str, ...]
@@ -49,16 +47,16 @@ class WordAlignment:
 
     @cached_property
     def links(self) -> frozenset[Link]:
-        """Each target word with the source word it looks at most."""
+        """Each target word linked to the source word with the largest weight."""
         return argmax_links(self.weights)
 
     @cached_property
     def coverage(self) -> tuple[float, ...]:
-        """How much attention each source word got from all target words."""
+        """Attention that each source word receives from all target words."""
         return tuple(coverage(self.weights).tolist())
 
     def left_out(self) -> list[int]:
-        """Source words, punctuation apart, that got less than `LEFT_OUT` of one target word's attention."""
+        """Source words, punctuation excluded, with coverage below `LEFT_OUT`."""
         return [
             index
             for index, (name, covered) in enumerate(zip(self.source, self.coverage, strict=True))
@@ -66,9 +64,9 @@ class WordAlignment:
         ]
 
     def concerns(self) -> list[str]:
-        """Why these links may be poor, in whole sentences; empty if nothing speaks against them.
+        """Reasons to doubt these links, as sentences; empty if there are none.
 
-        The first that holds: too little weight to go by, one word that takes it all, words that were left out.
+        The first that applies: too little weight on words, one word with most of the weight, words left out.
         """
         if not self.weights.numel():
             return []
@@ -76,15 +74,15 @@ class WordAlignment:
         seen = total / len(self.target)
         if seen < 1 - ELSEWHERE:
             return [
-                f"Only {seen:.0%} of the weight goes to words of the source, the rest to special tokens or the "
-                f"prefix: little to align by."
+                f"Only {seen:.0%} of the weight is on source words, the rest on special tokens or the prefix: too "
+                f"little for an alignment."
             ]
         largest = max(range(len(self.source)), key=self.coverage.__getitem__)
         if len(self.source) > 2 and self.coverage[largest] > ONE_WORD * total:
             share = self.coverage[largest] / total
             return [
-                f"\u201c{self.source[largest]}\u201d takes {share:.0%} of all weight: this rests on one word rather "
-                f"than aligns."
+                f"\u201c{self.source[largest]}\u201d has {share:.0%} of all weight: the head attends to one word "
+                f"rather than aligning words."
             ]
         left_out = self.left_out()
         if not left_out:
@@ -94,7 +92,7 @@ class WordAlignment:
         )
         if more := len(left_out[MOST_NAMED:]):
             names += f" and {more} more"
-        return [f"Hardly any target word looks at {names}: left out of the translation, or this is no aligner."]
+        return [f"{names} received little attention: not translated, or the head is not an aligner."]
 
 
 def shown_words(tokens: Sequence[str]) -> tuple[str, ...]:
@@ -105,12 +103,12 @@ def shown_words(tokens: Sequence[str]) -> tuple[str, ...]:
 
 
 def place_name(place: HeadOrMean) -> str:
-    """For people, who count from 1: `L5 H3`, `L5 mean`, `mean`; the names of an `Aligner`."""
+    """Display name, counted from 1: `L5 H3`, `L5 mean`, `mean`, as for `Aligner`."""
     return str(Aligner(*place, "predicted", AlignmentScore()))
 
 
 def places(cross: Sequence[AttentionMap]) -> list[HeadOrMean]:
-    """All aligners that there are: the heads and the mean of each layer, and the mean of all."""
+    """All aligners: the heads and the mean of each layer, and the mean of all."""
     found: list[HeadOrMean] = []
     for layer in cross:
         found += [(layer.layer, head) for head in range(layer.num_heads) if layer.num_heads > 1]
@@ -127,30 +125,28 @@ def align_words(cross: Sequence[AttentionMap], place: HeadOrMean, rows: Rows = "
     Raises:
         ValueError: there is no such layer or head.
     """
-    layer, head = _require_place(cross, place)
-    # of [H, target, source]
-    between = [word_attention(each, rows, words_as_shown) for each in cross if layer is None or each.layer == layer]
-    weights = torch.stack([heads.mean(0) for heads in between]).mean(0) if head is None else between[0][head]
-    asked = cross[0].predicted_tokens or ()
-    return WordAlignment(shown_words(cross[0].key_tokens), shown_words(asked), weights)
+    weights = _weights(cross, place, lambda layer: word_attention(layer, rows, words_as_shown))
+    return WordAlignment(shown_words(cross[0].key_tokens), shown_words(cross[0].row_tokens), weights)
 
 
 def token_weights(cross: Sequence[AttentionMap], place: HeadOrMean) -> Tensor:
-    """The weights behind such an alignment, between tokens, special ones too: [T, S], each row divided by its sum.
+    """Weights of an aligner between tokens, special ones included: [T, S].
+
+    Each row is divided by its sum.
 
     Raises:
         ValueError: as `align_words`.
     """
-    layer, head = _require_place(cross, place)
-    chosen = [each.weights for each in cross if layer is None or each.layer == layer]
-    return row_shares(torch.stack([heads.mean(0) for heads in chosen]).mean(0) if head is None else chosen[0][head])
+    return row_shares(_weights(cross, place, lambda layer: layer.weights))
 
 
 def rank_places(cross: Sequence[AttentionMap], gold: GoldLinks) -> list[Aligner]:
-    """Every aligner on this one sentence, in both row conventions, the lowest alignment error rate first.
+    """Score every aligner on this sentence, lowest alignment error rate first.
+
+    Both row conventions are scored.
 
     Raises:
-        ValueError: a link points past the words there are.
+        ValueError: a link is out of range.
     """
     ranking = AlignerRanking(words_as_shown)
     ranking.add(cross, gold)
@@ -158,15 +154,17 @@ def rank_places(cross: Sequence[AttentionMap], gold: GoldLinks) -> list[Aligner]
 
 
 def word_shares(shares: Sequence[float], predicted_tokens: Sequence[str]) -> tuple[float, ...]:
-    """A number for each predicted token, such as `source_share`, as the mean over the pieces of each shown word."""
+    """Mean of a number per predicted token, such as `source_share`, over each word."""
     groups = (group for group in word_groups(predicted_tokens) if not is_special(predicted_tokens[group.start]))
     return tuple(sum(shares[group.start : group.stop]) / len(group) for group in groups)
 
 
-def _require_place(cross: Sequence[AttentionMap], place: HeadOrMean) -> HeadOrMean:
+def _weights(cross: Sequence[AttentionMap], place: HeadOrMean, of_layer: Callable[[AttentionMap], Tensor]) -> Tensor:
+    """Weights [target, source] of one aligner, from those of each layer's heads [H, target, source]."""
     layer, head = place
     if place not in places(cross):
         raise ValueError(
             f"there is no layer {layer}, head {head} among {len(cross)} layers of {cross[0].num_heads} heads"
         )
-    return place
+    selected = [of_layer(each) for each in cross if layer is None or each.layer == layer]
+    return torch.stack([heads.mean(0) for heads in selected]).mean(0) if head is None else selected[0][head]

@@ -1,1 +1,1 @@
-"""Attribution methods: from attention weights and what else the model computes to who influences whom."""
+"""Attribution methods: how much each token contributes to another."""

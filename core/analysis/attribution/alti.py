@@ -1,13 +1,13 @@
-"""ALTI: how much each token contributes to another, from the exact parts an attention sub-layer's output is the sum of.
+"""ALTI: contributions of tokens from a decomposition of attention sub-layers.
 
 Ferrando et al. 2022: "Measuring the Mixing of Contextual Information in the Transformer" (encoder), and "Towards
-Opening the Black Box of Neural Machine Translation" (decoder: source and prefix). The feed-forward network works on one
-position at a time and moves nothing between tokens, so it is left out, as there.
+Opening the Black Box of Neural Machine Translation" (decoder: source and prefix). The feed-forward network acts on each
+position alone and moves nothing between tokens, so it is left out, as in the papers.
 
-Where no part of a row comes nearer to the output than nothing at all does, every contribution is 0, and neither paper
-nor their code (mt-upc/transformer-contributions, mt-upc/transformer-contributions-nmt) says what the shares are: the
-code divides 0 by 0. Here the nearest part has them all (equally near ones share). That is the limit of the shares while
-the last contribution goes to 0, and the row still sums to 1, which the rollout needs.
+If no part of a row is nearer to the output than the zero vector, all contributions are 0, and neither the papers nor
+their code (mt-upc/transformer-contributions, mt-upc/transformer-contributions-nmt) defines the shares: the code divides
+0 by 0. Here the nearest part has the whole share, divided equally among ties. This is the limit of the shares as the
+last contribution approaches 0, and the row still sums to 1, which rollout requires.
 """
 
 from dataclasses import dataclass
@@ -22,20 +22,19 @@ from core.capture import Kind
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The output of LayerNorm(x + Attention(x, memory)) as a sum over what it is made of.
+    """The output of LayerNorm(x + Attention(x, memory)) as a sum of parts.
 
-    With the standard deviation s_i of row i taken as it was, LayerNorm is linear, L(u) = gamma * (u - mean(u)) / s_i,
-    and
+    With the standard deviation s_i of row i held fixed, LayerNorm is linear, L(u) = gamma * (u - mean(u)) / s_i, and
 
         y_i = sum_j T_i(x_j) + L(b_O) + beta,    T_i(x_j) = L(sum_h a_hij f_h(x_j)),
 
     where the residual connection adds L(x_i) (Ferrando et al. 2022).
 
     Attributes:
-        values: [H, K, D] gamma * (f_h(x_j) - mean): a head's part, yet without attention and scale.
-        residual: [Q, D] gamma * (x_i - mean), yet without scale.
+        values: [H, K, D] gamma * (f_h(x_j) - mean): the part of a head, before attention and scale.
+        residual: [Q, D] gamma * (x_i - mean), before scale.
         scale: [Q, 1] 1 / s_i.
-        constant: [Q, D] L(b_O) + beta, what comes from no token.
+        constant: [Q, D] L(b_O) + beta, which belongs to no token.
     """
 
     sublayer: SubLayer
@@ -45,8 +44,10 @@ class Decomposition:
     constant: Tensor
 
     def parts(self, rows: slice) -> tuple[Tensor, Tensor]:
-        """T_i(x_j) of all keys for some rows i [rows, K, D], without the residual; and the residual's part [rows,
-        D].
+        """Parts of some rows of the output.
+
+        Returns:
+            T_i(x_j) of all keys, without the residual, [rows, K, D]; the part of the residual, [rows, D].
         """
         mixed = torch.einsum("hqk,hkd->qkd", self.sublayer.weights[:, rows], self.values)
         return mixed.mul_(self.scale[rows, None]), self.residual[rows] * self.scale[rows]
@@ -54,10 +55,10 @@ class Decomposition:
 
 @torch.inference_mode()
 def decompose(sublayer: SubLayer) -> Decomposition:
-    """Take a sub-layer's output apart.
+    """Decompose the output of a sub-layer.
 
     Raises:
-        RuntimeError: the parts do not add up to what the model computed: it is not a post-norm layer as in the paper.
+        RuntimeError: the parts do not sum to the model's output: it is not a post-norm layer as in the paper.
     """
     norm, bias = sublayer.norm, sublayer.attention.out_proj.bias
     transformed, x = sublayer.transformed(), sublayer.x
@@ -73,19 +74,19 @@ def decompose(sublayer: SubLayer) -> Decomposition:
         worst = float((found - sublayer.output).abs().max())
         where = f"layer {sublayer.map.layer} of {sublayer.map.kind}"
         raise RuntimeError(
-            f"the parts of {where} miss its output by up to {worst:.2g}: it does not compute LayerNorm(x + "
-            f"Attention(x))"
+            f"the parts of {where} differ from its output by up to {worst:.2g}: expected a layer that computes "
+            f"LayerNorm(x + Attention(x))"
         )
     return Decomposition(sublayer, centred(transformed), centred(x), scale, constant)
 
 
 @torch.inference_mode()
 def contributions(sublayer: SubLayer) -> Tensor:
-    """c_ij = max(0, ||y_i||_1 - ||y_i - T_i(x_j)||_1), each row divided by its sum (Ferrando et al. 2022).
+    """Contribution of each key to each output (Ferrando et al. 2022).
 
-    A part contributes by how near it alone comes to the whole. In self-attention the residual is part of the token's
-    own T_i(x_i); in cross-attention it comes from the decoder and is a part of its own. Keys that a query may not
-    attend to are no parts. In a row of zeros the nearest part has the whole share; see this module's text.
+    c_ij = max(0, ||y_i||_1 - ||y_i - T_i(x_j)||_1), each row divided by its sum: a part contributes by how near it is
+    to the whole. In self-attention the residual is part of the token's own T_i(x_i); in cross-attention it comes from
+    the decoder and is a separate part. Masked keys are not parts. For rows of zeros, see the module docstring.
 
     Returns:
         [Q, Q] in self-attention, [Q, K + 1] in cross-attention with the residual last; rows sum to 1.
@@ -112,17 +113,20 @@ def contributions(sublayer: SubLayer) -> Tensor:
 
 
 def _distance(output: Tensor, parts: Tensor) -> Tensor:
-    """||y_i - T_i(x_j)||_1: [rows, D] and [rows, K, D], which is overwritten -> [rows, K]."""
+    """||y_i - T_i(x_j)||_1: [rows, D], [rows, K, D] -> [rows, K]. Overwrites `parts`."""
     return parts.sub_(output[:, None]).abs_().sum(-1)
 
 
 def contribution_maps(trace: ForwardTrace) -> tuple[RolledMaps, RolledMaps]:
-    """The contributions within each layer, and rolled out to the tokens that went in; each a map of a single head.
+    """Contributions within each layer, and rolled out to the input; one head each.
 
-    Within a layer, a row of `cross` sums to less than 1: the rest is the residual's. Rolled out, D = (the residual's
-    share of the cross-attention) * (contributions in the self-attention below it) and C = contributions of the memory,
-    as `roll_out_decoder` takes them: a row of `cross` and `decoder_self` together sums to 1, and `source_share` reads
-    off how much of a predicted token comes from the source.
+    Within a layer, a row of `cross` sums to less than 1; the rest belongs to the residual. The rollout of
+    `roll_out_decoder` uses D = (the residual's share of the cross-attention) * (contributions in the self-attention
+    below it) and C = contributions of the memory: a row of `cross` and `decoder_self` together sums to 1, and
+    `source_share` is the share of the source in a predicted token.
+
+    Returns:
+        The maps within layers, and the rolled-out maps.
 
     Raises:
         RuntimeError: as `decompose`.

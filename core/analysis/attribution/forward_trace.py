@@ -1,4 +1,4 @@
-"""One teacher-forced pass with everything kept that the attention sub-layers took in and gave out."""
+"""Recording of the inputs and outputs of attention sub-layers in one forward pass."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ BLOCK_NUMBERS = 2**22  # largest [rows, K, D] held at once: 16 MB of float32
 
 @dataclass(frozen=True)
 class SubLayer:
-    """An attention sub-layer, LayerNorm(x + Attention(x, memory)) (3.1), as one sentence went through it.
+    """Attention sub-layer LayerNorm(x + Attention(x, memory)) (3.1) on one sentence.
 
     Attributes:
         map: its attention weights [H, Q, K] with the tokens.
         attention, norm: the modules, for their parameters.
-        x: [Q, D] what came in: the queries' side, which the residual connection carries past the attention.
-        memory: [K, D] where keys and values came from: `x` itself in self-attention.
-        output: [Q, D] what came out, behind the norm.
+        x: [Q, D] input on the side of the queries, also carried by the residual connection.
+        memory: [K, D] input for keys and values: `x` itself in self-attention.
+        output: [Q, D] output of the norm.
     """
 
     map: AttentionMap
@@ -36,26 +36,28 @@ class SubLayer:
 
     @property
     def weights(self) -> Tensor:
-        """[H, Q, K] beside the other tensors."""
+        """[H, Q, K] with the dtype and device of the other tensors."""
         return self.map.weights.to(self.x)
 
     def transformed(self) -> Tensor:
-        """f(x_j) = (x_j W_V + b_V) W_O of every head (Kobayashi et al. 2020): what a head would say of each key: [H,
-        K, D].
+        """f(x_j) = (x_j W_V + b_V) W_O of every head (Kobayashi et al. 2020).
+
+        Returns:
+            [H, K, D]: the vector that each head adds for each key at weight 1.
         """
         values = self.attention.keys_values(self.memory[None])[1][0]  # [H, K, d_v]
         columns = self.attention.out_proj.weight.view(-1, self.attention.num_heads, values.size(-1))  # [D, H, d_v]
         return torch.einsum("hkv,dhv->hkd", values, columns)
 
     def row_blocks(self) -> Iterator[slice]:
-        """The queries in slices, so that what is [rows, K, D] stays small for a long sentence."""
+        """Slices of the queries that keep a tensor [rows, K, D] within `BLOCK_NUMBERS`."""
         step = max(1, BLOCK_NUMBERS // self.memory.numel())
         return (slice(start, start + step) for start in range(0, len(self.x), step))
 
 
 @dataclass(frozen=True)
 class ForwardTrace:
-    """An explanation and the sub-layers behind it, one a layer for each kind of attention."""
+    """An explanation and its attention sub-layers, one per layer and kind."""
 
     explanation: Explanation
     sublayers: dict[Kind, tuple[SubLayer, ...]]
@@ -63,7 +65,7 @@ class ForwardTrace:
 
 @torch.inference_mode()
 def trace_forward(translator: Translator, source: str, target: str | Sequence[int]) -> ForwardTrace:
-    """Replay a translation and keep what went through every attention sub-layer.
+    """Replay a translation and record every attention sub-layer.
 
     Args:
         source, target: as for `Translator.explain`.

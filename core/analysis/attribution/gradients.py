@@ -1,4 +1,4 @@
-"""What the output depends on, by its gradient: which attention weights, and which heads."""
+"""Gradients of the output with respect to attention weights and heads."""
 
 import math
 from collections import defaultdict
@@ -17,12 +17,12 @@ from core.translator import Translator
 
 @dataclass(frozen=True)
 class AttentionGradients:
-    """How the log-probability of predicted tokens changes with every attention weight of one sentence.
+    """Gradients of a sentence's log-probability with respect to attention weights.
 
     Attributes:
-        maps: the attention weights themselves, as in an explanation.
-        gradients: for each of them d log p / d a [H, Q, K], a tensor a layer.
-        num_predicted: of how many tokens `log p` is the sum.
+        maps: the attention weights, as in an explanation.
+        gradients: d log p / d a for each of them: [H, Q, K] per layer.
+        num_predicted: number of tokens that log p is the sum over.
     """
 
     maps: Mapping[Kind, Sequence[AttentionMap]]
@@ -33,21 +33,23 @@ class AttentionGradients:
 def attention_gradients(
     translator: Translator, source: str, target: str | Sequence[int], positions: Collection[int] | None = None
 ) -> AttentionGradients:
-    """Replay a translation, and differentiate its log-probability with respect to all attention weights.
+    """Differentiate the log-probability of predicted tokens by all attention weights.
 
     Args:
         source, target: as for `Translator.explain`.
-        positions: of the predicted tokens to explain, from 0, together; None for all of them, `</s>` included.
+        positions: positions, from 0, of the predicted tokens whose log-probabilities are summed; None for all, `</s>`
+            included.
 
     Raises:
-        ValueError: as `Translator.explain`; a position is not that of a predicted token, or there is none; as
-            `NonFiniteError` if a gradient is not finite.
+        ValueError: as `Translator.explain`; no position is given, or one is out of range.
+        NonFiniteError: a gradient is not finite.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
     explained = sorted(set(range(len(predicted)) if positions is None else positions))
     if not explained:
         raise ValueError(
-            f"no predicted token is to be explained: give positions from 0 to {len(predicted) - 1}, or None for all"
+            f"no position of a predicted token is given: expected positions from 0 to {len(predicted) - 1}, or "
+            f"None for all"
         )
     for position in explained:
         if not 0 <= position < len(predicted):
@@ -61,7 +63,7 @@ def attention_gradients(
     def keep(path: str, weights: Tensor) -> None:
         live[path] = weights if weights.requires_grad else weights.requires_grad_()
 
-    # Only the forward pass needs the model to itself: the hooks are gone before the backward pass.
+    # Only the forward pass holds the lock: the hooks are removed before the backward pass.
     with torch.inference_mode(False), torch.enable_grad():
         with translator.inspect() as model, capture_attention(model, keep):
             logits = model(translator.batch([source_ids]), translator.batch([fed]))[0]
@@ -80,13 +82,13 @@ def attention_gradients(
 
 
 def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMaps:
-    """Gradient x attention: (grad a * a)+, where looking made the predicted tokens more probable (Chefer et al. 2021).
+    """Gradient x attention, (grad a * a)+ (Chefer et al. 2021), with normalised rows.
 
-    Chefer et al. average it over heads, E_h[(grad a * a)+], and take the gradient of one output. Each row is divided by
-    its sum; a row of zeros stays one: nothing the token looked at spoke for the output.
+    Chefer et al. average it over heads, E_h[(grad a * a)+], and take the gradient of one output. Rows of zeros stay
+    zero: no weight of theirs raised the log-probability.
 
     Args:
-        average: over the heads, which gives maps of a single head.
+        average: average over the heads, which gives maps of a single head.
     """
 
     def gradient_map(layer: AttentionMap, gradient: Tensor) -> AttentionMap:
@@ -104,11 +106,11 @@ def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMap
 
 
 def head_importance(found: AttentionGradients) -> dict[Head, float]:
-    """|d loss / d g_h| at g = 1, with g_h a gate on the head's output and the loss -log p a token (Michel et al. 2019),
-    in nats.
+    """Importance |d loss / d g_h| at g = 1 of each head, in nats.
 
-    The gate scales the head's weights, so by the chain rule d loss / d g = sum_ij a_ij * d loss / d a_ij: the gradients
-    of the weights say it already. To compare heads of different layers, see `normalised_by_layer`.
+    After Michel et al. 2019: g_h is a gate on the head's output and the loss is -log p per token. The gate scales the
+    head's weights, so by the chain rule d loss / d g = sum_ij a_ij * d loss / d a_ij. To compare heads of different
+    layers, see `normalised_by_layer`.
     """
     importance: dict[Head, float] = {}
     for kind, layers in found.maps.items():
@@ -119,15 +121,13 @@ def head_importance(found: AttentionGradients) -> dict[Head, float]:
 
 
 def normalised_by_layer(importance: Mapping[Head, float]) -> dict[Head, float]:
-    """Importances over the Euclidean norm of their layer's, as Michel et al. 2019 rank heads (after Molchanov et al.
-    2017).
+    """Divide importances by the Euclidean norm of their layer (Molchanov et al. 2017).
 
-    A layer is that of one kind of attention. Without it, layers whose gradients are larger as a whole come first. Of
-    one
-    sentence or of many: the mean over sentences comes before the norm.
+    Michel et al. 2019 rank heads so. A layer is one layer of one kind of attention; without the division, layers with
+    larger gradients rank first. For several sentences, take the mean before the norm.
 
     Returns:
-        From 0 to 1, the squares of a layer summing to 1; a layer of zeros stays one.
+        From 0 to 1, the squares of a layer summing to 1; a layer of zeros stays zero.
     """
     norms: defaultdict[tuple[Kind, int], float] = defaultdict(float)
     for head, value in importance.items():
@@ -136,8 +136,9 @@ def normalised_by_layer(importance: Mapping[Head, float]) -> dict[Head, float]:
 
 
 def expected_importance(sentences: Iterable[Mapping[Head, float]]) -> dict[Head, float]:
-    """E_x |d loss / d g_h| (Michel et al. 2019): the mean of `head_importance` over sentences, not yet
-    `normalised_by_layer`.
+    """Mean of `head_importance` over sentences.
+
+    E_x |d loss / d g_h| of Michel et al. 2019, not yet `normalised_by_layer`.
 
     Raises:
         ValueError: there are no sentences.
@@ -147,5 +148,5 @@ def expected_importance(sentences: Iterable[Mapping[Head, float]]) -> dict[Head,
         for head, value in sentence.items():
             values[head].append(value)
     if not values:
-        raise ValueError("the importance of heads is a mean over sentences, and there are none")
+        raise ValueError("the importance of heads is a mean over sentences: give at least one")
     return {head: sum(of_head) / len(of_head) for head, of_head in values.items()}

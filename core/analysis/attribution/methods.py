@@ -1,4 +1,4 @@
-"""The ways of seeing who attends to whom, behind one signature: a source and a target in, maps out."""
+"""Attribution methods with one signature: (translator, source, target) -> maps."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -38,8 +38,7 @@ def _rolled_contributions(translator: Translator, source: str, target: str | Seq
     return contribution_maps(trace_forward(translator, source, target))[1]
 
 
-# The first three have a map for every head; the others one a layer. Not every row sums to 1: see each method's own
-# words.
+# The first three have a map per head, the others one per layer. Rows need not sum to 1, see each method.
 METHODS: dict[Method, Callable[[Translator, str, str | Sequence[int]], Maps]] = {
     "attention": _attention,
     "norms": _norms,

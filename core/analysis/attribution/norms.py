@@ -1,4 +1,4 @@
-"""Norm-weighted attention: not how much a head looks at a token, but how much of it arrives."""
+"""Norm-weighted attention: the norms of the vectors that attention adds up."""
 
 from dataclasses import replace
 
@@ -11,10 +11,10 @@ from core.analysis.attribution.rollout import RolledMaps, one_head, row_shares
 
 @torch.inference_mode()
 def head_norms(sublayer: SubLayer) -> Tensor:
-    """||a_ij f(x_j)|| of every head, with f(x) = (x W_V + b_V) W_O (Kobayashi et al. 2020, "Attention is Not Only a
-    Weight").
+    """||a_ij f(x_j)|| of every head, with f(x) = (x W_V + b_V) W_O.
 
-    A key whose transformed vector is short adds little however much attention it gets.
+    Kobayashi et al. 2020, "Attention is Not Only a Weight": a key whose transformed vector is short adds little at any
+    weight.
 
     Returns:
         [H, Q, K], in the units of the hidden states.
@@ -24,9 +24,9 @@ def head_norms(sublayer: SubLayer) -> Tensor:
 
 @torch.inference_mode()
 def layer_norms(sublayer: SubLayer) -> Tensor:
-    """||sum_h a_hij f_h(x_j)||: what arrives from each key by all heads together (Kobayashi et al. 2020).
+    """||sum_h a_hij f_h(x_j)||: norm of each key's vector over all heads.
 
-    Vectors of different heads may cancel, so this is at most the sum of `head_norms`.
+    Kobayashi et al. 2020. Vectors of different heads may cancel, so it is at most the sum of `head_norms`.
 
     Returns:
         [Q, K]
@@ -37,14 +37,12 @@ def layer_norms(sublayer: SubLayer) -> Tensor:
 
 
 def _norm(vectors: Tensor) -> Tensor:
-    """Euclidean: [..., D] -> [...]."""
+    """Euclidean norm: [..., D] -> [...]."""
     return vectors.square().sum(-1).sqrt()
 
 
 def norm_maps(trace: ForwardTrace) -> RolledMaps:
-    """`head_norms` of every layer as attention maps: each row divided by its sum, so that it compares with raw
-    attention.
-    """
+    """`head_norms` of every layer as attention maps, each row divided by its sum."""
     return {
         kind: tuple(
             replace(sublayer.map, weights=row_shares(head_norms(sublayer)).float().cpu()) for sublayer in sublayers
@@ -54,7 +52,7 @@ def norm_maps(trace: ForwardTrace) -> RolledMaps:
 
 
 def layer_norm_maps(trace: ForwardTrace) -> RolledMaps:
-    """`layer_norms` of every layer as maps of a single head, each row divided by its sum."""
+    """`layer_norms` of every layer as maps of one head, each row divided by its sum."""
     return {
         kind: tuple(one_head(sublayer.map, row_shares(layer_norms(sublayer))) for sublayer in sublayers)
         for kind, sublayers in trace.sublayers.items()

@@ -1,4 +1,4 @@
-"""Attention rollout: following attention down through the layers to the tokens that went in."""
+"""Attention rollout: attention multiplied through the layers down to the input."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,15 +14,15 @@ RolledMaps = dict[Kind, tuple[AttentionMap, ...]]
 
 
 def attention_rollout(maps: Maps) -> RolledMaps:
-    """Rollout of raw attention (Abnar & Zuidema 2020), continued into the decoder.
+    """Rollout of raw attention (Abnar & Zuidema 2020), extended to the decoder.
 
     In a stack with self-attention only, R_l = A~_l R_(l-1) with A~ = rownorm(mean_h a + I), where I stands for the
     residual connection; see `roll_out_decoder` for the decoder.
 
     Returns:
-        One map of a single head a layer. `encoder_self`: which source tokens an encoder position consists of, by layer.
-        `cross` and `decoder_self`: which source tokens, and which tokens of the prefix, a decoder position consists of;
-        a row of both together sums to 1.
+        A map of one head for each layer. `encoder_self`: shares of the source tokens in an encoder position. `cross`
+        and `decoder_self`: shares of the source tokens and of the prefix tokens in a decoder position; a row of both
+        together sums to 1.
     """
     encoder = roll_out(with_residual(layer.weights) for layer in maps["encoder_self"])
     decoder = roll_out_decoder(
@@ -34,12 +34,12 @@ def attention_rollout(maps: Maps) -> RolledMaps:
 
 
 def with_residual(weights: Tensor) -> Tensor:
-    """rownorm(mean_h a + I): [H, Q, Q] -> [Q, Q], rows that sum to 1."""
+    """rownorm(mean_h a + I): [H, Q, Q] -> [Q, Q], rows sum to 1."""
     return row_shares(weights.mean(0) + torch.eye(weights.size(-1), dtype=weights.dtype, device=weights.device))
 
 
 def row_shares(matrix: Tensor) -> Tensor:
-    """Every row divided by its sum; a row of zeros stays one. [..., Q, K] of numbers that are not negative.
+    """Divide every row by its sum; rows of zeros stay zero. [..., Q, K], non-negative.
 
     Raises:
         NonFiniteError: a row's sum is not finite.
@@ -51,7 +51,14 @@ def row_shares(matrix: Tensor) -> Tensor:
 
 
 def roll_out(steps: Iterable[Tensor]) -> list[Tensor]:
-    """R_l = A_l R_(l-1), beginning with R_0 = I: matrices [Q, Q], one a layer, to as many, down to the input."""
+    """R_l = A_l R_(l-1), beginning with R_0 = I.
+
+    Args:
+        steps: A_l, [Q, Q] for each layer.
+
+    Returns:
+        R_l, [Q, Q] for each layer.
+    """
     rolled: list[Tensor] = []
     for step in steps:
         rolled.append(step @ rolled[-1] if rolled else step)
@@ -59,15 +66,15 @@ def roll_out(steps: Iterable[Tensor]) -> list[Tensor]:
 
 
 def roll_out_decoder(prefix: Sequence[Tensor], cross: Sequence[Tensor], encoder: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """Rollout in a decoder that also looks at an encoder's output.
+    """Rollout in a decoder, which also attends to the encoder's output.
 
     With D the step over the prefix, C the step to the encoder's output and E the encoder's rollout,
 
         R_src = D R_src + C E        R_tgt = D R_tgt        rows of [R_src, R_tgt] renormalised,
 
-    beginning with R_src = 0 and R_tgt = I. It is the layer-wise aggregation of Ferrando et al. 2022 ("Towards Opening
-    the Black Box of Neural Machine Translation") where D and C already share a row's 1 between them; for raw attention,
-    where each sums to 1, renormalising gives both halves, as it does attention and residual in an encoder.
+    beginning with R_src = 0 and R_tgt = I. This is the layer-wise aggregation of Ferrando et al. 2022 ("Towards Opening
+    the Black Box of Neural Machine Translation") if each row of D and C together sums to 1. In raw attention each sums
+    to 1, and renormalising gives both equal shares, as it does for attention and residual in an encoder.
 
     Args:
         prefix: D of each layer [T, T].
@@ -82,7 +89,7 @@ def roll_out_decoder(prefix: Sequence[Tensor], cross: Sequence[Tensor], encoder:
     """
     if len(prefix) != len(cross):
         raise ValueError(
-            f"{len(prefix)} steps over the prefix but {len(cross)} to the source: a decoder layer takes both"
+            f"{len(prefix)} steps over the prefix but {len(cross)} to the source: give one of each per layer"
         )
     source_length, rolled = encoder.size(0), list[tuple[Tensor, Tensor]]()
     for over_prefix, to_source in zip(prefix, cross, strict=True):
@@ -95,15 +102,16 @@ def roll_out_decoder(prefix: Sequence[Tensor], cross: Sequence[Tensor], encoder:
 
 
 def source_share(rolled: Maps) -> tuple[float, ...]:
-    """How much of each decoder row comes from the source, after the last layer; the rest comes from the prefix.
+    """Share of the source in each decoder row after the last layer.
 
-    Row t was fed the tokens up to t and predicts token t + 1, so it is the share of that predicted token.
+    The rest comes from the prefix. Row t was fed the tokens up to t and predicts token t + 1, so it is the share of
+    that predicted token.
     """
     return tuple(float(share) for share in rolled["cross"][-1].weights[0].sum(-1))
 
 
 def as_maps(maps: Maps, encoder: Sequence[Tensor], decoder: Sequence[tuple[Tensor, Tensor]]) -> RolledMaps:
-    """Rolled-out matrices, one a layer, as attention maps of a single head, with the tokens of `maps`.
+    """Rolled-out matrices as attention maps of one head, with the tokens of `maps`.
 
     They have no mask: through several layers of restricted attention a position reaches beyond its neighbourhood.
     """
@@ -119,5 +127,5 @@ def as_maps(maps: Maps, encoder: Sequence[Tensor], decoder: Sequence[tuple[Tenso
 
 
 def one_head(like: AttentionMap, matrix: Tensor) -> AttentionMap:
-    """A matrix [Q, K] as a map of one head on the tokens of another map, of the same layer alone: with its mask."""
+    """A matrix [Q, K] as a map of one head, with the tokens and mask of another map."""
     return replace(like, weights=matrix[None].float().cpu())

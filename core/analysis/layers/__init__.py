@@ -1,1 +1,1 @@
-"""Table 1 (section 4): layer types, their cost, and the length of paths through them."""
+"""Layer types of Table 1 (section 4): their cost and maximum path length."""

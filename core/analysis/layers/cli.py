@@ -12,12 +12,12 @@ from core.checkpoint import write_whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The sizes to measure, and where to write what was measured."""
+    """Add the options of `layer-types` to a parser."""
     for name, default, what in (
-        ("n", [64, 128, 256, 512, 1024], "positions"),
-        ("d", [256], "widths of the vectors"),
+        ("n", [64, 128, 256, 512, 1024], "sequence lengths"),
+        ("d", [256], "representation dimensions"),
         ("k", [3], "kernel widths"),
-        ("r", [32], "neighbourhoods"),
+        ("r", [32], "neighbourhood sizes"),
     ):
         parser.add_argument(
             f"--{name}",
@@ -32,13 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=SECONDS,
         metavar="S",
-        help="to be spent on each measurement (default: %(default)s)",
+        help="time for each measurement (default: %(default)s)",
     )
     parser.add_argument(
         "--threads",
         type=int,
         metavar="N",
-        help="of the CPU; with 1, processor time is measured (default: as PyTorch chooses)",
+        help="CPU threads; with 1, processor time is measured (default: PyTorch's own)",
     )
     parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, ... (default: %(default)s)")
     parser.add_argument(
@@ -47,18 +47,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Measure and write.
+    """Measure the layers and write the result.
 
     Raises:
-        ValueError: a size or a file's name cannot be used, or there is no such device.
+        ValueError: a size or the name of the output is invalid, or the device is not available.
         OSError: the file cannot be written.
     """
     output: Path | None = options.output
     if output and output.suffix not in (".csv", ".json"):
-        raise ValueError(f"the output ({output}) must end in .csv or .json")
+        raise ValueError(f"--output ({output}) must end in .csv or .json")
     if options.threads is not None:
         if options.threads < 1:
-            raise ValueError(f"threads ({options.threads}) must be a positive integer")
+            raise ValueError(f"--threads ({options.threads}) must be at least 1")
         torch.set_num_threads(options.threads)
     wanted = grid(options.n, options.d, options.k, options.r)
     try:
@@ -67,8 +67,8 @@ def run(options: argparse.Namespace) -> None:
             measure(wanted, options.device, options.seconds), total=len(wanted), unit=" layers", file=sys.stderr
         )
         table = CostTable(machine, tuple(steps))
-    except (RuntimeError, AssertionError) as error:  # PyTorch without CUDA asserts that there is some
-        raise ValueError(f"nothing can be measured on the device {options.device!r}: {error}") from error
+    except (RuntimeError, AssertionError) as error:  # PyTorch without CUDA raises AssertionError
+        raise ValueError(f"the device {options.device!r} cannot be used: {error}") from error
     if output is None:
         sys.stdout.write(to_csv(table))
         return

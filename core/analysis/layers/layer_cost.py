@@ -1,4 +1,4 @@
-"""What the layers of Table 1 cost on the machine at hand: time and memory, one pass forward over one sequence."""
+"""Time and memory of the layers of Table 1: one forward pass over one sequence."""
 
 import csv
 import io
@@ -17,20 +17,20 @@ from torch import Tensor
 from core.analysis.layers.layer_types import LAYER_TYPES, SequenceLayer, Sizes
 from core.analysis.layers.live_memory import LiveMemory
 
-SECONDS = 0.1  # that are spent on timing one layer, or as long as it takes to run it `LEAST_RUNS` times
-LEAST_RUNS = 2  # after the one that measures memory and warms up
+SECONDS = 0.1  # spent on timing one layer; more if `LEAST_RUNS` passes take longer
+LEAST_RUNS = 2  # timed passes, after a first one that measures memory and warms up
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One layer, measured.
+    """Measurement of one layer.
 
     Attributes:
         layer: a key of `LAYER_TYPES`.
-        n, d, k, r: see `Sizes`; k is None where there is no kernel, and r where there is no neighbourhood.
-        operations: multiplications by the formula, not measured.
-        seconds: of the fastest of several passes.
-        peak_bytes: the most that was allocated at once during a pass, the input and the parameters not counted.
+        n, d, k, r: see `Sizes`; k is None without a kernel, r without a neighbourhood.
+        operations: number of multiplications by the formula, not measured.
+        seconds: of the fastest pass.
+        peak_bytes: peak memory allocated during a pass, without input and parameters.
     """
 
     layer: str
@@ -45,14 +45,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class CostTable:
-    """Measurements, and the machine that they were made on."""
+    """Measurements, and the machine they were made on."""
 
     hardware: str
     costs: tuple[Cost, ...]
 
 
 def grid(ns: Sequence[int], ds: Sequence[int], ks: Sequence[int], rs: Sequence[int]) -> list[tuple[str, Sizes]]:
-    """Every layer at every size, each with the sizes that matter to it alone; the cheap ones first.
+    """Every layer at every size that it depends on, fewest operations first.
 
     Raises:
         ValueError: a size is not a positive integer.
@@ -65,25 +65,25 @@ def grid(ns: Sequence[int], ds: Sequence[int], ks: Sequence[int], rs: Sequence[i
 
 
 def takes_k(layer: str) -> bool:
-    """Whether it has a kernel."""
+    """Whether the layer has a kernel."""
     return layer in ("convolutional", "separable")
 
 
 def takes_r(layer: str) -> bool:
-    """Whether it has a neighbourhood."""
+    """Whether the layer has a neighbourhood."""
     return layer == "restricted"
 
 
 def measure(wanted: Iterable[tuple[str, Sizes]], device: str = "cpu", seconds: float = SECONDS) -> Iterator[Cost]:
     """Measure layers one after the other, in float32 without gradients.
 
-    On one thread of a CPU it is processor time that is measured, which other programs do not make longer; otherwise the
-    clock on the wall.
+    On a single CPU thread, processor time is measured, which is independent of other processes; otherwise wall-clock
+    time.
 
     Args:
-        wanted: keys of `LAYER_TYPES` with sizes, such as `grid` makes.
-        device: where to measure: `cpu`, or `cuda` on a machine that has it.
-        seconds: to be spent on each, at least `LEAST_RUNS` passes.
+        wanted: keys of `LAYER_TYPES` with sizes, such as from `grid`.
+        device: `cpu`, or `cuda` if available.
+        seconds: time for each layer; at least `LEAST_RUNS` passes.
     """
     for name, sizes in wanted:
         layer_type = LAYER_TYPES[name]
@@ -109,16 +109,16 @@ def _fastest(layer: SequenceLayer, x: Tensor, seconds: float) -> float:
     clock = time.thread_time if _one_thread(x.device) else time.perf_counter
     fastest, runs, begun = float("inf"), 0, time.perf_counter()
     while runs < LEAST_RUNS or time.perf_counter() - begun < seconds:
-        _finish(x.device)
+        _synchronize(x.device)
         start = clock()
         layer(x)
-        _finish(x.device)
+        _synchronize(x.device)
         fastest, runs = min(fastest, clock() - start), runs + 1
     return fastest
 
 
-def _finish(device: torch.device) -> None:
-    """A GPU works on while the program goes on: wait for it."""
+def _synchronize(device: torch.device) -> None:
+    """Wait for the operations queued on a GPU."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
@@ -128,7 +128,7 @@ def _one_thread(device: torch.device) -> bool:
 
 
 def hardware(device: str = "cpu") -> str:
-    """What the machine is, in a line: processor, threads, PyTorch."""
+    """Description of the machine in one line: processor, threads, PyTorch."""
     if torch.device(device).type == "cuda":
         return f"{torch.cuda.get_device_name(device)}, PyTorch {torch.__version__}"
     threads = torch.get_num_threads()
@@ -151,7 +151,7 @@ COLUMNS = tuple(field.name for field in fields(Cost))
 
 
 def to_csv(table: CostTable) -> str:
-    """A row a measurement, the machine repeated in each."""
+    """One row per measurement, with the machine in each."""
     text = io.StringIO()
     writer = csv.DictWriter(text, (*COLUMNS, "hardware"), lineterminator="\n")
     writer.writeheader()
@@ -160,17 +160,17 @@ def to_csv(table: CostTable) -> str:
 
 
 def to_json(table: CostTable) -> str:
-    """The machine, the names of the columns, and a line a measurement."""
+    """The machine, the names of the columns, and one line per measurement."""
     rows = ",\n".join(f"    {json.dumps([_short(value) for value in asdict(cost).values()])}" for cost in table.costs)
     head = f'  "hardware": {json.dumps(table.hardware)},\n  "columns": {json.dumps(COLUMNS)},\n'
     return f'{{\n{head}  "rows": [\n{rows}\n  ]\n}}\n'
 
 
 def from_json(text: str) -> CostTable:
-    """What `to_json` wrote.
+    """Parse the output of `to_json`.
 
     Raises:
-        ValueError: it did not write this.
+        ValueError: the text is something else.
     """
     try:
         found: dict[str, Any] = json.loads(text)
@@ -178,11 +178,9 @@ def from_json(text: str) -> CostTable:
         unknown = sorted({cost.layer for cost in costs} - LAYER_TYPES.keys())
         table = CostTable(str(found["hardware"]), costs)
     except (TypeError, KeyError, ValueError) as error:
-        raise ValueError(
-            f"not a file of measured layers, as `python -m core layer-types -o FILE.json` writes them: {error!r}"
-        ) from error
+        raise ValueError(f"not a file written by `python -m core layer-types -o FILE.json`: {error!r}") from error
     if unknown:
-        raise ValueError(f"the measured layers {', '.join(unknown)} are none of {', '.join(LAYER_TYPES)}")
+        raise ValueError(f"unknown layers {', '.join(unknown)}: expected {', '.join(LAYER_TYPES)}")
     return table
 
 

@@ -1,8 +1,7 @@
-"""The five kinds of layers of Table 1 (section 4), which all turn n vectors of width d into n others, behind one
-interface.
+"""Layer types of Table 1 (section 4), each from [B, n, d] to [B, n, d].
 
-Each is what the table counts and no more: the attention layers have no projections (these would add 4 n d^2 products to
-both), no layer has a bias, a residual connection or a norm.
+Each has only what the table counts: the attention layers have no projections (which would add 4 n d^2 products to
+both), and no layer has a bias, a residual connection or a norm.
 """
 
 import math
@@ -18,7 +17,7 @@ from core.restricted import centred_neighbourhood, restricted_attention
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """What the table's formulas speak of.
+    """Variables of the formulas of Table 1.
 
     Raises:
         ValueError: one of them is not a positive integer.
@@ -28,8 +27,7 @@ class Sizes:
     d: int  # width of the vectors
     k: int = 3  # width of a convolution's kernel
     r: int = 16  # size of the neighbourhood of restricted self-attention
-    # whether stacked convolutions leave k, k^2, ... positions between the entries of their kernels
-    dilated: bool = True
+    dilated: bool = True  # whether stacked convolutions have dilations 1, k, k^2, ...
 
     def __post_init__(self) -> None:
         for name in ("n", "d", "k", "r"):
@@ -39,24 +37,22 @@ class Sizes:
 
 
 class SequenceLayer(nn.Module):
-    """A layer of any kind: [B, n, d] -> [B, n, d]."""
+    """Base class of all layer types: [B, n, d] -> [B, n, d]."""
 
     def unrolled(self, positions: Sequence[Tensor]) -> list[Tensor]:
-        """The same on n separate [B, d], for a recurrent layer step by step: what can be traced from position to
-        position.
-        """
+        """The same on n tensors [B, d], so that dependences can be traced."""
         return list(self(torch.stack(list(positions), dim=1)).unbind(1))
 
 
 class SelfAttention(SequenceLayer):
-    """softmax(x x^T / sqrt(d)) x: every position looks at every other (3.2.1)."""
+    """softmax(x x^T / sqrt(d)) x: every position attends to every other (3.2.1)."""
 
     def forward(self, x: Tensor) -> Tensor:
         return (x / math.sqrt(x.size(-1)) @ x.transpose(1, 2)).softmax(-1) @ x
 
 
 class RestrictedSelfAttention(SequenceLayer):
-    """The same among the r nearest positions: the mechanism that `TransformerConfig.neighbourhood` turns on."""
+    """Self-attention to the r nearest positions, as `TransformerConfig.neighbourhood`."""
 
     def __init__(self, r: int) -> None:
         super().__init__()
@@ -90,7 +86,7 @@ class Recurrent(SequenceLayer):
 
 
 class Convolutional(SequenceLayer):
-    """A kernel of k positions, d x d numbers for each of them; with zeros around, so that n positions come out."""
+    """Kernel of k positions with d x d weights each, zero-padded to keep n positions."""
 
     def __init__(self, d: int, k: int, dilation: int = 1, groups: int = 1) -> None:
         super().__init__()
@@ -103,7 +99,7 @@ class Convolutional(SequenceLayer):
 
 
 class SeparableConvolutional(SequenceLayer):
-    """A kernel of k numbers for each dimension, then a d x d matrix at each position (section 4)."""
+    """Kernel of k weights per dimension, then a d x d matrix per position (4)."""
 
     def __init__(self, d: int, k: int, dilation: int = 1) -> None:
         super().__init__()
@@ -119,13 +115,13 @@ class LayerType:
     """A row of Table 1.
 
     Attributes:
-        name: in words.
-        complexity, sequential, path: the three columns as the paper writes them.
-        bound, sequential_bound, path_bound: what stands within their O(), as numbers.
-        operations: the multiplications (each with its addition) of one layer, which is what `bound` leaves the factors
-            out of.
-        build: the layer at some depth of a stack, counted from 0.
-        causal: whether a position gets to know only what came before.
+        name: display name.
+        complexity, sequential, path: the three columns as in the paper.
+        bound, sequential_bound, path_bound: the expressions inside O(), as numbers.
+        operations: number of multiplications (each with an addition) of one layer, including the constant factors that
+            `bound` omits.
+        build: the layer at a depth of a stack, counted from 0.
+        causal: whether positions depend on earlier positions only.
     """
 
     name: str
@@ -141,9 +137,10 @@ class LayerType:
 
 
 def _dilation(sizes: Sizes, depth: int) -> int:
-    """1, k, k^2, ... as long as there are so many positions, then from the start again.
+    """1, k, k^2, ... while below the number of positions, then from 1 again.
 
-    Once through is enough in the middle of a sequence. At its ends, ways that lead over positions outside are missing.
+    One cycle connects all positions in the middle of a sequence; at its ends, paths through positions outside are
+    missing.
     """
     if not sizes.dilated or sizes.k == 1:
         return 1
@@ -156,7 +153,7 @@ def _convolutional_path(sizes: Sizes) -> float:
     return math.log(sizes.n) / math.log(sizes.k) if sizes.k > 1 else math.inf
 
 
-def _of_convolutions(dilated: bool) -> str:
+def _convolutional_path_formula(dilated: bool) -> str:
     return "O(log_k(n))" if dilated else "O(n/k)"
 
 
@@ -188,7 +185,7 @@ LAYER_TYPES: dict[str, LayerType] = {
         name="Convolutional",
         complexity="O(k n d^2)",
         sequential="O(1)",
-        path=_of_convolutions,
+        path=_convolutional_path_formula,
         bound=lambda s: s.k * s.n * s.d**2,
         sequential_bound=lambda _: 1,
         path_bound=_convolutional_path,
@@ -199,7 +196,7 @@ LAYER_TYPES: dict[str, LayerType] = {
         name="Separable convolutional",
         complexity="O(k n d + n d^2)",
         sequential="O(1)",
-        path=_of_convolutions,
+        path=_convolutional_path_formula,
         bound=lambda s: s.k * s.n * s.d + s.n * s.d**2,
         sequential_bound=lambda _: 1,
         path_bound=_convolutional_path,

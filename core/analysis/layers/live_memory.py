@@ -1,4 +1,4 @@
-"""How much memory a computation takes, counted from the tensors that its operations put out."""
+"""Memory of a computation, counted from the tensors that its operations return."""
 
 import weakref
 from typing import Any
@@ -9,11 +9,13 @@ from torch.utils._pytree import tree_leaves
 
 
 class LiveMemory(TorchDispatchMode):
-    """Counts what is allocated inside a `with` block, on any device. Scratch space within one operation is not seen.
+    """Count memory allocated inside a `with` block, on any device.
+
+    Scratch space within one operation is not counted.
 
     Attributes:
         live: bytes allocated in the block and not yet freed.
-        peak: the most that `live` has been.
+        peak: maximum of `live`.
         largest: bytes of the largest single allocation.
     """
 
@@ -39,7 +41,7 @@ class LiveMemory(TorchDispatchMode):
         return out
 
     def _count(self, tensor: Tensor, came_in: set[int]) -> None:
-        """A view has the storage of what it views, which counts once; what came in from outside the block does not."""
+        """Count a storage once; views share it, and inputs of the block are not counted."""
         storage = tensor.untyped_storage()
         address, size = storage.data_ptr(), storage.nbytes()
         if not size or address in self._seen or address in came_in:

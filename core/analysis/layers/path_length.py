@@ -1,7 +1,7 @@
-"""How many products a layer makes one after the other, and how many a signal passes from any position to any other.
+"""Number of sequential products of a layer, and of products on the longest path.
 
-Both are counted, not taken from Table 1: dependence by gradients, products by walking the graph that PyTorch keeps for
-the backward pass. So they are exact, and meant for small n.
+Both are counted instead of taken from Table 1: dependence by gradients, products on the graph that PyTorch keeps for
+the backward pass. The counts are exact, and feasible for small n.
 """
 
 from collections import deque
@@ -15,18 +15,18 @@ from torch import Tensor
 from core.analysis.layers.layer_types import LayerType, SequenceLayer, Sizes
 
 PRODUCTS = ("MmBackward", "AddmmBackward", "BmmBackward", "BaddbmmBackward", "ConvolutionBackward")
-TRACED_WIDTH = 4  # d of what is traced: counts do not depend on it
+TRACED_WIDTH = 4  # d of the traced layers; counts do not depend on it
 
 
 @dataclass(frozen=True)
 class PathLength:
-    """What was counted in a small instance.
+    """Counts of a small instance.
 
     Attributes:
-        sequential: products (of matrices, or convolutions) of one layer that have to wait for each other.
-        depth: layers after which every position depends on every other that it may; None: no stack is deep enough.
-        path: products that a signal passes in that stack between the two positions that are farthest apart; None
-            likewise.
+        sequential: products (of matrices, or convolutions) of one layer that depend on each other.
+        depth: number of layers after which every position depends on every other that it may; None if no stack is deep
+            enough.
+        path: products on the path between the two positions farthest apart in that stack; None likewise.
     """
 
     sequential: int
@@ -35,7 +35,10 @@ class PathLength:
 
 
 def measure_path_length(layer_type: LayerType, sizes: Sizes) -> PathLength:
-    """Count a layer type's sequential operations and its longest path. The width of `sizes` is not looked at."""
+    """Count a layer type's sequential operations and its longest path.
+
+    The width of `sizes` is ignored.
+    """
     sizes = Sizes(n=sizes.n, d=TRACED_WIDTH, k=sizes.k, r=sizes.r, dilated=sizes.dilated)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -54,10 +57,10 @@ def measure_path_length(layer_type: LayerType, sizes: Sizes) -> PathLength:
 
 
 def dependence(layer: Callable[[Sequence[Tensor]], Sequence[Tensor]], inputs: Sequence[Tensor]) -> Tensor:
-    """Which outputs change when an input does, told by their gradients: boolean [outputs, inputs].
+    """Dependence of outputs on inputs, by gradients: boolean [outputs, inputs].
 
     Args:
-        layer: from n tensors to n tensors.
+        layer: function of n tensors that returns n tensors.
         inputs: n tensors that require gradients.
     """
     outputs = layer(inputs)
@@ -71,13 +74,13 @@ def dependence(layer: Callable[[Sequence[Tensor]], Sequence[Tensor]], inputs: Se
 
 
 def _connecting_stack(layer_type: LayerType, sizes: Sizes, inputs: Sequence[Tensor]) -> list[SequenceLayer] | None:
-    """The fewest layers after which everything depends on everything that it may; None when no number is enough."""
+    """Fewest layers that connect all allowed pairs of positions; None if impossible."""
     wanted = torch.ones(sizes.n, sizes.n, dtype=torch.bool)
     wanted = wanted.tril() if layer_type.causal else wanted
     reached = torch.eye(sizes.n, dtype=torch.bool)
     stack: list[SequenceLayer] = []
     while not bool(reached[wanted].all()):
-        if len(stack) > 2 * sizes.n:  # a layer that reaches any farther than its own position needs fewer
+        if len(stack) > 2 * sizes.n:  # any layer that reaches another position needs fewer
             return None
         stack.append(layer_type.build(sizes, len(stack)).double())
         reached = (dependence(stack[-1].unrolled, inputs).float() @ reached.float()) > 0
@@ -89,7 +92,7 @@ def _is_product(node: Any) -> bool:
 
 
 def _longest_chain(root: Any) -> int:
-    """The most products on a way from here to an input."""
+    """Largest number of products on a path from this node to an input."""
     found: dict[Any, int] = {}
     waiting = [root]
     while waiting:
@@ -105,10 +108,10 @@ def _longest_chain(root: Any) -> int:
 
 
 def _shortest_chains(root: Any) -> dict[int, int]:
-    """The fewest products on a way from here to each input, by the input's `id`."""
+    """Smallest number of products on a path from this node to each input, by its `id`."""
     shortest, found = {root: int(_is_product(root))}, dict[int, int]()
     waiting = deque([root])
-    while waiting:  # a breadth-first walk in which only products are steps: what costs nothing goes to the front
+    while waiting:  # 0-1 breadth-first search: edges to other nodes than products cost nothing
         node = waiting.popleft()
         if hasattr(node, "variable"):
             found[id(node.variable)] = shortest[node]

@@ -1,1 +1,1 @@
-"""Words out of sub-word pieces, maps aggregated over words, and edited targets."""
+"""Words from sub-word pieces, maps aggregated over words, and edited targets."""

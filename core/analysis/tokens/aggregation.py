@@ -1,6 +1,4 @@
-"""Several words of one attention map taken together, as the pieces of a word are: averaged where they look, summed
-where they are looked at.
-"""
+"""Aggregation of rows and columns of a map, as for the pieces of a word."""
 
 from collections.abc import Sequence
 
@@ -10,20 +8,20 @@ from core.capture import AttentionMap
 
 
 def mean_of_rows(attention: AttentionMap, rows: Sequence[int]) -> Tensor:
-    """What these rows give to each key, on average [H, K].
+    """Mean of rows: [H, K].
 
     Raises:
-        ValueError: there are none, or there is no such row.
+        ValueError: no row is given, or one is out of range.
     """
     _check("row", rows, len(attention.query_tokens))
     return attention.weights[:, list(rows)].mean(1)
 
 
 def sum_of_columns(attention: AttentionMap, columns: Sequence[int]) -> Tensor:
-    """What each query gives to these columns, together [H, Q].
+    """Sum of columns: [H, Q].
 
     Raises:
-        ValueError: there are none, or there is no such column.
+        ValueError: no column is given, or one is out of range.
     """
     _check("column", columns, len(attention.key_tokens))
     return attention.weights[:, :, list(columns)].sum(2)
@@ -32,6 +30,5 @@ def sum_of_columns(attention: AttentionMap, columns: Sequence[int]) -> Tensor:
 def _check(name: str, chosen: Sequence[int], count: int) -> None:
     if not chosen or not all(0 <= index < count for index in chosen):
         raise ValueError(
-            f"{name}s {list(chosen)} of a map of {count} cannot be taken together: give at least one, from 0 to "
-            f"{count - 1}"
+            f"{name}s {list(chosen)} of a map of {count} cannot be aggregated: give at least one, from 0 to {count - 1}"
         )

@@ -1,4 +1,4 @@
-"""Targets that a person has changed: a word of their own in place of a token, and how what comes of it differs."""
+"""Targets edited by the user, and their alignment to the original."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -8,31 +8,31 @@ from itertools import zip_longest
 from core.byte_pieces import character_groups, is_special
 from core.tokenizer import SPACE_MARK, Tokenizer
 
-# Unicode's categories of what is written close to the word before, such as a comma or a bracket
+# Unicode categories of characters with no space before them, such as commas and closing brackets
 CLOSING = ("Po", "Pe", "Pf")
 
 
-def with_word(tokenizer: Tokenizer, token_ids: Sequence[int], position: int, text: str) -> list[int]:
-    """The beginning of a target, with a text in place of the token at a position.
+def replace_token(tokenizer: Tokenizer, token_ids: Sequence[int], position: int, text: str) -> list[int]:
+    """Cut a target at a position and append a text instead.
 
-    The text is a word of its own where a word begins, and where it begins with a space. Inside a word it goes on from
-    the letters before, and so does punctuation; that word is split into pieces anew, as the tokenizer would write it.
+    The text is a new word if a word begins there, or if it begins with a space. Otherwise, and for punctuation, it
+    continues the word before, which is tokenized again together with it.
 
     Args:
         token_ids: of the target.
-        position: from 0; behind the last token, or at `</s>`, the text is added.
+        position: from 0; after the last token, or at `</s>`, the text is appended.
 
     Returns:
-        The tokens before, and those of the text.
+        The tokens before the position, and those of the text.
 
     Raises:
-        ValueError: there is no text.
+        ValueError: the text is blank.
     """
     word = " ".join(text.split())
     if not word:
-        raise ValueError("there is no word: type one, or choose one of the alternatives")
+        raise ValueError("the text is blank: type a word, or choose one of the alternatives")
     pieces = [tokenizer.piece(token_id) for token_id in token_ids]
-    begun = word_begun(pieces, position)
+    begun = begun_word(pieces, position)
     kept = list(token_ids[: begun.stop])
     if text[0].isspace() or not (begun or unicodedata.category(word[0]) in CLOSING):
         return [*kept, *tokenizer.encode(word)]
@@ -40,12 +40,11 @@ def with_word(tokenizer: Tokenizer, token_ids: Sequence[int], position: int, tex
     return [*kept[:start], *tokenizer.encode(tokenizer.decode(kept[start:]) + word)]
 
 
-def word_begun(tokens: Sequence[str], position: int) -> range:
-    """Where the pieces stand that a text at a position goes on from; an empty range before that position, where a word
-    begins.
+def begun_word(tokens: Sequence[str], position: int) -> range:
+    """Positions of the pieces that a text at a position would continue.
 
-    It ends before the position itself, unless that is in the midst of a character of several bytes: these stay
-    together.
+    Empty if a word begins there. The range ends at the position, or before the character of several bytes that it is
+    part of, whose bytes stay together.
     """
     stop = next((group.start for group in character_groups(tokens) if position in group), len(tokens))
     here = tokens[stop] if stop < len(tokens) else ""
@@ -59,15 +58,14 @@ def word_begun(tokens: Sequence[str], position: int) -> range:
 
 
 def _last_space(tokens: Sequence[str]) -> int:
-    """The position of the last token with a space before it."""
+    """Position of the last token with a space before it."""
     return max((index for index, token in enumerate(tokens) if token.startswith(SPACE_MARK)), default=0)
 
 
-def aligned(first: Sequence[int], second: Sequence[int]) -> list[tuple[int | None, int | None]]:
-    """Two targets beside each other: pairs of positions. First what both begin with, then the longest runs that both
-    have.
+def align_targets(first: Sequence[int], second: Sequence[int]) -> list[tuple[int | None, int | None]]:
+    """Align two targets: pairs of positions, None for tokens without a counterpart.
 
-    Where one has more tokens than the other, the other's position is None.
+    First the common prefix, then the longest common runs.
     """
     begun = next(
         (index for index, (one, other) in enumerate(zip(first, second, strict=False)) if one != other),

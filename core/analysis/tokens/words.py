@@ -1,4 +1,4 @@
-"""From sub-words to words: which tokens form a word, how a token reads, and attention between words."""
+"""Words from sub-word pieces: grouping, labels, attention between words."""
 
 import re
 import unicodedata
@@ -22,26 +22,29 @@ from core.byte_pieces import (
 from core.capture import AttentionMap
 from core.tokenizer import SPACE_MARK
 
-JOINT = "\u00b7"  # stands before a piece that continues a word
+JOINT = "\u00b7"  # precedes a piece that continues a word
 
-# Scripts that put no space between words: there every piece stays a word of its own.
+# Scripts without spaces between words; every piece is a word of its own there.
 UNSPACED_SCRIPTS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 
 
 def continues_word(token: str) -> bool:
-    """Whether the token is a piece with no space before it and letters or digits in it, as `ing` in `read` `ing`."""
+    """Whether a piece continues a word, such as `ing` in `read` `ing`.
+
+    True without a space before it, if it has letters or digits.
+    """
     if stands_alone(token) or BYTE.fullmatch(token):
         return False
     return not token.startswith(SPACE_MARK) and not _is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
 
 
 def readable(token: str) -> str:
-    """A label for one token: no raw underscore, a joint mark before what continues a word, bytes by their character as
-    far as it is known.
+    """Display label of one token.
 
-    Special tokens and whole words (`Word`) stay as they are. The label is plain text: escape it before it meets HTML.
+    The space mark is removed, a joint mark precedes a piece that continues a word, and byte tokens show their character
+    if it is known. Special tokens and whole words (`Word`) are unchanged. Labels are plain text: escape them in HTML.
     """
     if isinstance(token, Word) or is_special(token):
         return str(token)
@@ -52,10 +55,10 @@ def readable(token: str) -> str:
 
 
 def word_groups(tokens: Sequence[str]) -> list[range]:
-    """Which tokens form a word, as ranges of positions that follow each other and leave none out.
+    """Consecutive ranges of positions that form a word each.
 
-    A space begins a word, and so does every special token. Punctuation at a word's edge is a word of its own
-    (`dog` `.`), inside it is not (`did` `n` `'` `t`). Bytes are read as the character they spell. Where a script has no
+    A word begins at a space and at every special token. Punctuation at a word's edge is a separate word (`dog` `.`),
+    inside a word it is not (`did` `n` `'` `t`). Byte tokens count as the character they spell. In scripts without
     spaces, each piece is a word.
     """
     groups: list[range] = []
@@ -65,8 +68,9 @@ def word_groups(tokens: Sequence[str]) -> list[range]:
 
 
 def word(tokens: Sequence[str]) -> str:
-    """One word's label: its tokens joined, without the space mark, bytes decoded as UTF-8. A special token stays
-    itself.
+    """Display label of one word.
+
+    Its tokens joined without the space mark, bytes decoded as UTF-8. Special tokens are unchanged.
     """
     if len(tokens) == 1 and (is_special(tokens[0]) or isinstance(tokens[0], Word)):
         return tokens[0]
@@ -74,10 +78,9 @@ def word(tokens: Sequence[str]) -> str:
 
 
 def axis_groups(tokens: Sequence[str], words: bool = False, hide_special: bool = False) -> list[range]:
-    """The positions that stand behind each label of an axis once sub-words are merged or special tokens hidden.
+    """Positions of each label of an axis, with words merged or special tokens hidden.
 
-    For the rows of a decoder map pass its predicted tokens, otherwise the axis' own. An axis of special tokens only
-    keeps them.
+    For the rows of a map pass `AttentionMap.row_tokens`. An axis with special tokens only keeps them.
     """
     groups = word_groups(tokens) if words else [range(position, position + 1) for position in range(len(tokens))]
     if hide_special:
@@ -86,14 +89,13 @@ def axis_groups(tokens: Sequence[str], words: bool = False, hide_special: bool =
 
 
 def merge_words(attention: AttentionMap) -> AttentionMap:
-    """Attention between words: summed over the pieces of a key, averaged over the pieces of a query. Rows still sum to
-    1.
+    """Attention between words: summed over key pieces, averaged over query pieces.
 
-    A word may attend to another if any of its pieces may attend to any of the other's.
+    Rows still sum to 1. A word may attend to another if any of its pieces may attend to any piece of the other.
 
-    A decoder row is the making of one word: the mean over the steps that put out its pieces, so `predicted_tokens` are
-    the words as they stand in the translation. `query_tokens` then names the word that had been fed last when the
-    first of those pieces was put out; the pieces of the word itself were fed on the way.
+    A decoder row is the mean over the steps that predicted the pieces of one word, so `predicted_tokens` are the words
+    of the translation. `query_tokens` name the last word fed before the first of those pieces was predicted; the pieces
+    of the word itself were fed in between.
     """
     rows = axis_groups(attention.row_tokens, words=True)
     keys = axis_groups(attention.key_tokens, words=True)
@@ -106,11 +108,11 @@ def merge_words(attention: AttentionMap) -> AttentionMap:
 
 
 def without_special_tokens(attention: AttentionMap) -> AttentionMap:
-    """The same map without `<s>`, `</s>` and `<pad>`, for looking at the words alone.
+    """The map without `<s>`, `</s>` and `<pad>`.
 
-    A key goes when it is special. A row goes when its query is special, in the decoder when what it predicts is: the
-    row that was fed `<s>` puts out the first word and stays. Nothing is renormalised, so what a row lacks of 1 is what
-    it gave to special tokens. An axis of special tokens only stays whole.
+    Keys are dropped if they are special, rows if `AttentionMap.row_tokens` are: the decoder row that was fed `<s>`
+    predicts the first word and stays. Nothing is renormalised, so the rest of a row to 1 is its weight on special
+    tokens. An axis with special tokens only stays whole.
     """
     rows = axis_groups(attention.row_tokens, hide_special=True)
     keys = axis_groups(attention.key_tokens, hide_special=True)
@@ -141,7 +143,7 @@ def _relabel(
 
 
 def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
-    """Runs of tokens with no space between them, each as characters or pieces: (positions, text)."""
+    """Runs of tokens without spaces: (positions, text) of each character or piece."""
     chunk: list[tuple[range, str]] = []
     for group in grapheme_groups(tokens):
         token = tokens[group.start]
@@ -157,7 +159,7 @@ def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
 
 
 def _split_punctuation(chunk: Sequence[tuple[range, str]]) -> Iterator[range]:
-    """Words of a chunk: punctuation off its edges, pieces of unspaced scripts apart."""
+    """Words of a chunk: edge punctuation and pieces of unspaced scripts apart."""
     edges = [text == SPACE_MARK or _is_punctuation(text) for _, text in chunk]
     first = next((i for i, edge in enumerate(edges) if not edge), len(chunk))
     last = len(chunk) - next((i for i, edge in enumerate(reversed(edges)) if not edge), 0)
@@ -173,7 +175,7 @@ def _split_punctuation(chunk: Sequence[tuple[range, str]]) -> Iterator[range]:
 
 
 def _is_punctuation(text: str) -> bool:
-    """Whether it is of punctuation marks and symbols alone, with what clings to them."""
+    """Whether a text consists of punctuation, symbols and combining characters only."""
     bare = text.removeprefix(SPACE_MARK)
     return _is_mark(bare[:1]) and all(_is_mark(character) or clings(character) for character in bare)
 

@@ -38,7 +38,7 @@ def test_links_rank_the_heads_and_stay_with_their_sentence(app: AppTest) -> None
 def test_links_that_cannot_be_read_are_refused_and_kept(app: AppTest) -> None:
     app.text_input(key="links").set_value("0-0 9999-0")
     healthy(app.run())
-    assert "points past the end" in app.error[0].value
+    assert "is out of range" in app.error[0].value
     assert app.text_input(key="links").value == "0-0 9999-0"
 
 

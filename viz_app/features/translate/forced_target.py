@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.analysis.tokens.edited_target import with_word
+from core.analysis.tokens.edited_target import replace_token
 from viz_app.figures.display_text import sentence_case
 from viz_app.session import readings
 
@@ -21,7 +21,7 @@ def choose(about: readings.Reading, position: int, text: str, typed: bool) -> No
     st.session_state.pop(REFUSED_WORD, None)
     try:
         prefix = (
-            with_word(tokenizer, token_ids, position, text)
+            replace_token(tokenizer, token_ids, position, text)
             if typed
             else [*token_ids[:position], tokenizer.token_id(text)]
         )

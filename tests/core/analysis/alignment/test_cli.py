@@ -53,7 +53,7 @@ def test_other_methods_and_the_best_only(options: list[str]):
 
 def test_a_bad_file_is_named(options: list[str], tmp_path: Path):
     (tmp_path / "gold").write_text("0-0\n0-9\n")
-    with pytest.raises(ValueError, match="line 2: '0-9' points past the end: the target has 4 words"):
+    with pytest.raises(ValueError, match="line 2: '0-9' is out of range: the target has 4 words"):
         output_of(options)
 
 
@@ -71,10 +71,10 @@ def test_an_empty_file_ends_with_an_error(
 def test_other_line_counts_end_with_an_error(options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "gold").write_text("0-0\n")
     assert main(["align", *options]) == 1
-    assert "2 source lines, 2 target lines and 1 lines of links: expected as many of each" in capsys.readouterr().err
+    assert "2 source lines, 2 target lines and 1 lines of links: expected equal numbers" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("top", ["0", "-1"])
 def test_the_best_are_at_least_one(top: str, options: list[str]):
-    with pytest.raises(ValueError, match=rf"^--top \({top}\) must be at least 1: it is how many aligners to print$"):
+    with pytest.raises(ValueError, match=rf"^--top \({top}\) must be at least 1: the number of aligners to print$"):
         output_of([*options, "--top", top])

@@ -31,9 +31,9 @@ def test_what_is_not_a_link(text: str):
 
 
 def test_a_link_past_the_end():
-    with pytest.raises(ValueError, match="'2-0' points past the end: the source has 2 words, counted from 0"):
+    with pytest.raises(ValueError, match="'2-0' is out of range: the source has 2 words, counted from 0"):
         parse_links("1-0 2-0", source_words=2, target_words=1)
-    with pytest.raises(ValueError, match="'0p1' points past the end: the target has 1 words"):
+    with pytest.raises(ValueError, match="'0p1' is out of range: the target has 1 words"):
         parse_links("0p1", source_words=2, target_words=1)
 
 
@@ -52,9 +52,7 @@ def test_three_files_together(tmp_path: Path):
 
 
 def test_errors_name_the_line(tmp_path: Path):
-    with pytest.raises(
-        ValueError, match="2 source lines, 1 target lines and 2 lines of links: expected as many of each"
-    ):
+    with pytest.raises(ValueError, match="2 source lines, 1 target lines and 2 lines of links: expected equal numbers"):
         read_gold_pairs(*files(tmp_path, "a\nb", "x", "0-0\n0-0\n"))
     with pytest.raises(ValueError, match="line 2: 'nonsense' is not a link"):
         read_gold_pairs(*files(tmp_path, "a\nb", "x\ny", "0-0\nnonsense\n"))
@@ -72,6 +70,6 @@ def test_a_file_without_a_word_or_link_is_refused(which: str, blank: str, tmp_pa
     texts = {"source": "a\n", "target": "x\n", "links": "0-0\n", which: blank}
     with pytest.raises(
         ValueError,
-        match=rf"^{which} is empty, or holds nothing but white space: expected a line for every sentence pair$",
+        match=rf"^{which} is empty, or has only white space: expected one line for each sentence pair$",
     ):
         read_gold_pairs(*files(tmp_path, **texts))

@@ -77,9 +77,9 @@ def test_means_are_over_heads_and_over_layers(layers: list[AttentionMap]):
 @pytest.mark.parametrize(
     ("weights", "concern"),
     [
-        ([[0.1, 0.1, 0.1], [0.0, 0.2, 0.0], [0.1, 0.0, 0.0]], "Only 20% of the weight goes to words"),
-        ([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.9, 0.0, 0.1]], "\u201cA\u201d takes 87% of all weight"),
-        ([[0.5, 0.1, 0.4], [0.5, 0.0, 0.5], [0.4, 0.0, 0.6]], "looks at \u201cdog\u201d (0.10): left out"),
+        ([[0.1, 0.1, 0.1], [0.0, 0.2, 0.0], [0.1, 0.0, 0.0]], "Only 20% of the weight is on source words"),
+        ([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.9, 0.0, 0.1]], "\u201cA\u201d has 87% of all weight"),
+        ([[0.5, 0.1, 0.4], [0.5, 0.0, 0.5], [0.4, 0.0, 0.6]], "\u201cdog\u201d (0.10) received little attention"),
         ([[0.5, 0.4, 0.1], [0.5, 0.5, 0.0], [0.4, 0.6, 0.0]], None),  # only punctuation is left out
     ],
 )
@@ -94,7 +94,7 @@ def test_of_many_words_that_were_left_out_some_are_named():
     weights[:, :2] = 0.5
     (concern,) = WordAlignment(tuple("abcdefghij"), ("x", "y"), weights).concerns()
     assert "\u201cc\u201d (0.00)" in concern
-    assert "\u201ch\u201d (0.00) and 2 more: left out" in concern
+    assert "\u201ch\u201d (0.00) and 2 more received little attention" in concern
 
 
 def test_a_translation_without_words_has_no_links_and_no_concerns():

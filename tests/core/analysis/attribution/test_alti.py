@@ -109,5 +109,5 @@ def test_rows_and_causality(traced: ForwardTrace):
 
 def test_a_layer_of_another_make_is_refused(traced: ForwardTrace):
     sublayer = traced.sublayers["cross"][1]
-    with pytest.raises(RuntimeError, match="the parts of layer 1 of cross miss its output by up to"):
+    with pytest.raises(RuntimeError, match="the parts of layer 1 of cross differ from its output by up to"):
         contributions(replace(sublayer, output=sublayer.output + 1))

@@ -108,7 +108,7 @@ def test_gradient_maps_by_hand():
 def test_expected_importance_is_a_mean_over_sentences():
     head = Head("cross", 0, 0)
     assert expected_importance([{head: 1.0}, {head: 3.0}]) == {head: 2.0}
-    with pytest.raises(ValueError, match="a mean over sentences, and there are none"):
+    with pytest.raises(ValueError, match="a mean over sentences: give at least one"):
         expected_importance([])
 
 
@@ -124,7 +124,8 @@ def test_a_position_that_is_not_there(translator: Translator):
     with pytest.raises(ValueError, match=r"position 99 is not one of the \d+ predicted tokens: give 0 to"):
         attention_gradients(translator, SOURCE, TARGET, [0, 99])
     with pytest.raises(
-        ValueError, match=r"no predicted token is to be explained: give positions from 0 to \d+, or None for all"
+        ValueError,
+        match=r"no position of a predicted token is given: expected positions from 0 to \d+, or None for all",
     ):
         attention_gradients(translator, SOURCE, TARGET, [])
 

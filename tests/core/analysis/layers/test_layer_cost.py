@@ -47,16 +47,14 @@ def test_measurements_there_and_back() -> None:
     "text", ["", "[]", '{"hardware": "x", "columns": ["layer"], "rows": [[1, 2]]}', '{"rows": []}']
 )
 def test_another_file_is_refused(text: str) -> None:
-    with pytest.raises(
-        ValueError, match=r"^not a file of measured layers, as `python -m core layer-types -o FILE\.json` writes them: "
-    ):
+    with pytest.raises(ValueError, match=r"^not a file written by `python -m core layer-types -o FILE\.json`: "):
         from_json(text)
 
 
 def test_an_unknown_layer_is_named() -> None:
     table = json.loads(to_json(CostTable("x", tuple(measure([("recurrent", Sizes(n=1, d=1))], seconds=0)))))
     table["rows"][0][0] = "quantum"
-    with pytest.raises(ValueError, match=r"^the measured layers quantum are none of self_attention, recurrent, "):
+    with pytest.raises(ValueError, match=r"^unknown layers quantum: expected self_attention, recurrent, "):
         from_json(json.dumps(table))
 
 
@@ -77,10 +75,10 @@ def test_the_command_writes_what_it_measured(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "costs.txt"], "the output (costs.txt) must end in .csv or .json"),
+        (["-o", "costs.txt"], "--output (costs.txt) must end in .csv or .json"),
         (["--n", "0"], "n (0) must be a positive integer"),
-        (["--threads", "0"], "threads (0) must be a positive integer"),
-        (["--n", "2", "--device", "abacus"], "nothing can be measured on the device 'abacus'"),
+        (["--threads", "0"], "--threads (0) must be at least 1"),
+        (["--n", "2", "--device", "abacus"], "the device 'abacus' cannot be used"),
     ],
 )
 def test_what_cannot_be_measured_is_said(

@@ -1,6 +1,6 @@
 import pytest
 
-from core.analysis.tokens.edited_target import aligned, with_word, word_begun
+from core.analysis.tokens.edited_target import align_targets, begun_word, replace_token
 from core.tokenizer import SentencePieceTokenizer
 
 TARGET = "Ein Hund läuft durch das grüne Gras."
@@ -10,7 +10,7 @@ def begun(tokenizer: SentencePieceTokenizer, before: str, text: str, target: str
     """What a target begins with after a text was put where `before` ends."""
     ids = tokenizer.encode(target)
     position = next(index for index in range(len(ids) + 1) if tokenizer.decode(ids[:index]) == before)
-    return tokenizer.decode(with_word(tokenizer, [*ids, 2], position, text))
+    return tokenizer.decode(replace_token(tokenizer, [*ids, 2], position, text))
 
 
 @pytest.mark.parametrize(
@@ -38,42 +38,42 @@ def test_inside_a_word_the_letters_before_stay(tokenizer: SentencePieceTokenizer
     pieces = [tokenizer.piece(token_id) for token_id in ids]
     inside = next(index for index in range(2, len(ids)) if not pieces[index].startswith("\u2581"))
     before = tokenizer.decode(ids[:inside])
-    glued = with_word(tokenizer, ids, inside, "linder")
+    glued = replace_token(tokenizer, ids, inside, "linder")
     assert tokenizer.decode(glued) == f"{before}linder"
     assert glued == tokenizer.encode(f"{before}linder")  # in the pieces that the tokenizer would choose
-    assert tokenizer.decode(with_word(tokenizer, ids, inside, " linder")) == f"{before} linder"
+    assert tokenizer.decode(replace_token(tokenizer, ids, inside, " linder")) == f"{before} linder"
 
 
 def test_the_letters_that_a_word_goes_on_from() -> None:
     tokens = ["\u2581Ein", "\u2581brau", "ner", "\u2581", "<0xF0>", "<0x9F>", ".", "</s>"]
-    assert [list(word_begun(tokens, position)) for position in range(9)] == [[], [], [1], [], [3], [3], [], [], []]
-    assert word_begun(tokens, 5).stop == 4  # the bytes of a character are not parted
-    assert word_begun(["ner"], 0) == range(0)
+    assert [list(begun_word(tokens, position)) for position in range(9)] == [[], [], [1], [], [3], [3], [], [], []]
+    assert begun_word(tokens, 5).stop == 4  # the bytes of a character are not parted
+    assert begun_word(["ner"], 0) == range(0)
 
 
 def test_a_new_word_leaves_the_tokens_before_as_the_search_chose_them(tokenizer: SentencePieceTokenizer) -> None:
     # not how the tokenizer would split it
     spelled = [tokenizer.token_id(piece) for piece in ("\u2581", "E", "i", "n", "\u2581H")]
-    assert with_word(tokenizer, spelled, 4, "Mann")[:4] == spelled[:4]
+    assert replace_token(tokenizer, spelled, 4, "Mann")[:4] == spelled[:4]
 
 
 def test_a_character_is_never_cut(tokenizer: SentencePieceTokenizer) -> None:
     ids = tokenizer.encode("a \U0001f415")
     assert len(ids) > 4  # the dog is four bytes
     for position in range(len(ids) - 4, len(ids)):
-        assert tokenizer.decode(with_word(tokenizer, ids, position, "dog")) == "a dog"
+        assert tokenizer.decode(replace_token(tokenizer, ids, position, "dog")) == "a dog"
 
 
 @pytest.mark.parametrize("text", ["", " \n\u00a0"])
 def test_nothing_typed(tokenizer: SentencePieceTokenizer, text: str) -> None:
-    with pytest.raises(ValueError, match="there is no word: type one, or choose one of the alternatives"):
-        with_word(tokenizer, [5, 6], 1, text)
+    with pytest.raises(ValueError, match="the text is blank: type a word, or choose one of the alternatives"):
+        replace_token(tokenizer, [5, 6], 1, text)
 
 
 def test_targets_side_by_side() -> None:
-    assert aligned([5, 6, 7, 2], [5, 9, 10, 7, 2]) == [(0, 0), (1, 1), (None, 2), (2, 3), (3, 4)]
-    assert aligned([5, 6, 2], [5, 2]) == [(0, 0), (1, None), (2, 1)]
+    assert align_targets([5, 6, 7, 2], [5, 9, 10, 7, 2]) == [(0, 0), (1, 1), (None, 2), (2, 3), (3, 4)]
+    assert align_targets([5, 6, 2], [5, 2]) == [(0, 0), (1, None), (2, 1)]
     # not its second 5: what they begin with is the same
-    assert aligned([5, 6, 7, 2], [5, 5, 6, 7, 2]) == [(0, 0), (None, 1), (1, 2), (2, 3), (3, 4)]
-    assert aligned([2], [2]) == [(0, 0)]
-    assert aligned([], [2]) == [(None, 0)]
+    assert align_targets([5, 6, 7, 2], [5, 5, 6, 7, 2]) == [(0, 0), (None, 1), (1, 2), (2, 3), (3, 4)]
+    assert align_targets([2], [2]) == [(0, 0)]
+    assert align_targets([], [2]) == [(None, 0)]
