@@ -1,7 +1,7 @@
-"""One explanation to take along: as NPZ or JSON for other programs, and as one HTML file for people.
+"""Export of explanations: NPZ and JSON for programs, one HTML file for people.
 
-`load_explanation("out.npz")` reads what `save_explanation("out.npz", record)` wrote; see `core.export.record` for what
-is in it.
+`load_explanation("out.npz")` reads a file of `save_explanation("out.npz", record)`; see `core.export.record` for its
+contents.
 """
 
 from core.export.files import SUFFIXES, as_bytes, load_explanation, save_explanation

@@ -1,4 +1,4 @@
-"""`python -m core explain`: one sentence and its translation, seen from inside, as a file to take along."""
+"""`python -m core explain`: write an explanation of one translation to a file."""
 
 import argparse
 import hashlib
@@ -11,19 +11,23 @@ from core.translator import Translator
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Give a parser the options of `explain`."""
+    """Add the options of `explain` to a parser."""
     parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
     parser.add_argument("--text", required=True, help="the sentence to translate")
-    parser.add_argument("--target", help="a translation to explain instead of the one that the model finds")
+    parser.add_argument("--target", help="a translation to explain instead of the model's own")
     parser.add_argument(
         "--beam-size",
         type=int,
         default=4,
         metavar="N",
-        help="hypotheses kept alive; 1 is greedy search (default: %(default)s)",
+        help="beam size; 1 is greedy search (default: %(default)s)",
     )
     parser.add_argument(
-        "--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)"
+        "--length-penalty",
+        type=float,
+        default=0.6,
+        metavar="ALPHA",
+        help="exponent of the length penalty; 0 for none (default: %(default)s)",
     )
     parser.add_argument(
         "-o",
@@ -31,22 +35,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help=f"what to write: its name ends with {', '.join(SUFFIXES)}",
+        help=f"output file; its suffix selects the format: {', '.join(SUFFIXES)}",
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the file, and say on standard output what was written.
+    """Write the file, and print its name and the translation.
 
     Raises:
-        ValueError: the text or an option cannot be used, or the file cannot be written there.
+        ValueError: the text or an option is invalid, or the file cannot be written.
         OSError: the checkpoint cannot be read.
     """
     output: Path = arguments.output
     check_suffix(output.suffix)
     if not output.parent.is_dir():
         raise ValueError(
-            f"{output} cannot be written: there is no folder {output.parent}; make it first, or choose another place"
+            f"{output} cannot be written: there is no folder {output.parent}; create it, or give another path"
         )
     translator = Translator.from_checkpoint(arguments.checkpoint)
     target, settings = _target(translator, arguments)
@@ -57,12 +61,12 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         save_explanation(output, record)
     except OSError as error:
-        raise ValueError(f"{output} cannot be written ({error.strerror or error}): choose another place") from error
+        raise ValueError(f"{output} cannot be written ({error.strerror or error}): give another path") from error
     print(f"{output} ({output.stat().st_size / 1e6:.2f} MB): {explanation.target}")
 
 
 def _target(translator: Translator, arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
-    """What to explain, and how it was found."""
+    """The target to explain, and the settings of its search."""
     if arguments.target is not None:
         return arguments.target, {"target": "given"}
     best = translator.translate(arguments.text, arguments.beam_size, arguments.length_penalty).hypotheses[0]

@@ -1,4 +1,4 @@
-"""Writing an explanation to a file of any format, and reading it back where the format allows that."""
+"""Explanations as files: HTML, NPZ and JSON, the latter two readable again."""
 
 import io
 import json
@@ -13,16 +13,16 @@ from core.analysis.heads.head import Head
 from core.capture import KINDS
 from core.checkpoint import write_whole
 from core.export.html_page import PageView, page
-from core.export.record import ExplanationRecord, Weights, described, description, weights_of
+from core.export.record import ExplanationRecord, Weights, description, parse_description, weights_of
 
 HTML = ".html"
 
 
 def save_explanation(path: str | Path, record: ExplanationRecord) -> None:
-    """Write one file, whole or not at all. Its suffix says what it is: .html, .npz or .json.
+    """Write one file atomically. The suffix selects the format: .html, .npz or .json.
 
     Raises:
-        ValueError: another suffix.
+        ValueError: unknown suffix.
         OSError: the file cannot be written.
     """
     path = Path(path)
@@ -31,31 +31,33 @@ def save_explanation(path: str | Path, record: ExplanationRecord) -> None:
 
 
 def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, view: PageView = "Lines") -> bytes:
-    """The content of such a file.
+    """Content of a file with this suffix.
 
     Args:
-        first, view: what HTML opens with, see `core.export.html_page.page`.
+        first, view: initial state of an HTML page, see `core.export.html_page.page`.
 
     Raises:
-        ValueError: another suffix than those of `SUFFIXES`.
+        ValueError: the suffix is not in `SUFFIXES`.
     """
     check_suffix(suffix)
     return page(record, first, view).encode() if suffix.lower() == HTML else _WRITERS[suffix.lower()](record)
 
 
 def check_suffix(suffix: str) -> None:
-    """Raises: ValueError, if no format has it."""
+    """Check that a suffix selects a format.
+
+    Raises:
+        ValueError: the suffix is not in `SUFFIXES`.
+    """
     if suffix.lower() not in SUFFIXES:
-        raise ValueError(
-            f"the suffix {suffix!r} names no format: end the file's name with one of {', '.join(SUFFIXES)}"
-        )
+        raise ValueError(f"unknown suffix {suffix!r}: the file name must end with one of {', '.join(SUFFIXES)}")
 
 
 def load_explanation(path: str | Path) -> ExplanationRecord:
-    """What `save_explanation` wrote as .npz or .json. Nothing in the file is run.
+    """Read an .npz or .json file of `save_explanation`. No code in it is run.
 
     Raises:
-        ValueError: it is neither, or damaged; the message names the file and says what is wrong.
+        ValueError: the file is neither, or damaged; the message names it.
         OSError: it cannot be read.
     """
     path = Path(path)
@@ -69,7 +71,7 @@ def load_explanation(path: str | Path) -> ExplanationRecord:
 def _to_json(record: ExplanationRecord) -> bytes:
     found = description(record)
     for kind, weights in weights_of(record.explanation).items():
-        # Nine significant digits name a float32; without this, json writes the seventeen of a float64.
+        # Nine significant digits determine a float32; json would write the seventeen of a float64.
         numbers = [float(f"{weight:.9g}") for weight in weights.ravel().tolist()]
         found["attention"][kind]["weights"] = np.array(numbers).reshape(weights.shape).tolist()
     return json.dumps(found, allow_nan=False, separators=(",", ":")).encode()
@@ -87,7 +89,7 @@ def _from_json(content: bytes) -> ExplanationRecord:
         }
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"its weights cannot be read: {error}") from error
-    return described(found, weights)
+    return parse_description(found, weights)
 
 
 def _to_npz(record: ExplanationRecord) -> bytes:
@@ -103,10 +105,10 @@ def _from_npz(content: bytes) -> ExplanationRecord:
             weights: Weights = {kind: arrays[kind].astype(np.float32) for kind in KINDS if kind in arrays}
             found = json.loads(str(arrays["description"]))
     except KeyError as error:
-        raise ValueError("this is an NPZ file, but no exported explanation: it has no description") from error
+        raise ValueError("this NPZ file is not an exported explanation: it has no description") from error
     except (ValueError, OSError, zipfile.BadZipFile, RecursionError) as error:
         raise ValueError(f"this NPZ file is damaged: {error}") from error
-    return described(found, weights)
+    return parse_description(found, weights)
 
 
 _WRITERS: dict[str, Callable[[ExplanationRecord], bytes]] = {".npz": _to_npz, ".json": _to_json}

@@ -1,4 +1,4 @@
-"""An explanation as one HTML file that opens anywhere, offline: it holds all it needs and asks for nothing."""
+"""An explanation as one self-contained HTML file that works offline."""
 
 import base64
 import hashlib
@@ -18,12 +18,12 @@ from core.capture import Kind
 from core.export.record import ExplanationRecord, weights_of
 from core.results import Explanation
 
-STEPS = 2**16 - 1  # a weight is stored as a whole number of 1/65535, in two bytes
-NEGLIGIBLE = math.log(0.005)  # would read as 0.00
+STEPS = 2**16 - 1  # weights are stored as multiples of 1/65535, in two bytes
+NEGLIGIBLE = math.log(0.005)  # displayed as 0.00
 NAMES: dict[Kind, tuple[str, str]] = {
-    "encoder_self": ("Encoder", "each source token looks at the source"),
-    "decoder_self": ("Decoder", "each target token looks at what was written before it"),
-    "cross": ("Cross", "each target token looks at the source"),
+    "encoder_self": ("Encoder", "each source token attends to the source"),
+    "decoder_self": ("Decoder", "each target token attends to the target before it"),
+    "cross": ("Cross", "each target token attends to the source"),
 }
 PageView = Literal["Lines", "Map", "Table"]
 TokenLabel = tuple[str, str]  # text, "special" or ""
@@ -40,8 +40,8 @@ _PAGE = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
-<noscript>This file draws its pictures with JavaScript, which is turned off here.
-Nothing in it is fetched from anywhere.</noscript>
+<noscript>This page needs JavaScript, which is turned off in this browser.
+It makes no network requests.</noscript>
 <main id="page"></main>
 <script type="application/json" id="data">{data}</script>
 <script>{script}</script>
@@ -51,33 +51,32 @@ Nothing in it is fetched from anywhere.</noscript>
 
 
 def page(record: ExplanationRecord, first: Head | None = None, view: PageView = "Lines") -> str:
-    """The whole file.
+    """Render the whole file.
 
     Args:
-        first: the head that is shown large when it is opened; by default the most confident one of the upper
-            cross-attention.
-        view: how it is shown then.
+        first: head shown large initially; by default `default_head`.
+        view: view of that head initially.
     """
     style, script = ((_HERE / f"html_page.{suffix}").read_text("utf-8") for suffix in ("css", "js"))
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
         f"base-uri 'none'; form-action 'none'"
     )
-    # Within JSON a `<` may be written as its number: no token can end the element that holds it.
+    # Escape `<` in JSON, so that no token can close the script element.
     data = json.dumps(payload(record, first, view), separators=(",", ":")).replace("<", "\\u003c")
     title = html.escape(f"{record.explanation.source} \u2192 {record.explanation.target}"[:200])
     return _PAGE.format(policy=policy, title=title, style=style, data=data, script=script)
 
 
 def payload(record: ExplanationRecord, first: Head | None = None, view: PageView = "Lines") -> dict[str, Any]:
-    """What the script draws. Texts in it are plain, and set as text.
+    """Data for the script of the page. Texts are plain, and inserted as text.
 
     Raises:
-        ValueError: there is no attention in the record.
+        ValueError: the record has no attention maps.
     """
     explanation = record.explanation
     if not explanation.maps:
-        raise ValueError("there is no attention to draw: the explanation holds no maps")
+        raise ValueError("there is no attention to draw: the explanation has no maps")
     return {
         "source": explanation.source,
         "target": explanation.target,
@@ -107,24 +106,23 @@ def payload(record: ExplanationRecord, first: Head | None = None, view: PageView
             }
             for kind, weights in weights_of(explanation).items()
         ],
-        "first": list(first or telling_head(explanation)),
+        "first": list(first or default_head(explanation)),
         "view": view,
         "facts": _facts(record),
     }
 
 
 def quantised(weights: NDArray[np.float32]) -> str:
-    """Weights from 0 to 1 in steps of 1/65535 as little-endian 16-bit numbers, base64: off by less than 0.00001
-    each.
+    """Encode weights from 0 to 1 as little-endian 16-bit integers in base64.
+
+    In steps of 1/65535, so the error of each is below 0.00001.
     """
     steps = np.rint(np.clip(weights.astype(np.float64), 0, 1) * STEPS).astype("<u2")
     return base64.b64encode(steps.tobytes()).decode()
 
 
-def telling_head(explanation: Explanation) -> Head:
-    """The most confident head of the upper half of the cross-attention, less what it rests on tokens that say
-    little.
-    """
+def default_head(explanation: Explanation) -> Head:
+    """Most confident head of the upper cross-attention layers, less its sink share."""
     kind: Kind = "cross" if "cross" in explanation.maps else next(iter(explanation.maps))
     layers = explanation.maps[kind]
     cards = score_cards([{kind: layers[len(layers) // 2 :]}])
@@ -136,7 +134,7 @@ def _labels(tokens: tuple[str, ...]) -> list[TokenLabel]:
 
 
 def _facts(record: ExplanationRecord) -> list[tuple[str, str]]:
-    """Names and values, in the order in which they are listed."""
+    """Names and values for display, in order."""
     model = record.model
     config: dict[str, Any] = model.get("config", {})
     shown = (

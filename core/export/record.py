@@ -1,23 +1,26 @@
-"""What is exported of an explanation, and its description: the JSON document that every format carries.
+"""An explanation with its origin, and its description: the JSON document in every export format.
 
 The description, version 1; layers, heads and positions are counted from 0:
 
     format           "headlight-explanation"
     format_version   1
-    model            name, sha256 (of its file, where known), parameters, config (see `core.config`), training (free of
-    form) settings         how the target was found, such as {"target": "search", "beam_size": 4, "length_penalty": 0.6}
-    versions         of headlight, torch and python source, target   the texts source_tokens    S pieces, `</s>` last
-    fed_tokens       T pieces that went into the decoder, `<s>` first predicted_tokens T pieces that the same positions
-    were to put out, `</s>` last log_probs        T log-probabilities of the predicted tokens, in nats alternatives
-    for each of the T positions the most probable pieces as [piece, log-probability], best first attention        for
-    each kind ("encoder_self", "decoder_self", "cross"):
+    model            name, sha256 (of its file, if known), parameters, config (see `core.config`), training (any facts)
+    settings         origin of the target, such as {"target": "search", "beam_size": 4, "length_penalty": 0.6}
+    versions         of headlight, torch and python
+    source, target   the texts
+    source_tokens    S pieces, `</s>` last
+    fed_tokens       T pieces fed to the decoder, `<s>` first
+    predicted_tokens T pieces predicted at the same positions, `</s>` last
+    log_probs        T log-probabilities of the predicted tokens, in nats
+    alternatives     the most probable pieces at each of the T positions as [piece, log-probability], best first
+    attention        for each kind ("encoder_self", "decoder_self", "cross"):
         axes             ["layer", "head", "query", "key"]
-        query_tokens     names of the query axis
-        key_tokens       names of the key axis
-        predicted_tokens what the decoder put out at each query; null in the encoder
+        query_tokens     tokens of the query axis
+        key_tokens       tokens of the key axis
+        predicted_tokens tokens predicted at each query; null in the encoder
         weights          [layers][heads][queries][keys], each row summing to 1
 
-A JSON file is the description. An NPZ file holds it as the text `description`, except for `weights`: these are the
+A JSON file is the description. An NPZ file has it as the text `description`, except for `weights`: these are the
 float32 arrays `encoder_self`, `decoder_self` and `cross`. Both keep every float32 to the bit.
 """
 
@@ -39,16 +42,16 @@ from core.translator import Translator
 
 FORMAT, FORMAT_VERSION = "headlight-explanation", 1
 AXES = ["layer", "head", "query", "key"]
-Weights = dict[Kind, NDArray[np.float32]]  # of each kind [layers, heads, queries, keys]
+Weights = dict[Kind, NDArray[np.float32]]  # [layers, heads, queries, keys] of each kind
 
 
 @dataclass(frozen=True)
 class ExplanationRecord:
-    """An explanation and where it came from.
+    """An explanation and its origin.
 
     Attributes:
-        explanation: tokens, log-probabilities, alternatives and every attention map.
-        model, settings, versions: see this module's text.
+        explanation: tokens, log-probabilities, alternatives and all attention maps.
+        model, settings, versions: see the module docstring.
     """
 
     explanation: Explanation
@@ -64,11 +67,11 @@ def record_of(
     name: str | None = None,
     sha256: str | None = None,
 ) -> ExplanationRecord:
-    """An explanation with the facts of the model that it is of.
+    """Combine an explanation with the facts of its model.
 
     Args:
-        settings: how the target was found.
-        name, sha256: of the checkpoint's file.
+        settings: origin of the target.
+        name, sha256: of the checkpoint file.
     """
     model = {
         "name": name,
@@ -79,14 +82,14 @@ def record_of(
     }
     try:
         headlight = version("headlight")
-    except PackageNotFoundError:  # run from a folder that was never installed
+    except PackageNotFoundError:  # not installed, run from its folder
         headlight = "unknown"
     versions = {"headlight": headlight, "torch": torch.__version__, "python": platform.python_version()}
     return ExplanationRecord(explanation, model, settings, versions)
 
 
 def _finite(fact: Any) -> Any:
-    """What JSON can hold of facts that came from a file: numbers that are not finite become null."""
+    """A copy for JSON: numbers that are not finite become null."""
     if isinstance(fact, dict):
         return {str(name): _finite(value) for name, value in cast("dict[Any, Any]", fact).items()}
     if isinstance(fact, list):
@@ -130,25 +133,25 @@ def weights_of(explanation: Explanation) -> Weights:
     }
 
 
-def described(found: object, weights: Weights) -> ExplanationRecord:
-    """The record behind a description and its weights. Both may come from a file that anybody has made.
+def parse_description(found: object, weights: Weights) -> ExplanationRecord:
+    """Rebuild a record from a description and weights of an untrusted file.
 
     Raises:
-        ValueError: it is not such a description, or weights and tokens do not go together; the message says where.
+        ValueError: the description is invalid, or its tokens do not match the weights.
     """
     if not isinstance(found, dict) or cast("dict[str, Any]", found).get("format") != FORMAT:
-        raise ValueError(f"this is no exported explanation: its format should be {FORMAT!r}")
+        raise ValueError(f"not an exported explanation: expected the format {FORMAT!r}")
     facts = cast("dict[str, Any]", found)
     if facts.get("format_version") != FORMAT_VERSION:
         raise ValueError(
-            f"its format_version is {facts.get('format_version')!r}, this Headlight reads {FORMAT_VERSION}: a newer "
-            f"one may read it"
+            f"its format_version is {facts.get('format_version')!r}, this Headlight reads {FORMAT_VERSION}: try a "
+            f"newer version of Headlight"
         )
     try:
         counts = {name: len(facts[name]) for name in ("fed_tokens", "predicted_tokens", "log_probs", "alternatives")}
         if len(set(counts.values())) > 1:
             raise ValueError(
-                f"there should be as many of each: {', '.join(f'{count} {name}' for name, count in counts.items())}"
+                f"expected equal numbers, found {', '.join(f'{count} {name}' for name, count in counts.items())}"
             )
         neighbourhood = _neighbourhood(facts["model"])
         maps: dict[Kind, tuple[AttentionMap, ...]] = {
@@ -195,7 +198,7 @@ def _layers(
 
 
 def _neighbourhood(model: Any) -> int | None:
-    """That of the model's configuration, where the description names one."""
+    """`neighbourhood` of the model's configuration, if the description has one."""
     config = cast("dict[str, Any]", model).get("config") if isinstance(model, dict) else None
     found = cast("dict[str, Any]", config).get("neighbourhood") if isinstance(config, dict) else None
     if found is not None:

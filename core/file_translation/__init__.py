@@ -1,1 +1,1 @@
-"""Translate a file of any length: windows of lines, worker processes, and an output that a killed job can continue."""
+"""Translation of files of any length, in several processes; resumable."""

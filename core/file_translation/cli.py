@@ -1,4 +1,4 @@
-"""`python -m core translate`: the lines of a file or of standard input, translated."""
+"""`python -m core translate`: translate the lines of a file or of standard input."""
 
 import argparse
 import sys
@@ -22,70 +22,76 @@ from core.file_translation.workers import worker_pool
 from core.translator import Translator
 
 MAX_WORKERS = 1024
-LINES_PER_WORKER = 100  # of a short input; with fewer, a process would take longer to start than to translate
-MANY_LINES = 1000  # for which there are as many workers as the cores allow
+LINES_PER_WORKER = 100  # least number; with fewer, a process takes longer to start than to translate
+MANY_LINES = 1000  # from here on, as many workers as the cores allow
 UNTRANSLATED = 3  # exit status
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `translate`."""
+    """Add the options of `translate` to a parser."""
     parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
     parser.add_argument(
         "--input",
         type=Path,
         metavar="FILE",
-        help="what to translate; .gz and .xz are decompressed (default: standard input)",
+        help="input file; .gz and .xz are decompressed (default: standard input)",
     )
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where translations go (default: standard output)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="output file (default: standard output)")
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="continue an --output that was interrupted, with the same input and options",
+        help="continue an interrupted --output, with the same input and options",
     )
-    parser.add_argument("--strict", action="store_true", help="stop with status 1 at a line that cannot be translated")
+    parser.add_argument(
+        "--strict", action="store_true", help="stop with status 1 at the first line that cannot be translated"
+    )
     parser.add_argument(
         "--workers",
         type=int,
         metavar="N",
-        help="processes (default: one a core; OMP_NUM_THREADS sets the threads of each)",
+        help="number of processes (default: one per core; OMP_NUM_THREADS sets the threads of each)",
     )
     parser.add_argument(
         "--ray",
         metavar="ADDRESS",
-        help="a Ray cluster to translate on, as HOST:PORT or auto; needs pip install headlight[ray]",
+        help="address of a Ray cluster to run on, HOST:PORT or auto; needs pip install headlight[ray]",
     )
     parser.add_argument(
         "--beam-size",
         type=int,
         default=4,
         metavar="N",
-        help="hypotheses kept alive; 1: greedy search (default: %(default)s)",
+        help="beam size; 1 is greedy search (default: %(default)s)",
     )
     parser.add_argument(
-        "--length-penalty", type=float, default=0.6, metavar="ALPHA", help="0: none (default: %(default)s)"
+        "--length-penalty",
+        type=float,
+        default=0.6,
+        metavar="ALPHA",
+        help="exponent of the length penalty; 0 for none (default: %(default)s)",
     )
     parser.add_argument(
         "--precision",
         choices=get_args(Precision),
         default="exact",
-        help="fast: in 8-bit integers or bfloat16 where that proves faster here, not quite the same translations "
+        help="fast: 8-bit integers or bfloat16 where measured to be faster; translations may differ "
         "(default: %(default)s)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Translate each line as one sentence, unless it has too many tokens for that: then sentence by sentence.
+    """Translate each line as one sentence, or sentence by sentence if it is too long.
 
     Returns:
         0, or 3 if some lines could not be translated and are empty in the output.
 
     Raises:
-        ValueError: an option or the checkpoint cannot be used, or a line cannot be translated and `--strict` is given.
+        ValueError: an option or the checkpoint is invalid, or a line cannot be translated and `--strict` is given.
         OSError: a file cannot be read or written, or a worker died.
-        JobStoppedError: by SIGINT or SIGTERM.
+        JobStoppedError: on SIGINT or SIGTERM.
     """
     if options.resume and not options.output:
-        raise ValueError("--resume needs --output FILE: what went to standard output cannot be continued")
+        raise ValueError("--resume needs --output FILE: standard output cannot be continued")
     if options.workers is not None and not 1 <= options.workers <= MAX_WORKERS:
         raise ValueError(f"--workers ({options.workers}) must be from 1 to {MAX_WORKERS}")
     search = (options.beam_size, options.length_penalty)
@@ -110,8 +116,8 @@ def run(options: argparse.Namespace) -> int:
             output.write(part.lines, len(part.problems), part.window.digest)
         progress.complete()
     if output.progress.untranslated:
-        which = f"{output.progress.untranslated} of {output.progress.lines} lines"
-        print(f"{which} could not be translated and are empty", file=sys.stderr)
+        counts = f"{output.progress.untranslated} of {output.progress.lines} lines"
+        print(f"{counts} could not be translated and are empty", file=sys.stderr)
         return UNTRANSLATED
     return 0
 
@@ -123,7 +129,7 @@ def _translated(
     options: argparse.Namespace,
     progress: LineProgress,
 ) -> Generator[TranslatedLines]:
-    """The windows in their order, translated by this process, by several, or by a cluster."""
+    """Translated windows in input order, from this process, workers or a cluster."""
     if options.ray:
         from core.file_translation.ray_cluster import translate_on_ray  # Ray is optional
 
@@ -146,7 +152,7 @@ def _translated(
 
 @contextmanager
 def _engine_pool(engine: Engine, translator: Translator, num_workers: int) -> Generator[TranslateBatches]:
-    """Worker processes; this process itself, if one is enough."""
+    """Worker processes, or this process if a single one is enough."""
     if num_workers > 1:
         with worker_pool(engine, num_workers) as translate_batches:
             yield translate_batches
@@ -160,27 +166,32 @@ def _engine_pool(engine: Engine, translator: Translator, num_workers: int) -> Ge
 
 
 def default_workers(cores: int, threads: int, lines: int) -> int:
-    """Number of processes of so many threads for an input of these lines, or whose first window has them.
+    """Number of processes, with `threads` threads each; fewer for a short input.
 
-    Fewer than the cores allow if it is short.
+    Args:
+        lines: number of lines of the input, or of its first window.
     """
     return max(1, min(cores // threads, cores if lines >= MANY_LINES else lines // LINES_PER_WORKER))
 
 
 def _skip(reader: LineReader, output: FileOutput) -> None:
-    """Skip the lines that are done. Raises: ValueError, if they are not those of the job that is continued."""
+    """Skip the lines that are already translated.
+
+    Raises:
+        ValueError: the input differs from that of the resumed job.
+    """
     done = output.progress
     reader.skip(done.lines)
     if done.lines and (reader.lines_read, reader.digest) != (done.lines, done.input_sha256):
         raise ValueError(
-            f"the first {done.lines} lines of the input are not those that {output.path} translates: give the same "
-            f"input again, or another --output"
+            f"the first {done.lines} lines of the input differ from those translated in {output.path}: give the same "
+            f"input, or another --output"
         )
 
 
 @contextmanager
 def _advice(output: FileOutput) -> Generator[None]:
-    """Say how to continue if the job does not end well."""
+    """On failure, print how to resume the job."""
     try:
         yield
     except BaseException:

@@ -1,4 +1,4 @@
-"""What translates a batch of sentences, in this process or in another one."""
+"""Translation of batches of sentences, in this process or in another one."""
 
 import hashlib
 import os
@@ -19,11 +19,11 @@ TranslateBatches = Callable[[Iterator[list[str]]], Iterator[tuple[int, list[str]
 
 @dataclass(frozen=True)
 class Engine:
-    """A checkpoint and the options of its search; can be sent to another process.
+    """A checkpoint and search options; can be sent to another process.
 
     Attributes:
-        threads: that a process computes with. Results may depend on it where two hypotheses are as good as equal.
-        precision: of the search. With `fast` every process measures for itself which products are fastest.
+        threads: threads of each process. Results may depend on their number where two hypotheses tie to rounding.
+        precision: of the search. With `fast`, every process measures which products are fastest.
     """
 
     checkpoint: Path
@@ -33,12 +33,12 @@ class Engine:
     precision: Precision = "exact"
 
     def load(self) -> TranslateTexts:
-        """Load the checkpoint for this process alone, whose number of threads is set."""
+        """Load the checkpoint in this process, and set its number of threads."""
         torch.set_num_threads(self.threads)
         return self.with_translator(Translator.from_checkpoint(self.checkpoint, precision=self.precision))
 
     def with_translator(self, translator: Translator) -> TranslateTexts:
-        """The same with a checkpoint that is loaded already."""
+        """As `load`, with a checkpoint that is already loaded."""
 
         def translate(texts: list[str]) -> list[str]:
             translations = translator.translate_batch(texts, self.beam_size, self.length_penalty)
@@ -47,12 +47,12 @@ class Engine:
         return translate
 
     def in_this_process(self, translator: Translator) -> TranslateBatches:
-        """A `TranslateBatches` that translates batch after batch."""
+        """A `TranslateBatches` that translates one batch after the other."""
         translate = self.with_translator(translator)
         return lambda batches: ((index, translate(texts)) for index, texts in enumerate(batches))
 
     def settings(self) -> dict[str, Any]:
-        """What the translations depend on."""
+        """Settings that the translations depend on, besides the input."""
         with open(self.checkpoint, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         search = {"beam_size": self.beam_size, "length_penalty": self.length_penalty, "precision": self.precision}
@@ -60,5 +60,8 @@ class Engine:
 
 
 def threads_per_process() -> int:
-    """`OMP_NUM_THREADS` if it is set, else 1: processes share nothing and wait for nothing, so they beat threads."""
+    """`OMP_NUM_THREADS` if set, else 1.
+
+    Independent processes are faster than threads, which wait for each other.
+    """
     return torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else 1

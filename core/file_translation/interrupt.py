@@ -11,7 +11,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class JobStoppedError(Exception):
-    """SIGINT or SIGTERM came; `signal_number` is which."""
+    """SIGINT or SIGTERM was received; see `signal_number`."""
 
     def __init__(self, signal_number: int) -> None:
         super().__init__(f"stopped by {signal.Signals(signal_number).name}")
@@ -20,7 +20,7 @@ class JobStoppedError(Exception):
 
 @contextmanager
 def stop_on_signals() -> Generator[None]:
-    """Inside, the two signals raise `JobStoppedError`, wherever the main thread is."""
+    """Raise `JobStoppedError` on SIGINT or SIGTERM inside the block."""
     if threading.current_thread() is not threading.main_thread():  # only that thread may set handlers
         yield
         return

@@ -1,4 +1,4 @@
-"""Read the input: lines in windows, each line as the sentences to translate."""
+"""Input: lines in windows, and the sentences of each line."""
 
 import gzip
 import hashlib
@@ -14,9 +14,9 @@ from typing import BinaryIO, cast
 from core.sentences import split_sentences
 from core.translator import Translator
 
-# Sorted by length together. Twice as many would save 5 % of the steps, and lose twice as much when a job is killed.
+# Lines sorted by length together. 4000 would save 5 % of the steps, and lose twice as much work if a job is killed.
 WINDOW_LINES = 2000
-WINDOW_BYTES = 4 * 2**20  # a window ends at the line that reaches this, so that long lines cannot fill the memory
+WINDOW_BYTES = 4 * 2**20  # a window ends at the line that reaches this; bounds memory with long lines
 MAX_LINE_BYTES = 2**20
 DECOMPRESS = {".gz": gzip.open, ".xz": lzma.open}
 
@@ -27,7 +27,7 @@ class LineWindow:
 
     Attributes:
         start: number of lines before the first.
-        lines: as they were read; at most `MAX_LINE_BYTES` + 1 bytes of each.
+        lines: the lines as read; at most `MAX_LINE_BYTES` + 1 bytes of each.
         digest: SHA-256 of the input up to the end of this window, in hexadecimal.
     """
 
@@ -43,7 +43,7 @@ class LineWindow:
 
 @contextmanager
 def open_input(path: Path) -> Generator[BinaryIO]:
-    """The lines of a file as bytes, decompressed according to its suffix.
+    """Open a file for reading bytes, decompressed according to its suffix.
 
     Raises:
         ValueError: inside the block, if a compressed file is damaged.
@@ -58,7 +58,7 @@ def open_input(path: Path) -> Generator[BinaryIO]:
 
 
 def count_lines(stream: BinaryIO) -> int | None:
-    """Number of lines from here to the end, or None if the stream cannot be read twice."""
+    """Number of remaining lines, or None if the stream is not seekable."""
     if not stream.seekable():
         return None
     start = stream.tell()
@@ -70,7 +70,7 @@ def count_lines(stream: BinaryIO) -> int | None:
 
 
 class LineReader:
-    """Iterate over the lines of a stream, with the SHA-256 of what has been read.
+    """Iterator over the lines of a stream, with the SHA-256 of all bytes read.
 
     Lines are cut after `MAX_LINE_BYTES` + 1 bytes.
     """
@@ -95,7 +95,7 @@ class LineReader:
             yield line
 
     def skip(self, lines: int) -> None:
-        """Read this many lines, or as many as there are."""
+        """Read this many lines, or until the end."""
         for _, _line in zip(range(lines), self, strict=False):
             pass
 
@@ -103,7 +103,7 @@ class LineReader:
 def read_windows(reader: LineReader) -> Iterator[LineWindow]:
     """Divide the rest of the input into windows.
 
-    They depend on its lines alone, so a job that is resumed has the same ones.
+    They depend on the lines alone, so a resumed job has the same windows.
     """
     lines: list[bytes] = []
     num_bytes = 0
@@ -120,12 +120,14 @@ def read_windows(reader: LineReader) -> Iterator[LineWindow]:
 def split_lines(
     window: LineWindow, translator: Translator, strict: bool = False
 ) -> tuple[list[tuple[str, ...]], list[str]]:
-    """The sentences of each line, and for each line that cannot be translated a message with its number.
-
-    A blank line and one that cannot be translated have no sentences.
+    """Split the lines of a window into sentences.
 
     Args:
         strict: raise an error for the first line that cannot be translated.
+
+    Returns:
+        The sentences of each line, none for a blank line or one that cannot be translated; and a message with the
+        line's number for each of the latter.
 
     Raises:
         ValueError: if `strict`, naming the line.
@@ -144,7 +146,7 @@ def split_lines(
 
 
 def _sentences(translator: Translator, number: int, line: bytes) -> tuple[str, ...]:
-    """The line as one sentence, unless it has too many tokens: then as several, split by `core.sentences`.
+    """The line as one sentence, or split by `core.sentences` if it is too long.
 
     Raises:
         ValueError: the line is not UTF-8, is longer than `MAX_LINE_BYTES`, or one of its sentences has too many tokens.

@@ -1,8 +1,8 @@
-"""Where translations go: a stream, or a file that a killed job leaves in a state from which it can be resumed.
+"""Output: a stream, or a file that can be resumed after the job was killed.
 
-Beside the file OUT stands OUT.progress, in JSON: the job's settings, how many lines of the input are done, how many
-bytes of the output they take, and the SHA-256 of those lines of the input. It is replaced after each window, once the
-output is on the disk. What the output holds beyond it is cut off on resume.
+Beside the file OUT is OUT.progress, in JSON: the job's settings, the number of input lines done, the number of output
+bytes for them, and the SHA-256 of those input lines. It is replaced after each window, once the output is flushed to
+the disk. On resume, the output is truncated to it.
 """
 
 import glob
@@ -26,13 +26,13 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class JobProgress:
-    """What is written for good.
+    """Progress that has been written to the output.
 
     Attributes:
-        lines: of the input, and of the output.
-        untranslated: how many of them could not be translated.
-        output_bytes: that they take.
-        input_sha256: of these lines of the input, in hexadecimal; of nothing at the start.
+        lines: number of lines of the input, and of the output.
+        untranslated: number of these that could not be translated.
+        output_bytes: size of the output.
+        input_sha256: SHA-256 of these lines of the input, in hexadecimal; empty at the start.
     """
 
     lines: int = 0
@@ -42,12 +42,17 @@ class JobProgress:
 
 
 class Output(Protocol):
-    """Takes the translations of window after window."""
+    """Destination of the translations, window by window."""
 
     progress: JobProgress
 
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
-        """Write a window's lines, of which so many are empty because they could not be translated. Flushes."""
+        """Write the lines of a window and flush.
+
+        Args:
+            untranslated: number of lines that are empty because they could not be translated.
+            input_sha256: of the input up to the end of the window.
+        """
         ...
 
 
@@ -88,17 +93,19 @@ class FileOutput:
 
 
 def progress_path(output: Path) -> Path:
-    """The file beside an output that says how far it is."""
+    """Path of the progress file of an output."""
     return output.with_name(f"{output.name}.progress")
 
 
 @contextmanager
 def open_output(path: Path, settings: dict[str, Any], resume: bool) -> Generator[FileOutput]:
-    """Begin an output, or continue one. Its progress is deleted when the block ends well, and kept when it does not.
+    """Create an output, or continue one.
+
+    Its progress file is deleted when the block succeeds, and kept otherwise.
 
     Args:
-        settings: what the output depends on beside the input; a job is only continued with the same ones.
-        resume: continue what is there, if anything.
+        settings: settings that the output depends on besides the input; a job is only resumed with equal ones.
+        resume: continue an existing output, if any.
 
     Raises:
         ValueError: there is an output and `resume` is false, or it cannot be continued.
@@ -122,43 +129,42 @@ def open_output(path: Path, settings: dict[str, Any], resume: bool) -> Generator
 
 
 def _resumed(path: Path, settings: dict[str, Any]) -> JobProgress:
-    """How far the job is that wrote an output; the start if there is none.
+    """Progress of an existing output; that of a new job if there is none.
 
     Raises:
-        ValueError: the output or its progress is not from this command, was changed, or is from a job with other
-            settings.
+        ValueError: the output or its progress was not written by this command, was changed, or has other settings.
     """
     beside, size = progress_path(path), path.stat().st_size
-    begin_again = f"remove {path.name} and {beside.name} to begin again"
+    restart = f"remove {path.name} and {beside.name} to start again"
     if not beside.exists():
         if not size:
             return JobProgress()
-        reason = f"there is no {beside.name} beside it, so it is complete or from elsewhere"
+        reason = f"there is no {beside.name} beside it, so it is complete or was not written by this command"
         raise ValueError(f"{path} cannot be resumed: {reason}; give another --output")
     try:
         found = json.loads(beside.read_text(encoding="utf-8"))
         before, version = found.pop("settings"), found.pop("format")
         progress = JobProgress(**found)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{beside} is not the progress of a translation ({error!r}): {begin_again}") from error
+        raise ValueError(f"{beside} is not the progress of a translation ({error!r}): {restart}") from error
     if version != FORMAT:
-        raise ValueError(f"{beside} has format {version}, expected {FORMAT}: {begin_again}")
+        raise ValueError(f"{beside} has format {version}, expected {FORMAT}: {restart}")
     for name in {**before, **settings}:
         if before.get(name) != settings.get(name):
             raise ValueError(
-                f"{path} was begun with {name} {before.get(name)}, this command has {settings.get(name)}: give the "
-                f"same again, or {begin_again}"
+                f"{path} was started with {name} {before.get(name)}, this command has {settings.get(name)}: give "
+                f"the same value, or {restart}"
             )
     if size < progress.output_bytes or _count_lines(path, progress.output_bytes) != progress.lines:
         raise ValueError(
             f"{path} does not begin with the {progress.lines} lines ({progress.output_bytes} bytes) that were written "
-            f"to it: it was changed; {begin_again}"
+            f"to it, so it was changed: {restart}"
         )
     return progress
 
 
 def _count_lines(path: Path, num_bytes: int) -> int:
-    """Number of whole lines in the first bytes of a file; -1 if they do not end with a line's end."""
+    """Number of lines in the first bytes of a file; -1 if the last one is incomplete."""
     lines, last = 0, b"\n"
     with open(path, "rb") as file:
         while num_bytes and (block := file.read(min(num_bytes, 2**20))):
@@ -168,7 +174,11 @@ def _count_lines(path: Path, num_bytes: int) -> int:
 
 
 def _lock(path: Path, file: BinaryIO) -> None:
-    """Raises: BlockingIOError, if another process has locked the file; the lock lasts until it is closed."""
+    """Lock a file until it is closed.
+
+    Raises:
+        BlockingIOError: another process has locked it.
+    """
     if fcntl is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""How far a job is, on standard error: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a job on stderr: a bar on a terminal, occasional lines elsewhere."""
 
 import sys
 import time
@@ -11,35 +11,35 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class LineProgress:
-    """Number of lines done, the speed, and the time left at the average speed so far."""
+    """Number of lines done, the speed, and the estimated time left."""
 
     def __init__(self, total: int | None, done: int) -> None:
         """
         Args:
-            total: lines of the input, if known.
-            done: lines done by an earlier job, which do not count for the speed.
+            total: number of lines of the input, if known.
+            done: number of lines done by an earlier job, not counted for the speed.
         """
         self._bar = tqdm(total=total, initial=done, unit=" lines", smoothing=0, file=sys.stderr, disable=None)
         self._start = self._last = time.monotonic()
         self._total, self._initial, self._done = total, done, done
 
     def update(self, done: int) -> None:
-        """Show that so many lines of the input are done, at once or later."""
+        """Set the number of lines done; shown at once or with the next refresh."""
         self._bar.update(done - self._done)
         self._done = done
         if self._bar.disable and time.monotonic() - self._last >= SECONDS_BETWEEN_LINES:
             self._print_line()
 
     def complete(self) -> None:
-        """All lines are done, so their number is known."""
+        """Set the total to the number of lines done."""
         self._total = self._bar.total = self._done
 
     def message(self, text: str) -> None:
-        """Print a line without disturbing the bar."""
+        """Print a line above the bar."""
         tqdm.write(text, file=sys.stderr)
 
     def close(self) -> None:
-        """Show the last state."""
+        """Show the final state."""
         self._bar.close()
         if self._bar.disable:
             self._print_line()

@@ -1,7 +1,7 @@
-"""The same job on the machines of a Ray cluster, over Ray Data.
+"""Translation on a Ray cluster, with Ray Data.
 
-Needs the optional extra `headlight[ray]` here and on every node. Nodes share no files: the checkpoint and the lines
-travel through Ray's object store, which spills to the disk what does not fit the memory.
+Needs the optional extra `headlight[ray]` here and on every node. Nodes need no shared files: the checkpoint and the
+lines travel through Ray's object store, which spills to the disk if memory is short.
 """
 
 import logging
@@ -28,19 +28,19 @@ CONNECTION_SECONDS = 10.0
 def translate_on_ray(
     address: str, windows: Iterator[LineWindow], engine: Engine, num_workers: int | None = None
 ) -> Iterator[TranslatedLines]:
-    """Translate windows on a cluster that is running already. A window is a block of the dataset, for one worker.
+    """Translate windows on a running cluster. A window is one block of the dataset.
 
     Args:
-        address: `HOST:PORT`, or `auto` for the cluster that runs on this machine.
+        address: `HOST:PORT`, or `auto` for the cluster on this machine.
         num_workers: worker processes, of `engine.threads` cores each; by default, as many as the cluster's cores allow.
 
     Yields:
         The windows in their order.
 
     Raises:
-        ValueError: Ray is not installed, or the address is none.
+        ValueError: Ray is not installed, or the address is malformed.
         ConnectionError: there is no cluster at this address.
-        ChildProcessError: the cluster failed; Ray has then tried again by itself.
+        ChildProcessError: the cluster failed, after Ray's own retries.
     """
     with _connection(address) as ray:
         import pyarrow as pa
@@ -73,7 +73,7 @@ def translate_on_ray(
 
 
 class _BlockTranslator:
-    """Lives on a node. Translates blocks of a row a window."""
+    """Ray actor that translates blocks with one row per window."""
 
     def __init__(self, engine: Engine, checkpoint: list[Any]) -> None:
         import ray  # pyright: ignore[reportMissingImports]
@@ -86,7 +86,7 @@ class _BlockTranslator:
         torch.set_num_threads(engine.threads)
 
     def __call__(self, block: Any) -> Any:
-        """A `pyarrow.Table` of the lines of windows -> one of their translations."""
+        """Translate a `pyarrow.Table` of the lines of windows."""
         import pyarrow as pa
 
         windows = (LineWindow(row["start"], tuple(row["lines"]), "") for row in block.to_pylist())
@@ -101,7 +101,7 @@ class _BlockTranslator:
 
 @contextmanager
 def _connection(address: str) -> Generator[Any]:
-    """Ray, connected, and silent: standard output is for translations."""
+    """Ray, connected and silent, as standard output is for translations."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     _require_cluster(address)
     try:
@@ -122,7 +122,12 @@ def _connection(address: str) -> Generator[Any]:
 
 
 def _require_cluster(address: str) -> None:
-    """Raise what is wrong with an address at once; Ray itself would try for minutes."""
+    """Check an address at once; Ray itself would retry for minutes.
+
+    Raises:
+        ValueError: the address is malformed.
+        ConnectionError: there is no cluster at this address.
+    """
     if address == "auto":  # Ray looks for a cluster on this machine, and says if there is none
         return
     host, _, port = address.rpartition(":")

@@ -1,4 +1,4 @@
-"""Translate windows of lines: sentences of like length in a batch, lines in their order."""
+"""Translation of windows of lines, with sentences batched by length."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -11,7 +11,12 @@ from core.translator import BATCH_TOKENS, Translator, batches_by_length
 
 @dataclass(frozen=True)
 class TranslatedLines:
-    """A window with the translation of each line, and for each line that has none because of an error, a message."""
+    """A window with the translation of each line.
+
+    Attributes:
+        lines: empty for blank lines, and for those that could not be translated.
+        problems: a message for each line that could not be translated.
+    """
 
     window: LineWindow
     lines: list[str]
@@ -27,16 +32,15 @@ def translate_windows(
 ) -> Iterator[TranslatedLines]:
     """Translate the lines of each window.
 
-    Sentences are sorted by length within a window, and a batch never has sentences of two windows. So what is
-    translated together, and with it every translation to the bit, depends on the window alone, not on which process
-    translates it or when. A window is read when a process has nothing left to do, so only those that are being
-    translated are in memory.
+    Sentences are sorted by length within a window, and a batch never has sentences of two windows. So the batches, and
+    with them every translation to the bit, depend on the window alone, not on the process or the order of work. A
+    window is read when a process is idle, so only windows in progress are in memory.
 
     Args:
         translator: counts tokens.
-        translate_batches: translates, perhaps several batches at the same time.
-        strict: stop at a line that cannot be translated.
-        progress: called after each batch with about how many lines of the input are done.
+        translate_batches: translates, possibly several batches at a time.
+        strict: stop at the first line that cannot be translated.
+        progress: called after each batch with the approximate number of input lines done.
 
     Yields:
         The windows in their order.
@@ -89,12 +93,12 @@ class _Pending:
 
     @property
     def lines_done(self) -> int:
-        """An estimate by characters: the longest sentences come first, and take longer."""
+        """Estimate by characters: long sentences come first and take longer."""
         lines = len(self.window.lines)
         return lines if self.complete else lines * self._characters_done // (self._characters or 1)
 
     def translated(self) -> TranslatedLines:
-        """Each line's translation as one line, whatever the model's output is."""
+        """The translations, each with its line breaks replaced by spaces."""
         translations = iter(self._translations)
         joined = (" ".join(next(translations) for _ in line) for line in self._sentences)
         return TranslatedLines(self.window, [" ".join(line.splitlines()) for line in joined], self._problems)

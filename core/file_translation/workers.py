@@ -1,4 +1,4 @@
-"""Worker processes that translate batches, each with a model of its own."""
+"""Worker processes that translate batches, each with its own model."""
 
 import multiprocessing
 import signal
@@ -14,20 +14,20 @@ from core.file_translation.interrupt import SIGNALS
 
 @contextmanager
 def worker_pool(engine: Engine, num_workers: int) -> Generator[TranslateBatches]:
-    """Start processes that translate batches, and end them on leaving, whatever they do at that time.
+    """Start worker processes, and kill them on leaving the block.
 
-    They are spawned, not forked: a fork of a process that has computed with threads can hang. When this process is
-    killed, the pipes break and the workers end by themselves.
+    They are spawned, not forked: a fork of a process that has used threads can hang. If this process is killed, the
+    pipes break and the workers exit.
 
     Raises:
         ChildProcessError: inside the block, if a worker died.
-        Exception: inside the block, whatever the translation of a batch raised.
+        Exception: inside the block, any exception of the translation of a batch.
     """
     context = multiprocessing.get_context("spawn")
     workers: dict[Connection, BaseProcess] = {}
-    resource_tracker.ensure_running()  # else the first start does it, and unblocks the signals
+    resource_tracker.ensure_running()  # otherwise the first start does it, and unblocks the signals
     try:
-        with _blocked_signals():  # and blocked in the workers: Ctrl-C reaches them too, but only this process decides
+        with _blocked_signals():  # inherited by the workers: Ctrl-C reaches them too, but only this process handles it
             for _ in range(num_workers):
                 ours, theirs = context.Pipe()
                 workers[ours] = context.Process(target=_serve, args=(theirs, engine), daemon=True)
@@ -45,7 +45,7 @@ def worker_pool(engine: Engine, num_workers: int) -> Generator[TranslateBatches]
 def _translate_batches(
     workers: dict[Connection, BaseProcess], batches: Iterator[list[str]]
 ) -> Iterator[tuple[int, list[str]]]:
-    """A `TranslateBatches`. A worker has one batch at a time, so a pipe never fills up at both ends."""
+    """A `TranslateBatches`; one batch per worker at a time, so pipes cannot fill up."""
     numbered = enumerate(batches)
     idle, busy = list(workers), dict[Connection, int]()
     while True:
@@ -73,20 +73,20 @@ def _expected_alive(worker: BaseProcess) -> Generator[None]:
     except (EOFError, ConnectionError) as error:
         worker.join()
         code = worker.exitcode or 0
-        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
-        advice = "if memory ran out, start again with fewer --workers"
-        raise ChildProcessError(f"worker process {worker.pid} died ({how}): {advice}") from error
+        cause = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+        advice = "if memory ran out, use fewer --workers"
+        raise ChildProcessError(f"worker process {worker.pid} died ({cause}): {advice}") from error
 
 
 def _serve(connection: Connection, engine: Engine) -> None:
-    """Translate what comes until the other end is closed."""
+    """Translate batches until the other end of the pipe is closed."""
     translate = engine.load()
     with suppress(EOFError, ConnectionError):
         while True:
             texts: list[str] = connection.recv()
             try:
                 answer = translate(texts)
-            except Exception as error:  # for the other process to handle
+            except Exception as error:  # handled by the other process
                 answer = error
             connection.send(answer)
 

@@ -234,9 +234,9 @@ def test_explain_writes_a_file(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "out.pdf"], "the suffix '.pdf' names no format: end the file's name with one of .html, .npz, .json"),
+        (["-o", "out.pdf"], "unknown suffix '.pdf': the file name must end with one of .html, .npz, .json"),
         (["-o", "none/out.html"], "out.html cannot be written: there is no folder"),
-        (["-o", "folder.html"], "folder.html cannot be written (Is a directory): choose another place"),
+        (["-o", "folder.html"], "folder.html cannot be written (Is a directory): give another path"),
         (["-o", "out.html", "--text", " "], "there is nothing to translate"),
         (["-o", "out.html", "--checkpoint", "missing.safetensors"], "there is no checkpoint at missing.safetensors"),
     ],

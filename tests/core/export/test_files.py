@@ -61,7 +61,7 @@ def test_npz_is_read_by_numpy_alone(record: ExplanationRecord) -> None:
 
 def test_another_suffix_is_refused(record: ExplanationRecord) -> None:
     with pytest.raises(
-        ValueError, match=r"the suffix '.pdf' names no format: end the file's name with one of .html, .npz, .json"
+        ValueError, match=r"unknown suffix '.pdf': the file name must end with one of .html, .npz, .json"
     ):
         as_bytes(record, ".pdf")
 
@@ -81,13 +81,13 @@ def test_a_file_that_is_no_explanation_is_refused_with_its_name_and_the_reason(
     np.savez(pickled, description=np.array([{}], dtype=object))
     for content, said in (
         (b"", "neither NPZ nor JSON"),
-        (b"[]", "no exported explanation"),
-        (b'{"format": "other"}', "no exported explanation"),
-        (npz.getvalue(), "no exported explanation: it has no description"),
+        (b"[]", "not an exported explanation"),
+        (b'{"format": "other"}', "not an exported explanation"),
+        (npz.getvalue(), "not an exported explanation: it has no description"),
         (pickled.getvalue(), "damaged"),
         (as_bytes(record, ".npz")[:500], "damaged"),
         (changed(format_version=9), "format_version is 9, this Headlight reads 1"),
-        (changed(log_probs=[0.0]), "there should be as many of each"),
+        (changed(log_probs=[0.0]), "expected equal numbers"),
         (changed(attention={"cross": {}}), "its weights cannot be read"),
         (changed(attention={"cross": {"weights": [[1.0]]}}), "cross has 2 axes, expected 4: layer, head, query, key"),
         (changed(attention=3), "its weights cannot be read"),

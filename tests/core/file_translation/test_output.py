@@ -82,7 +82,7 @@ def test_a_complete_output_is_not_resumed(path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("beam_size", 5), ("checkpoint_sha256", "def"), ("precision", "fast")])
 def test_other_settings_do_not_resume(interrupted: Path, name: str, value: Any) -> None:
-    message = rf"out.txt was begun with {name} {SETTINGS.get(name)}, this command has {value}: give the same again"
+    message = rf"out.txt was started with {name} {SETTINGS.get(name)}, this command has {value}: give the same value"
     with pytest.raises(ValueError, match=message), open_output(interrupted, {**SETTINGS, name: value}, resume=True):
         pass
 

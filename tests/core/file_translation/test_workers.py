@@ -37,7 +37,7 @@ def test_a_dead_worker_is_an_error(engine: Engine) -> None:
                 os.kill(multiprocessing.active_children()[0].pid or 0, signal.SIGKILL)
             yield ["A dog runs."]
 
-    message = r"worker process \d+ died \(killed by SIGKILL\): if memory ran out, start again with fewer --workers"
+    message = r"worker process \d+ died \(killed by SIGKILL\): if memory ran out, use fewer --workers"
     with pytest.raises(ChildProcessError, match=message), worker_pool(engine, 2) as translate_batches:
         list(translate_batches(batches()))
     assert multiprocessing.active_children() == []

@@ -45,5 +45,5 @@ def test_what_does_not_fit_is_named(parsed: tuple[Parse, Explanation]) -> None:
     parse, explanation = parsed
     with pytest.raises(ValueError, match=r"position \(900\) must be from 0 to"):
         symbol_attention(explanation, parse.words, 900, "cross")
-    with pytest.raises(ValueError, match="was read as 5 words, expected 4"):
+    with pytest.raises(ValueError, match="the source tokens form 5 words, expected 4"):
         symbol_attention(explanation, parse.words[:4], 0, "cross")
