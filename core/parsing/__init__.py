@@ -1,1 +1,1 @@
-"""Constituency parsing (6.3): trees, their words, and a search over trees alone."""
+"""Constituency parsing (6.3): trees, treebank tokenization, constrained search."""

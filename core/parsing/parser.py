@@ -1,8 +1,8 @@
-"""Constituency parsing (6.3): a sentence to its tree, by a Transformer that was trained to write trees.
+"""Constituency parsing (6.3) by a Transformer trained to write linearised trees.
 
-The search is over trees alone: at each position only the tokens are allowed with which the brackets can still be closed
-and every word of the sentence still finds its place, in order, within the limit. What the model thinks of them stays as
-it is, so hypotheses compete by the model's own log-probabilities.
+The search is constrained to trees: at each position only those tokens are allowed that let all brackets be closed and
+all words of the sentence be placed, in order, within the limit. The model's log-probabilities are not renormalised, so
+hypotheses are ranked by what the model assigns to them.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ from core.translator import Translator, batches_by_length, naming_sentence
 
 BEAM_SIZE = 21
 LENGTH_PENALTY = 0.3
-MAX_EXTRA_TOKENS = 300  # that a tree may have more than its sentence
-BATCH_TOKENS = 256  # source tokens, padding included, that are parsed side by side
+MAX_EXTRA_TOKENS = 300  # of a tree, beyond the length of its sentence
+BATCH_TOKENS = 256  # source tokens of a batch, padding included
 
 
 class NotAParserError(ValueError):
-    """A model whose vocabulary has no brackets, so that it cannot write trees."""
+    """The model cannot write trees: its vocabulary has no labelled brackets."""
 
 
 @dataclass(frozen=True)
 class Brackets:
-    """The tokens that a tree is written with.
+    """Token ids of linearised trees.
 
     Attributes:
-        words: each stands for a word: one for all, or one for each tag.
-        closing: of each opening bracket the closing one.
+        words: tokens that stand for a word: one for all words, or one per tag.
+        closing: the closing bracket of each opening one.
     """
 
     words: tuple[int, ...]
@@ -41,10 +41,10 @@ class Brackets:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Brackets":
-        """Those of a vocabulary.
+        """Find the tree tokens of a vocabulary.
 
         Raises:
-            NotAParserError: it has none.
+            NotAParserError: there are none.
         """
         pieces = (tokenizer.piece(token_id) for token_id in range(tokenizer.vocab_size))
         ids = {piece[1:]: token_id for token_id, piece in enumerate(pieces) if piece.startswith(SPACE_MARK)}
@@ -52,28 +52,28 @@ class Brackets:
         labels = [symbol[1:] for symbol in ids if symbol.startswith("(") and f"){symbol[1:]}" in ids]
         if not words or not any(labels):
             raise NotAParserError(
-                "this model writes no trees: its vocabulary has no brackets with labels, such as (NP and )NP. "
-                "Choose a checkpoint that was trained on what `python -m train prepare-trees` made."
+                "this model cannot write trees: its vocabulary has no labelled brackets such as (NP and )NP. "
+                "Choose a checkpoint that was trained on the output of `python -m train prepare-trees`."
             )
         return cls(words, {ids[f"({label}"]: ids[f"){label}"] for label in labels if label})
 
 
 @dataclass(frozen=True)
 class Prefix:
-    """What the beginning of a tree leaves to be written.
+    """State of an unfinished tree.
 
     Attributes:
-        words: that have no place yet.
-        to_close: the closing brackets that are due, the next one last.
-        is_empty: whether nothing stands in the innermost constituent, or in the whole tree, yet.
+        words: number of words not yet placed.
+        to_close: closing brackets of the open constituents, innermost last.
+        is_empty: whether the innermost constituent, or the whole tree, is still empty.
     """
 
     words: int
     to_close: tuple[int, ...] = ()
     is_empty: bool = True
 
-    def followed_by(self, token_id: int, brackets: Brackets) -> "Prefix":
-        """After one more token, which must be an allowed one."""
+    def with_token(self, token_id: int, brackets: Brackets) -> "Prefix":
+        """State after one more token, which must be allowed."""
         if token_id in brackets.closing:
             return Prefix(self.words, (*self.to_close, brackets.closing[token_id]))
         if token_id in brackets.words:
@@ -81,7 +81,11 @@ class Prefix:
         return replace(self, to_close=self.to_close[:-1], is_empty=False)
 
     def allowed(self, room: int, brackets: Brackets, eos_id: int) -> list[int]:
-        """The tokens that may come next, where `room` is left for them, for what follows, and for `</s>`."""
+        """Tokens that may come next.
+
+        Args:
+            room: number of tokens that may still be written, `</s>` included.
+        """
         if not self.to_close and not self.is_empty:
             return [eos_id]
         needed = self.words + len(self.to_close) + 1
@@ -93,7 +97,7 @@ class Prefix:
         return opening + word + closing
 
 
-def only_trees(
+def constrain_to_trees(
     next_logits: NextLogits,
     brackets: Brackets,
     num_words: Sequence[int],
@@ -101,14 +105,14 @@ def only_trees(
     pad_id: int,
     eos_id: int,
 ) -> NextLogits:
-    """The same model, as a search sees it that may write nothing but trees over these sentences. For one search only.
+    """Restrict a scorer of next tokens to trees over the given sentences.
 
-    Allowed tokens keep their log-probabilities. The probability of all others goes to padding, which no search
-    generates, so that they still sum to 1.
+    Allowed tokens keep their log-probabilities. The probability of all others is assigned to padding, which a search
+    never generates, so rows still sum to 1. For one search only: the result keeps state.
 
     Args:
         num_words: of each sentence.
-        limits: of each sentence, as the search has them; at least `num_words` + 3.
+        limits: largest number of tokens of each tree, as in the search; at least `num_words` + 3.
     """
     position = 0
     rows = [([Prefix(words)], limit) for words, limit in zip(num_words, limits, strict=True)]
@@ -123,7 +127,7 @@ def only_trees(
             rows = [
                 (
                     [
-                        _followed(before[parent], token, brackets, eos_id)
+                        _with_token(before[parent], token, brackets, eos_id)
                         for token, parent in zip(tokens, origins, strict=True)
                     ],
                     limit,
@@ -142,9 +146,9 @@ def only_trees(
     return constrained
 
 
-def _followed(prefix: Prefix, token_id: int, brackets: Brackets, eos_id: int) -> Prefix:
-    """A search fills rows that have fewer hypotheses than others up with `</s>`: what follows those is never used."""
-    return prefix if token_id == eos_id else prefix.followed_by(token_id, brackets)
+def _with_token(prefix: Prefix, token_id: int, brackets: Brackets, eos_id: int) -> Prefix:
+    """`Prefix.with_token`, ignoring the `</s>` that pads rows of the search."""
+    return prefix if token_id == eos_id else prefix.with_token(token_id, brackets)
 
 
 @dataclass(frozen=True)
@@ -152,11 +156,11 @@ class Parse:
     """A sentence and its tree.
 
     Attributes:
-        text: the words with spaces between them, which is what the model read.
-        tree: the words' tags are all `XX` where the model gives none.
-        token_ids: what the model wrote, `</s>` last: a token for each bracket and each word.
-        token_log_probs: log-probability of each token given those before it, in nats.
-        score: log-probability over the length penalty.
+        text: the words joined by spaces, which is the model's input.
+        tree: all tags are `XX` if the model predicts none.
+        token_ids: the linearised tree, `</s>` last: one token for each bracket and each word.
+        token_log_probs: log-probability of each token given the tokens before it, in nats.
+        score: log-probability divided by the length penalty.
     """
 
     text: str
@@ -168,15 +172,15 @@ class Parse:
 
     @property
     def log_prob(self) -> float:
-        """Of the whole tree, in nats."""
+        """Log-probability of the whole tree, in nats."""
         return sum(self.token_log_probs)
 
 
 class Parser:
-    """A translator whose target language is trees.
+    """Parser on top of a translator whose target language is trees.
 
     Raises:
-        NotAParserError: its model does not write any.
+        NotAParserError: its model cannot write trees.
     """
 
     def __init__(self, translator: Translator) -> None:
@@ -193,11 +197,11 @@ class Parser:
         """Parse one sentence.
 
         Args:
-            sentence: a text, which is cut into words as the treebank is, or its words.
-            progress: called after each position with it and the last one that there may be.
+            sentence: a text, which is split by `treebank_words`, or a sequence of words.
+            progress: called after each position with the position and the limit.
 
         Raises:
-            ValueError: there is nothing to parse or too much, or a value is out of range.
+            ValueError: the sentence is empty or too long, or a value is out of range.
         """
         options = self.translator.search_options(beam_size, length_penalty, 1)
         words, source_ids, limit = self._read(sentence)
@@ -212,7 +216,7 @@ class Parser:
         length_penalty: float = LENGTH_PENALTY,
         progress: Progress | None = None,
     ) -> list[Parse]:
-        """Parse many sentences, those of like length side by side; in their order.
+        """Parse many sentences, batched by length; results are in input order.
 
         Raises:
             ValueError: as `parse`, naming the sentence.
@@ -237,13 +241,13 @@ class Parser:
         return [found[index] for index in range(len(read))]
 
     def _read(self, sentence: str | Sequence[str]) -> tuple[list[str], list[int], int]:
-        """The words, their source token ids, and the largest number of tokens of the tree, `</s>` included."""
+        """Words, source token ids, and the largest number of tokens of the tree."""
         words = treebank_words(sentence) if isinstance(sentence, str) else [escaped(word) for word in sentence]
         if not words:
-            raise ValueError("there is nothing to parse: the sentence has no words")
+            raise ValueError("the sentence is empty: give at least one word")
         strange = next((word for word in words if len(word.split()) != 1), None)
         if strange is not None:
-            raise ValueError(f"{strange!r} is not one word: it has white space in it, or nothing")
+            raise ValueError(f"{strange!r} is not one word: it is empty or has white space")
         source_ids = self.translator.token_ids(" ".join(words), "")[0]
         config = self.translator.model.config
         limit = len(source_ids) + MAX_EXTRA_TOKENS
@@ -251,8 +255,8 @@ class Parser:
             limit = min(limit, config.max_positions)
         if limit < len(words) + 3:
             raise ValueError(
-                f"a tree over {len(words)} words has at least {len(words) + 3} tokens, this model knows {limit} "
-                f"positions: shorten it"
+                f"a tree over {len(words)} words has at least {len(words) + 3} tokens, this model has {limit} "
+                f"positions: shorten the sentence"
             )
         return words, source_ids, limit
 
@@ -262,7 +266,7 @@ class Parser:
         """Scorer of next tokens for a search over trees of these sentences."""
         config, num_words = self.translator.model.config, list(map(len, words))
         next_logits = self.translator.next_logits(sources)
-        return only_trees(next_logits, self.brackets, num_words, limits, config.pad_id, config.eos_id)
+        return constrain_to_trees(next_logits, self.brackets, num_words, limits, config.pad_id, config.eos_id)
 
     def _parse(self, words: Sequence[str], hypothesis: Hypothesis) -> Parse:
         symbols = [

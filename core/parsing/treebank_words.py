@@ -1,7 +1,8 @@
-"""Text to words as the Penn Treebank cuts them, which is what a parser has been trained on.
+"""Penn Treebank tokenization.
 
-The conventions are those of the treebank's own tokenizer (R. MacIntyre, tokenizer.sed, 1995): punctuation and clitics
-are words (`did` `n't`, `dog` `'s`), double quotes are ``` `` ``` and `''`, brackets are `-LRB-` and `-RRB-`.
+The conventions of the treebank's own tokenizer (R. MacIntyre, tokenizer.sed, 1995): punctuation and clitics are words
+(`did` `n't`, `dog` `'s`), double quotes are ``` `` ``` and `''`, brackets are `-LRB-` and `-RRB-`. Own code,
+as sacremoses, the only dependency with these rules, fails: in 0.2.0 `penn_tokenize` raises AttributeError for any text.
 """
 
 import re
@@ -13,11 +14,11 @@ _OTHERS = {"\u2013": " -- ", "\u2014": " -- ", "\u2026": " ... ", "\u2581": " "}
 _PLAIN = str.maketrans(_QUOTES | _OTHERS)
 _RULES = [
     (r"``|''(?!\w)|\.{3,}|--+", r" \g<0> "),
-    (r'(^|[\s(\[{<`-])"', r"\1 `` "),  # a double quote opens where nothing but a space or a bracket is before it
+    (r'(^|[\s(\[{<`-])"', r"\1 `` "),  # a double quote opens after a space or a bracket
     (r'"', " '' "),
     (r"[;@#$%&?!()\[\]{}<>]", r" \g<0> "),
     (r"([,:])(?!\d)|(?<!\d)([,:])", r" \1\2 "),  # not in 1,000 and 10:30
-    (r"(?<=[^.\s])\.(?=[\s\])}>'`]*$)", " . "),  # only the last full stop ends the sentence; others abbreviate
+    (r"(?<=[^.\s])\.(?=[\s\])}>'`]*$)", " . "),  # only the last full stop; others belong to abbreviations
     (r"(?i)(?<=\w)(n't|'(?:s|m|d|ll|re|ve))(?=\W|$)", r" \1 "),
     (r"(?<=\w)'(?=\s|$)", " ' "),
     (r"(?i)\b(can)(not)\b", r"\1 \2"),
@@ -27,7 +28,7 @@ _RULES = [
 
 
 def treebank_words(text: str) -> list[str]:
-    """The words of one sentence. Text that is cut already stays as it is.
+    """Split one sentence into words. Tokenized text is unchanged.
 
     "He said, \\"It's (not) here.\\"" -> He said , `` It 's -LRB- not -RRB- here . ''
     """
@@ -38,7 +39,7 @@ def treebank_words(text: str) -> list[str]:
 
 
 def escaped(word: str) -> str:
-    """A word as it may stand in a tree: its brackets are written out, alone as `-LRB-`."""
+    """Escape brackets in a word for use in a tree: `-LRB-` for a bracket alone."""
     return "".join(
         ESCAPED.get(character, character) if word in ESCAPED or character in "()" else character for character in word
     )

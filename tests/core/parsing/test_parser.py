@@ -13,7 +13,7 @@ from torch import Tensor
 
 from core.config import PRESETS
 from core.decoding import NonFiniteError, SearchOptions, beam_search
-from core.parsing.parser import Brackets, NotAParserError, Parser, only_trees
+from core.parsing.parser import Brackets, NotAParserError, Parser, constrain_to_trees
 from core.parsing.trees import linearise, restore
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
@@ -55,7 +55,7 @@ def searched(
     seeds: Sequence[int], num_words: Sequence[int], limits: Sequence[int], beam_size: int, brackets: Brackets = BRACKETS
 ) -> list[list[int]]:
     options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), beam_size=beam_size, length_penalty=0.3)
-    scores = only_trees(RandomScores(seeds), brackets, num_words, limits, PAD, EOS)
+    scores = constrain_to_trees(RandomScores(seeds), brackets, num_words, limits, PAD, EOS)
     found = beam_search(scores, limits, options)
     assert all(hypotheses[0].finished for hypotheses in found)
     return [list(hypotheses[0].token_ids) for hypotheses in found]
@@ -100,7 +100,7 @@ def test_a_wide_beam_finds_the_tree_that_the_model_scores_highest(seed: int) -> 
 
 
 def test_probabilities_sum_to_one_and_those_of_allowed_tokens_stay() -> None:
-    scores = only_trees(RandomScores([3]), BRACKETS, [2], [10], PAD, EOS)
+    scores = constrain_to_trees(RandomScores([3]), BRACKETS, [2], [10], PAD, EOS)
     log_probs = scores(torch.tensor([[BOS]]), torch.zeros(1, 1, dtype=torch.long), None)[0, 0]
     own = RandomScores.log_probs((3,))
     assert float(log_probs.exp().sum()) == pytest.approx(1)
@@ -128,7 +128,7 @@ def test_brackets_are_found_in_a_vocabulary(tree_tokenizer: SentencePieceTokeniz
 
 
 def test_a_translation_model_says_that_it_writes_no_trees(tiny_checkpoint: str) -> None:
-    with pytest.raises(NotAParserError, match="writes no trees: its vocabulary has no brackets"):
+    with pytest.raises(NotAParserError, match="cannot write trees: its vocabulary has no labelled brackets"):
         Parser(Translator.from_checkpoint(tiny_checkpoint))
 
 
@@ -167,7 +167,7 @@ def test_the_log_probabilities_are_those_of_a_replay(parser: Parser) -> None:
 
 @pytest.mark.parametrize(
     ("sentence", "message"),
-    [("  ", "there is nothing to parse"), (["two words"], "'two words' is not one word"), ([""], "'' is not one word")],
+    [("  ", "the sentence is empty"), (["two words"], "'two words' is not one word"), ([""], "'' is not one word")],
 )
 def test_what_cannot_be_parsed_is_named(parser: Parser, sentence: str | list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -50,9 +50,9 @@ def test_writes_what_it_reads(tree: Tree) -> None:
         ("(S (NP (NN sea))", "tree 1 is cut off: 1 of its brackets are not closed"),
         ("(NP (NN sea)) )", "tree 2 begins with '\\)'"),
         ("sea", "tree 1 begins with 'sea'"),
-        ("(NP (NN the sea))", "tree 1: NN holds the sea: expected one word, or constituents"),
-        ("(S (NP (NN sea) sun))", "tree 1: NP holds \\(NN sea\\) sun"),
-        ("(S ())", "tree 1: a bracket without a label holds nothing"),
+        ("(NP (NN the sea))", "tree 1: NN contains the sea: expected one word, or constituents"),
+        ("(S (NP (NN sea) sun))", "tree 1: NP contains \\(NN sea\\) sun"),
+        ("(S ())", "tree 1: a bracket without a label contains nothing"),
     ],
 )
 def test_names_what_is_no_tree(text: str, message: str) -> None:
@@ -79,9 +79,9 @@ def test_a_sequence_and_its_words_are_the_tree_without_tags(tree: Tree) -> None:
 @pytest.mark.parametrize(
     ("symbols", "message"),
     [
-        ("(S XX XX XX )S", "more than the 2 words"),
-        ("(S XX )S", "1 words are left"),
-        ("(S XX XX", "1 brackets are open"),
+        ("(S XX XX XX )S", "more words than the 2"),
+        ("(S XX )S", "1 words left"),
+        ("(S XX XX", "1 open brackets"),
         ("(S XX )NP XX )S", "symbol 3 of the sequence is '\\)NP'"),
         ("(S (NP )NP XX XX )S", "symbol 3"),
         (")S", "symbol 1"),
