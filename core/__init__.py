@@ -1,4 +1,4 @@
-"""The Transformer of "Attention Is All You Need", and all it takes to run it and look inside."""
+"""The Transformer of "Attention Is All You Need": model, inference and analysis."""
 
 from core.capture import AttentionMap, capture_attention
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint

@@ -1,4 +1,4 @@
-"""`python -m core {translate, inspect, explain, align, layer-types}`: use a checkpoint, see what it is, or measure."""
+"""`python -m core {translate, inspect, explain, align, layer-types}`."""
 
 import argparse
 import os
@@ -21,9 +21,11 @@ from core.model import Transformer
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns: 0 when all went well, 1 after an error, which is printed on stderr; argparse exits with 2 by itself.
+    """Run a command of `python -m core`.
 
-    `translate` returns 3 if it left some lines empty, and 128 plus the signal's number if it was stopped by one.
+    Returns:
+        0 on success, 1 after an error, which is printed on stderr; argparse itself exits with 2. `translate` returns 3
+        if it left some lines empty, and 128 plus the signal number if a signal stopped it.
     """
     parser = argparse.ArgumentParser(prog="python -m core", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -36,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # who read has read enough; nothing is left to flush
+        # the reader closed the pipe: send what is still buffered to /dev/null
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, OSError) as error:
@@ -75,18 +77,19 @@ def _sections(checkpoint: Checkpoint) -> list[tuple[str, dict[str, Any]]]:
         ("Configuration", asdict(checkpoint.config)),
         ("Parameters", _parameter_counts(checkpoint)),
         ("Tokenizer", {"pieces": checkpoint.tokenizer.vocab_size, "bytes": len(checkpoint.tokenizer.to_bytes())}),
-        ("Training", training or {"facts": "none in the file"}),
+        ("Training", training or {"facts": "none"}),
     ]
     scores = checkpoint.training.get("scores")
     return sections + ([("Scores", {"on": scores})] if scores else [])
 
 
 def _products(model: Transformer) -> dict[str, Any]:
-    """What the two precisions of `translate` compute with here, and how long each product took, the best of some
-    calls.
+    """Matrix products used by both precisions of `translate`, with their times.
+
+    Times are the minimum over several calls.
     """
     if not packable(model):
-        return {"exact": "as PyTorch multiplies by itself", "fast": "the same"}
+        return {"exact": "PyTorch's own", "fast": "the same"}
     packed = PackedTransformer(model, "fast")
     chosen = sorted({choice.product for choice in packed.choices.values()})
     measured = {
@@ -99,12 +102,12 @@ def _products(model: Transformer) -> dict[str, Any]:
     return {
         "exact": packed.products[0].name,
         "fast": chosen or packed.products[0].name,
-        "measured": measured or "nothing to choose from",
+        "measured": measured or "no alternatives",
     }
 
 
 def _parameter_counts(checkpoint: Checkpoint) -> dict[str, Any]:
-    """By part, one layer standing for all of its stack; the tied embedding counts once."""
+    """Counts by part, and for one layer of each stack; tied embeddings count once."""
     model, config = checkpoint.model, checkpoint.config
 
     def count(part: nn.Module) -> int:
@@ -126,7 +129,7 @@ def _parameter_counts(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
-    """`name  value`, aligned, with what is nested indented."""
+    """`name  value` lines, aligned, with nested facts indented."""
     width = max((len(name) for name, value in facts.items() if not isinstance(value, dict)), default=0)
     for name, value in facts.items():
         items = cast("list[Any]", value) if isinstance(value, list) else [value]
@@ -140,15 +143,15 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """Training facts are free text from a file that anybody may have made: keep it from steering the terminal."""
+    """Replace control characters: training facts come from an untrusted file."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
 Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]
 COMMANDS: dict[str, Command] = {
-    "translate": ("a file or standard input, a line in, a line out", translate_cli.add_arguments, translate_cli.run),
-    "inspect": ("what is in a checkpoint", _inspect_arguments, _inspect),
-    "explain": ("a translation seen from inside, as a file to take along", explain_cli.add_arguments, explain_cli.run),
+    "translate": ("translate a file or standard input, line by line", translate_cli.add_arguments, translate_cli.run),
+    "inspect": ("show the contents of a checkpoint", _inspect_arguments, _inspect),
+    "explain": ("write an explanation of one translation to a file", explain_cli.add_arguments, explain_cli.run),
     "align": ("rank every cross-attention head as a word aligner", cli.add_arguments, cli.run),
     "layer-types": (
         "measure the layers of the paper's Table 1 on this machine",

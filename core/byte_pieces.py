@@ -1,4 +1,4 @@
-"""What tokens spell: the characters that a reader sees, whether a token is many of them or one byte of one."""
+"""Characters spelled by tokens: sub-word pieces, and single bytes of UTF-8."""
 
 import re
 import unicodedata
@@ -8,8 +8,8 @@ from core.tokenizer import SPACE_MARK
 
 SPECIAL_TOKENS = frozenset({"<s>", "</s>", "<pad>"})
 UNKNOWN = "<unk>"
-NOTHING = "\u2423"  # stands for a token without a visible character, such as a lone space
-DOTTED_CIRCLE = "\u25cc"  # what an accent stands on that has no letter of its own
+BLANK = "\u2423"  # shown for a token without a visible character, such as a lone space
+DOTTED_CIRCLE = "\u25cc"  # base of a combining character without a letter
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 ZERO_WIDTH_JOINER = "\u200d"
 LEFT_TO_RIGHT_MARK = "\u200e"
@@ -18,19 +18,21 @@ _PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421} | _OV
 
 
 class Word(str):
-    """A whole word, joined from its tokens. It reads as it is, and is never taken for a special token or a piece."""
+    """A word joined from its tokens; never taken for a special token or a piece."""
 
     __slots__ = ()
 
 
 class BytePiece(str):
-    """A byte token that knows which character it is a byte of. To programs it is what it was, as `<0xF0>`.
+    """A byte token such as `<0xF0>` that records the character it belongs to.
+
+    Equal to the plain string.
 
     Attributes:
-        spells: the character; where one byte is missing that may be any, the first and the last that it can become;
-            else empty.
-        number: which of the character's bytes it is, from 1; 0 where the bytes spell nothing.
-        num_bytes: how many the character has.
+        spells: the character. If one byte is missing: the range of characters it can become, as the first and the last,
+            joined by a dash. Empty if unknown.
+        number: index of the byte in the character, from 1; 0 if the bytes are not valid UTF-8.
+        num_bytes: number of bytes of the character.
     """
 
     spells: str
@@ -44,17 +46,17 @@ class BytePiece(str):
 
 
 def is_special(token: str) -> bool:
-    """Whether the token is `<s>`, `</s>` or `<pad>` (a `Word` that happens to be spelled so is not)."""
+    """Whether the token is `<s>`, `</s>` or `<pad>`, and not a `Word` spelled like it."""
     return token in SPECIAL_TOKENS and not isinstance(token, Word)
 
 
-def stands_alone(token: str) -> bool:
-    """Whether no other token changes how it reads: a whole word, a special or an unknown one."""
+def is_standalone(token: str) -> bool:
+    """Whether the token reads the same in any context: a word, special or unknown."""
     return isinstance(token, Word) or is_special(token) or token == UNKNOWN
 
 
 def character_groups(tokens: Sequence[str]) -> Iterator[range]:
-    """Positions of single tokens, but those of the bytes of one UTF-8 character together."""
+    """Positions of tokens, grouped by UTF-8 character where they are bytes."""
     start = 0
     for position, token in enumerate(tokens):
         following = BYTE.fullmatch(tokens[position + 1]) if position + 1 < len(tokens) else None
@@ -65,26 +67,29 @@ def character_groups(tokens: Sequence[str]) -> Iterator[range]:
 
 
 def grapheme_groups(tokens: Sequence[str]) -> Iterator[range]:
-    """`character_groups`, but accents, joiners, what a joiner joins, and the two halves of a flag with the character
-    before them.
+    """`character_groups`, joined to grapheme clusters.
+
+    Combining characters, joiners with the character they join, and the two halves of a flag belong to the character
+    before.
     """
     start, previous, half_flag = 0, "", False
     for group in character_groups(tokens):
-        token, text = tokens[group.start], spelled_by(tokens[group.start : group.stop])
+        token, text = tokens[group.start], decode_pieces(tokens[group.start : group.stop])
         ends_flag = half_flag and _is_half_flag(text)
-        follows = previous.strip(SPACE_MARK) and not stands_alone(token) and not token.startswith(SPACE_MARK)
-        if group.start and not (follows and (clings(text) or previous.endswith(ZERO_WIDTH_JOINER) or ends_flag)):
+        follows = previous.strip(SPACE_MARK) and not is_standalone(token) and not token.startswith(SPACE_MARK)
+        if group.start and not (follows and (is_combining(text) or previous.endswith(ZERO_WIDTH_JOINER) or ends_flag)):
             yield range(start, group.start)
             start = group.start
-        previous = "" if stands_alone(token) else text
+        previous = "" if is_standalone(token) else text
         half_flag = _is_half_flag(text) and not ends_flag
     if tokens:
         yield range(start, len(tokens))
 
 
 def with_characters(tokens: Sequence[str]) -> tuple[str, ...]:
-    """The same tokens, the bytes among them as `BytePiece`. Bytes that read as one character, such as a joined
-    emoji, are counted together.
+    """Replace byte tokens by `BytePiece`.
+
+    Bytes that read as one character, such as a joined emoji, are counted together.
     """
     found = list(tokens)
     for group in grapheme_groups(tokens):
@@ -96,8 +101,9 @@ def with_characters(tokens: Sequence[str]) -> tuple[str, ...]:
 
 
 def in_place_of(tokens: Sequence[str], position: int, token: str) -> str:
-    """Another token in place of that at a position, as `with_characters` has it: nothing is known of what would
-    follow it.
+    """A token in place of the one at a position, as `with_characters` returns it.
+
+    The tokens after the position are ignored, as they would change.
     """
     if token == tokens[position]:
         return tokens[position]
@@ -105,24 +111,25 @@ def in_place_of(tokens: Sequence[str], position: int, token: str) -> str:
 
 
 def byte_label(token: str) -> str:
-    """`\u00e4 1/2`: the character, and which of its bytes this is; in hexadecimal where no character is known."""
+    """`ä 1/2`: the character and the index of the byte; hexadecimal if it is unknown."""
     piece = token if isinstance(token, BytePiece) else with_characters((token,))[0]
     assert isinstance(piece, BytePiece)
     spells = piece.spells or f"0x{_byte(piece):02X}"
-    # else the number would turn with it
+    # without it, the number would be displayed right to left
     mark = LEFT_TO_RIGHT_MARK if unicodedata.bidirectional(spells[-1]) in ("R", "AL") else ""
     return f"{spells}{mark} {piece.number}/{piece.num_bytes}" if piece.num_bytes > 1 else spells
 
 
-def spelled_by(tokens: Sequence[str]) -> str:
-    """Pieces joined, runs of byte pieces decoded as UTF-8; what is no UTF-8 becomes the replacement character."""
+def decode_pieces(tokens: Sequence[str]) -> str:
+    """Join pieces and decode bytes as UTF-8, with replacement characters."""
     encoded = b"".join(bytes([_byte(token)]) if BYTE.fullmatch(token) else token.encode() for token in tokens)
     return encoded.decode(errors="replace")
 
 
 def visible(text: str) -> str:
-    """Control characters as their pictures, no overriding of the direction, and something to see where there would
-    be nothing.
+    """Text with a visible glyph for control characters and for blank text.
+
+    Characters that override the text direction are removed.
     """
     text = text.translate(_PICTURES)
     if text and unicodedata.category(text[0]) in ("Mn", "Me"):
@@ -130,19 +137,19 @@ def visible(text: str) -> str:
     return (
         text
         if any(not character.isspace() and unicodedata.category(character) != "Cf" for character in text)
-        else NOTHING
+        else BLANK
     )
 
 
-def clings(text: str) -> bool:
-    """Whether the text changes the character before it: an accent, a joiner, the tone of an emoji's skin."""
+def is_combining(text: str) -> bool:
+    """Whether the text modifies the character before it, such as an accent."""
     return text != "" and (
         unicodedata.category(text[0]) in ("Mn", "Mc", "Me", "Cf") or "\U0001f3fb" <= text[0] <= "\U0001f3ff"
     )
 
 
 def _is_half_flag(text: str) -> bool:
-    """Whether it is one of the two letters that are drawn as a country's flag."""
+    """Whether the text is one regional indicator, two of which form a flag."""
     return len(text) == 1 and "\U0001f1e6" <= text <= "\U0001f1ff"
 
 
@@ -151,7 +158,11 @@ def _byte(token: str) -> int:
 
 
 def _character(found: Sequence[int], goes_on: bool) -> tuple[str, int]:
-    """What bytes spell, and how many it takes, as in `BytePiece`. Args: goes_on, whether more may follow."""
+    """The character spelled by bytes and its number of bytes, as in `BytePiece`.
+
+    Args:
+        goes_on: whether more bytes may follow.
+    """
     try:
         return visible(bytes(found).decode()), len(found)
     except UnicodeDecodeError:
@@ -167,6 +178,6 @@ def _character(found: Sequence[int], goes_on: bool) -> tuple[str, int]:
         return "", 0
     if len(found) == count - 1:
         ends = [bytes([*found, last]).decode(errors="replace") for last in (0x80, 0xBF)]
-        if all(len(end) == 1 and end.isprintable() and not clings(end) and end != "\ufffd" for end in ends):
+        if all(len(end) == 1 and end.isprintable() and not is_combining(end) and end != "\ufffd" for end in ends):
             return "\u2013".join(ends), count
     return "", count

@@ -1,4 +1,4 @@
-"""Seeing what every attention head looked at, by hooking the one place where the weights exist."""
+"""Capture of the attention weights of every head, by hooks on `AttentionWeights`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,22 +13,22 @@ from core.restricted import causal_neighbourhood, centred_neighbourhood
 
 Kind = Literal["encoder_self", "decoder_self", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")
-SEAM = ".weights"  # the name of the seam inside its attention layer
+SEAM = ".weights"  # name of `AttentionWeights` in its attention layer
 
 Replace = Callable[[str, Tensor], Tensor | None]
 
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """The attention of all heads of one layer for one sentence, with the tokens of both axes.
+    """Attention of the heads of one layer, with the tokens of both axes.
 
     Attributes:
         kind: which of the three uses of attention (3.2.3).
         layer: counted from 0.
-        weights: [H, Q, K] float32; rows sum to 1 over what a query may see.
-        query_tokens: Q tokens that ask. In the decoder these are the tokens that were fed in.
-        key_tokens: K tokens that are looked at.
-        predicted_tokens: Q tokens that the decoder put out at the same positions; None in the encoder.
+        weights: [H, Q, K] float32; rows sum to 1 over the visible keys.
+        query_tokens: Q query tokens; in the decoder the tokens fed to it.
+        key_tokens: K key tokens.
+        predicted_tokens: Q tokens predicted at the same positions; None in the encoder.
         mask: [Q, K] boolean, True where the query may attend to the key (see `attention_mask`); None for full
             attention: all keys, and in decoder self-attention those up to the query's own position.
     """
@@ -56,7 +56,7 @@ class AttentionMap:
 
     @property
     def visible(self) -> Tensor:
-        """[Q, K] boolean: `mask`, or what it stands for where it is None."""
+        """[Q, K] boolean mask of the keys each query may attend to."""
         return full_mask(self.kind, *self.weights.shape[1:]) if self.mask is None else self.mask
 
     @property
@@ -81,16 +81,19 @@ class AttentionMap:
 
 
 def full_mask(kind: Kind, queries: int, keys: int) -> Tensor:
-    """Which keys each query of a sentence may attend to in full attention (3.2.3): boolean [Q, K], on the CPU."""
+    """Mask of full attention (3.2.3): boolean [Q, K], on the CPU."""
     everything = torch.ones(queries, keys, dtype=torch.bool)
     return everything.tril() if kind == "decoder_self" else everything
 
 
 def attention_mask(kind: Kind, length: int, neighbourhood: int | None) -> Tensor | None:
-    """`AttentionMap.mask` of a sentence of `length` tokens in a model with this `TransformerConfig.neighbourhood`.
+    """`AttentionMap.mask` of a sentence for a given `TransformerConfig.neighbourhood`.
+
+    Args:
+        length: number of tokens of the sentence.
 
     Returns:
-        [length, length] boolean; None where attention is not restricted, as in cross-attention.
+        [length, length] boolean; None if attention is not restricted, as in cross-attention.
     """
     if neighbourhood is None or kind == "cross":
         return None
@@ -99,29 +102,28 @@ def attention_mask(kind: Kind, length: int, neighbourhood: int | None) -> Tensor
 
 
 def attention_path(kind: Kind, layer: int) -> str:
-    """The path by which `capture_attention` names a layer's weights, such as `decoder.layers.5.cross_attention`."""
+    """Module path of a layer, such as `decoder.layers.5.cross_attention`."""
     stack = "encoder" if kind == "encoder_self" else "decoder"
     return f"{stack}.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attention"
 
 
 @contextmanager
 def capture_attention(model: Transformer, replace: Replace | None = None) -> Iterator[dict[str, Tensor]]:
-    """Record the weights of every head of every layer in the forward passes made inside the block.
+    """Record the attention weights of all layers in forward passes inside the block.
 
-    Outside the block the model runs exactly as if it had never been looked into. Two threads must not capture on one
-    model at the same time; `Translator` sees to that.
+    Outside the block the model is unchanged. Two threads must not capture on one model at the same time; `Translator`
+    prevents that with a lock.
 
     Args:
-        model: not compiled: a hook that comes after `torch.compile` sees nothing.
-        replace: called with a path and the weights [B, H, Q, K]; what it returns, unless None, is attended with
-            instead, and recorded.
+        model: not compiled: hooks added after `torch.compile` are ignored.
+        replace: called with a path and the weights [B, H, Q, K]; its result, unless None, is used and recorded instead.
 
     Yields:
         Module path -> weights [B, H, Q, K] of the last forward pass, detached:
         `maps["decoder.layers.5.cross_attention"]`.
 
     Raises:
-        RuntimeError: on leaving the block, if some layer's weights were never seen.
+        RuntimeError: on leaving the block, if the weights of some layer were never computed.
     """
     maps: dict[str, Tensor] = {}
     seams = {

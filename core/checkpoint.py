@@ -1,8 +1,7 @@
-"""One model, one file: a `.safetensors` with the parameters, the tokenizer, the configuration and how it was trained.
+"""Checkpoints: parameters, tokenizer and configuration in one `.safetensors` file.
 
 Layout: the parameters by their names in `Transformer`, tied weights once; the tokenizer's bytes as the uint8 tensor
-`tokenizer.model`; in the metadata `format_version`, `config` and `training`, the latter two in JSON. There is no
-pickle.
+`tokenizer.model`; in the metadata `format_version`, and `config` and `training` in JSON. There is no pickle.
 """
 
 import contextlib
@@ -27,19 +26,19 @@ from core.tokenizer import SentencePieceTokenizer, Tokenizer
 
 FORMAT_VERSION = 1
 TOKENIZER_KEY = "tokenizer.model"
-MAX_HEADER_BYTES = 4 * 2**20  # what describes the tensors; ours is some 30 KB
+MAX_HEADER_BYTES = 4 * 2**20  # ours have about 30 KB
 MAX_TOKENIZER_BYTES = 64 * 2**20
-# No training leads to weights beyond what half precision holds. In float32 they could overflow in a product of two
-# hidden states; below, with LayerNorm behind every sub-layer, nothing does up to the logits, whatever the sentence.
+# Largest float16; trained weights are far below it. Larger ones could overflow in a product of two hidden states.
+# Below it, with LayerNorm after every sub-layer, nothing overflows up to the logits, whatever the sentence.
 MAX_WEIGHT = 65504.0
-TRIAL_TOKENS = 8  # on each side of the pass by which a loaded model is tried
-AGAIN = "copy or download it again, from where it is whole"  # what to do with part of a file
-MAX_MESSAGE = 500  # characters; a file that is meant to harm may have names of any length
+TRIAL_TOKENS = 8  # source and target length of the trial pass of a loaded model
+AGAIN = "copy or download it again"  # advice for damaged files
+MAX_MESSAGE = 500  # characters; names in a malicious file may have any length
 FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
 
 class CheckpointError(ValueError):
-    """A file that is not a usable checkpoint; the message says what is wrong with it."""
+    """The file is not a usable checkpoint; the message has the reason."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 4]} ...")
@@ -47,11 +46,11 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded checkpoint: a model in float32 and evaluation mode, and what came with it."""
+    """A loaded checkpoint, with the model in float32 and evaluation mode."""
 
     model: Transformer
     tokenizer: Tokenizer
-    training: dict[str, Any] = field(default_factory=dict)  # how the weights came to be; free of form
+    training: dict[str, Any] = field(default_factory=dict)  # any facts about the training
 
     @property
     def config(self) -> TransformerConfig:
@@ -65,19 +64,19 @@ def save_checkpoint(
     training: dict[str, Any] | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> None:
-    """Write everything to one file. A crash at any moment leaves either the old file or the new one, whole.
+    """Write a checkpoint atomically: a crash leaves either the old or the new file.
 
     Args:
-        path: any file there is replaced.
+        path: an existing file is replaced.
         model: on any device, in any mode.
         tokenizer: the one that the model was trained with.
-        training: how the weights came to be, in what JSON can hold.
-        dtype: what the parameters are stored as: float32, float16 or bfloat16.
+        training: facts about the training, as JSON values.
+        dtype: storage type of the parameters: float32, float16 or bfloat16.
 
     Raises:
-        ValueError: the tokenizer's vocabulary is not the model's, or a parameter is not finite, or too large for
+        ValueError: the tokenizer's vocabulary differs from the model's, or a parameter is not finite or too large for
             `dtype`.
-        OSError: the file cannot be written; the old one, if any, is still there.
+        OSError: the file cannot be written; an old one is unchanged.
     """
     if tokenizer.vocab_size != model.config.vocab_size:
         raise ValueError(
@@ -109,26 +108,24 @@ def save_checkpoint(
 
 
 def _stored(config: TransformerConfig) -> dict[str, Any]:
-    """The fields of a configuration, but for one that came later and is not set: who does not know it can read the
-    file too.
-    """
+    """Fields of a configuration, without an unset `num_decoder_heads`."""
     return {name: value for name, value in asdict(config).items() if value is not None or name != "num_decoder_heads"}
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, flush it to the disk, and only then give it its name."""
+    """Write a file atomically: to a temporary name beside it, flushed, then renamed."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         temporary.touch(exist_ok=False)
         mode = temporary.stat().st_mode
         write(temporary)
-        temporary.chmod(mode)  # `write` may have put a file that only its owner may read in the place of this one
+        temporary.chmod(mode)  # `write` may have replaced it by a file with other permissions
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # not every file system can flush a folder; the file is whole either way
+    with contextlib.suppress(OSError):  # not every file system can flush a folder
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -137,13 +134,14 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
-    """Read a checkpoint that anybody may have made: nothing in it is run, and no memory is taken before it is checked.
+    """Read an untrusted checkpoint.
 
-    The model does not depend on the file afterwards: it may be replaced or deleted.
+    Nothing in it is executed, and sizes are checked before memory is allocated. The model does not depend on the file
+    afterwards, which may be replaced or deleted.
 
     Raises:
-        CheckpointError: the file is not a checkpoint of this format, a part of it is missing, of a wrong shape or not
-            finite, too large to compute with, or what the model computes is not finite.
+        CheckpointError: the file is not a checkpoint of this format, or a part of it is missing, malformed, not finite
+            or too large; or the model's outputs are not finite.
         FileNotFoundError: there is no such file.
     """
     path = Path(path)
@@ -160,7 +158,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
             _check_tensors(path, model, slices)
             tokenizer = _read_tokenizer(path, config, file.get_tensor(TOKENIZER_KEY))
-            # A copy: what `get_tensor` returns is the file itself in memory, and would change with it.
+            # Copy, as `get_tensor` returns a view of the mapped file, which may change.
             tensors = {
                 name: file.get_tensor(name).to(torch.float32, copy=True) for name in slices if name != TOKENIZER_KEY
             }
@@ -172,25 +170,24 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
             raise CheckpointError(
-                f"{path.name}: {name} holds {int((~tensor.isfinite()).sum())} values that are not finite (NaN or "
+                f"{path.name}: {name} has {int((~tensor.isfinite()).sum())} values that are not finite (NaN or "
                 f"infinite)"
             )
         if (largest := float(tensor.abs().max())) > MAX_WEIGHT:
             raise CheckpointError(
                 f"{path.name}: {name} holds the weight {largest:.3g}, at most {MAX_WEIGHT:g} is read: the file is "
-                f"damaged ({AGAIN}), "
-                "or the training diverged"
+                f"damaged ({AGAIN}), or the training diverged"
             )
     model.load_state_dict(tensors, assign=True)
     if config.positions == "sinusoidal":
-        model.embedding.positions = SinusoidalPositions(config)  # derived, so not in the file
+        model.embedding.positions = SinusoidalPositions(config)  # not stored, as it has no parameters
     model.eval().requires_grad_(False)
     _try_out(path, model)
     return Checkpoint(model, tokenizer, training)
 
 
 def _check_header(path: Path) -> None:
-    """What can be told from the first bytes, before anybody believes the length that they declare."""
+    """Check the first bytes, before the declared length is trusted."""
     if path.exists() and not path.is_file():
         raise CheckpointError(f"{path.name} is not a file: give the .safetensors file itself")
     size = path.stat().st_size
@@ -201,15 +198,14 @@ def _check_header(path: Path) -> None:
         if start[:2] == b"PK" or start[:1] == b"\x80":
             raise CheckpointError(
                 f"{path.name} is a PyTorch pickle, which can run code when it is read: Headlight opens only "
-                f".safetensors. "
-                "Convert it where you trust it."
+                f".safetensors. Convert it on a machine where you trust it."
             )
         raise CheckpointError(
             f"{path.name} ({size} bytes) is not a safetensors file: expected a JSON header after its first 8 bytes. "
-            f"If it should be one, {AGAIN}"
+            f"If it is damaged, {AGAIN}"
         )
     if length > MAX_HEADER_BYTES:
-        raise CheckpointError(f"{path.name} declares a header of {length} bytes; at most {MAX_HEADER_BYTES} are read")
+        raise CheckpointError(f"{path.name} declares a header of {length} bytes, at most {MAX_HEADER_BYTES} are read")
     if 8 + length > size:
         raise CheckpointError(
             f"{path.name} is truncated: its header should have {length} bytes, the whole file has {size}; {AGAIN}"
@@ -221,12 +217,12 @@ def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerCon
     if version is None:
         raise CheckpointError(
             f"{path.name} is a safetensors file but not a Headlight checkpoint: its metadata has no format_version. "
-            "Give one that `python -m train` wrote"
+            "Give one written by `python -m train`"
         )
     if version != str(FORMAT_VERSION):
         raise CheckpointError(
-            f"{path.name} has format_version {version!r}; this Headlight reads {FORMAT_VERSION}: a newer one may read "
-            f"it"
+            f"{path.name} has format_version {version!r}, this Headlight reads {FORMAT_VERSION}: try a newer version "
+            f"of Headlight"
         )
     if "config" not in metadata:
         raise CheckpointError(f"{path.name}: its metadata has no config")
@@ -234,8 +230,8 @@ def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerCon
     unknown = sorted(values.keys() - {field.name for field in fields(TransformerConfig)})
     if unknown:
         raise CheckpointError(
-            f"{path.name}: its config names {_some(unknown)}, which this Headlight does not know: a newer one may "
-            f"read it"
+            f"{path.name}: its config names {_some(unknown)}, which this Headlight does not know: try a newer "
+            f"version of Headlight"
         )
     try:
         config = TransformerConfig(**values)
@@ -254,10 +250,8 @@ def _json_object(path: Path, key: str, text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-class _NothingDrawn(TorchFunctionMode):
-    """Leaves out the random initialisation, for which PyTorch would first import a second's worth of modules on
-    `meta`.
-    """
+class _SkipInit(TorchFunctionMode):
+    """Skip random initialisation, for which PyTorch imports many modules on `meta`."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -269,13 +263,13 @@ class _NothingDrawn(TorchFunctionMode):
 
 
 def _outline(config: TransformerConfig) -> Transformer:
-    """A model whose parameters have shapes but take no memory."""
-    with torch.device("meta"), _NothingDrawn():
+    """A model on the meta device: shapes without memory."""
+    with torch.device("meta"), _SkipInit():
         return Transformer(config)
 
 
 def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> None:
-    """Names, shapes and types against the configuration, before any tensor is read."""
+    """Check names, shapes and types against the configuration, before reading tensors."""
     expected = {name: list(parameter.shape) for name, parameter in model.named_parameters()}
     missing = sorted((expected.keys() | {TOKENIZER_KEY}) - found.keys())
     surplus = sorted(found.keys() - expected.keys() - {TOKENIZER_KEY})
@@ -283,7 +277,7 @@ def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> Non
         raise CheckpointError(f"{path.name} lacks {len(missing)} tensors that its config calls for: {_some(missing)}")
     if surplus:
         raise CheckpointError(
-            f"{path.name} holds {len(surplus)} tensors that its config has no place for: {_some(surplus)}"
+            f"{path.name} has {len(surplus)} tensors that its config does not call for: {_some(surplus)}"
         )
     for name, shape in expected.items():
         if found[name].get_shape() != shape:
@@ -304,9 +298,9 @@ def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> Non
 
 @torch.no_grad()
 def _try_out(path: Path, model: Transformer) -> None:
-    """One short forward pass: weights may be finite, yet what is computed with them not.
+    """Run one short forward pass: finite weights may still give outputs that are not.
 
-    The tokens are those with the largest embeddings, so that a single damaged row of that matrix is seen, too.
+    Its tokens are those with the largest embeddings, so that a single damaged row is detected.
 
     Raises:
         CheckpointError: a log-probability is NaN or infinite.
@@ -320,7 +314,7 @@ def _try_out(path: Path, model: Transformer) -> None:
     source, target = F.pad(tokens, (0, 1), value=config.eos_id), F.pad(tokens, (1, 0), value=config.bos_id)
     if not model(source[None], target[None]).log_softmax(-1).isfinite().all():
         raise CheckpointError(
-            f"{path.name}: what this model computes is not finite (NaN or infinite): the file is damaged ({AGAIN}), "
+            f"{path.name}: the outputs of this model are not finite (NaN or infinite): the file is damaged ({AGAIN}), "
             f"or the training diverged"
         )
 

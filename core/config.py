@@ -1,13 +1,12 @@
-"""The shape of a Transformer, and the shapes the paper tried (Vaswani et al. 2017, section 6.2)."""
+"""Model configuration, and the variations of the paper's section 6.2."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 Positions = Literal["sinusoidal", "learned"]
 
-# The most that each size may be: well beyond any Transformer that was ever trained, and small enough that no product of
-# two or three of them, such as the number of elements of a matrix, comes near the 64-bit integers that tensors count
-# in.
+# Largest value of each size: well beyond any trained Transformer, and small enough that products of two or three of
+# them, such as the number of elements of a matrix, fit 64-bit integers.
 MAX_SIZES: dict[str, int] = {
     "vocab_size": 2**24,
     "d_model": 2**16,
@@ -16,7 +15,7 @@ MAX_SIZES: dict[str, int] = {
     "num_decoder_heads": 2**12,
     "d_k": 2**16,
     "d_v": 2**16,
-    "num_encoder_layers": 256,  # even without their weights, layers take time to set up
+    "num_encoder_layers": 256,  # layers take time to construct, even without memory for weights
     "num_decoder_layers": 256,
     "neighbourhood": 2**24,
     "max_positions": 2**24,
@@ -25,7 +24,7 @@ OPTIONAL_SIZES = ("num_decoder_heads", "d_k", "d_v", "neighbourhood")
 
 
 class HeadShape(NamedTuple):
-    """How many heads an attention layer has, and how wide they are (3.2.2)."""
+    """Number and width of the heads of an attention layer (3.2.2)."""
 
     num_heads: int
     d_k: int  # width of a head's queries and keys
@@ -34,9 +33,9 @@ class HeadShape(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """Everything that decides which parameters a model has and what it computes.
+    """Configuration that determines a model's parameters and outputs.
 
-    Whether it trains, caches or is looked into is not in here: that is how a model is used, not what it is.
+    Training, caching and capture are not part of it: they concern the use of a model.
 
     Raises:
         ValueError: a value is out of range, or two values contradict each other.
@@ -45,16 +44,16 @@ class TransformerConfig:
     vocab_size: int
     d_model: int = 512
     d_ff: int = 2048
-    num_heads: int = 8  # of the encoder, and of the decoder unless it has its own
-    num_decoder_heads: int | None = None  # in self-attention and in cross-attention; None: num_heads
+    num_heads: int = 8  # of the encoder, and of the decoder by default
+    num_decoder_heads: int | None = None  # self-attention and cross-attention of the decoder; None: num_heads
     d_k: int | None = None  # width of a head's queries and keys; None: d_model / the heads of its layer
     d_v: int | None = None  # width of a head's values; None: d_model / the heads of its layer
     num_encoder_layers: int = 6
     num_decoder_layers: int = 6
     dropout: float = 0.1
     positions: Positions = "sinusoidal"
-    neighbourhood: int | None = None  # r, the positions that one position of self-attention looks at (4); None: all
-    max_positions: int = 1024  # rows of the learned table; sinusoidal positions have no last one
+    neighbourhood: int | None = None  # r, positions that self-attention is restricted to (4); None: all
+    max_positions: int = 1024  # rows of the learned table; sinusoidal positions are unlimited
     pad_id: int = 0
     bos_id: int = 1
     eos_id: int = 2
@@ -88,17 +87,17 @@ class TransformerConfig:
 
     @property
     def encoder_heads(self) -> HeadShape:
-        """Those of each attention layer of the encoder, with every default filled in."""
+        """Heads of each attention layer of the encoder, with defaults filled in."""
         return self._heads(self.num_heads)
 
     @property
     def decoder_heads(self) -> HeadShape:
-        """Those of each attention layer of the decoder, cross-attention among them."""
+        """Heads of each attention layer of the decoder, cross-attention included."""
         return self._heads(self.num_decoder_heads or self.num_heads)
 
     @property
     def head_counts(self) -> str:
-        """For people: `8`, or `8 + 4` where the decoder's are others than the encoder's."""
+        """Display text: `8`, or `8 + 4` if encoder and decoder differ."""
         encoder, decoder = self.encoder_heads.num_heads, self.decoder_heads.num_heads
         return str(encoder) if encoder == decoder else f"{encoder} + {decoder}"
 
@@ -107,7 +106,11 @@ class TransformerConfig:
 
 
 def require_size(name: str, value: object) -> None:
-    """Raises: ValueError, if this is no size that the field of that name may have."""
+    """Check the value of a size field.
+
+    Raises:
+        ValueError: the value is not an integer from 1 to the field's maximum.
+    """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} ({value!r}) must be a positive integer")
     if value > MAX_SIZES[name]:
@@ -117,7 +120,7 @@ def require_size(name: str, value: object) -> None:
 _BASE = TransformerConfig(vocab_size=37_000)
 
 # A preset's vocabulary is the paper's; give your own with `dataclasses.replace(PRESETS["base"], vocab_size=8000)`. The
-# rows of Table 3 carry its letters. Rows D-label-smoothing-* have the base model's shape: what differs is in training.
+# rows of Table 3 carry its letters. Rows D-label-smoothing-* have the shape of the base model and differ in training.
 PRESETS: dict[str, TransformerConfig] = {
     "base": _BASE,
     "big": replace(_BASE, d_model=1024, d_ff=4096, num_heads=16, dropout=0.3),
@@ -141,7 +144,7 @@ PRESETS: dict[str, TransformerConfig] = {
     "E-learned": replace(_BASE, positions="learned"),
     # The shipped English-German model: the paper's depth and heads at half its width, so that it trains on a CPU.
     "en-de": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024),
-    # The same with self-attention restricted to 16 positions, which section 4 proposes and leaves to later.
+    # The same with self-attention restricted to 16 positions, proposed as future work in section 4.
     "en-de-r16": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024, neighbourhood=16),
     # Few image captions, on a CPU: about the size of the small model of Wu et al. 2021 for them, and its heavy dropout.
     "multi30k": replace(
@@ -169,7 +172,7 @@ PRESETS: dict[str, TransformerConfig] = {
         num_decoder_layers=3,
         dropout=0.3,
     ),
-    # For tests: everything is there, nothing takes time.
+    # For tests: all parts, tiny sizes.
     "tiny": replace(
         _BASE,
         vocab_size=64,

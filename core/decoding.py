@@ -1,7 +1,7 @@
-"""Greedy and beam search over anything that scores next tokens. Knows no model and no text.
+"""Greedy and beam search over any scorer of next tokens.
 
-Beam search as in section 6.1 of the paper: hypotheses are ranked by log-probability over the length penalty
-((5 + length) / 6)^alpha of Wu et al. 2016, where length counts every target token, `</s>` included.
+Beam search as in section 6.1 of the paper: hypotheses are ranked by log-probability divided by the length penalty
+((5 + length) / 6)^alpha of Wu et al. 2016, where length counts all target tokens, `</s>` included.
 """
 
 import math
@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 MAX_BEAM_SIZE = 64
 MAX_LENGTH_PENALTY = 5.0
-BLOCK, MANY_VALUES = 64, 2**16  # columns of the blocks of `top_k`; from how many values they are faster
+BLOCK, MANY_VALUES = 64, 2**16  # columns of a block of `top_k`, and number of values from which blocks are faster
 
 _T = TypeVar("_T")
 Fate = Literal["live", "finished", "pruned"]
@@ -24,26 +24,26 @@ Progress = Callable[[int, int], None]  # called with the amount done and the tot
 
 
 class NonFiniteError(ValueError):
-    """What the model computes is NaN or infinite, so there is nothing to choose from or to show."""
+    """Outputs of the model are NaN or infinite."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
-            f"what the model computes is not finite (NaN or infinite) {where}: its weights are damaged, or their "
-            f"training diverged; "
-            "use another checkpoint"
+            f"the model's outputs are not finite (NaN or infinite) {where}: its weights are damaged, or the training "
+            f"diverged; use another checkpoint"
         )
 
 
 class NextLogits(Protocol):
-    """What is searched over."""
+    """Scorer of next tokens that a search runs on."""
 
     def __call__(self, token_ids: Tensor, parents: Tensor, sentences: Tensor | None, /) -> Tensor:
-        """Score what may follow each of W hypotheses of each of B sentences.
+        """Logits of the next token for W hypotheses of each of B sentences.
 
         Args:
-            token_ids: [B, W] their last tokens.
-            parents: [B, W] which hypothesis of the call before each of them continues; zeros in the first call.
-            sentences: [B] rows of the batch of the call before, if some of its sentences are no longer searched.
+            token_ids: [B, W] last token of each hypothesis.
+            parents: [B, W] index of each one's parent among the hypotheses of the previous call; zeros in the first
+                call.
+            sentences: [B] rows of the previous call's batch that remain, None if all do.
 
         Returns:
             [B, W, V] logits.
@@ -53,12 +53,13 @@ class NextLogits(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """How to search.
+    """Options of a search.
 
     Attributes:
-        beam_size: hypotheses kept alive at a position.
-        length_penalty: alpha; 0 ranks by log-probability alone, and the greater it is, the longer the winners are.
-        num_hypotheses: how many of the best to return.
+        never: ids that are not generated, such as padding; `bos_id` never is.
+        beam_size: number of live hypotheses at a position.
+        length_penalty: alpha; 0 ranks by log-probability alone, larger values favour longer hypotheses.
+        num_hypotheses: number of hypotheses to return.
 
     Raises:
         ValueError: a value is out of range.
@@ -66,7 +67,7 @@ class SearchOptions:
 
     bos_id: int
     eos_id: int
-    never: tuple[int, ...]  # ids that are not to be generated, such as padding; `bos_id` is never generated anyway
+    never: tuple[int, ...]
     beam_size: int = 4
     length_penalty: float = 0.6
     num_hypotheses: int = 1
@@ -92,19 +93,19 @@ class SearchOptions:
             )
 
     def score(self, log_prob: float, length: int) -> float:
-        """What hypotheses are ranked by."""
+        """Score that hypotheses are ranked by."""
         return log_prob / ((5 + length) / 6) ** self.length_penalty
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A beginning of a translation, or a whole one.
+    """A translation, finished or not.
 
     Attributes:
-        token_ids: without `<s>`; the last is `</s>` if, and only if, it is finished.
-        token_log_probs: log-probability of each token given those before it, in nats.
+        token_ids: without `<s>`; the last is `</s>` if and only if it is finished.
+        token_log_probs: log-probability of each token given the tokens before it, in nats.
         log_prob: their sum.
-        score: `log_prob` over the length penalty.
+        score: `log_prob` divided by the length penalty.
     """
 
     token_ids: tuple[int, ...] = ()
@@ -176,11 +177,11 @@ def greedy_search(
     """Take the most probable token at every position, until `</s>`.
 
     Args:
-        limits: for each sentence, how many tokens its translation may have at most.
-        options: of which the beam size and the number of hypotheses do not matter here.
+        limits: largest number of tokens of each translation.
+        options: beam size and number of hypotheses are ignored.
 
     Returns:
-        For each sentence what was found; not `finished` if it came to its limit.
+        One hypothesis for each sentence; not `finished` if it reached its limit.
 
     Raises:
         NonFiniteError: no token has a finite log-probability.
@@ -215,9 +216,9 @@ def beam_search(
     device: torch.device | str = "cpu",
     prefixes: Sequence[Sequence[int]] | None = None,
 ) -> list[tuple[Hypothesis, ...]]:
-    """The best `options.num_hypotheses` of each sentence, best first; see `beam_steps`.
+    """Best `options.num_hypotheses` of each sentence, best first; see `beam_steps`.
 
-    Those that came to the limit without an end come last, and only where too few have finished.
+    Hypotheses that reached the limit come last, and only if too few have finished.
     """
     last: dict[int, BeamState] = {}
     for states in beam_steps(next_logits, limits, options, device, prefixes):
@@ -258,26 +259,26 @@ def beam_steps(
     device: torch.device | str = "cpu",
     prefixes: Sequence[Sequence[int]] | None = None,
 ) -> Iterator[tuple[BeamState, ...]]:
-    """Beam search, a position at a time.
+    """Beam search, one position at a time.
 
-    At each position the 2 x beam_size best continuations are looked at. Those among the first beam_size that end with
-    `</s>` are finished; of the others the first beam_size live on. The search for a sentence stops when beam_size
+    At each position the 2 x beam_size best continuations are considered. Those among the first beam_size that end with
+    `</s>` are finished; of the others the first beam_size stay live. The search for a sentence stops when beam_size
     hypotheses have finished (so a beam of one is greedy search), at its limit, or, without any change to the result,
-    when no live hypothesis can still get among the best `num_hypotheses`: a log-probability only falls from token to
-    token, so no descendant scores above log_prob / penalty(limit).
+    when no live hypothesis can still be among the best `num_hypotheses`: log-probabilities only decrease, so no
+    descendant scores above log_prob / penalty(limit).
 
     Args:
-        next_logits: see there. Sentences whose search has stopped leave the batch.
-        limits: for each sentence, how many tokens its translation may have at most.
-        prefixes: for each sentence, the tokens that its translation is forced to begin with. At their positions there
-            is one candidate, scored like any other; the beam opens behind them. A prefix that ends with `</s>` is a
-            whole translation, and is only scored.
+        next_logits: see `NextLogits`. Sentences whose search has stopped leave the batch.
+        limits: largest number of tokens of each translation.
+        prefixes: tokens that each translation is forced to begin with. Each of their positions has one candidate,
+            scored like any other; the beam opens after them. A prefix that ends with `</s>` is a whole translation, and
+            is only scored.
 
     Yields:
-        For each position a state for each sentence that is still searched.
+        For each position a state for each sentence whose search has not stopped.
 
     Raises:
-        ValueError: a prefix leaves no room below its limit, has `</s>` before its end, or holds what is never
+        ValueError: a prefix does not fit below its limit, has `</s>` before its end, or has tokens that are never
             generated.
         NonFiniteError: no continuation of a sentence has a finite log-probability.
     """
@@ -290,7 +291,7 @@ def beam_steps(
     parents: list[tuple[int, ...]] = [(0,)] * len(limits)
     sentences: Tensor | None = None
     while searched:
-        width = max(len(hypotheses) for hypotheses in live)  # a sentence with fewer is filled up with impossible ones
+        width = max(len(hypotheses) for hypotheses in live)  # shorter rows are padded with impossible hypotheses
         last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
         token_ids = torch.tensor([_filled(row, width, options.eos_id) for row in last_tokens], device=device)
         log_probs = torch.tensor(
@@ -325,9 +326,12 @@ def _filled(row: Sequence[_T], width: int, filler: _T) -> list[_T]:
 
 
 def _most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) -> tuple[Tensor, Tensor]:
-    """[B, W, V] logits -> ids and log-probabilities of each hypothesis' best tokens, best first: [B, W, count] each.
+    """Best tokens of each hypothesis, best first, from logits [B, W, V].
 
-    Of a hypothesis whose logits are NaN or plus infinity, all are minus infinity.
+    If logits are NaN or plus infinity, all log-probabilities of that hypothesis are minus infinity.
+
+    Returns:
+        Ids and log-probabilities, [B, W, count] each.
     """
     log_probs = logits.log_softmax(-1)
     for token_id in (options.bos_id, *options.never):
@@ -337,12 +341,13 @@ def _most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) ->
 
 
 def top_k(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """`values.topk(count)`, in a fifth of the time where there are many values.
+    """`values.topk(count)`, five times as fast for many values.
 
-    The `count` greatest lie in the `count` blocks of columns with the greatest maxima, or behind the last whole block.
+    The `count` largest values are in the `count` blocks of columns with the largest maxima, or after the last whole
+    block.
 
     Returns:
-        The greatest values of each row of [..., V] and their columns, greatest first: [..., count] each.
+        The largest values of each row of [..., V] and their columns, largest first: [..., count] each.
     """
     num_blocks = values.size(-1) // BLOCK
     if num_blocks <= count or values.numel() < MANY_VALUES:
@@ -375,23 +380,27 @@ def _forced_continuation(logits: Tensor, hypothesis: Hypothesis, token_id: int) 
 
 
 def require_possible(prefix: Sequence[int], limit: int, options: SearchOptions) -> None:
-    """Raises: ValueError, if no translation can begin with the prefix; see `beam_steps`."""
+    """Check that a translation can begin with the prefix.
+
+    Raises:
+        ValueError: it cannot; see `beam_steps`.
+    """
     never = {options.bos_id, *options.never}
     for position, token_id in enumerate(prefix):
         if token_id in never:
             raise ValueError(
-                f"token {position + 1} of the forced beginning is {token_id}, which is never generated: leave it out"
+                f"token {position + 1} of the prefix is {token_id}, which is never generated: leave it out"
             )
         if token_id == options.eos_id and position + 1 < len(prefix):
             raise ValueError(
-                f"token {position + 1} of the forced beginning ends the translation, but {len(prefix) - position - 1} "
-                f"more follow: remove them or it"
+                f"token {position + 1} of the prefix ends the translation, but {len(prefix) - position - 1} more "
+                f"follow: remove them or it"
             )
     whole = bool(prefix) and prefix[-1] == options.eos_id
     if len(prefix) > limit - (not whole):
         raise ValueError(
-            f"the forced beginning has {len(prefix)} tokens, which leaves no room for what follows: a translation may "
-            f"have {limit} here; shorten it"
+            f"the prefix has {len(prefix)} tokens, which leaves no room for more: a translation of this text may have "
+            f"{limit}; shorten the prefix"
         )
 
 
@@ -420,7 +429,7 @@ def _advance(
             survivors.append(_continued(live[parent], token_id, token_log_prob, options))
             parents.append(parent)
         candidates.append(Candidate(parent, token_id, token_log_prob, log_prob, fate))
-    ended.sort(key=lambda hypothesis: -hypothesis.score)  # stable: of equal scores the earlier one stays ahead
+    ended.sort(key=lambda hypothesis: -hypothesis.score)  # stable: the earlier of equal scores stays ahead
     position = len(live[0].token_ids) + 1
     return BeamState(
         sentence=sentence,
@@ -448,7 +457,7 @@ def _continued(hypothesis: Hypothesis, token_id: int, token_log_prob: float, opt
 def _stop(
     position: int, live: Sequence[Hypothesis], finished: Sequence[Hypothesis], limit: int, options: SearchOptions
 ) -> Stop | None:
-    """Why a search stops after this position, if it does; see `beam_steps`."""
+    """Reason to stop after this position, None to continue; see `beam_steps`."""
     if position >= limit:
         return "limit"
     if len(finished) >= options.beam_size:
@@ -456,7 +465,7 @@ def _stop(
     if not live:
         return "cannot_win"
     if len(finished) >= options.num_hypotheses:
-        best_still_possible = options.score(max(hypothesis.log_prob for hypothesis in live), limit)
-        if best_still_possible <= finished[options.num_hypotheses - 1].score:
+        best_possible = options.score(max(hypothesis.log_prob for hypothesis in live), limit)
+        if best_possible <= finished[options.num_hypotheses - 1].score:
             return "cannot_win"
     return None

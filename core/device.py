@@ -1,22 +1,20 @@
-"""Where a model computes: the one place that chooses between CUDA, Apple's MPS and the CPU."""
+"""Choice of device (CUDA, Apple's MPS or the CPU), and number of CPU cores."""
 
 import os
 from pathlib import Path
 
 import torch
 
-DEVICE_VARIABLE = "HEADLIGHT_DEVICE"  # names a device for every command and for the app
-DEVICE_HELP = (
-    f"cuda, cuda:N, mps or cpu (default: ${DEVICE_VARIABLE}, else the first of cuda, mps and cpu that there is)"
-)
-CGROUP = Path("/sys/fs/cgroup")  # where Linux says how much of the machine a container may use
+DEVICE_VARIABLE = "HEADLIGHT_DEVICE"  # environment variable with the device for all commands and the app
+DEVICE_HELP = f"cuda, cuda:N, mps or cpu (default: ${DEVICE_VARIABLE}, else the first available of cuda, mps and cpu)"
+CGROUP = Path("/sys/fs/cgroup")  # resource limits of the container
 
 
 def best_device(chosen: str | torch.device | None = None) -> torch.device:
-    """The device that was chosen, by argument or by `HEADLIGHT_DEVICE`; otherwise CUDA, else MPS, else the CPU.
+    """The device chosen by argument or `HEADLIGHT_DEVICE`, or the best available.
 
     Raises:
-        ValueError: the chosen device is none of these, or this machine does not have it.
+        ValueError: the chosen device is unknown or not available.
     """
     available = [kind for kind, count in _devices().items() if count]
     chosen = chosen or os.environ.get(DEVICE_VARIABLE) or available[0]
@@ -32,22 +30,23 @@ def best_device(chosen: str | torch.device | None = None) -> torch.device:
 
 
 def supports_bfloat16(device: torch.device) -> bool:
-    """Whether `torch.autocast` can compute in bfloat16 there; whether it is fast is another question."""
+    """Whether `torch.autocast` supports bfloat16 on the device, fast or not."""
     return device.type != "mps" or torch.backends.mps.is_macos_or_newer(14, 0)
 
 
 def usable_cores(cgroup: Path = CGROUP) -> int:
-    """Cores that this process may use: those of the machine, less what affinity and the container's quota withhold;
-    at least 1.
+    """Number of CPU cores this process may use, at least 1.
+
+    Limited by CPU affinity and the container's CPU quota.
     """
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux alone has it
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     quota = _quota(cgroup)
     return cores if quota is None else max(1, min(cores, int(quota)))
 
 
 def _quota(cgroup: Path) -> float | None:
-    """Cores by the container's quota of time, of either version of cgroups; None without one."""
+    """CPU quota of the container in cores, by cgroups v1 or v2; None without one."""
     try:
         quota, period = (cgroup / "cpu.max").read_text().split()
     except (OSError, ValueError):
@@ -61,6 +60,6 @@ def _quota(cgroup: Path) -> float | None:
 
 
 def _devices() -> dict[str, int]:
-    """How many devices of each kind there are, the kind to prefer first."""
+    """Number of devices of each kind, in order of preference."""
     cuda = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return {"cuda": cuda, "mps": int(torch.backends.mps.is_available()), "cpu": 1}

@@ -1,4 +1,4 @@
-"""A lock whose turns are taken in the order in which they were asked for."""
+"""A re-entrant lock that threads acquire in the order of their requests."""
 
 import threading
 from collections import deque
@@ -7,19 +7,19 @@ from collections import deque
 class FairLock:
     """Like `threading.RLock`, but first come, first served.
 
-    A thread that lets go of an `RLock` and wants it back at once, as a search does at every position, may well get it
-    back before those who wait have woken up. This one goes to whoever has waited longest.
+    A thread that releases an `RLock` and requests it again at once, as a search does at every position, may acquire it
+    before the waiting threads have woken up. This lock goes to the thread that has waited longest.
     """
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()  # of all below; held for moments only
+        self._guard = threading.Lock()  # protects the fields below; held briefly
         self._owner: int | None = None
         self._depth = 0
         self._waiting: deque[tuple[int, threading.Lock]] = deque()
 
     @property
     def num_waiting(self) -> int:
-        """How many threads wait for their turn."""
+        """Number of threads waiting for the lock."""
         return len(self._waiting)
 
     def __enter__(self) -> None:
@@ -33,7 +33,7 @@ class FairLock:
             self._waiting.append((thread, turn))
         try:
             turn.acquire()  # until `__exit__` of another thread makes this one the owner
-        except BaseException:  # interrupted: the turn must not be handed to a thread that has gone
+        except BaseException:  # interrupted: do not leave the lock to a thread that no longer waits
             with self._guard:
                 if (thread, turn) in self._waiting:
                     self._waiting.remove((thread, turn))
@@ -48,7 +48,7 @@ class FairLock:
                 self._pass_on()
 
     def _pass_on(self) -> None:
-        """Make the thread that has waited longest the owner. The guard is held."""
+        """Make the thread that has waited longest the owner. Needs the guard."""
         self._owner, self._depth = None, 0
         if self._waiting:
             self._owner, turn = self._waiting.popleft()

@@ -18,12 +18,12 @@ from core.config import HeadShape, TransformerConfig
 from core.restricted import Neighbourhood, causal_neighbourhood, centred_neighbourhood, restricted_attention
 
 KeysValues = tuple[Tensor, Tensor]
-Mask = Tensor | Neighbourhood  # who may attend to whom
-FIRST_POSITIONS = 512  # sinusoidal positions worked out at first; more are when they are needed
+Mask = Tensor | Neighbourhood  # keys that queries may attend to
+FIRST_POSITIONS = 512  # sinusoidal positions computed at first; more on demand
 
 
 class Transformer(nn.Module):
-    """An encoder, a decoder, and one matrix that embeds both languages and predicts the next token (3)."""
+    """Encoder, decoder, and one matrix for both embeddings and output projection (3)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -34,11 +34,11 @@ class Transformer(nn.Module):
         self.initialise()
 
     def initialise(self) -> None:
-        """Xavier (Glorot & Bengio 2010) for every matrix; embeddings so that, times sqrt(d_model), they have unit
-        variance.
+        """Initialise all parameters.
 
-        What a residual connection adds is scaled down by the depth as DeepNet does (Wang et al. 2022, table 1): with
-        that, six post-norm layers learned faster at first, in one short trial.
+        Matrices as Xavier (Glorot & Bengio 2010); embeddings so that, times sqrt(d_model), they have unit variance.
+        Value, output and feed-forward projections are scaled down with depth as in DeepNet (Wang et al. 2022, table 1):
+        in one short trial, six post-norm layers learned faster at first.
         """
         for module in self.modules():
             if isinstance(module, nn.Linear):
@@ -53,10 +53,10 @@ class Transformer(nn.Module):
                     parameter.data.mul_(gain)
 
     def forward(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
-        """Logits of every next target token, given the source and the target before it.
+        """Logits of the next token at every target position.
 
         Args:
-            source_ids: [B, S] integers, padded on the right with `config.pad_id`; no row all padding.
+            source_ids: [B, S] integers, right-padded with `config.pad_id`; no row all padding.
             target_ids: [B, T] integers, each row beginning with `config.bos_id`, padded likewise.
 
         Returns:
@@ -65,7 +65,7 @@ class Transformer(nn.Module):
         return self.project(self.decode(target_ids, self.encode(source_ids), self.source_mask(source_ids)))
 
     def encode(self, source_ids: Tensor) -> Tensor:
-        """The memory that the decoder attends to: [B, S] ids -> [B, S, D]."""
+        """Encoder output, the memory of the decoder: [B, S] ids -> [B, S, D]."""
         neighbourhood = self.config.neighbourhood
         mask = (
             centred_neighbourhood(source_ids != self.config.pad_id, neighbourhood)
@@ -75,16 +75,16 @@ class Transformer(nn.Module):
         return self.encoder(self.embedding(source_ids), mask)
 
     def decode(self, target_ids: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """The decoder's states: [B, T] ids, [B, S, D], [B, 1, 1, S] -> [B, T, D]."""
+        """Decoder states: [B, T] ids, [B, S, D], [B, 1, 1, S] -> [B, T, D]."""
         return self.decoder(self.embedding(target_ids), memory, self.target_mask(target_ids), memory_mask)
 
     def step(self, token_ids: Tensor, cache: "DecodedPositions", mask: Tensor) -> Tensor:
-        """Decode one more position for the W hypotheses of each sentence, which are the query axis here.
+        """Decode one more position for W hypotheses of each sentence, as the query axis.
 
         Args:
-            token_ids: [B, W] the last token of each hypothesis.
-            cache: what was decoded so far; it grows by this position's W keys and values.
-            mask: [B, 1, W, K] which of the K keys, this step's W being the last, belong to a hypothesis.
+            token_ids: [B, W] last token of each hypothesis.
+            cache: earlier positions; this position's W keys and values are added.
+            mask: [B, 1, W, K] which of the K keys, this position's W last, each hypothesis may attend to.
 
         Returns:
             [B, W, V] logits of the next token.
@@ -94,15 +94,15 @@ class Transformer(nn.Module):
         return self.project(states)
 
     def project(self, states: Tensor) -> Tensor:
-        """States to logits through the transposed embedding matrix (3.4): [..., D] -> [..., V]."""
+        """Logits, by the transposed embedding matrix (3.4): [..., D] -> [..., V]."""
         return F.linear(states, self.embedding.tokens.weight)
 
     def source_mask(self, source_ids: Tensor) -> Tensor:
-        """[B, S] -> [B, 1, 1, S]: every query may attend to every source token that is not padding."""
+        """[B, S] -> [B, 1, 1, S]: all source tokens except padding."""
         return (source_ids != self.config.pad_id)[:, None, None, :]
 
     def target_mask(self, target_ids: Tensor) -> Mask:
-        """[B, T] -> [B, 1, T, T]: a position may attend to itself and to what came before, padding excepted (3.2.3)."""
+        """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3)."""
         if self.config.neighbourhood:
             return causal_neighbourhood(target_ids != self.config.pad_id, self.config.neighbourhood)
         length = target_ids.size(1)
@@ -149,7 +149,7 @@ class EncoderLayer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """N identical layers, each of which also attends to the encoder's output (3.1)."""
+    """N identical layers with attention to the encoder's output (3.1)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ class Decoder(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, attention to the memory, and a feed-forward network (3.1)."""
+    """Masked self-attention, cross-attention, and a feed-forward network (3.1)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class DecoderLayer(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """h heads of scaled dot-product attention, side by side: Concat(head_1 .. head_h) W_O (3.2.2)."""
+    """h heads of scaled dot-product attention: Concat(head_1 .. head_h) W_O (3.2.2)."""
 
     def __init__(self, d_model: int, heads: HeadShape) -> None:
         super().__init__()
@@ -210,14 +210,14 @@ class MultiHeadAttention(nn.Module):
         mask: Mask,
         remember: Callable[[Callable[[], KeysValues]], KeysValues] | None = None,
     ) -> Tensor:
-        """Let every position of `x` attend to the positions of `memory` that `mask` allows.
+        """Attend from every position of `x` to the positions of `memory`.
 
         Args:
-            x: [B, Q, D] where the queries come from.
-            memory: [B, K, D] where keys and values come from: `x` itself in self-attention.
+            x: [B, Q, D] input of the queries.
+            memory: [B, K, D] input of keys and values: `x` itself in self-attention.
             mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to, and every row has a True. Or
                 neighbourhoods (4).
-            remember: a cache, which is given what computes the keys and values of `memory`, and returns those to attend
+            remember: a cache: takes a function that computes the keys and values of `memory`, returns those to attend
                 to.
 
         Returns:
@@ -229,8 +229,9 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj(heads.transpose(1, 2).flatten(2))
 
     def project_qkv(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Callable[[], KeysValues]]:
-        """[B, Q, D], [B, K, D] -> queries [B, H, Q, d_k], and what computes the keys and values, should they be
-        needed.
+        """Queries, and a function that computes the keys and values on demand.
+
+        [B, Q, D], [B, K, D] -> [B, H, Q, d_k], () -> (keys, values).
         """
         return self._split(self.q_proj(x)), lambda: self.keys_values(memory)
 
@@ -244,8 +245,9 @@ class MultiHeadAttention(nn.Module):
 
 
 class AttentionWeights(nn.Module):
-    """Scores to weights: the softmax over keys (3.2.1). A module of its own so that a forward hook can see or
-    replace them.
+    """Softmax of the scores over keys (3.2.1).
+
+    A module, so that a forward hook can read or replace the weights.
     """
 
     def forward(self, scores: Tensor) -> Tensor:
@@ -258,7 +260,7 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V (3.2.1).
 
-    Where nobody hooked `weights`, PyTorch's fused kernel computes the same without ever holding the Q x K matrix.
+    Unless `weights` is hooked, PyTorch's fused kernel computes the same without storing the Q x K matrix.
 
     Args:
         queries: [B, H, Q, d_k]
@@ -270,16 +272,16 @@ def scaled_dot_product_attention(
     Returns:
         [B, H, Q, d_v]
     """
-    looked_at = bool(weights._forward_hooks)  # pyright: ignore[reportPrivateUsage]
+    is_hooked = bool(weights._forward_hooks)  # pyright: ignore[reportPrivateUsage]
     if isinstance(mask, Neighbourhood):
-        if not looked_at:
+        if not is_hooked:
             return restricted_attention(queries / math.sqrt(queries.size(-1)), keys, values, mask, weights)
         mask = mask.as_mask(keys.size(2))
     # On CPUs a training step of `multi30k` with the fused kernel takes twice as long in bfloat16, as its backward is
     # slow, and about as long in float32, with AVX-512 as with AVX2 (benchmarks/README.md): training there takes the
     # explicit path.
     trains_on_cpu = queries.device.type == "cpu" and torch.is_grad_enabled() and queries.requires_grad
-    if not looked_at and not trains_on_cpu:
+    if not is_hooked and not trains_on_cpu:
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
     scores = (queries / math.sqrt(queries.size(-1))) @ keys.transpose(-2, -1)  # [B, H, Q, K]
     return weights(scores.masked_fill(~mask, -math.inf)) @ values
@@ -315,13 +317,13 @@ class Embedding(nn.Module):
         self.scale = math.sqrt(config.d_model)
 
     def forward(self, token_ids: Tensor, position: int | None = None) -> Tensor:
-        """[B, L] ids, at positions 0 .. L - 1, or all at the one `position` -> [B, L, D]."""
+        """[B, L] ids at positions 0 .. L - 1, or all at `position` -> [B, L, D]."""
         positions = self.positions(0, token_ids.size(1)) if position is None else self.positions(position, position + 1)
         return self.dropout(self.tokens(token_ids) * self.scale + positions)
 
 
 class SinusoidalPositions(nn.Module):
-    """Sines and cosines of geometrically growing wavelength (3.5). No parameters and no longest sentence."""
+    """Sines and cosines of geometrically increasing wavelength (3.5). No parameters."""
 
     table: Tensor
 
@@ -331,7 +333,7 @@ class SinusoidalPositions(nn.Module):
         self.register_buffer("table", torch.empty(0, config.d_model), persistent=False)
 
     def forward(self, start: int, stop: int) -> Tensor:
-        """The encodings of positions start .. stop - 1: [stop - start, D]."""
+        """Encodings of positions start .. stop - 1: [stop - start, D]."""
         if stop > self.table.size(0):
             self.table = sinusoidal_encoding(max(2 * stop, FIRST_POSITIONS), self.d_model).to(self.table)
         return self.table[start:stop]
@@ -349,17 +351,17 @@ def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
 
 
 class LearnedPositions(nn.Module):
-    """One learned vector a position (3.5; Table 3, row E)."""
+    """One learned vector per position (3.5; Table 3, row E)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.table = nn.Embedding(config.max_positions, config.d_model)
 
     def forward(self, start: int, stop: int) -> Tensor:
-        """The encodings of positions start .. stop - 1: [stop - start, D].
+        """Encodings of positions start .. stop - 1: [stop - start, D].
 
         Raises:
-            ValueError: a position is past the end of the table.
+            ValueError: a position is beyond the end of the table.
         """
         rows = self.table.num_embeddings
         if stop > rows:
@@ -373,10 +375,10 @@ class LearnedPositions(nn.Module):
 
 
 class Dropout(nn.Module):
-    """Dropout (Srivastava et al. 2014; section 5.4), with masks drawn four to a random number.
+    """Dropout (5.4), with four mask elements per random number.
 
-    On a CPU, drawing one float for each element costs more than the layer it regularises. The probability is kept to
-    within 2^-16.
+    Srivastava et al. 2014. On a CPU, one random float per element costs more than the layer it regularises. The
+    probability is exact to 2^-16.
     """
 
     def __init__(self, p: float) -> None:
@@ -396,11 +398,11 @@ class Dropout(nn.Module):
         return f"p={self.p}"
 
 
-# --- What incremental decoding hands to a step ----------------------------------------------------------------------
+# --- State of incremental decoding ----------------------------------------------------------------------------------
 
 
 class LayerPositions(Protocol):
-    """Keys and values of earlier positions in one decoder layer, as `MultiHeadAttention` takes them for `remember`."""
+    """Cached keys and values of one decoder layer, see `MultiHeadAttention`."""
 
     def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues: ...
 
@@ -408,7 +410,7 @@ class LayerPositions(Protocol):
 
 
 class DecodedPositions(Protocol):
-    """State of incremental decoding as `Transformer.step` reads and advances it; `core.cache.DecoderCache` is one."""
+    """State of incremental decoding; see `core.cache.DecoderCache`."""
 
     memory: Tensor  # [B, S, D]
     memory_mask: Tensor  # [B, 1, 1, S]

@@ -1,14 +1,16 @@
-"""What the paper reports (Vaswani et al. 2017), to put beside what was measured here."""
+"""Results of the paper (Vaswani et al. 2017), for comparison."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Variation:
-    """A row of Table 3: English to German, newstest2013, without averaging of checkpoints (6.2).
+    """A row of Table 3 (6.2).
+
+    English to German, newstest2013, without checkpoint averaging.
 
     Attributes:
-        change: what differs from the base model.
+        change: difference to the base model.
         perplexity: per word-piece, of the plain likelihood.
         bleu: cased, tokenized.
         parameters: in millions; None where the paper leaves the field empty, as for the base model's count.
@@ -20,7 +22,7 @@ class Variation:
     parameters: float | None = None
 
 
-# By the names of the presets with these shapes.
+# By the name of the preset with this shape.
 TABLE_3: dict[str, Variation] = {
     "base": Variation("", 4.92, 25.8, 65),
     "A-h1": Variation("1 head, d_k = d_v = 512", 5.29, 24.9),

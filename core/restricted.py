@@ -1,8 +1,8 @@
-"""Restricted self-attention (section 4): every position attends to r positions at most, in O(r n) memory and time.
+"""Restricted self-attention (4): r keys per query, in O(r n) time and memory.
 
-A position's neighbourhood is the r positions nearest to it among those it may see. In the encoder that is a window
-centred on it, which at either end of the sentence is moved inwards rather than cut off (the nearest neighbours of
-Hassani et al. 2023), so that r >= n is full attention; in the decoder the last r positions, its own included.
+The neighbourhood of a position is the r nearest positions among those it may attend to. In the encoder it is a window
+centred on the position, shifted inwards at the ends of the sentence rather than cut off (as in Hassani et al. 2023), so
+that r >= n is full attention; in the decoder it is the last r positions, including its own.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """Which keys each query may attend to, as a range: O(n), where a mask of queries by keys is O(n^2).
+    """Range of keys that each query may attend to: O(n), unlike an O(n^2) mask.
 
     Attributes:
-        first: [B, Q] the first key of each query. From one query to the next it grows by 0 or 1.
-        stop: [B, Q] the key after the last, which likewise grows by 0 or 1; more than `first`.
-        size: r, which no range is longer than.
+        first: [B, Q] first key of each query. From one query to the next it increases by 0 or 1.
+        stop: [B, Q] end of the range, exclusive; increases likewise, greater than `first`.
+        size: r, largest length of a range.
     """
 
     first: Tensor
@@ -28,19 +28,25 @@ class Neighbourhood:
     size: int
 
     def as_mask(self, num_keys: int) -> Tensor:
-        """The same as a boolean mask, for those who want to look at all of it: [B, 1, Q, num_keys]."""
-        return self.holds(torch.arange(num_keys, device=self.first.device))[:, None]
+        """The equivalent boolean mask: [B, 1, Q, num_keys]."""
+        return self.contains(torch.arange(num_keys, device=self.first.device))[:, None]
 
-    def holds(self, keys: Tensor) -> Tensor:
-        """Whether a query may attend to key positions that broadcast to [B, Q, K]: boolean [B, Q, K]."""
+    def contains(self, keys: Tensor) -> Tensor:
+        """Whether queries may attend to keys: boolean [B, Q, K].
+
+        Args:
+            keys: key positions that broadcast to [B, Q, K].
+        """
         return (keys >= self.first[..., None]) & (keys < self.stop[..., None])
 
 
 def centred_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
-    """The encoder's: r positions around each. Of an even r, one more lies before than after.
+    """Neighbourhoods of the encoder: r positions around each.
+
+    For even r, there is one more before than after it.
 
     Args:
-        real: [B, S] boolean, True where there is no padding; padding stands on the right, and no row is all padding.
+        real: [B, S] boolean, False for padding, which is on the right; no row is all padding.
         size: r, at least 1.
     """
     lengths = real.sum(1, keepdim=True)
@@ -50,7 +56,10 @@ def centred_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
 
 
 def causal_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
-    """The decoder's: each position and the r - 1 before it. Arguments as for `centred_neighbourhood`."""
+    """Neighbourhoods of the decoder: each position and the r - 1 before it.
+
+    Arguments as for `centred_neighbourhood`.
+    """
     stop = torch.minimum(torch.arange(1, real.size(1) + 1, device=real.device), real.sum(1, keepdim=True))
     return Neighbourhood((stop - size).clamp(min=0), stop, size)
 
@@ -58,10 +67,10 @@ def causal_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
 def restricted_attention(
     queries: Tensor, keys: Tensor, values: Tensor, neighbourhood: Neighbourhood, weights: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """Scaled dot-product attention within neighbourhoods, block by block of r queries.
+    """Scaled dot-product attention within neighbourhoods, in blocks of r queries.
 
-    The keys of r queries in a row lie within 2r - 1 positions. So all scores together are n (2r - 1), about half of
-    which are masked.
+    The keys of r consecutive queries span 2r - 1 positions, so there are n (2r - 1) scores, about half of which are
+    masked.
 
     Args:
         queries: [B, H, n, d_k], already divided by sqrt(d_k)
@@ -77,16 +86,16 @@ def restricted_attention(
     block = min(neighbourhood.size, length)
     num_blocks = -(-length // block)
     padded = num_blocks * block
-    # what pads the last block sees what the last query sees
+    # padding of the last block attends to the keys of the last query
     nearest = torch.arange(padded, device=queries.device).clamp(max=length - 1)
     first = neighbourhood.first[:, nearest].unflatten(1, (num_blocks, block))
     stop = neighbourhood.stop[:, nearest].unflatten(1, (num_blocks, block))
     span = torch.arange(min(2 * block - 1, length), device=queries.device)
     places = first[..., :1] + span  # [B, blocks, span]
     # [B, 1, blocks, block, span]
-    allowed = Neighbourhood(first, stop, neighbourhood.size).holds(places[:, :, None])[:, None]
+    allowed = Neighbourhood(first, stop, neighbourhood.size).contains(places[:, :, None])[:, None]
 
-    # Whole rows of all heads at once, those of all sentences below each other: three times as fast as `gather`.
+    # Select whole rows of all heads, with sentences concatenated: three times as fast as `gather`.
     rows = places.clamp(max=length - 1) + length * torch.arange(places.size(0), device=places.device)[:, None, None]
 
     def spans(of_keys: Tensor) -> Tensor:

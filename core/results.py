@@ -1,4 +1,4 @@
-"""What a `Translator` hands out."""
+"""Return types of `Translator`."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ class ScoredText:
 
     Attributes:
         text: the translation.
-        token_ids: its tokens, `</s>` included unless the search ran into its limit.
+        token_ids: its tokens, `</s>` included unless the search reached its limit.
         tokens: the same as pieces.
-        token_log_probs: log-probability of each token given those before it, in nats.
-        score: log-probability over the length penalty; what hypotheses are ranked by.
-        finished: whether it ended with `</s>`, and not at the search's limit.
+        token_log_probs: log-probability of each token given the tokens before it, in nats.
+        score: log-probability divided by the length penalty; hypotheses are ranked by it.
+        finished: whether it ends with `</s>`.
     """
 
     text: str
@@ -27,13 +27,13 @@ class ScoredText:
 
     @property
     def log_prob(self) -> float:
-        """Of the whole hypothesis, in nats."""
+        """Log-probability of the whole hypothesis, in nats."""
         return sum(self.token_log_probs)
 
 
 @dataclass(frozen=True)
 class Translation:
-    """What a search found: the hypotheses, best first."""
+    """Result of a search: the hypotheses, best first."""
 
     source: str
     source_tokens: tuple[str, ...]  # with `</s>`
@@ -53,8 +53,8 @@ class TextTranslation:
     """A text translated sentence by sentence.
 
     Attributes:
-        sentences: what was found for each.
-        separators: the white space before the first, between them, and after the last.
+        sentences: the translation of each sentence.
+        separators: white space before the first sentence, between sentences, and after the last.
     """
 
     sentences: tuple[Translation, ...]
@@ -70,15 +70,15 @@ class TextTranslation:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One teacher-forced pass over a source and a target, seen from inside.
+    """Log-probabilities and attention of one teacher-forced pass.
 
     Attributes:
         source_tokens: S tokens, `</s>` last.
-        fed_tokens: T tokens that went into the decoder, `<s>` first.
-        predicted_tokens: T tokens that the same positions were to put out, `</s>` last.
+        fed_tokens: T tokens fed to the decoder, `<s>` first.
+        predicted_tokens: T tokens predicted at the same positions, `</s>` last.
         log_probs: [T] log-probability of each predicted token, in nats.
-        alternatives: for each of the T positions the most probable tokens with their log-probabilities, best first.
-        maps: the attention of each kind, one `AttentionMap` a layer.
+        alternatives: the most probable tokens at each of the T positions with their log-probabilities, best first.
+        maps: the attention of each kind, one `AttentionMap` per layer.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""What a training run wrote down, one JSON object a line: {"kind": "train" | "valid" | "sample", "step": ..., ...}.
+"""Training logs: JSON lines {"kind": "train" | "valid" | "sample", "step": ..., ...}.
 
 train    loss, nll (nats per target token), rate, tokens_per_second, ...
 valid    nll, perplexity
@@ -12,16 +12,17 @@ from typing import Any
 
 Line = dict[str, Any]
 KINDS = ("train", "valid", "sample")
-DIGITS = 5  # significant ones of a thinned log's numbers
+DIGITS = 5  # significant digits in a thinned log
 
 
 def read_log(path: Path) -> list[Line]:
-    """All whole lines, in order. The last one is left out where the run is still writing it, or was killed while it
-    did.
+    """Read all complete lines, in order.
+
+    The last line is skipped if it is incomplete, as in a running or killed job.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not such a log; the message names the line.
+        ValueError: it is not a training log; the message has the line.
     """
     *whole, last = path.read_bytes().split(b"\n")
     lines = [_parsed(text, f"{path}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
@@ -37,7 +38,7 @@ def read_log(path: Path) -> list[Line]:
 def _parsed(text: bytes, place: str) -> Line:
     try:
         line = json.loads(text)
-    except ValueError as error:  # so is text that is not UTF-8
+    except ValueError as error:  # includes UnicodeDecodeError
         raise ValueError(f"{place} is not JSON ({error}): a run's log has one JSON object a line") from error
     if not isinstance(line, dict) or line.get("kind") not in KINDS or not isinstance(line.get("step"), int):
         raise ValueError(f"{place} has no kind ({', '.join(KINDS)}) and step: this is not the log of a training run")
@@ -45,15 +46,18 @@ def _parsed(text: bytes, place: str) -> Line:
 
 
 def of_kind(lines: Sequence[Line], kind: str) -> list[Line]:
-    """The lines of one kind."""
+    """Lines of one kind."""
     return [line for line in lines if line["kind"] == kind]
 
 
-def thinned(lines: Sequence[Line], train: int = 200, valid: int = 100, samples: int = 12) -> list[Line]:
-    """At most so many lines of training and validation, and samples of at most so many steps, evenly spaced, with the
-    first and the last.
+def thin_log(lines: Sequence[Line], train: int = 200, valid: int = 100, samples: int = 12) -> list[Line]:
+    """Keep an evenly spaced part of a log, with the first and last lines.
 
-    Numbers keep five significant digits. With the defaults about 50 KB are left of a log of any length.
+    Numbers are rounded to five significant digits. With the defaults, a log of any length is reduced to about 50 KB.
+
+    Args:
+        train, valid: largest number of lines of each kind.
+        samples: largest number of steps with samples.
     """
     sampled = sorted({line["step"] for line in of_kind(lines, "sample")})
     steps = {sampled[place] for place in _spread(len(sampled), samples)}
@@ -65,7 +69,7 @@ def thinned(lines: Sequence[Line], train: int = 200, valid: int = 100, samples: 
 
 
 def _spread(count: int, most: int) -> list[int]:
-    """At most `most` of the places 0 to count - 1, the ends among them."""
+    """At most `most` evenly spaced integers from 0 to count - 1, both ends included."""
     if count <= most:
         return list(range(count))
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
@@ -75,6 +79,6 @@ def _rounded(line: Line) -> Line:
     return {name: float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for name, value in line.items()}
 
 
-def written(lines: Sequence[Line]) -> str:
-    """The lines as they stand in a log."""
+def format_log(lines: Sequence[Line]) -> str:
+    """Text of a log with these lines."""
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

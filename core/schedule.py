@@ -1,13 +1,14 @@
-"""The learning rate of section 5.3, and an end to it for runs that are too short to wait for its root."""
+"""Learning rate schedule of section 5.3, with an optional cooldown for short runs."""
 
 
 def learning_rate(step: int, d_model: int, warmup: int) -> float:
-    """d_model^-0.5 * min(step^-0.5, step * warmup^-1.5): up in a line for `warmup` steps, then down with the root of
-    the step.
+    """d_model^-0.5 * min(step^-0.5, step * warmup^-1.5) (5.3).
+
+    Linear increase for `warmup` steps, then decrease with the inverse square root of the step.
 
     Args:
         step: counted from 1.
-        d_model: the model's width.
+        d_model: width of the model.
         warmup: steps until the peak, which is (d_model * warmup)^-0.5.
 
     Raises:
@@ -19,13 +20,14 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
 
 
 def cooldown_factor(step: int, last_step: int, cooldown: int) -> float:
-    """What the rate is multiplied with so that over the last `cooldown` steps it falls in a line towards 0.
+    """Factor that decreases linearly to 0 over the last `cooldown` steps.
 
-    Not in the paper: a short run gains from it what averaging many snapshots gives a long one (Hägele et al. 2024).
+    Multiplies the learning rate. Not in the paper: for short runs it replaces checkpoint averaging (Hägele et al.
+    2024).
 
     Args:
         step: counted from 1.
-        last_step: the run's last; the rate would be 0 one step later.
-        cooldown: 0 for none.
+        last_step: last step of the run; the rate would reach 0 one step later.
+        cooldown: number of steps, 0 for none.
     """
     return min(1.0, (last_step + 1 - step) / (cooldown + 1))

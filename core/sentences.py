@@ -1,23 +1,23 @@
-"""Text to sentences, by a simple rule, such that nothing between them is lost."""
+"""Sentence splitting by a simple rule that loses no text."""
 
 import re
 
 ENDS = (".", "!", "?", "…")
-# may stand between a sentence's end and the white space; German closes with the English opening quotes
+# allowed between the end of a sentence and white space; German closing quotes are the English opening ones
 CLOSERS = "\"')]}»”’“‘"
 
 
 def split_sentences(text: str) -> list[tuple[str, str]]:
-    """Split at line breaks, and at white space that follows . ! ? or an ellipsis unless a lower-case letter comes next.
+    """Split at line breaks, and at white space after . ! ? or an ellipsis.
 
-    So "e.g. this" stays whole; "Mr. Smith" does not.
+    No split is made before a lower-case letter: "e.g. this" stays whole; "Mr. Smith" does not.
 
     Returns:
-        Pairs of a sentence and the white space after it: joined, they are the text again. The first sentence is empty
-        if the text begins with white space; no other one is.
+        Pairs of a sentence and the white space after it; joined, they are the text. The first sentence is empty if the
+        text begins with white space; no other is.
     """
     pairs: list[tuple[str, str]] = []
-    start = word = 0  # where the sentence and its last word begin
+    start = word = 0  # start of the sentence, and of its last word
     for gap in re.finditer(r"\s+", text):
         ended = (
             text[word : gap.start()].rstrip(CLOSERS).endswith(ENDS) and not text[gap.end() : gap.end() + 1].islower()

@@ -1,5 +1,6 @@
-"""Text to token ids and back: one SentencePiece model for both languages (Kudo & Richardson 2018; sections 3.4 and
-5.1).
+"""Tokenizer: one SentencePiece model for both languages (3.4, 5.1).
+
+Kudo & Richardson 2018.
 """
 
 import io
@@ -10,11 +11,11 @@ from typing import Protocol
 import sentencepiece
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
-SPACE_MARK = "\u2581"  # SentencePiece writes the space before a word as this, at the head of the word's first piece
+SPACE_MARK = "\u2581"  # SentencePiece's space, at the start of a word's first piece
 
 
 class Tokenizer(Protocol):
-    """What the rest of Headlight asks of a tokenizer. Ids carry no `<s>` or `</s>`: the caller adds them."""
+    """Interface of tokenizers. Ids exclude `<s>` and `</s>`, which callers add."""
 
     vocab_size: int
     pad_id: int
@@ -33,11 +34,11 @@ class Tokenizer(Protocol):
 
 
 class SentencePieceTokenizer:
-    """One joint SentencePiece model.
+    """Tokenizer with a joint SentencePiece model.
 
-    What `train` makes knows every text, as bytes where it must, and gives it back as it was, character for character:
-    white space, control characters and all. The one exception is U+2581, which comes back as a space, since that is
-    how SentencePiece writes spaces.
+    Models of `train` cover every text, with bytes for rare characters, and decode it unchanged, including white space
+    and control characters. The only exception is U+2581, which is decoded as a space: SentencePiece represents spaces
+    so.
 
     Raises:
         ValueError: the bytes are not a SentencePiece model.
@@ -47,9 +48,9 @@ class SentencePieceTokenizer:
         self._model = model
         try:
             if not model:
-                raise RuntimeError("nothing is in it")
+                raise RuntimeError("it is empty")
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-            # now rather than later, should one not be UTF-8
+            # fail now if a piece is not UTF-8
             self._processor.id_to_piece(list(range(self._processor.vocab_size())))
         except (RuntimeError, UnicodeDecodeError) as error:
             raise ValueError(f"not a SentencePiece model ({len(model)} bytes): {error}") from error
@@ -66,10 +67,11 @@ class SentencePieceTokenizer:
     def train(
         cls, lines: Iterable[str], vocab_size: int, num_threads: int = 2, symbols: Sequence[str] = ()
     ) -> "SentencePieceTokenizer":
-        """Learn byte-pair encoding (Sennrich et al. 2016) with byte fallback from sentences of both languages.
+        """Train byte-pair encoding (Sennrich et al. 2016) with byte fallback.
 
         Args:
-            symbols: strings that are one piece each wherever they stand; with `SPACE_MARK` for the space before them.
+            lines: sentences of both languages.
+            symbols: strings that are always one piece; with `SPACE_MARK` for a space before them.
 
         Raises:
             ValueError: the text is too small for `vocab_size`, or `vocab_size` for the text's characters.
@@ -83,7 +85,7 @@ class SentencePieceTokenizer:
                 vocab_size=vocab_size,
                 character_coverage=0.9998,
                 byte_fallback=True,
-                # Nothing is normalised away: what goes in comes back.
+                # no normalisation, so that decoding is lossless
                 normalization_rule_name="identity",
                 remove_extra_whitespaces=False,
                 split_digits=True,
@@ -100,34 +102,44 @@ class SentencePieceTokenizer:
         return cls(model.getvalue())
 
     def encode(self, text: str) -> list[int]:
-        """Raises: ValueError, for a text that holds half a surrogate pair, which is no character."""
-        return self._processor.encode(_whole(text))
+        """Token ids of a text.
+
+        Raises:
+            ValueError: the text has a lone surrogate.
+        """
+        return self._processor.encode(_encodable(text))
 
     def encode_batch(self, texts: Sequence[str], num_threads: int = -1) -> list[list[int]]:
-        """As `encode`, for many texts on all cores."""
-        return self._processor.encode([_whole(text) for text in texts], num_threads=num_threads)
+        """`encode` for many texts, on all cores."""
+        return self._processor.encode([_encodable(text) for text in texts], num_threads=num_threads)
 
     def decode(self, token_ids: Sequence[int]) -> str:
         return self._processor.decode(list(token_ids))
 
     def piece(self, token_id: int) -> str:
-        """The token as SentencePiece writes it: a word's first piece begins with `SPACE_MARK`, a byte is `<0x0A>`."""
+        """Piece of a token: `SPACE_MARK` begins a word, `<0x0A>` is a byte."""
         return self._processor.id_to_piece(token_id)
 
     def token_id(self, piece: str) -> int:
-        """The other way round. Raises: ValueError, if there is no such piece."""
+        """Token id of a piece.
+
+        Raises:
+            ValueError: there is no such piece.
+        """
         token_id: int = self._processor.piece_to_id(piece)
-        if self.piece(token_id) != piece:  # SentencePiece has `<unk>` for what it does not know
-            raise ValueError(f"{piece!r} is none of the {self.vocab_size} pieces of this tokenizer")
+        if self.piece(token_id) != piece:  # SentencePiece returns `<unk>` for unknown pieces
+            raise ValueError(f"{piece!r} is not one of the {self.vocab_size} pieces of this tokenizer")
         return token_id
 
     def to_bytes(self) -> bytes:
         return self._model
 
 
-def _whole(text: str) -> str:
-    """The text, if UTF-8 can hold it. Raises: UnicodeEncodeError, a ValueError, that names the character and its
-    place.
+def _encodable(text: str) -> str:
+    """The text, if UTF-8 can encode it.
+
+    Raises:
+        UnicodeEncodeError: a ValueError with the character and its position.
     """
     text.encode()
     return text

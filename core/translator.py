@@ -1,4 +1,4 @@
-"""The facade: text in, translation out, and what every head looked at. One lock, so that threads may share a model."""
+"""Translator: text to translations and explanations, for many threads."""
 
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -36,24 +36,23 @@ from core.sentences import split_sentences
 from core.tokenizer import Tokenizer
 
 MAX_SOURCE_TOKENS = 512  # with `</s>`
-MAX_EXTRA_TOKENS = 50  # that a translation may have more than its source (6.1)
-MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a target that is given
-BATCH_TOKENS = 1024  # source tokens, padding included, that are translated side by side
+MAX_EXTRA_TOKENS = 50  # of a translation, beyond the length of its source (6.1)
+MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a given target
+BATCH_TOKENS = 1024  # source tokens of a batch, padding included
 
 
 class Translator:
     """A model with its tokenizer, safe to share between threads.
 
     Args:
-        precision: of the search for translations. `exact` is float32: the search sees what `score` and `explain` see,
-            to rounding. `fast` computes in 8-bit integers or bfloat16 where that proves faster on this CPU
-            (`core.cpu_inference`), so it may find another translation, with other scores, and what it finds may depend
-            on the batch and on the start. On a GPU both are the same.
+        precision: of the search. `exact` is float32: search, `score` and `explain` agree to rounding. `fast` uses 8-bit
+            integers or bfloat16 where measured to be faster on this CPU (`core.cpu_inference`): translations and scores
+            may differ, and may depend on the batch and on the measurement. Equivalent on a GPU.
 
     Raises:
-        ValueError: from every method, for text that is empty, blank or longer than `MAX_SOURCE_TOKENS` tokens, and for
-            a target that is longer than `MAX_TARGET_TOKENS` or holds what is no token of this model; as
-            `NonFiniteError` where the model's outputs are not finite.
+        ValueError: from every method, for a text that is blank or longer than `MAX_SOURCE_TOKENS` tokens, and for a
+            target that is longer than `MAX_TARGET_TOKENS` or has unknown token ids.
+        NonFiniteError: a ValueError, if the model's outputs are not finite.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class Translator:
     def from_checkpoint(
         cls, path: str | Path, device: str | torch.device | None = None, precision: Precision = "exact"
     ) -> "Translator":
-        """Load a checkpoint to `device`, or to the best there is.
+        """Load a checkpoint to `device`, or to the best available one.
 
         Raises:
             CheckpointError, FileNotFoundError: see `load_checkpoint`.
@@ -87,8 +86,9 @@ class Translator:
 
     @contextmanager
     def inspect(self) -> Generator[Transformer]:
-        """The model for one thread alone, to hook it and run it. Inside, that thread may call the translator's
-        methods too.
+        """Hold the model for this thread, to hook and run it.
+
+        Inside the block, this thread may also call the translator's methods.
         """
         with self._lock:
             yield self.model
@@ -102,19 +102,19 @@ class Translator:
         progress: Progress | None = None,
         prefix: str | Sequence[int] = (),
     ) -> Translation:
-        """Translate a text as one sentence, which `explain` can then look into.
+        """Translate a text as one sentence.
 
         Args:
-            beam_size: hypotheses kept alive; 1 is greedy search.
+            beam_size: number of live hypotheses; 1 is greedy search.
             length_penalty: alpha of `core.decoding`.
-            num_hypotheses: how many to return, all `beam_size` of them by default. The best does not depend on it.
-            progress: called after each position with it and the last one that there may be.
-            prefix: what the translation is forced to begin with, as text or as token ids (these keep the exact pieces);
-                the search goes on behind it, and scores are of the whole.
+            num_hypotheses: number of hypotheses to return, `beam_size` by default. The best does not depend on it.
+            progress: called after each position with the position and the limit.
+            prefix: forced beginning of the translation, as text or as token ids (which keep the exact pieces); scores
+                include it.
 
         Raises:
-            ValueError: there is nothing to translate or too much, a value is out of range, or no translation of this
-                text can begin with the prefix.
+            ValueError: the text is blank or too long, a value is out of range, or no translation of this text can begin
+                with the prefix.
         """
         options = self.search_options(beam_size, length_penalty, num_hypotheses)
         states = self.search(text, beam_size, length_penalty, num_hypotheses, prefix)
@@ -128,8 +128,9 @@ class Translator:
         num_hypotheses: int | None = None,
         prefix: str | Sequence[int] = (),
     ) -> Iterator[BeamState]:
-        """The same search as `translate` makes, a state a position. Other threads may use the model between two of
-        them.
+        """The search of `translate`, as one state per position.
+
+        Other threads may use the model between two positions.
         """
         options = self.search_options(beam_size, length_penalty, num_hypotheses)
         source_ids = self._source_ids(text)
@@ -147,17 +148,17 @@ class Translator:
         progress: Progress | None = None,
         prefixes: Sequence[str | Sequence[int]] | None = None,
     ) -> list[Translation]:
-        """Translate many texts, each as one sentence, those of like length side by side.
+        """Translate many texts, each as one sentence, batched by length.
 
-        Scores are those of `translate` to rounding only, as products of few and of many rows may sum in another order
-        (`core.cpu_products`). So where candidates tie to rounding, another one may be found.
+        Scores equal those of `translate` up to rounding, as matrix products of few and of many rows may sum in a
+        different order (`core.cpu_products`). So where candidates tie to rounding, the result may differ.
 
         Args:
-            progress: called whenever some are done, with how many of how many.
-            prefixes: for each text what its translation is forced to begin with, as for `translate`.
+            progress: called after each batch with the number of texts done and their total.
+            prefixes: forced beginning of each translation, as for `translate`.
 
         Returns:
-            One translation a text, in their order.
+            One translation per text, in order.
 
         Raises:
             ValueError: as `translate`, naming the text.
@@ -193,11 +194,12 @@ class Translator:
         num_hypotheses: int = 1,
         progress: Progress | None = None,
     ) -> TextTranslation:
-        """Translate a text of any length, sentence by sentence, as `core.sentences` splits it; line breaks and spaces
-        stay.
+        """Translate a text of any length sentence by sentence, see `core.sentences`.
+
+        Line breaks and spaces between sentences are kept.
 
         Raises:
-            ValueError: as `translate_batch`, where a single sentence is too long.
+            ValueError: as `translate_batch`, if a single sentence is too long.
         """
         _require_text(text)
         sentences = split_sentences(text)
@@ -209,15 +211,15 @@ class Translator:
 
     @torch.inference_mode()
     def score(self, source: str, target: str | Sequence[int], length_penalty: float = 0.6) -> ScoredText:
-        """Forced decoding: how probable the model finds any target, whoever wrote it.
+        """Forced decoding: the log-probability of a given target.
 
         Args:
-            source: the text that it translates.
-            target: text, which is a whole translation (an empty one too), or token ids, which are one if they end with
+            source: the source text.
+            target: text, which is a whole translation (may be empty), or token ids, which are whole if they end with
                 `</s>`.
 
         Returns:
-            The target with the log-probabilities that a search would have seen, and the score that it would rank it by.
+            The target with the log-probabilities and the score that a search would assign.
         """
         ids = [*self.target_ids(target), self.model.config.eos_id] if isinstance(target, str) else list(target)
         source_ids, fed, _ = self.token_ids(source, ids)
@@ -241,13 +243,13 @@ class Translator:
 
     @torch.inference_mode()
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
-        """Replay a translation in one pass and look at everything.
+        """Replay a translation in one teacher-forced pass, with attention captured.
 
         Args:
-            source: the text that was translated.
-            target: text, or the token ids of a hypothesis (a closing `</s>` is optional): the ids keep the exact
-                pieces that a search chose, which text need not.
-            num_alternatives: how many of the most probable tokens to name at each position.
+            source: the source text.
+            target: text, or the token ids of a hypothesis (a final `</s>` is optional): ids keep the exact pieces of a
+                search, text may be tokenized otherwise.
+            num_alternatives: number of most probable tokens to return at each position.
         """
         config = self.model.config
         source_ids, fed, predicted = self.token_ids(source, target)
@@ -281,11 +283,11 @@ class Translator:
         return self.num_tokens(text) <= self._fit(MAX_SOURCE_TOKENS)
 
     def num_tokens(self, text: str) -> int:
-        """Number of tokens of a source, with `</s>`."""
+        """Number of tokens of a source, `</s>` included."""
         return len(self._encode(text))
 
     def token_ids(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-        """The ids of S source tokens, of the T that go into the decoder, and of the T that it is to put out."""
+        """Ids of S source tokens, of T tokens fed to the decoder, and of T predicted ones."""
         source_ids = self._source_ids(source)
         target_ids = self.tokenizer.encode(target) if isinstance(target, str) else list(target)
         if target_ids and target_ids[-1] == self.model.config.eos_id:
@@ -294,32 +296,36 @@ class Translator:
         return source_ids, [self.model.config.bos_id, *target_ids], [*target_ids, self.model.config.eos_id]
 
     def target_ids(self, text: str) -> list[int]:
-        """The tokens of a translation that is given as text, without `</s>`; like a source it has single spaces
-        only.
-        """
-        _require_whole_characters(text)
+        """Tokens of a target text, without `</s>`, with white space normalised."""
+        _require_encodable(text)
         return self.tokenizer.encode(" ".join(text.split()))
 
     def _require_target(self, token_ids: Sequence[int]) -> None:
-        """Raises: ValueError, if these, without `</s>`, are no tokens of this model, or too many."""
+        """Check target ids, without `</s>`.
+
+        Raises:
+            ValueError: an id is not in the vocabulary, or there are too many.
+        """
         vocab_size, limit = self.model.config.vocab_size, self._fit(MAX_TARGET_TOKENS)
         strange = next((token_id for token_id in token_ids if not 0 <= token_id < vocab_size), None)
         if strange is not None:
             raise ValueError(
-                f"the target holds the token {strange}, this model has 0 to {vocab_size - 1}: it was written by "
-                f"another model"
+                f"the target has the token id {strange}, this model has 0 to {vocab_size - 1}: it belongs to another "
+                f"model"
             )
         if len(token_ids) >= limit:
             raise ValueError(f"the target has {len(token_ids) + 1} tokens, at most {limit} can be scored: shorten it")
 
     def prefix_ids(self, source: str, prefix: str | Sequence[int]) -> list[int]:
-        """The tokens that `translate` would begin with. Raises: ValueError, if no translation of the text can begin
-        so.
+        """Tokens of a prefix for `translate`.
+
+        Raises:
+            ValueError: no translation of the text can begin with it.
         """
         return self._prefix_ids(prefix, self._limit(self._source_ids(source)))
 
     def _prefix_ids(self, prefix: str | Sequence[int], limit: int) -> list[int]:
-        """Raises: ValueError, if no translation of at most `limit` tokens can begin so."""
+        """As `prefix_ids`, with the limit of the translation's length."""
         token_ids = self.target_ids(prefix) if isinstance(prefix, str) else list(prefix)
         options = self.search_options(1, 0.0)
         require_possible(token_ids, limit, options)
@@ -327,7 +333,11 @@ class Translator:
         return token_ids
 
     def _source_ids(self, source: str) -> list[int]:
-        """Raises: ValueError, if there is nothing to translate or too much."""
+        """Tokens of a source, `</s>` included.
+
+        Raises:
+            ValueError: the text is blank or too long.
+        """
         _require_text(source)
         token_ids = self._encode(source)
         limit = self._fit(MAX_SOURCE_TOKENS)
@@ -338,12 +348,13 @@ class Translator:
         return token_ids
 
     def _encode(self, source: str) -> list[int]:
-        """Whatever white space there is, the model has seen only single spaces."""
+        """Tokens of a source; white space is normalised to single spaces, as in training."""
         return [*self.tokenizer.encode(" ".join(source.split())), self.model.config.eos_id]
 
     def _limit(self, source_ids: Sequence[int]) -> int:
-        """How many tokens a translation may have, `</s>` included; one that came to the limit can still be replayed
-        with `</s>`.
+        """Largest number of tokens of a translation, `</s>` included.
+
+        Leaves room for a `</s>` in the replay of a translation that reached the limit.
         """
         return self._fit(len(source_ids) + MAX_EXTRA_TOKENS + 1) - 1
 
@@ -395,7 +406,7 @@ class Translator:
         return next_logits
 
     def _packed_model(self, precision: Precision) -> Transformer:
-        """The model laid out for this machine, if it can be; for a thread that holds the lock."""
+        """The model packed for this CPU, if possible. Needs the lock."""
         if not packable(self.model):
             return self.model
         if precision not in self._packed or not self._packed[precision].packs(self.model):
@@ -425,7 +436,7 @@ class Translator:
 
 
 def _is_watched(model: Transformer) -> bool:
-    """Whether a module is hooked of which a packed model has one of its own."""
+    """Whether a module is hooked that a packed model does not share."""
     return any(
         module._forward_hooks or module._forward_pre_hooks  # pyright: ignore[reportPrivateUsage]
         for module in model.modules()
@@ -445,15 +456,15 @@ def naming_sentence(number: int) -> Generator[None]:
 def _require_text(text: str) -> None:
     if not text.strip():
         raise ValueError("there is nothing to translate: the text is empty or only white space")
-    _require_whole_characters(text)
+    _require_encodable(text)
 
 
-def _require_whole_characters(text: str) -> None:
+def _require_encodable(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"the text holds half a character ({text[error.start]!r} at {error.start}), which cannot be encoded: "
+            f"the text has a lone surrogate ({text[error.start]!r} at {error.start}), which cannot be encoded: "
             f"remove it"
         ) from error
 
@@ -483,7 +494,11 @@ def attention_maps(
     predicted_tokens: tuple[str, ...],
     row: int = 0,
 ) -> dict[Kind, tuple[AttentionMap, ...]]:
-    """What `capture_attention` recorded of one sentence, a row of the batch, with its tokens; padding is cut off."""
+    """Attention maps of one sentence from the output of `capture_attention`.
+
+    Args:
+        row: of the batch; its padding is cut off.
+    """
 
     def layers(
         kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], predicted: tuple[str, ...] | None

@@ -9,7 +9,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from core.checkpoint import Checkpoint, load_checkpoint, write_whole
-from core.runlog import Line, of_kind, read_log, thinned, written
+from core.runlog import Line, format_log, of_kind, read_log, thin_log
 from train.eval.translation_scores import Score
 
 SETTINGS = ("test_set", "beam_size", "length_penalty")  # scores that agree in these replace each other
@@ -56,7 +56,7 @@ def write_card(path: Path, output: Path, log: Path | None = None, licences: str 
         curves = output.with_suffix(".svg")
         lines = read_log(log)
         draw_curves(lines, curves)
-        output.with_suffix(".log.jsonl").write_text(written(thinned(lines)), encoding="utf-8")
+        output.with_suffix(".log.jsonl").write_text(format_log(thin_log(lines)), encoding="utf-8")
         sections += [f"![Loss and validation perplexity over the steps]({curves.name})"]
     if facts.get("scores"):
         sections += ["## Scores", _scores(facts["scores"])]

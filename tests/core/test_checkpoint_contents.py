@@ -111,7 +111,7 @@ def test_no_config(remake: Remake) -> None:
         ),
         (
             {"rope": 1, "alibi": 2},
-            r"its config names 'alibi', 'rope', which this Headlight does not know: a newer one may read it$",
+            r"its config names 'alibi', 'rope', which this Headlight does not know: try a newer version of Headlight$",
         ),
         (
             {"num_encoder_layers": 10**9},
@@ -152,7 +152,7 @@ def test_missing_and_surplus_tensors(remake: Remake) -> None:
     assert_refused(remake(lambda tensors, _: drop(tensors, TOKENIZER_KEY)), rf"lacks 1 tensors .*: '{TOKENIZER_KEY}'$")
     assert_refused(
         remake(lambda tensors, _: tensors.update(extra=torch.zeros(1))),
-        r"holds 1 tensors that its config has no place for: 'extra'$",
+        r"has 1 tensors that its config does not call for: 'extra'$",
     )
     assert_refused(
         remake(reconfigure(num_encoder_layers=3)),
@@ -160,7 +160,7 @@ def test_missing_and_surplus_tensors(remake: Remake) -> None:
     )
     assert_refused(
         remake(reconfigure(num_encoder_layers=1)),
-        r"holds 16 tensors that its config has no place for: 'encoder\.layers\.1\..*, \.\.\.$",
+        r"has 16 tensors that its config does not call for: 'encoder\.layers\.1\..*, \.\.\.$",
     )
 
 
@@ -194,7 +194,7 @@ def test_shapes_types_and_values(remake: Remake) -> None:
     for bad in ("nan", "inf", "-inf"):
         values = torch.ones(32)
         values[[3, 7]] = float(bad)
-        message = rf"{norm} holds 2 values that are not finite \(NaN or infinite\)$"
+        message = rf"{norm} has 2 values that are not finite \(NaN or infinite\)$"
         assert_refused(remake(lambda tensors, _, values=values: tensors.update({norm: values})), message)
         assert_refused(remake(lambda tensors, _, values=values: tensors.update({norm: values.half()})), message)
 
@@ -228,7 +228,7 @@ def test_a_model_that_computes_nothing_finite(tensor: str, remake: Remake, monke
     monkeypatch.setattr(checkpoint, "MAX_WEIGHT", math.inf)
     assert_refused(
         remake(change),
-        r"^changed\.safetensors: what this model computes is not finite \(NaN or infinite\): the file is damaged",
+        r"^changed\.safetensors: the outputs of this model are not finite \(NaN or infinite\): the file is damaged",
     )
 
 

@@ -142,7 +142,7 @@ def test_a_huge_header_is_not_read(length: int, tmp_path: Path) -> None:
     path.write_bytes(length.to_bytes(8, "little") + b"{" * 100)
     with pytest.raises(
         CheckpointError,
-        match=rf"^huge\.safetensors declares a header of {length} bytes; at most {MAX_HEADER_BYTES} are read$",
+        match=rf"^huge\.safetensors declares a header of {length} bytes, at most {MAX_HEADER_BYTES} are read$",
     ):
         load_checkpoint(path)
 

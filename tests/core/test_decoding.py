@@ -312,13 +312,13 @@ def test_the_states_of_forced_positions_have_one_candidate() -> None:
     [
         (
             (3, 4, 5),
-            "the forced beginning has 3 tokens, which leaves no room for what follows: a translation may have 3 here; "
-            "shorten it",
+            "the prefix has 3 tokens, which leaves no room for more: a translation of this text may have 3; "
+            "shorten the prefix",
         ),
-        ((3, 4, 5, EOS), "the forced beginning has 4 tokens, which leaves no room"),
-        ((3, EOS, 4), "token 2 of the forced beginning ends the translation, but 1 more follow: remove them or it"),
-        ((3, PAD), "token 2 of the forced beginning is 0, which is never generated: leave it out"),
-        ((BOS,), "token 1 of the forced beginning is 1, which is never generated: leave it out"),
+        ((3, 4, 5, EOS), "the prefix has 4 tokens, which leaves no room"),
+        ((3, EOS, 4), "token 2 of the prefix ends the translation, but 1 more follow: remove them or it"),
+        ((3, PAD), "token 2 of the prefix is 0, which is never generated: leave it out"),
+        ((BOS,), "token 1 of the prefix is 1, which is never generated: leave it out"),
     ],
 )
 def test_a_prefix_that_no_translation_can_have(prefix: tuple[int, ...], message: str) -> None:
@@ -382,7 +382,7 @@ class BrokenScorer(ToyScorer):
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_nothing_finite_is_an_error_that_says_where(value: float, beam_size: int) -> None:
-    message = r"^what the model computes is not finite \(NaN or infinite\) at position 3: its weights are damaged"
+    message = r"^the model's outputs are not finite \(NaN or infinite\) at position 3: its weights are damaged"
     with pytest.raises(NonFiniteError, match=message):
         beam_search(BrokenScorer([0, 1], value), [9, 9], options(beam_size))
     with pytest.raises(NonFiniteError, match=message):

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from core.runlog import Line, of_kind, read_log, thinned, written
+from core.runlog import Line, format_log, of_kind, read_log, thin_log
 
 
 def a_run(steps: int) -> list[Line]:
@@ -35,12 +35,12 @@ def a_run(steps: int) -> list[Line]:
 
 
 def test_a_log_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_text(written(a_run(1000)), encoding="utf-8")
+    (tmp_path / "log.jsonl").write_text(format_log(a_run(1000)), encoding="utf-8")
     assert read_log(tmp_path / "log.jsonl") == a_run(1000)
 
 
 def test_a_line_that_is_being_written_is_left_out_until_it_is_whole(tmp_path: Path) -> None:
-    path, whole = tmp_path / "log.jsonl", written(a_run(500)).encode()
+    path, whole = tmp_path / "log.jsonl", format_log(a_run(500)).encode()
     for end in range(len(whole) - 60, len(whole)):  # some of these cut an umlaut in two
         path.write_bytes(whole[:end])
         lines = read_log(path)
@@ -65,20 +65,20 @@ def test_what_is_no_log_is_named(tmp_path: Path) -> None:
 
 def test_a_thinned_log_is_small_and_keeps_its_ends() -> None:
     lines = a_run(30_000)
-    kept = thinned(lines)
-    assert len(written(lines)) > 200_000
-    assert 20_000 < len(written(kept).encode()) < 60_000
+    kept = thin_log(lines)
+    assert len(format_log(lines)) > 200_000
+    assert 20_000 < len(format_log(kept).encode()) < 60_000
     for kind in ("train", "valid", "sample"):
         assert [of_kind(kept, kind)[end]["step"] for end in (0, -1)] == [
             of_kind(lines, kind)[end]["step"] for end in (0, -1)
         ]
     assert len(of_kind(kept, "train")) == 200
     assert {len([line for line in of_kind(kept, "sample") if line["step"] == step]) for step in (500, 30_000)} == {5}
-    assert json.loads(written(kept[:1]))["nll"] == 0.66667
+    assert json.loads(format_log(kept[:1]))["nll"] == 0.66667
     assert [line["step"] for line in kept] == sorted(line["step"] for line in kept)
 
 
 def test_a_short_log_is_only_rounded() -> None:
-    assert [(line["kind"], line["step"]) for line in thinned(a_run(1000))] == [
+    assert [(line["kind"], line["step"]) for line in thin_log(a_run(1000))] == [
         (line["kind"], line["step"]) for line in a_run(1000)
     ]

@@ -146,5 +146,5 @@ def test_a_piece_is_found_by_its_name(tokenizer: SentencePieceTokenizer) -> None
     assert [tokenizer.token_id(tokenizer.piece(token_id)) for token_id in range(tokenizer.vocab_size)] == list(
         range(tokenizer.vocab_size)
     )
-    with pytest.raises(ValueError, match="'no such piece' is none of the 400 pieces of this tokenizer"):
+    with pytest.raises(ValueError, match="'no such piece' is not one of the 400 pieces of this tokenizer"):
         tokenizer.token_id("no such piece")

@@ -196,9 +196,9 @@ def test_the_beginning_of_a_target_is_scored_without_an_end(translator: Translat
     ("target", "message"),
     [
         ("x " * 600, rf"the target has \d+ tokens, at most {MAX_TARGET_TOKENS} can be scored: shorten it"),
-        ([7, 400], "the target holds the token 400, this model has 0 to 399: it was written by another model"),
+        ([7, 400], "the target has the token id 400, this model has 0 to 399: it belongs to another model"),
         ([-1], "the target holds the token -1"),
-        ("half \ud83d", r"the text holds half a character"),
+        ("half \ud83d", r"the text has a lone surrogate"),
     ],
 )
 def test_a_target_that_cannot_be_scored_is_refused_with_the_reason(
@@ -213,12 +213,12 @@ def test_a_target_that_cannot_be_scored_is_refused_with_the_reason(
     [
         (
             "so " * 60,
-            r"the forced beginning has \d+ tokens, which leaves no room for what follows: a translation may have \d+ "
-            r"here; shorten it",
+            r"the prefix has \d+ tokens, which leaves no room for more: a translation of this text may have \d+; "
+            r"shorten the prefix",
         ),
-        ([400], "the target holds the token 400, this model has 0 to 399"),
-        ([0], "token 1 of the forced beginning is 0, which is never generated"),
-        ("half \ud83d", r"the text holds half a character"),
+        ([400], "the target has the token id 400, this model has 0 to 399"),
+        ([0], "token 1 of the prefix is 0, which is never generated"),
+        ("half \ud83d", r"the text has a lone surrogate"),
     ],
 )
 def test_a_prefix_that_cannot_be_is_refused_with_the_reason(
@@ -326,7 +326,7 @@ METHODS: list[Callable[[Translator, str], object]] = [
             "x" * 600,
             rf"the text has \d+ tokens, at most {MAX_SOURCE_TOKENS} can be translated at once: shorten or split it",
         ),
-        ("half \ud83d", r"the text holds half a character \('\\ud83d' at 5\), which cannot be encoded: remove it"),
+        ("half \ud83d", r"the text has a lone surrogate \('\\ud83d' at 5\), which cannot be encoded: remove it"),
     ],
 )
 def test_what_cannot_be_translated_is_refused_with_the_reason(
@@ -454,7 +454,7 @@ def test_what_is_not_finite_is_an_error_everywhere(tiny_model: Transformer, toke
     for call, where in calls:
         with pytest.raises(
             NonFiniteError,
-            match=rf"^what the model computes is not finite \(NaN or infinite\) {where}: .*; use another checkpoint$",
+            match=rf"^the model's outputs are not finite \(NaN or infinite\) {where}: .*; use another checkpoint$",
         ):
             call()
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
 
-from core.runlog import Line, written
+from core.runlog import Line, format_log
 
 
 def lines(last_step: int) -> list[Line]:
@@ -15,13 +15,13 @@ def lines(last_step: int) -> list[Line]:
 
 def test_a_run_in_progress_is_followed(page: Page, app: str, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    log.write_text(written(lines(50)), encoding="utf-8")
+    log.write_text(format_log(lines(50)), encoding="utf-8")
     (tmp_path / "recipe.json").write_text(json.dumps({"preset": "tiny", "recipe": {"steps": 100}}), encoding="utf-8")
     page.goto(f"{app}/training?{urlencode({'text': 'Where?', 'beam_size': 1, 'run_folder': tmp_path})}")
     expect(page.get_by_text("step 50 of 100, in progress")).to_be_visible()
     expect(page.locator(".scatterlayer .trace")).to_have_count(1)
     with log.open("a", encoding="utf-8") as file:
-        file.write(written(lines(75)[-1:]) + '{"kind": "valid", "st')
+        file.write(format_log(lines(75)[-1:]) + '{"kind": "valid", "st')
     expect(page.get_by_text("step 75 of 100, in progress")).to_be_visible()  # nobody touched the page
     with log.open("a", encoding="utf-8") as file:
         file.write('ep": 100, "nll": 0.1, "perplexity": 1.105}\n')

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from core.analysis.tokens.words import JOINT, continues_word, readable, word
-from core.byte_pieces import BYTE, NOTHING, BytePiece, is_special
+from core.byte_pieces import BLANK, BYTE, BytePiece, is_special
 
 FED_ARROW = "\u25b8"
 # text, class: "" plain, "faint" a mark, "special" a special token, "fed" what went in, "byte" the number of a byte
@@ -20,7 +20,7 @@ def label_spans(token: str, style: str = "") -> list[Span]:
         return [(character, style), (f" {which}", "faint")]
     if continues_word(token):
         return [(JOINT, "faint"), (text.removeprefix(JOINT), style)]
-    return [(text, "faint" if text == NOTHING else style)]
+    return [(text, "faint" if text == BLANK else style)]
 
 
 def run_spans(token: str) -> list[Span]:

@@ -12,11 +12,11 @@ from core.byte_pieces import (
     BYTE,
     Word,
     byte_label,
-    clings,
+    decode_pieces,
     grapheme_groups,
+    is_combining,
     is_special,
-    spelled_by,
-    stands_alone,
+    is_standalone,
     visible,
 )
 from core.capture import AttentionMap
@@ -35,7 +35,7 @@ def continues_word(token: str) -> bool:
 
     True without a space before it, if it has letters or digits.
     """
-    if stands_alone(token) or BYTE.fullmatch(token):
+    if is_standalone(token) or BYTE.fullmatch(token):
         return False
     return not token.startswith(SPACE_MARK) and not _is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
 
@@ -74,7 +74,7 @@ def word(tokens: Sequence[str]) -> str:
     """
     if len(tokens) == 1 and (is_special(tokens[0]) or isinstance(tokens[0], Word)):
         return tokens[0]
-    return Word(visible(spelled_by(tokens).removeprefix(SPACE_MARK).replace(SPACE_MARK, " ")))
+    return Word(visible(decode_pieces(tokens).removeprefix(SPACE_MARK).replace(SPACE_MARK, " ")))
 
 
 def axis_groups(tokens: Sequence[str], words: bool = False, hide_special: bool = False) -> list[range]:
@@ -147,11 +147,11 @@ def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
     chunk: list[tuple[range, str]] = []
     for group in grapheme_groups(tokens):
         token = tokens[group.start]
-        if chunk and (stands_alone(token) or token.startswith(SPACE_MARK)):
+        if chunk and (is_standalone(token) or token.startswith(SPACE_MARK)):
             yield chunk
             chunk = []
-        chunk.append((group, spelled_by(tokens[group.start : group.stop])))
-        if stands_alone(token):
+        chunk.append((group, decode_pieces(tokens[group.start : group.stop])))
+        if is_standalone(token):
             yield chunk
             chunk = []
     if chunk:
@@ -177,7 +177,7 @@ def _split_punctuation(chunk: Sequence[tuple[range, str]]) -> Iterator[range]:
 def _is_punctuation(text: str) -> bool:
     """Whether a text consists of punctuation, symbols and combining characters only."""
     bare = text.removeprefix(SPACE_MARK)
-    return _is_mark(bare[:1]) and all(_is_mark(character) or clings(character) for character in bare)
+    return _is_mark(bare[:1]) and all(_is_mark(character) or is_combining(character) for character in bare)
 
 
 def _is_mark(character: str) -> bool:

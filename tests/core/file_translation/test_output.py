@@ -90,7 +90,7 @@ def test_other_settings_do_not_resume(interrupted: Path, name: str, value: Any) 
 @pytest.mark.parametrize("content", [b"eins\n", b"eins\nx", b"eins;\nzwei\n", b""])
 def test_a_changed_output_is_not_resumed(interrupted: Path, content: bytes) -> None:
     interrupted.write_bytes(content)
-    message = r"out.txt does not begin with the 2 lines \(6 bytes\) that were written to it: it was changed"
+    message = r"out.txt does not begin with the 2 lines \(6 bytes\) that were written to it, so it was changed"
     with pytest.raises(ValueError, match=message), open_output(interrupted, SETTINGS, resume=True):
         pass
     assert interrupted.read_bytes() == content

@@ -185,6 +185,6 @@ def test_a_model_that_computes_nothing_finite_is_an_error(tree_checkpoint: Path)
     ):
         with pytest.raises(
             NonFiniteError,
-            match=r"^what the model computes is not finite \(NaN or infinite\) at position 1: its weights",
+            match=r"^the model's outputs are not finite \(NaN or infinite\) at position 1: its weights",
         ):
             parse()

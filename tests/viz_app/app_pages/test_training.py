@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.paper import TABLE_3 as PAPER_TABLE_3
-from core.runlog import written
+from core.runlog import format_log
 from tests.viz_app.pages import Start, healthy, opened
 from viz_app.features.training import run_records
 
@@ -41,7 +41,7 @@ def run(tmp_path: Path) -> Path:
     """The folder of a run that is at step 50 of 100."""
     folder = tmp_path / "my-run"
     folder.mkdir()
-    (folder / "log.jsonl").write_text(written(LINES) + '{"kind": "tra', encoding="utf-8")
+    (folder / "log.jsonl").write_text(format_log(LINES) + '{"kind": "tra', encoding="utf-8")
     facts = {
         "preset": "tiny",
         "config": {"d_model": 32},
@@ -69,7 +69,7 @@ def test_a_checkpoint_without_log_and_card_says_how_to_make_them(app: AppTest) -
 
 
 def test_what_was_shipped_is_shown(app: AppTest, shipped: Path) -> None:
-    shipped.with_suffix(".log.jsonl").write_text(written(LINES), encoding="utf-8")
+    shipped.with_suffix(".log.jsonl").write_text(format_log(LINES), encoding="utf-8")
     shipped.with_suffix(".md").write_text("# tiny\n\n![curves](tiny.svg)\n\nTrained on *nothing*.\n", encoding="utf-8")
     run_records.SHIPPED_TABLE_3.mkdir()
     (run_records.SHIPPED_TABLE_3 / "table3.csv").write_text(TABLE_3, encoding="utf-8")

@@ -106,9 +106,9 @@ def test_the_address_restores_a_hypothesis(app: AppTest) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("target", "7.400.2", "The target holds the token 400, this model has 0 to 399"),
+        ("target", "7.400.2", "The target has the token id 400, this model has 0 to 399"),
         ("prefix", "5;6", "The address holds prefix=5;6, expected token ids such as 7"),
-        ("prefix", "5." * 60 + "5", "which leaves no room for what follows"),
+        ("prefix", "5." * 60 + "5", "which leaves no room for more"),
         ("hypothesis", "best", "The address holds hypothesis=best, expected a number from 1 on"),
         ("word", "third", "The address holds word=third, expected one such as source.3"),
         ("word", "source.40", "The address holds word=source.40, but there are 5 words"),

@@ -70,6 +70,6 @@ def test_a_file_without_a_word_or_link_is_refused(which: str, blank: str, tmp_pa
     texts = {"source": "a\n", "target": "x\n", "links": "0-0\n", which: blank}
     with pytest.raises(
         ValueError,
-        match=rf"^{which} is empty, or has only white space: expected one line for each sentence pair$",
+        match=rf"^{which} is empty or has only white space: expected one line for each sentence pair$",
     ):
         read_gold_pairs(*files(tmp_path, **texts))

@@ -160,6 +160,6 @@ def test_gradients_that_overflow_are_an_error(translator: Translator):
     broken = Translator(copy.deepcopy(translator.model), translator.tokenizer)
     broken.model.decoder.layers[2].cross_attention.v_proj.weight.fill_(math.inf)
     with pytest.raises(
-        NonFiniteError, match=r"^what the model computes is not finite \(NaN or infinite\) for this target"
+        NonFiniteError, match=r"^the model's outputs are not finite \(NaN or infinite\) for this target"
     ):
         attention_gradients(broken, SOURCE, TARGET)
