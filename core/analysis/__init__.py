@@ -1,1 +1,1 @@
-"""What can be computed from an `Explanation`, and from the positions that go in."""
+"""Analyses of explanations, heads, layers and positional encodings."""
