@@ -6,7 +6,6 @@ neighbourhood. Means are over tokens, so long sentences weigh more.
 """
 
 import math
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -18,8 +17,9 @@ from torch import Tensor
 from core.analysis.heads.head import Head, Maps
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.tokens.words import is_punctuation
 from core.capture import AttentionMap, Kind
-from core.tokenizer import SPACE_MARK, Tokenizer
+from core.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,9 +216,3 @@ class _Choices:
             [math.inf if token in (BOS, EOS) else float(frequencies.get(token, 0)) for token in self.layer.key_tokens]
         )
         return counts.expand(self.visible.shape).masked_fill(~self.visible, math.inf).min(-1).indices
-
-
-def is_punctuation(token: str) -> bool:
-    """Whether a piece consists of punctuation or symbols only."""
-    text = token.replace(SPACE_MARK, "")
-    return bool(text) and all(unicodedata.category(character)[0] in "PS" for character in text)

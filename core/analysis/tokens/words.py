@@ -37,7 +37,7 @@ def continues_word(token: str) -> bool:
     """
     if is_standalone(token) or BYTE.fullmatch(token):
         return False
-    return not token.startswith(SPACE_MARK) and not _is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
+    return not token.startswith(SPACE_MARK) and not is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
 
 
 def readable(token: str) -> str:
@@ -160,7 +160,7 @@ def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
 
 def _split_punctuation(chunk: Sequence[tuple[range, str]]) -> Iterator[range]:
     """Words of a chunk: edge punctuation and pieces of unspaced scripts apart."""
-    edges = [text == SPACE_MARK or _is_punctuation(text) for _, text in chunk]
+    edges = [not text.strip(SPACE_MARK) or is_punctuation(text) for _, text in chunk]
     first = next((i for i, edge in enumerate(edges) if not edge), len(chunk))
     last = len(chunk) - next((i for i, edge in enumerate(reversed(edges)) if not edge), 0)
     start, previous = chunk[0][0].start, SPACE_MARK
@@ -174,9 +174,9 @@ def _split_punctuation(chunk: Sequence[tuple[range, str]]) -> Iterator[range]:
     yield range(start, chunk[-1][0].stop)
 
 
-def _is_punctuation(text: str) -> bool:
-    """Whether a text consists of punctuation, symbols and combining characters only."""
-    bare = text.removeprefix(SPACE_MARK)
+def is_punctuation(token: str) -> bool:
+    """Whether a token is punctuation or symbols only, combining characters included."""
+    bare = token.replace(SPACE_MARK, "")
     return _is_mark(bare[:1]) and all(_is_mark(character) or is_combining(character) for character in bare)
 
 

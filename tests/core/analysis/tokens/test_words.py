@@ -5,6 +5,7 @@ from core.analysis.tokens.words import (
     JOINT,
     axis_groups,
     continues_word,
+    is_punctuation,
     merge_words,
     readable,
     without_special_tokens,
@@ -190,3 +191,8 @@ def test_axis_groups_are_the_positions_behind_the_labels(maps: list[AttentionMap
             if before is not None and after is not None:
                 groups = axis_groups(before, words=True, hide_special=True)
                 assert [word(before[group.start : group.stop]) for group in groups] == list(after)
+
+
+def test_punctuation() -> None:
+    tokens = ("▁,", "...", "€", ".\u0301", "▁a.", "▁", "▁▁", "</s>")
+    assert [is_punctuation(token) for token in tokens] == [True, True, True, True, False, False, False, False]
