@@ -86,7 +86,7 @@ def grapheme_groups(tokens: Sequence[str]) -> Iterator[range]:
         yield range(start, len(tokens))
 
 
-def with_characters(tokens: Sequence[str]) -> tuple[str, ...]:
+def resolve_bytes(tokens: Sequence[str]) -> tuple[str, ...]:
     """Replace byte tokens by `BytePiece`.
 
     Bytes that read as one character, such as a joined emoji, are counted together.
@@ -100,19 +100,19 @@ def with_characters(tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def in_place_of(tokens: Sequence[str], position: int, token: str) -> str:
-    """A token in place of the one at a position, as `with_characters` returns it.
+def alternative_piece(tokens: Sequence[str], position: int, token: str) -> str:
+    """A token in place of the one at a position, as `resolve_bytes` returns it.
 
     The tokens after the position are ignored, as they would change.
     """
     if token == tokens[position]:
         return tokens[position]
-    return with_characters((*tokens[:position], token))[-1] if BYTE.fullmatch(token) else token
+    return resolve_bytes((*tokens[:position], token))[-1] if BYTE.fullmatch(token) else token
 
 
 def byte_label(token: str) -> str:
     """`ä 1/2`: the character and the index of the byte; hexadecimal if it is unknown."""
-    piece = token if isinstance(token, BytePiece) else with_characters((token,))[0]
+    piece = token if isinstance(token, BytePiece) else resolve_bytes((token,))[0]
     assert isinstance(piece, BytePiece)
     spells = piece.spells or f"0x{_byte(piece):02X}"
     # without it, the number would be displayed right to left

@@ -32,7 +32,7 @@ MAX_TOKENIZER_BYTES = 64 * 2**20
 # Below it, with LayerNorm after every sub-layer, nothing overflows up to the logits, whatever the sentence.
 MAX_WEIGHT = 65504.0
 TRIAL_TOKENS = 8  # source and target length of the trial pass of a loaded model
-AGAIN = "copy or download it again"  # advice for damaged files
+ADVICE = "copy or download it again"  # advice for damaged files
 MAX_MESSAGE = 500  # characters; names in a malicious file may have any length
 FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
@@ -104,7 +104,7 @@ def save_checkpoint(
         except SafetensorError as error:
             raise OSError(f"{path} cannot be written: {error}") from error
 
-    write_whole(Path(path), write)
+    write_atomically(Path(path), write)
 
 
 def _stored(config: TransformerConfig) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _stored(config: TransformerConfig) -> dict[str, Any]:
     return {name: value for name, value in asdict(config).items() if value is not None or name != "num_decoder_heads"}
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file atomically: to a temporary name beside it, flushed, then renamed."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -154,7 +154,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     try:
         with safe_open(path, framework="pt") as file:
             config, training = _read_metadata(path, file.metadata() or {})
-            model = _outline(config)
+            model = _meta_model(config)
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
             _check_tensors(path, model, slices)
             tokenizer = _read_tokenizer(path, config, file.get_tensor(TOKENIZER_KEY))
@@ -165,7 +165,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     except SafetensorError as error:
         size = path.stat().st_size
         raise CheckpointError(
-            f"{path.name} ({size} bytes) is cut off, damaged or not a safetensors file: {AGAIN} ({error})"
+            f"{path.name} ({size} bytes) is cut off, damaged or not a safetensors file: {ADVICE} ({error})"
         ) from error
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
@@ -176,13 +176,13 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         if (largest := float(tensor.abs().max())) > MAX_WEIGHT:
             raise CheckpointError(
                 f"{path.name}: {name} holds the weight {largest:.3g}, at most {MAX_WEIGHT:g} is read: the file is "
-                f"damaged ({AGAIN}), or the training diverged"
+                f"damaged ({ADVICE}), or the training diverged"
             )
     model.load_state_dict(tensors, assign=True)
     if config.positions == "sinusoidal":
         model.embedding.positions = SinusoidalPositions(config)  # not stored, as it has no parameters
     model.eval().requires_grad_(False)
-    _try_out(path, model)
+    _check_outputs(path, model)
     return Checkpoint(model, tokenizer, training)
 
 
@@ -202,13 +202,13 @@ def _check_header(path: Path) -> None:
             )
         raise CheckpointError(
             f"{path.name} ({size} bytes) is not a safetensors file: expected a JSON header after its first 8 bytes. "
-            f"If it is damaged, {AGAIN}"
+            f"If it is damaged, {ADVICE}"
         )
     if length > MAX_HEADER_BYTES:
         raise CheckpointError(f"{path.name} declares a header of {length} bytes, at most {MAX_HEADER_BYTES} are read")
     if 8 + length > size:
         raise CheckpointError(
-            f"{path.name} is truncated: its header should have {length} bytes, the whole file has {size}; {AGAIN}"
+            f"{path.name} is truncated: its header should have {length} bytes, the whole file has {size}; {ADVICE}"
         )
 
 
@@ -230,7 +230,7 @@ def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerCon
     unknown = sorted(values.keys() - {field.name for field in fields(TransformerConfig)})
     if unknown:
         raise CheckpointError(
-            f"{path.name}: its config names {_some(unknown)}, which this Headlight does not know: try a newer "
+            f"{path.name}: its config names {_first_names(unknown)}, which this Headlight does not know: try a newer "
             f"version of Headlight"
         )
     try:
@@ -262,7 +262,7 @@ class _SkipInit(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-def _outline(config: TransformerConfig) -> Transformer:
+def _meta_model(config: TransformerConfig) -> Transformer:
     """A model on the meta device: shapes without memory."""
     with torch.device("meta"), _SkipInit():
         return Transformer(config)
@@ -274,10 +274,12 @@ def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> Non
     missing = sorted((expected.keys() | {TOKENIZER_KEY}) - found.keys())
     surplus = sorted(found.keys() - expected.keys() - {TOKENIZER_KEY})
     if missing:
-        raise CheckpointError(f"{path.name} lacks {len(missing)} tensors that its config calls for: {_some(missing)}")
+        raise CheckpointError(
+            f"{path.name} lacks {len(missing)} tensors that its config calls for: {_first_names(missing)}"
+        )
     if surplus:
         raise CheckpointError(
-            f"{path.name} has {len(surplus)} tensors that its config does not call for: {_some(surplus)}"
+            f"{path.name} has {len(surplus)} tensors that its config does not call for: {_first_names(surplus)}"
         )
     for name, shape in expected.items():
         if found[name].get_shape() != shape:
@@ -297,7 +299,7 @@ def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> Non
 
 
 @torch.no_grad()
-def _try_out(path: Path, model: Transformer) -> None:
+def _check_outputs(path: Path, model: Transformer) -> None:
     """Run one short forward pass: finite weights may still give outputs that are not.
 
     Its tokens are those with the largest embeddings, so that a single damaged row is detected.
@@ -314,12 +316,12 @@ def _try_out(path: Path, model: Transformer) -> None:
     source, target = F.pad(tokens, (0, 1), value=config.eos_id), F.pad(tokens, (1, 0), value=config.bos_id)
     if not model(source[None], target[None]).log_softmax(-1).isfinite().all():
         raise CheckpointError(
-            f"{path.name}: the outputs of this model are not finite (NaN or infinite): the file is damaged ({AGAIN}), "
+            f"{path.name}: the outputs of this model are not finite (NaN or infinite): the file is damaged ({ADVICE}), "
             f"or the training diverged"
         )
 
 
-def _some(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     return ", ".join(f"{name!r:.60}" for name in names[:3]) + (", ..." if len(names) > 3 else "")
 
 

@@ -284,7 +284,7 @@ def beam_steps(
     """
     forced = [tuple(prefix) for prefix in prefixes or [()] * len(limits)]
     for prefix, limit in zip(forced, limits, strict=True):
-        require_possible(prefix, limit, options)
+        check_prefix(prefix, limit, options)
     searched: list[int] = list(range(len(limits)))
     live: list[tuple[Hypothesis, ...]] = [(Hypothesis(),)] * len(limits)
     finished: list[tuple[Hypothesis, ...]] = [()] * len(limits)
@@ -379,7 +379,7 @@ def _forced_continuation(logits: Tensor, hypothesis: Hypothesis, token_id: int) 
     return _Continuations([0], [token_id], [token_log_prob], [hypothesis.log_prob + token_log_prob])
 
 
-def require_possible(prefix: Sequence[int], limit: int, options: SearchOptions) -> None:
+def check_prefix(prefix: Sequence[int], limit: int, options: SearchOptions) -> None:
     """Check that a translation can begin with the prefix.
 
     Raises:

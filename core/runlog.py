@@ -25,17 +25,17 @@ def read_log(path: Path) -> list[Line]:
         ValueError: it is not a training log; the message has the line.
     """
     *whole, last = path.read_bytes().split(b"\n")
-    lines = [_parsed(text, f"{path}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
+    lines = [_parse_line(text, f"{path}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
     if last.strip():
         try:
-            lines.append(_parsed(last, str(path)))
+            lines.append(_parse_line(last, str(path)))
         except ValueError:
             if not whole:
                 raise
     return lines
 
 
-def _parsed(text: bytes, place: str) -> Line:
+def _parse_line(text: bytes, place: str) -> Line:
     try:
         line = json.loads(text)
     except ValueError as error:  # includes UnicodeDecodeError

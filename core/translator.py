@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from core.byte_pieces import in_place_of, with_characters
+from core.byte_pieces import alternative_piece, resolve_bytes
 from core.cache import cached_decoder
 from core.capture import AttentionMap, Kind, attention_mask, attention_path, capture_attention
 from core.checkpoint import load_checkpoint
@@ -25,7 +25,7 @@ from core.decoding import (
     SearchOptions,
     beam_search,
     beam_steps,
-    require_possible,
+    check_prefix,
     run_search,
 )
 from core.device import best_device
@@ -270,7 +270,7 @@ class Translator:
             log_probs=tuple(log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1).tolist()),
             alternatives=tuple(
                 tuple(
-                    (in_place_of(predicted_tokens, position, self.tokenizer.piece(token_id)), value)
+                    (alternative_piece(predicted_tokens, position, self.tokenizer.piece(token_id)), value)
                     for token_id, value in zip(*found, strict=True)
                 )
                 for position, found in enumerate(zip(top.indices.tolist(), top.values.tolist(), strict=True))
@@ -328,7 +328,7 @@ class Translator:
         """As `prefix_ids`, with the limit of the translation's length."""
         token_ids = self.target_ids(prefix) if isinstance(prefix, str) else list(prefix)
         options = self.search_options(1, 0.0)
-        require_possible(token_ids, limit, options)
+        check_prefix(token_ids, limit, options)
         self._require_target(token_ids[:-1] if token_ids[-1:] == [options.eos_id] else token_ids)
         return token_ids
 
@@ -432,7 +432,7 @@ class Translator:
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
         """The tokens as pieces; byte tokens as `BytePiece`, which records the character they spell."""
-        return with_characters([self.tokenizer.piece(token_id) for token_id in token_ids])
+        return resolve_bytes([self.tokenizer.piece(token_id) for token_id in token_ids])
 
 
 def _is_watched(model: Transformer) -> bool:

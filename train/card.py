@@ -8,7 +8,7 @@ from typing import Any
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from core.checkpoint import Checkpoint, load_checkpoint, write_whole
+from core.checkpoint import Checkpoint, load_checkpoint, write_atomically
 from core.runlog import Line, format_log, of_kind, read_log, thin_log
 from train.eval.translation_scores import Score
 
@@ -28,7 +28,7 @@ def record_scores(path: Path, scores: Sequence[Score]) -> None:
     with safe_open(path, framework="pt") as file:
         metadata = {**file.metadata(), "training": json.dumps({**training, "scores": kept + new}, ensure_ascii=False)}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    write_whole(path, lambda temporary: save_file(tensors, temporary, metadata))
+    write_atomically(path, lambda temporary: save_file(tensors, temporary, metadata))
 
 
 def write_card(path: Path, output: Path, log: Path | None = None, licences: str = "", limits: str = "") -> None:

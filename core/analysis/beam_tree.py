@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from core.byte_pieces import BYTE, BytePiece, with_characters
+from core.byte_pieces import BYTE, BytePiece, resolve_bytes
 from core.decoding import BeamState, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 from core.results import ScoredText
 from core.tokenizer import Tokenizer
@@ -192,7 +192,7 @@ def _with_characters(
     found: dict[tuple[int, int], str] = {}
     for end in ends:
         path = _path(steps, end)
-        for node, token in zip(path, with_characters([each.token for each in path]), strict=True):
+        for node, token in zip(path, resolve_bytes([each.token for each in path]), strict=True):
             place = node.position, node.rank
             found[place] = _merged_byte(found.get(place, token), token)
     return tuple(tuple(replace(node, token=found[node.position, node.rank]) for node in nodes) for nodes in steps)

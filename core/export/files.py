@@ -11,7 +11,7 @@ import numpy as np
 
 from core.analysis.heads.head import Head
 from core.capture import KINDS
-from core.checkpoint import write_whole
+from core.checkpoint import write_atomically
 from core.export.html_page import PageView, page
 from core.export.record import ExplanationRecord, Weights, description, parse_description, weights_of
 
@@ -27,7 +27,7 @@ def save_explanation(path: str | Path, record: ExplanationRecord) -> None:
     """
     path = Path(path)
     content = as_bytes(record, path.suffix)
-    write_whole(path, lambda temporary: temporary.write_bytes(content))
+    write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
 def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, view: PageView = "Lines") -> bytes:

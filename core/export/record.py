@@ -34,7 +34,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.byte_pieces import in_place_of, with_characters
+from core.byte_pieces import alternative_piece, resolve_bytes
 from core.capture import KINDS, AttentionMap, Kind, attention_mask
 from core.config import require_size
 from core.results import Explanation
@@ -159,16 +159,16 @@ def parse_description(found: object, weights: Weights) -> ExplanationRecord:
             for kind in KINDS
             if kind in facts["attention"]
         }
-        predicted_tokens = with_characters(facts["predicted_tokens"])
+        predicted_tokens = resolve_bytes(facts["predicted_tokens"])
         explanation = Explanation(
             source=facts["source"],
             target=facts["target"],
-            source_tokens=with_characters(facts["source_tokens"]),
-            fed_tokens=with_characters(facts["fed_tokens"]),
+            source_tokens=resolve_bytes(facts["source_tokens"]),
+            fed_tokens=resolve_bytes(facts["fed_tokens"]),
             predicted_tokens=predicted_tokens,
             log_probs=tuple(map(float, facts["log_probs"])),
             alternatives=tuple(
-                tuple((in_place_of(predicted_tokens, position, piece), log_prob) for piece, log_prob in found)
+                tuple((alternative_piece(predicted_tokens, position, piece), log_prob) for piece, log_prob in found)
                 for position, found in enumerate(facts["alternatives"])
             ),
             maps=maps,
@@ -187,9 +187,9 @@ def _layers(
         raise ValueError(f"{kind} has {weights.ndim} axes, expected {len(AXES)}: {', '.join(AXES)}")
     predicted = axes["predicted_tokens"]
     names = (
-        with_characters(axes["query_tokens"]),
-        with_characters(axes["key_tokens"]),
-        None if predicted is None else with_characters(predicted),
+        resolve_bytes(axes["query_tokens"]),
+        resolve_bytes(axes["key_tokens"]),
+        None if predicted is None else resolve_bytes(predicted),
     )
     mask = attention_mask(kind, len(names[1]), neighbourhood)
     return tuple(

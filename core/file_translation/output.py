@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from core.checkpoint import write_whole
+from core.checkpoint import write_atomically
 
 try:
     import fcntl
@@ -89,7 +89,7 @@ class FileOutput:
 
     def save_progress(self) -> None:
         text = json.dumps({"format": FORMAT, "settings": self._settings, **asdict(self.progress)}, indent=2) + "\n"
-        write_whole(progress_path(self.path), lambda temporary: temporary.write_text(text, encoding="utf-8"))
+        write_atomically(progress_path(self.path), lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def progress_path(output: Path) -> Path:

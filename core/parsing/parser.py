@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from core.decoding import Hypothesis, NextLogits, Progress, beam_search, beam_steps, run_search
-from core.parsing.treebank_words import escaped, treebank_words
+from core.parsing.treebank_words import escape_brackets, treebank_words
 from core.parsing.trees import Tree, restore, tag_of
 from core.tokenizer import SPACE_MARK, Tokenizer
 from core.translator import Translator, batches_by_length, naming_sentence
@@ -242,7 +242,7 @@ class Parser:
 
     def _read(self, sentence: str | Sequence[str]) -> tuple[list[str], list[int], int]:
         """Words, source token ids, and the largest number of tokens of the tree."""
-        words = treebank_words(sentence) if isinstance(sentence, str) else [escaped(word) for word in sentence]
+        words = treebank_words(sentence) if isinstance(sentence, str) else [escape_brackets(word) for word in sentence]
         if not words:
             raise ValueError("the sentence is empty: give at least one word")
         strange = next((word for word in words if len(word.split()) != 1), None)

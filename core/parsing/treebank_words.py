@@ -35,10 +35,10 @@ def treebank_words(text: str) -> list[str]:
     text = " ".join(text.translate(_PLAIN).split())
     for pattern, replacement in _RULES:
         text = re.sub(pattern, replacement, text)
-    return [escaped(word) for word in text.split()]
+    return [escape_brackets(word) for word in text.split()]
 
 
-def escaped(word: str) -> str:
+def escape_brackets(word: str) -> str:
     """Escape brackets in a word for use in a tree: `-LRB-` for a bracket alone."""
     return "".join(
         ESCAPED.get(character, character) if word in ESCAPED or character in "()" else character for character in word

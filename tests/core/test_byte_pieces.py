@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from core.analysis.tokens.words import JOINT, readable
-from core.byte_pieces import BytePiece, grapheme_groups, in_place_of, visible, with_characters
+from core.byte_pieces import BytePiece, alternative_piece, grapheme_groups, resolve_bytes, visible
 
 PIZZA = "\U0001f355"
 ASTRONAUT = "\U0001f469\u200d\U0001f680"  # a woman, a joiner and a rocket
@@ -16,7 +16,7 @@ def as_bytes(text: str) -> list[str]:
 
 
 def labels(*tokens: str) -> list[str]:
-    return [readable(token) for token in with_characters(tokens)]
+    return [readable(token) for token in resolve_bytes(tokens)]
 
 
 def test_accents_joined_emoji_and_flags_are_one_with_what_they_stand_on() -> None:
@@ -64,11 +64,11 @@ def test_a_byte_short_of_a_character_says_what_it_may_become() -> None:
 
 
 def test_an_alternative_is_named_behind_what_stands_before_it() -> None:
-    tokens = with_characters(["\u2581a", *as_bytes(PIZZA), "b"])
-    assert readable(in_place_of(tokens, 4, "<0x96>")) == "\U0001f356 4/4"
-    assert readable(in_place_of(tokens, 1, "<0xC3>")) == "\u00c0\u2013\u00ff 1/2"
-    assert in_place_of(tokens, 1, "<0xF0>") is tokens[1]
-    assert in_place_of(tokens, 4, "b") == "b"
+    tokens = resolve_bytes(["\u2581a", *as_bytes(PIZZA), "b"])
+    assert readable(alternative_piece(tokens, 4, "<0x96>")) == "\U0001f356 4/4"
+    assert readable(alternative_piece(tokens, 1, "<0xC3>")) == "\u00c0\u2013\u00ff 1/2"
+    assert alternative_piece(tokens, 1, "<0xF0>") is tokens[1]
+    assert alternative_piece(tokens, 4, "b") == "b"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_bytes_that_spell_nothing_stay_numbers(tokens: tuple[str, ...]) -> None:
 
 def test_to_a_program_a_byte_is_the_token_that_it_was() -> None:
     tokens = as_bytes(PIZZA)
-    known = with_characters(tokens)
+    known = resolve_bytes(tokens)
     assert (known, hash(known[0])) == (tuple(tokens), hash(tokens[0]))
     copied = pickle.loads(pickle.dumps(known[1]))
     assert isinstance(copied, BytePiece)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.checkpoint import AGAIN, MAX_HEADER_BYTES, CheckpointError, load_checkpoint
+from core.checkpoint import ADVICE, MAX_HEADER_BYTES, CheckpointError, load_checkpoint
 from core.model import Transformer
 from tests.core.checkpoints import EMBEDDING
 
@@ -104,14 +104,14 @@ def test_a_file_cut_off_anywhere_is_refused(tiny_checkpoint: Path, tmp_path: Pat
         path.write_bytes(whole[:length])
         with pytest.raises(
             CheckpointError,
-            match=rf"^cut\.safetensors (is truncated|\(\d+ bytes\) is (cut off|not a safetensors file)).*{AGAIN}",
+            match=rf"^cut\.safetensors (is truncated|\(\d+ bytes\) is (cut off|not a safetensors file)).*{ADVICE}",
         ):
             load_checkpoint(path)
     path.write_bytes(whole[:100])
     with pytest.raises(
         CheckpointError,
         match=rf"^cut\.safetensors is truncated: its header should have {header - 8} bytes, the whole file has 100; "
-        rf"{AGAIN}$",
+        rf"{ADVICE}$",
     ):
         load_checkpoint(path)
 
@@ -121,7 +121,7 @@ def test_surplus_bytes_are_refused(tiny_checkpoint: Path, tmp_path: Path) -> Non
     path.write_bytes(tiny_checkpoint.read_bytes() + b"\0" * 8)
     with pytest.raises(
         CheckpointError,
-        match=rf"^long\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {AGAIN} \(",
+        match=rf"^long\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {ADVICE} \(",
     ):
         load_checkpoint(path)
 
@@ -154,7 +154,7 @@ def test_a_header_that_is_no_header(header: bytes, tmp_path: Path) -> None:
     path = write_raw(tmp_path / "bad.safetensors", header, b"\0" * 16)
     with pytest.raises(
         CheckpointError,
-        match=rf"^bad\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {AGAIN} \(",
+        match=rf"^bad\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {ADVICE} \(",
     ):
         load_checkpoint(path)
 
@@ -220,7 +220,7 @@ def test_a_header_that_lies_about_the_data(
     path = write_raw(tmp_path / "lying.safetensors", header, data)
     with pytest.raises(
         CheckpointError,
-        match=rf"^lying\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {AGAIN} \(",
+        match=rf"^lying\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {ADVICE} \(",
     ):
         load_checkpoint(path)
 

@@ -10,7 +10,7 @@ import pytest
 from safetensors import SafetensorError
 
 from core import checkpoint
-from core.checkpoint import save_checkpoint, write_whole
+from core.checkpoint import save_checkpoint, write_atomically
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.core.checkpoints import Metadata, Tensors
@@ -118,6 +118,6 @@ def test_the_file_and_its_folder_are_flushed(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "replace", lambda *names: (events.append("rename"), replace_file(*names)))
-    write_whole(tmp_path / "file", lambda temporary: temporary.write_text("content"))
+    write_atomically(tmp_path / "file", lambda temporary: temporary.write_text("content"))
     assert events == ["flush file", "rename", "flush folder"]
     assert (tmp_path / "file").read_text() == "content"

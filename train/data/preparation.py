@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from core.checkpoint import load_checkpoint, write_whole
+from core.checkpoint import load_checkpoint, write_atomically
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
 from train.data.filters import Filters, Sieve
 from train.data.parallel_text import Pair, ParallelText, read_lines
@@ -290,7 +290,7 @@ def _tokenizer(
         pieces = SentencePieceTokenizer.train(
             (sentence for pair in islice(kept, 0, None, stride) for sentence in pair), vocab_size, symbols=symbols
         )
-    write_whole(path, lambda temporary: _write_bytes(temporary, pieces.to_bytes()))
+    write_atomically(path, lambda temporary: _write_bytes(temporary, pieces.to_bytes()))
     return pieces
 
 
@@ -351,7 +351,7 @@ def _counted(counts: dict[str, int]) -> str:
 
 
 def _write_json(path: Path, content: Any) -> None:
-    write_whole(
+    write_atomically(
         path, lambda temporary: _write_bytes(temporary, json.dumps(content, indent=2, ensure_ascii=False).encode())
     )
 

@@ -5,7 +5,7 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.checkpoint import write_whole
+from core.checkpoint import write_atomically
 from train.data.download import Download
 from train.data.parallel_text import ParallelText
 from train.data.token_shards import DataError
@@ -65,7 +65,7 @@ def _extract(archive: Path, member: str, path: Path) -> None:
         except (KeyError, tarfile.TarError, EOFError) as error:
             raise DataError(f"{member} cannot be taken from {archive}: {error}") from error
 
-    write_whole(path, copy)
+    write_atomically(path, copy)
 
 
 _WMT = "https://www.statmt.org"

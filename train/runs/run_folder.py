@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from core.checkpoint import write_whole
+from core.checkpoint import write_atomically
 from core.config import TransformerConfig
 from train.recipe import FREE, Recipe, TrainingPrecision
 
@@ -73,10 +73,10 @@ class RunFolder:
             path.unlink()
 
     def keep_as_best(self, snapshot: Path) -> None:
-        write_whole(self.best, lambda temporary: _copy(snapshot, temporary))
+        write_atomically(self.best, lambda temporary: _copy(snapshot, temporary))
 
     def save_state(self, state: dict[str, Any]) -> None:
-        write_whole(self.state, lambda temporary: _save(state, temporary))
+        write_atomically(self.state, lambda temporary: _save(state, temporary))
 
     def load_state(self) -> dict[str, Any] | None:
         return torch.load(self.state, map_location="cpu", weights_only=True) if self.state.exists() else None
@@ -86,7 +86,7 @@ class RunFolder:
         if not self.log.exists():
             return
         kept = [line for line in self.log.read_text(encoding="utf-8").splitlines() if _step_of(line) <= last_step]
-        write_whole(self.log, lambda temporary: _write_text(temporary, "".join(f"{line}\n" for line in kept)))
+        write_atomically(self.log, lambda temporary: _write_text(temporary, "".join(f"{line}\n" for line in kept)))
 
     def precision(self) -> TrainingPrecision | None:
         """What a run that was begun here computes in; None where there is none."""
@@ -186,7 +186,7 @@ class RunFolder:
 
     def _write_recipe(self, begun: dict[str, Any]) -> None:
         text = json.dumps(begun, indent=2, ensure_ascii=False)
-        write_whole(self.recipe, lambda temporary: _write_text(temporary, text))
+        write_atomically(self.recipe, lambda temporary: _write_text(temporary, text))
 
 
 def _differing(

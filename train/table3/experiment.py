@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from core.checkpoint import load_checkpoint, write_whole
+from core.checkpoint import load_checkpoint, write_atomically
 from core.config import PRESETS, TransformerConfig
 from core.paper import TABLE_3
 from core.translator import Translator
@@ -173,7 +173,7 @@ class Experiment:
             "paper_bleu": paper.bleu,
             "paper_parameters": paper.parameters,
         }
-        write_whole(path, lambda temporary: _write(temporary, json.dumps(scored, indent=2, ensure_ascii=False)))
+        write_atomically(path, lambda temporary: _write(temporary, json.dumps(scored, indent=2, ensure_ascii=False)))
         return scored
 
 
@@ -193,7 +193,7 @@ def write_table(folder: Path) -> None:
             writer.writeheader()
             writer.writerows(rows)
 
-    write_whole(folder / "table3.csv", write)
+    write_atomically(folder / "table3.csv", write)
     draw_rows(rows, folder / "table3.svg")
 
 

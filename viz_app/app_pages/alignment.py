@@ -19,9 +19,9 @@ from core.analysis.alignment.sentence_alignment import (
     HeadOrMean,
     WordAlignment,
     align_words,
-    place_name,
-    places,
-    rank_places,
+    aligner_name,
+    all_aligners,
+    rank_sentence,
     token_weights,
     word_shares,
 )
@@ -83,7 +83,9 @@ def sentence() -> None:
     gold_links.recall_links(reading.identity)
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
-        st.markdown(f"**{METHOD_NAMES[method]}**, {place_name(place)}: where each target word looks", help=HOW_TO_READ)
+        st.markdown(
+            f"**{METHOD_NAMES[method]}**, {aligner_name(place)}: where each target word looks", help=HOW_TO_READ
+        )
         below = st.container()
         links = links_box(reading, alignment)
         with below:
@@ -91,7 +93,7 @@ def sentence() -> None:
                 reading,
                 alignment,
                 links or GoldLinks(frozenset(), frozenset()),
-                f"{METHOD_NAMES[method]}, {place_name(place)}",
+                f"{METHOD_NAMES[method]}, {aligner_name(place)}",
             )
     with right:
         if links is not None:
@@ -117,10 +119,10 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
         except (RuntimeError, ValueError) as error:
             st.error(f"{sentence_case(str(error))}. Attention weights are shown instead.")
             method, cross = "attention", reading.explanation.maps["cross"]
-        by_name = {place_name(place): place for place in places(cross)}
+        by_name = {aligner_name(place): place for place in all_aligners(cross)}
         if st.session_state.get("aligner", st.query_params.get("aligner")) not in by_name:
             permalink.preset(
-                "aligner", place_name(chosen_heads.telling_head("cross", cross)) if cross[0].num_heads > 1 else "mean"
+                "aligner", aligner_name(chosen_heads.telling_head("cross", cross)) if cross[0].num_heads > 1 else "mean"
             )
         name = st.selectbox("Head", by_name, None, required=True, key="aligner", bind="query-params", width=130)
         rows: Rows = segments("Rows", ROW_NAMES, "predicted", "rows", help=ABOUT_ROWS)
@@ -185,7 +187,7 @@ def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None
     linked = len({target for _, target in links.possible})
     if linked < words:
         st.caption(f"{linked} of {words} target words are linked; a link found for any of the others counts as wrong.")
-    aligner_list.show_aligners(rank_places(cross, links), "sentence")
+    aligner_list.show_aligners(rank_sentence(cross, links), "sentence")
 
 
 def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:

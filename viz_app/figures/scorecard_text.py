@@ -83,7 +83,9 @@ def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
 def labelled(cards: Sequence[ScoreCard], names: Collection[str]) -> set[LayerHead]:
     """The heads that bear one of these labels, named as in `DEFINITIONS`."""
     return {
-        (card.head.layer, card.head.head) for card in cards if any(label.notion in names for label in head_labels(card))
+        (card.head.layer, card.head.head)
+        for card in cards
+        if any(label.base_name in names for label in head_labels(card))
     }
 
 
@@ -97,7 +99,7 @@ def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
             case "offset":
                 return offset_name(card)
             case "label":
-                return head_labels(card)[0].notion if head_labels(card) else ""
+                return head_labels(card)[0].base_name if head_labels(card) else ""
             case _:
                 value = {
                     "confidence": card.confidence,

@@ -102,12 +102,12 @@ def shown_words(tokens: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def place_name(place: HeadOrMean) -> str:
+def aligner_name(place: HeadOrMean) -> str:
     """Display name, counted from 1: `L5 H3`, `L5 mean`, `mean`, as for `Aligner`."""
     return str(Aligner(*place, "predicted", AlignmentScore()))
 
 
-def places(cross: Sequence[AttentionMap]) -> list[HeadOrMean]:
+def all_aligners(cross: Sequence[AttentionMap]) -> list[HeadOrMean]:
     """All aligners: the heads and the mean of each layer, and the mean of all."""
     found: list[HeadOrMean] = []
     for layer in cross:
@@ -140,7 +140,7 @@ def token_weights(cross: Sequence[AttentionMap], place: HeadOrMean) -> Tensor:
     return row_shares(_weights(cross, place, lambda layer: layer.weights))
 
 
-def rank_places(cross: Sequence[AttentionMap], gold: GoldLinks) -> list[Aligner]:
+def rank_sentence(cross: Sequence[AttentionMap], gold: GoldLinks) -> list[Aligner]:
     """Score every aligner on this sentence, lowest alignment error rate first.
 
     Both row conventions are scored.
@@ -162,7 +162,7 @@ def word_shares(shares: Sequence[float], predicted_tokens: Sequence[str]) -> tup
 def _weights(cross: Sequence[AttentionMap], place: HeadOrMean, of_layer: Callable[[AttentionMap], Tensor]) -> Tensor:
     """Weights [target, source] of one aligner, from those of each layer's heads [H, target, source]."""
     layer, head = place
-    if place not in places(cross):
+    if place not in all_aligners(cross):
         raise ValueError(
             f"there is no layer {layer}, head {head} among {len(cross)} layers of {cross[0].num_heads} heads"
         )

@@ -16,7 +16,14 @@ import torch
 from torch import Tensor
 
 from core.analysis.attribution.forward_trace import ForwardTrace, SubLayer
-from core.analysis.attribution.rollout import RolledMaps, as_maps, one_head, roll_out, roll_out_decoder, row_shares
+from core.analysis.attribution.rollout import (
+    RolledMaps,
+    roll_out,
+    roll_out_decoder,
+    rolled_maps,
+    row_shares,
+    single_head_map,
+)
 from core.capture import Kind
 
 
@@ -140,7 +147,7 @@ def contribution_maps(trace: ForwardTrace) -> tuple[RolledMaps, RolledMaps]:
     encoder = roll_out(found["encoder_self"])
     within: dict[Kind, list[Tensor]] = {**found, "cross": cross}
     layerwise: RolledMaps = {
-        kind: tuple(one_head(maps[kind][i], matrix) for i, matrix in enumerate(layers))
+        kind: tuple(single_head_map(maps[kind][i], matrix) for i, matrix in enumerate(layers))
         for kind, layers in within.items()
     }
-    return layerwise, as_maps(maps, encoder, roll_out_decoder(prefix, cross, encoder[-1]))
+    return layerwise, rolled_maps(maps, encoder, roll_out_decoder(prefix, cross, encoder[-1]))

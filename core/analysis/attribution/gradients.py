@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.analysis.attribution.rollout import RolledMaps, one_head, row_shares
+from core.analysis.attribution.rollout import RolledMaps, row_shares, single_head_map
 from core.analysis.heads.head import Head
 from core.capture import AttentionMap, Kind, attention_path, capture_attention
 from core.decoding import NonFiniteError
@@ -94,7 +94,9 @@ def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMap
     def gradient_map(layer: AttentionMap, gradient: Tensor) -> AttentionMap:
         positive = (gradient * layer.weights).clamp(min=0)
         return (
-            one_head(layer, row_shares(positive.mean(0))) if average else replace(layer, weights=row_shares(positive))
+            single_head_map(layer, row_shares(positive.mean(0)))
+            if average
+            else replace(layer, weights=row_shares(positive))
         )
 
     return {

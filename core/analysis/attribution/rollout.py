@@ -30,7 +30,7 @@ def attention_rollout(maps: Maps) -> RolledMaps:
         [layer.weights.mean(0) for layer in maps["cross"]],
         encoder[-1],
     )
-    return as_maps(maps, encoder, decoder)
+    return rolled_maps(maps, encoder, decoder)
 
 
 def with_residual(weights: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ def source_share(rolled: Maps) -> tuple[float, ...]:
     return tuple(float(share) for share in rolled["cross"][-1].weights[0].sum(-1))
 
 
-def as_maps(maps: Maps, encoder: Sequence[Tensor], decoder: Sequence[tuple[Tensor, Tensor]]) -> RolledMaps:
+def rolled_maps(maps: Maps, encoder: Sequence[Tensor], decoder: Sequence[tuple[Tensor, Tensor]]) -> RolledMaps:
     """Rolled-out matrices as attention maps of one head, with the tokens of `maps`.
 
     They have no mask: through several layers of restricted attention a position reaches beyond its neighbourhood.
@@ -121,11 +121,13 @@ def as_maps(maps: Maps, encoder: Sequence[Tensor], decoder: Sequence[tuple[Tenso
         "cross": [source for source, _ in decoder],
     }
     return {
-        kind: tuple(replace(one_head(like, matrix), mask=None) for like, matrix in zip(maps[kind], layers, strict=True))
+        kind: tuple(
+            replace(single_head_map(like, matrix), mask=None) for like, matrix in zip(maps[kind], layers, strict=True)
+        )
         for kind, layers in matrices.items()
     }
 
 
-def one_head(like: AttentionMap, matrix: Tensor) -> AttentionMap:
+def single_head_map(like: AttentionMap, matrix: Tensor) -> AttentionMap:
     """A matrix [Q, K] as a map of one head, with the tokens and mask of another map."""
     return replace(like, weights=matrix[None].float().cpu())

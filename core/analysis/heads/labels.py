@@ -35,7 +35,7 @@ class HeadLabel:
     text: str
 
     @property
-    def notion(self) -> str:
+    def base_name(self) -> str:
         """Key of `DEFINITIONS`: `positional` for `positional: the next token`."""
         return self.name.split(":")[0]
 

@@ -1,4 +1,4 @@
-from core.byte_pieces import with_characters
+from core.byte_pieces import resolve_bytes
 from viz_app.components.token_spans import label_spans, row_spans, run_spans, spoken, unit_spans
 
 
@@ -23,12 +23,12 @@ def test_bytes_read_as_the_character_they_spell() -> None:
 
 
 def test_one_byte_of_a_character_says_which_it_is() -> None:
-    first, second = with_characters(["<0xC3>", "<0xA4>"])
+    first, second = resolve_bytes(["<0xC3>", "<0xA4>"])
     assert label_spans(second) == [("\u00e4", ""), (" 2/2", "faint")]
     # in a text the character stands once
     assert (run_spans(first), run_spans(second)) == ([("\u00e4", "")], [("2", "byte")])
     assert spoken(second) == "\u00e4, byte 2 of 2, 0xA4"
-    assert spoken(*with_characters(["<0xF0>"])) == "0xF0, byte 1 of 4"
+    assert spoken(*resolve_bytes(["<0xF0>"])) == "0xF0, byte 1 of 4"
 
 
 def test_a_run_of_text_has_no_joint_marks() -> None:

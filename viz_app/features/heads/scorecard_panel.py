@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.analysis.alignment.aligners import head_error_rates
 from core.analysis.alignment.pharaoh import parse_links
-from core.analysis.alignment.sentence_alignment import rank_places, shown_words
+from core.analysis.alignment.sentence_alignment import rank_sentence, shown_words
 from core.analysis.heads.head import Head
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
@@ -110,7 +110,7 @@ def _error_rates(reading: readings.Reading) -> Mapping[Head, float]:
         )
     except ValueError:  # said where they are typed
         return {}
-    return head_error_rates(rank_places(explanation.maps["cross"], links)) if links.possible else {}
+    return head_error_rates(rank_sentence(explanation.maps["cross"], links)) if links.possible else {}
 
 
 def basis_box(reading: readings.Reading) -> None:

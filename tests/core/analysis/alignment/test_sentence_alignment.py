@@ -6,9 +6,9 @@ from core.analysis.alignment.pharaoh import GoldLinks
 from core.analysis.alignment.sentence_alignment import (
     WordAlignment,
     align_words,
-    place_name,
-    places,
-    rank_places,
+    aligner_name,
+    all_aligners,
+    rank_sentence,
     shown_words,
     token_weights,
     word_shares,
@@ -41,10 +41,10 @@ def test_words_are_those_that_are_shown():
 
 
 def test_places_are_named_as_aligners_are(layers: list[AttentionMap]):
-    names = [place_name(place) for place in places(layers)]
+    names = [aligner_name(place) for place in all_aligners(layers)]
     assert names == ["L1 H1", "L1 H2", "L1 mean", "L2 H1", "L2 H2", "L2 mean", "mean"]
     gold = GoldLinks(frozenset({(0, 0)}), frozenset())
-    assert {str(aligner) for aligner in rank_places(layers, gold)} == set(names)
+    assert {str(aligner) for aligner in rank_sentence(layers, gold)} == set(names)
 
 
 def test_a_head_aligns_in_the_rows_that_suit_it(layers: list[AttentionMap]):
@@ -54,7 +54,7 @@ def test_a_head_aligns_in_the_rows_that_suit_it(layers: list[AttentionMap]):
     assert alignment.coverage == pytest.approx((1, 1, 1))
     assert alignment.concerns() == []
     assert align_words(layers, (0, 1), "fed").links == diagonal
-    rates = head_error_rates(rank_places(layers, GoldLinks(frozenset(diagonal), frozenset())))
+    rates = head_error_rates(rank_sentence(layers, GoldLinks(frozenset(diagonal), frozenset())))
     assert [rates["cross", 0, 0], rates["cross", 0, 1], rates["cross", 1, 0]] == [0, 0, 1]  # type: ignore[index]
 
 

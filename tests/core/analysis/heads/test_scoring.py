@@ -191,7 +191,7 @@ def test_every_label_is_defined_with_its_threshold():
         [encoder(PREVIOUS, EVEN, one_hot(4, 4, 4, 4, 4), one_hot(1, 1, 1, 1, 1), one_hot(2, 1, 0, 2, 0))],
         {"▁b": 1, "▁a": 5, ",": 5},
     )
-    found = {label.notion for head in heads for label in head_labels(head)}
+    found = {label.base_name for head in heads for label in head_labels(head)}
     assert found >= {"sink", "confident", "broad", "rare token"}
     assert found <= set(DEFINITIONS)
     assert all("%" in definition for definition in DEFINITIONS.values())
