@@ -199,7 +199,7 @@ def test_inspect_where_nothing_is_packed(
 ) -> None:
     monkeypatch.setattr("core.__main__.packable", lambda model: False)
     assert cli.main(["inspect", str(tiny_checkpoint)]) == 0
-    assert "exact  as PyTorch multiplies by itself" in capsys.readouterr().out
+    assert "exact  PyTorch's own" in capsys.readouterr().out
 
 
 def test_a_file_without_training_facts(
@@ -207,7 +207,7 @@ def test_a_file_without_training_facts(
 ) -> None:
     save_checkpoint(tmp_path / "bare.safetensors", tiny_model, tokenizer)
     assert cli.main(["inspect", str(tmp_path / "bare.safetensors")]) == 0
-    assert "none in the file" in capsys.readouterr().out
+    assert "facts  none" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("suffix", ["html", "npz", "json"])

@@ -197,7 +197,7 @@ def test_the_beginning_of_a_target_is_scored_without_an_end(translator: Translat
     [
         ("x " * 600, rf"the target has \d+ tokens, at most {MAX_TARGET_TOKENS} can be scored: shorten it"),
         ([7, 400], "the target has the token id 400, this model has 0 to 399: it belongs to another model"),
-        ([-1], "the target holds the token -1"),
+        ([-1], "the target has the token id -1"),
         ("half \ud83d", r"the text has a lone surrogate"),
     ],
 )
