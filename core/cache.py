@@ -1,9 +1,9 @@
-"""What the decoder need not compute twice: the keys and values of the memory, and of everything decoded so far.
+"""Key-value cache of incremental decoding.
 
-The hypotheses of a sentence are the query axis of attention, not rows of the batch. So keys and values are neither
-reordered when hypotheses change places nor copied when one has several children: those of every hypothesis stay where
-they are, and a mask by ancestry says which of them a hypothesis descends from. What nobody descends from any more is
-dropped when the room for keys runs out.
+It has the keys and values of the memory, and of all positions decoded so far. The hypotheses of a sentence are the
+query axis of attention, not rows of the batch. So keys and values are neither reordered when hypotheses change places
+nor copied when one has several children: they stay in place, and an ancestry mask tells which of them each hypothesis
+descends from. Keys without descendants are dropped when room runs out.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from torch.nn import functional as F
 from core.decoding import NextLogits
 from core.model import KeysValues, Transformer
 
-FIRST_KEYS = 64  # room for this many keys is made at first, and for at least as many more whenever it runs out
+FIRST_KEYS = 64  # initial room for keys, and least increase when it runs out
 
 
 def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:
-    """What a search over translations of `source_ids` [B, S] asks for logits. For one search only: it remembers."""
+    """Scorer of next tokens for one search over translations of `source_ids` [B, S]."""
     cache = DecoderCache(
         model.encode(source_ids),
         model.source_mask(source_ids),
@@ -36,17 +36,17 @@ def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:
 
 
 class DecoderCache:
-    """All that `Transformer.step` needs to know about the positions before.
+    """State of incremental decoding for `Transformer.step`.
 
     Args:
         memory: [B, S, D] from `Transformer.encode`.
         memory_mask: [B, 1, 1, S] from `Transformer.source_mask`.
         num_layers: of the decoder.
-        neighbourhood: how many of the last positions self-attention looks at (4); None: all.
+        neighbourhood: number of last positions that self-attention is restricted to (section 4); None for all.
 
     Attributes:
-        length: positions decoded so far.
-        ancestry: [B, W, K] which keys belong to each of the hypotheses of the last position.
+        length: number of positions decoded.
+        ancestry: [B, W, K] which keys each hypothesis of the last position descends from.
     """
 
     def __init__(self, memory: Tensor, memory_mask: Tensor, num_layers: int, neighbourhood: int | None = None) -> None:
@@ -60,21 +60,21 @@ class DecoderCache:
         self._room = FIRST_KEYS
 
     def extend(self, parents: Tensor) -> Tensor:
-        """Make room for W hypotheses that continue those of the position before.
+        """Make room for W hypotheses that continue those of the previous position.
 
         Args:
-            parents: [B, W] which hypothesis of the position before each of them continues; zeros at the start.
+            parents: [B, W] index of each one's parent among the previous hypotheses; zeros at the start.
 
         Returns:
-            [B, 1, W, K] which keys each of them may attend to: its ancestors' and, among the last W, its own.
+            [B, 1, W, K] which keys each may attend to: its ancestors' and, among the last W, its own.
         """
         width = parents.size(1)
         if self.ancestry.size(2) + width > self._room:
-            self._forget_the_childless()
+            self._drop_unused_keys()
             needed = self.ancestry.size(2) + width
             self._room = max(self._room, needed + max(FIRST_KEYS, needed // 8))
         inherited = self.ancestry.gather(1, parents[:, :, None].expand(-1, -1, self.ancestry.size(2)))
-        # who is too far away now is nobody's ancestor any more, so its keys go when room runs out
+        # keys outside the window have no descendants, so they are dropped when room runs out
         if self._neighbourhood:
             inherited &= (self._positions > self.length - self._neighbourhood)[:, None]
             self._positions = F.pad(self._positions, (0, width), value=self.length)
@@ -83,7 +83,7 @@ class DecoderCache:
         return self.ancestry[:, None]
 
     def keep(self, sentences: Tensor) -> None:
-        """Go on with these rows of the batch only: [fewer than B] indices."""
+        """Keep only these rows of the batch, given as indices."""
         self.memory, self.memory_mask, self.ancestry = (
             self.memory[sentences],
             self.memory_mask[sentences],
@@ -93,11 +93,11 @@ class DecoderCache:
         for layer in self.layers:
             layer.keep(sentences)
 
-    def _forget_the_childless(self) -> None:
-        """Drop keys that belong to none of the last hypotheses of their sentence."""
+    def _drop_unused_keys(self) -> None:
+        """Drop keys that no current hypothesis of their sentence descends from."""
         used = self.ancestry.any(1)  # [B, K]
         most = int(used.sum(1).max())
-        # where a sentence uses fewer, some it does not use
+        # sentences that use fewer keep some unused ones
         kept = used.byte().argsort(dim=1, descending=True, stable=True)[:, :most]
         self.ancestry = self.ancestry.gather(2, kept[:, None].expand(-1, self.ancestry.size(1), -1))
         if self._neighbourhood:
@@ -107,7 +107,7 @@ class DecoderCache:
 
 
 class LayerCache:
-    """The keys and values of one decoder layer. Its methods are what `MultiHeadAttention` takes as `remember`."""
+    """Cached keys and values of one decoder layer, for `MultiHeadAttention`."""
 
     def __init__(self) -> None:
         self._own: KeysValues | None = None  # [B, H, room, E], of which the first `_num_keys` are in use
@@ -133,11 +133,11 @@ class LayerCache:
         return self._of_memory
 
     def keep(self, sentences: Tensor) -> None:
-        """Drop all other rows of the batch."""
+        """Keep only these rows of the batch."""
         self._own, self._of_memory = _rows(self._own, sentences), _rows(self._of_memory, sentences)
 
     def keep_keys(self, kept: Tensor) -> None:
-        """Move those of the positions before that are still needed to the front: [B, fewer than K] indices."""
+        """Move the keys and values still needed to the front: [B, fewer than K] indices."""
         if self._own is not None:
             for buffer in self._own:
                 index = kept[:, None, :, None].expand(-1, buffer.size(1), -1, buffer.size(3))
@@ -150,7 +150,7 @@ def _rows(pair: KeysValues | None, sentences: Tensor) -> KeysValues | None:
 
 
 def _with_room(filled: Tensor, num_keys: int) -> Tensor:
-    """The same keys or values at the head of a longer buffer: [B, H, K, E] -> [B, H, num_keys, E]."""
+    """Copy to the start of a longer buffer: [B, H, K, E] -> [B, H, num_keys, E]."""
     buffer = filled.new_empty(*filled.shape[:2], num_keys, filled.size(3))
     buffer[:, :, : filled.size(2)] = filled
     return buffer

@@ -1,9 +1,8 @@
-"""The same model with its matrices laid out for inference on a CPU, exactly or in a reduced precision.
+"""The model with its matrices laid out for inference on a CPU, in two precisions.
 
 `exact` computes in float32, with the one product of `core.cpu_products` that this PyTorch has for these weights. `fast`
-takes
-for each shape of matrix the product that proved fastest in a short measurement on this machine: 8-bit integers,
-bfloat16 or the exact one. Which one that is may differ from one start to the next where they are close.
+uses, for each shape of matrix, the product that is fastest in a short measurement on this machine: 8-bit integers,
+bfloat16 or the exact one. Where they are close, the choice may differ from one start to the next.
 """
 
 import copy
@@ -32,15 +31,15 @@ from core.model import AttentionWeights, DecoderLayer, EncoderLayer, KeysValues,
 
 Precision = Literal["exact", "fast"]
 FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
-MOST_FEW_ROWS = 16  # up to here what was measured for few counts
-REAL_GAIN = 1.15  # times as fast as the exact product at least: less is not worth any precision
+MOST_FEW_ROWS = 16  # up to here, the measurement of few rows applies
+REAL_GAIN = 1.15  # least speed-up over the exact product that is worth the loss of precision
 MEASURED_CALLS, MEASURED_SECONDS = 3, 0.02  # of all products together: whichever is more
-HOPELESS = 4  # times as slow as the fastest: not called again
+HOPELESS = 4  # slower than the fastest by this factor: not called again
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What `fast` multiplies a shape of matrix with, and the measurement behind it.
+    """Product chosen by `fast` for one shape of matrix, with its measurement.
 
     Attributes:
         inputs, outputs: of the matrix.
@@ -89,15 +88,14 @@ class RowsLinear(nn.Module):
 
 
 class PackedTransformer(Transformer):
-    """A Transformer whose every matrix product is packed, in half precision where that loses nothing.
+    """A Transformer with packed matrix products, in float16 where that is lossless.
 
-    All else it shares with the model it is made from. So a hook on the attention weights of that model acts on this one
-    too.
-    Weights that change later do not: see `packs`.
+    Everything else is shared with the original model, so hooks on its attention weights act on both. Later changes of
+    the weights do not: see `packs`.
 
     Attributes:
-        products: that there are to choose from; the first is exact for these weights.
-        choices: which products `fast` chose, by shape and number of rows; empty if `exact`.
+        products: available products; the first is exact for these weights.
+        choices: products chosen by `fast`, by shape and number of rows; empty if `exact`.
     """
 
     def __init__(self, model: Transformer, precision: Precision = "exact") -> None:
@@ -117,7 +115,7 @@ class PackedTransformer(Transformer):
             if isinstance(layer, EncoderLayer | DecoderLayer):
                 layer.self_attention = PackedSelfAttention(layer.self_attention, packed_linear)
         for module in list(layers.modules()):
-            if not isinstance(module, AttentionWeights):  # hooks of the moment are not for a copy that stays
+            if not isinstance(module, AttentionWeights):  # do not copy temporary hooks
                 module._forward_hooks.clear()
                 module._forward_pre_hooks.clear()
             for name, child in module.named_children():
@@ -138,15 +136,15 @@ class PackedTransformer(Transformer):
 
     def project(self, states: Tensor) -> Tensor:
         if len(self.products) > 1 and not states.isfinite().all():
-            return super().project(states)  # NaN stays NaN, which 8-bit integers do not have
+            return super().project(states)  # 8-bit integers cannot represent NaN
         return self.projection(states)
 
     def packs(self, model: Transformer) -> bool:
-        """Whether this is made from the model as it is now."""
+        """Whether this was made from the model in its current state."""
         return self._state == _state(model)
 
     def _fastest(self, weight: Tensor, bias: Tensor | None) -> nn.Module:
-        """The fastest product for this matrix, or one for few rows and one for many. Measured once a shape."""
+        """Fastest product for this matrix, by number of rows. Measured once per shape."""
         outputs, inputs = weight.shape
         packed: dict[str, nn.Module] = {}
         if (inputs, outputs, FEW_ROWS) not in self.choices:
@@ -163,11 +161,12 @@ class PackedTransformer(Transformer):
 
 @torch.inference_mode()
 def measure(products: dict[str, nn.Module], x: Tensor) -> dict[str, float]:
-    """Seconds that the best of some calls of each product took. They take turns, so that other work on the machine
-    meets all.
+    """Seconds of each product, the minimum over several calls.
+
+    The products take turns, so that other work on the machine affects all alike.
     """
     for product in products.values():
-        product(x)  # what is only done once
+        product(x)  # warm-up
     seconds = dict.fromkeys(products, math.inf)
     start, calls = time.perf_counter(), 0
     while calls < MEASURED_CALLS or time.perf_counter() < start + MEASURED_SECONDS:
@@ -182,24 +181,24 @@ def measure(products: dict[str, nn.Module], x: Tensor) -> dict[str, float]:
 
 
 def choose(seconds: dict[str, float]) -> str:
-    """The fastest product, or the first, which is exact, unless another gains enough."""
+    """The fastest product, or the first, which is exact, if the gain is small."""
     exact = next(iter(seconds))
     fastest = min(seconds, key=lambda name: seconds[name])
     return fastest if seconds[exact] >= REAL_GAIN * seconds[fastest] else exact
 
 
 def packable(model: Transformer) -> bool:
-    """Whether packing is possible: float32 on a CPU, and a PyTorch that has a product for these weights."""
+    """Whether a model can be packed: float32 on a CPU, with a product for its weights."""
     weight = model.embedding.tokens.weight
     return weight.device.type == "cpu" and weight.dtype == torch.float32 and (has_packed() or halves(model))
 
 
 def halves(model: Transformer) -> bool:
-    """Whether half precision holds every matrix of the model exactly, and this PyTorch computes with such matrices."""
+    """Whether float16 holds every matrix exactly, and there is a product for it."""
     matrices = (parameter for parameter in model.parameters() if parameter.dim() == 2)
     return has_half() and all(torch.equal(matrix, matrix.half().float()) for matrix in matrices)
 
 
 def _state(model: Transformer) -> list[tuple[int, int]]:
-    """Which parameters a model has, and how often each was changed."""
+    """Identity and version of each parameter."""
     return [(id(parameter), 0 if parameter.is_inference() else parameter._version) for parameter in model.parameters()]

@@ -1,19 +1,18 @@
-"""Matrix products for inference on a CPU: `nn.Linear` on weights that were laid out, or rounded, once and for all.
+"""Matrix products for inference on a CPU, with weights packed once.
 
-Decoding multiplies large matrices by few rows, one a hypothesis, so its speed is that of reading the matrices.
-`torch.nn.functional.linear` leaves float32 to MKL, which reads a matrix row by row as it is stored and, on processors
-that it is not tuned for, gets a third of the speed of memory. Two libraries that come with PyTorch do better. FBGEMM
-reads matrices in half precision and computes in float32, which is exact for a checkpoint that was saved in half
-precision; or it reads and multiplies 8-bit integers. oneDNN reads float32 or bfloat16 in a blocked layout of its own.
+Decoding multiplies large matrices by few rows, one per hypothesis, so its speed is limited by reading the matrices.
+`torch.nn.functional.linear` leaves float32 to MKL, which reads matrices in row-major order and, on processors that it
+is not tuned for, reaches a third of the memory bandwidth. Two libraries included in PyTorch are faster. FBGEMM reads
+matrices in half precision and computes in float32, which is exact for a checkpoint saved in half precision; or it
+multiplies 8-bit integers. oneDNN reads float32 or bfloat16 in its own blocked layout.
 
-No product in float32 promises that a row's result is the same to the bit whatever rows it is computed with: the order
-of the sum may depend on their number. FBGEMM's kernels of one and of two rows sum in an order of their own with AVX2,
-not with AVX-512; oneDNN's of one row did with AVX-512 and 1,030 columns; MKL's do almost always. What holds of all is
-the error bound of a float32 sum in any order (Higham 2002, section 4.2): |computed - x W^T - b| <= n u / (1 - n u) (|x|
-|W|^T + |b|) for n - 1 columns, u = 2^-24. So results for one batch and another agree to rounding, and callers must not
-ask for more.
+No product in float32 guarantees results of a row that are independent of the other rows to the bit: the order of
+summation may depend on the number of rows. FBGEMM's kernels for one and for two rows sum in different orders with AVX2,
+not with AVX-512; oneDNN's for one row did with AVX-512 and 1,030 columns; MKL's do almost always. All satisfy the error
+bound of a float32 sum in any order (Higham 2002, section 4.2): |computed - x W^T - b| <= n u / (1 - n u) (|x| |W|^T +
+|b|) for n - 1 columns, u = 2^-24. So results of different batches agree to rounding, and no better.
 
-All are forward only, take x [..., inputs] in float32 and return [..., outputs] in float32.
+All are forward only, from x [..., inputs] in float32 to [..., outputs] in float32.
 """
 
 import math
@@ -26,7 +25,7 @@ from torch import Tensor, nn
 
 Product = Callable[[Tensor, Tensor | None], nn.Module]  # weight [outputs, inputs] and bias [outputs] -> the product
 
-SMALL_MATRIX, SMALL_INPUT = 2**19, 2**14  # elements, up to which a product of halves is not worth a second thread
+SMALL_MATRIX, SMALL_INPUT = 2**19, 2**14  # elements up to which a second thread does not speed up a product
 
 
 class HalfPackedLinear(nn.Module):
@@ -63,12 +62,11 @@ class PackedLinear(nn.Module):
 
 
 class Int8Linear(nn.Module):
-    """`nn.Linear` on 8-bit integers, in FBGEMM's layout.
+    """`nn.Linear` in 8-bit integers, in FBGEMM's layout.
 
-    Weights are rounded with one scale an output. Inputs are rounded at every call, with one scale and offset for all
-    rows (FBGEMM has no other), so a row's result depends on the rows beside it, by more than rounding in float32.
-    Inputs that are
-    not finite may have finite results: check for them elsewhere.
+    Weights are rounded with one scale per output. Inputs are rounded at every call, with one scale and offset for all
+    rows (FBGEMM has no other), so a row's result depends on the other rows, beyond rounding in float32. Inputs that are
+    not finite may give finite results: check them elsewhere.
     """
 
     name = "int8"
@@ -82,7 +80,7 @@ class Int8Linear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         try:
             return torch.ops.quantized.linear_dynamic.default(x, self._packed, self._reduce_range)
-        except RuntimeError:  # all NaN has no range
+        except RuntimeError:  # the range of NaN is undefined
             if x.isfinite().all():
                 raise
             return x.new_full((*x.shape[:-1], self._outputs), math.nan)
@@ -107,7 +105,7 @@ class BFloat16Linear(nn.Module):
 def _int8_packed(weight: Tensor, bias: Tensor | None) -> object:
     scales = weight.abs().amax(1).clamp_min(torch.finfo(weight.dtype).tiny * 127).double() / 127
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch is to drop its quantized tensors one day: then `has_int8` is false
+        warnings.simplefilter("ignore")  # quantized tensors are deprecated; `has_int8` is false without them
         quantized = torch.quantize_per_channel(
             weight, scales, torch.zeros(len(scales), dtype=torch.long), 0, torch.qint8
         )
@@ -116,10 +114,9 @@ def _int8_packed(weight: Tensor, bias: Tensor | None) -> object:
 
 @cache
 def int8_saturates() -> bool:
-    """Whether this processor adds pairs of 8-bit products in 16 bits, as those without VNNI do, where large ones
-    overflow.
+    """Whether 8-bit products overflow when added in pairs in 16 bits, as without VNNI.
 
-    Inputs are then rounded to 7 bits, as FBGEMM's authors advise (`reduce_range`).
+    Inputs are then rounded to 7 bits, as FBGEMM's authors recommend (`reduce_range`).
     """
     ones = torch.ones(8, 64)
     packed = _int8_packed(torch.ones(8, 64), None)
@@ -128,10 +125,11 @@ def int8_saturates() -> bool:
 
 @cache
 def has_direct_half() -> bool:
-    """Whether FBGEMM's product of halves can be called without PyTorch's layer around it.
+    """Whether FBGEMM's half-precision product can be called without PyTorch's wrapper.
 
-    The result is the same to the bit, 8 microseconds earlier, which is most of the time of a small product; but in one
-    thread. PyTorch deprecates the operator, so it is tried out. Its warnings, which come once a process, are dropped.
+    The result is the same to the bit and 8 microseconds faster, most of the time of a small product, but
+    single-threaded. PyTorch deprecates the operator, so it is tested by a call. Its warnings, once per process, are
+    suppressed.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -144,7 +142,7 @@ def has_direct_half() -> bool:
 
 
 def has_half() -> bool:
-    """Whether `HalfPackedLinear` works with this PyTorch, this processor and the quantization engine that is set."""
+    """Whether `HalfPackedLinear` works with this PyTorch and quantization engine."""
     return torch.backends.quantized.engine in ("x86", "fbgemm") and hasattr(torch.ops.quantized, "linear_dynamic_fp16")
 
 
@@ -165,6 +163,6 @@ def has_int8() -> bool:
 
 
 def has_bfloat16() -> bool:
-    """Whether `BFloat16Linear` works with this PyTorch and this processor."""
+    """Whether `BFloat16Linear` works with this PyTorch and processor."""
     ops = torch.ops.mkldnn
     return has_packed() and hasattr(ops, "_is_mkldnn_bf16_supported") and bool(ops._is_mkldnn_bf16_supported())
