@@ -1,14 +1,17 @@
-"""What many tests share: a tokenizer learned from a few sentences, a tiny model, and the two in one file."""
+"""Fixtures for all tests: a tokenizer learned from a few sentences, a tiny model, and a checkpoint of both."""
 
 import copy
+import multiprocessing
 import os
 import sys
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch comes: tests run side by side, and their models are tiny
-os.environ.setdefault("HEADLIGHT_DEVICE", "cpu")  # what tests compare to the bit is only the same there
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before torch is imported: tests run in parallel on tiny models
+os.environ.setdefault("HEADLIGHT_DEVICE", "cpu")  # bitwise comparisons hold on the CPU only
 
 from collections.abc import Iterator
 from dataclasses import replace
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
@@ -75,12 +78,12 @@ TREES = """\
 (S (NP (DT The) (NN sea)) (VP (VBZ is) (ADJP (JJ cold))) (. .))"""
 
 
-# the longest files first: what comes last is short
+# Folders in the order of their running time: workers that start with the longest files finish together.
 FOLDERS = ("tests/e2e/", "tests/train/", "tests/viz_app/", "tests/core/")
 
 
 class ByFile(LoadFileScheduling):
-    """A file's tests stay in one process, and so do all that drive the browser: it and the app's server start once."""
+    """Run the tests of a file in one worker, and those of tests/e2e too: they share a browser and an app server."""
 
     def _split_scope(self, nodeid: str) -> str:
         return FOLDERS[0] if nodeid.startswith(FOLDERS[0]) else super()._split_scope(nodeid)
@@ -88,36 +91,48 @@ class ByFile(LoadFileScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
-    """Share the tests out so."""
+    """Use `ByFile` as the scheduler of pytest-xdist."""
     return ByFile(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest."""
+    """Mark the tests of tests/e2e that use the `browser` fixture, and sort all tests by `FOLDERS`."""
+    for item in items:
+        if item.nodeid.startswith(FOLDERS[0]) and "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
     items.sort(
         key=lambda item: next(
-            (place for place, folder in enumerate(FOLDERS) if item.nodeid.startswith(folder)), len(FOLDERS)
+            (rank for rank, folder in enumerate(FOLDERS) if item.nodeid.startswith(folder)), len(FOLDERS)
         )
     )
 
 
 @pytest.fixture(autouse=True)
 def main_module() -> Iterator[None]:
-    """Put `__main__` back: Streamlit's AppTest replaces it by a page, which spawned processes would then run first."""
+    """Restore `__main__`, which AppTest replaces by a page: spawned processes would import that page first."""
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main
 
 
 @pytest.fixture(scope="session")
+def processes() -> ForkServerContext:
+    """Start processes without importing PyTorch in each: they are forked from a server that has imported it."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["core.__main__"])
+    forkserver.ensure_running()  # now, so that it inherits no blocked signals
+    return context
+
+
+@pytest.fixture(scope="session")
 def parallel_text() -> list[tuple[str, str]]:
-    """Pairs of an English sentence and its German translation."""
+    """English sentences with their German translations."""
     return list(zip(ENGLISH.splitlines(), GERMAN.splitlines(), strict=True))
 
 
 @pytest.fixture(scope="session")
 def tokenizer(parallel_text: list[tuple[str, str]]) -> SentencePieceTokenizer:
-    """A joint tokenizer of 400 pieces, 256 of which are the bytes that make no text unknown."""
+    """A joint tokenizer of 400 pieces; 256 of them are bytes, so that no text is unknown."""
     return SentencePieceTokenizer.train(
         (sentence for pair in parallel_text for sentence in pair), vocab_size=400, num_threads=1
     )
@@ -125,9 +140,7 @@ def tokenizer(parallel_text: list[tuple[str, str]]) -> SentencePieceTokenizer:
 
 @pytest.fixture(scope="session")
 def tiny_model(tokenizer: SentencePieceTokenizer) -> Transformer:
-    """The `tiny` preset with that tokenizer's vocabulary, untrained but the same each time, in evaluation mode. Do
-    not change it.
-    """
+    """An untrained `tiny` model with this vocabulary, from a fixed seed, in evaluation mode. Do not modify it."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size))
@@ -138,7 +151,7 @@ def tiny_model(tokenizer: SentencePieceTokenizer) -> Transformer:
 def tiny_checkpoint(
     tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer
 ) -> Path:
-    """`tiny_model` and `tokenizer` as one file. Do not change it: copy it."""
+    """A checkpoint of `tiny_model` and `tokenizer`. Do not modify it: copy it."""
     path = tmp_path_factory.mktemp("checkpoints") / "tiny.safetensors"
     save_checkpoint(path, tiny_model, tokenizer, {"preset": "tiny", "steps": 0})
     return path
@@ -148,7 +161,7 @@ def tiny_checkpoint(
 def overflowing_checkpoint(
     tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer
 ) -> Path:
-    """A whole file whose weights are finite, but not what is computed with them. Do not change it."""
+    """A checkpoint of finite weights whose activations overflow. Do not modify it."""
     model = copy.deepcopy(tiny_model)
     model.embedding.tokens.weight[5] = 3e38
     path = tmp_path_factory.mktemp("checkpoints") / "overflowing.safetensors"
@@ -158,7 +171,7 @@ def overflowing_checkpoint(
 
 @pytest.fixture(scope="session")
 def tree_tokenizer() -> SentencePieceTokenizer:
-    """A tokenizer with a piece for each bracket of a few trees."""
+    """A tokenizer with one piece for every bracket symbol of `TREES`."""
     trees = list(read_trees(TREES))
     symbols = sorted({SPACE_MARK + symbol for tree in trees for symbol in linearise(tree)})
     return SentencePieceTokenizer.train(
@@ -168,20 +181,20 @@ def tree_tokenizer() -> SentencePieceTokenizer:
 
 @pytest.fixture(scope="session")
 def tree_checkpoint(tmp_path_factory: pytest.TempPathFactory, tree_tokenizer: SentencePieceTokenizer) -> Path:
-    """An untrained `tiny` model that writes trees, as one file. Do not change it: copy it.
+    """A checkpoint of an untrained `tiny` model that writes trees. Do not modify it: copy it.
 
-    It is made to rather write words and close brackets than open more, so that its trees are small.
+    Its weights favour words and closing brackets over opening ones, which keeps the trees small.
     """
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(1)
         model = Transformer(replace(PRESETS["tiny"], vocab_size=tree_tokenizer.vocab_size))
         pieces = [tree_tokenizer.piece(token_id) for token_id in range(tree_tokenizer.vocab_size)]
-        liked = [
+        favoured = [
             token_id
             for token_id, piece in enumerate(pieces)
             if piece == f"{SPACE_MARK}XX" or piece.startswith(f"{SPACE_MARK})")
         ]
-        model.embedding.tokens.weight[liked] += 0.5
+        model.embedding.tokens.weight[favoured] += 0.5
         model.decoder.layers[-1].feed_forward_norm.bias += 0.5
     path = tmp_path_factory.mktemp("trees") / "tiny-trees.safetensors"
     save_checkpoint(path, model, tree_tokenizer, {"preset": "tiny", "steps": 0})

@@ -11,19 +11,20 @@ from multiprocessing.process import BaseProcess
 from core.file_translation.engine import Engine, TranslateBatches
 from core.file_translation.interrupt import SIGNALS
 
+START_METHOD = "spawn"  # a fork of a process that has computed with threads can hang
+
 
 @contextmanager
 def worker_pool(engine: Engine, num_workers: int) -> Generator[TranslateBatches]:
     """Start worker processes, and kill them on leaving the block.
 
-    They are spawned, not forked: a fork of a process that has used threads can hang. If this process is killed, the
-    pipes break and the workers exit.
+    If this process is killed, the pipes break and the workers exit.
 
     Raises:
         ChildProcessError: inside the block, if a worker died.
         Exception: inside the block, any exception of the translation of a batch.
     """
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context(START_METHOD)
     workers: dict[Connection, BaseProcess] = {}
     resource_tracker.ensure_running()  # otherwise the first start does it, and unblocks the signals
     try:

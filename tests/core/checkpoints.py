@@ -1,4 +1,4 @@
-"""What is in a checkpoint's file, read and written around the code that is tested."""
+"""Reading and writing the contents of a checkpoint file without the tested code."""
 
 from pathlib import Path
 

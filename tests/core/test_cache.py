@@ -1,4 +1,4 @@
-"""What a cached decoder computes is what the whole model computes, whichever hypotheses live on."""
+"""A decoder with caches computes the same as the whole model, whichever hypotheses survive."""
 
 from dataclasses import replace
 

@@ -29,7 +29,7 @@ def write_raw(path: Path, header: dict[str, Any] | bytes, data: bytes) -> Path:
 
 
 class Malicious:
-    """What it unpickles to is a file on the disk."""
+    """Unpickling it creates a file on disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

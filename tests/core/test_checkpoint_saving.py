@@ -1,21 +1,20 @@
-"""Saving survives what may happen: a full disk, a kill, a power cut."""
+"""Saving is atomic: a full disk, a kill or a power cut leaves a whole file."""
 
 import os
 import stat
-import subprocess
-import sys
+import time
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
 from safetensors import SafetensorError
 
 from core import checkpoint
-from core.checkpoint import save_checkpoint, write_atomically
+from core.checkpoint import load_checkpoint, save_checkpoint, write_atomically
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.core.checkpoints import Metadata, Tensors
-
-ROOT = Path(checkpoint.__file__).parent.parent
 
 
 @pytest.mark.parametrize("failing", ["save_file", "fsync", "replace"])
@@ -47,43 +46,28 @@ def test_a_failure_leaves_the_old_file(
     assert list(tmp_path.iterdir()) == [path], "no temporary file is left"
 
 
-KILLED = """
-import os, signal, sys, time
-from pathlib import Path
-from core.checkpoint import load_checkpoint, save_checkpoint
-
-path = Path(sys.argv[1])
-loaded = load_checkpoint(path)
-for delay in range(8):
-    saved, told = os.pipe()
-    child = os.fork()
-    if child == 0:
-        for number in range(10**6):
-            save_checkpoint(path, loaded.model, loaded.tokenizer, {"child": delay, "number": number})
-            os.write(told, b".")
-    os.read(saved, 1)
-    time.sleep(delay * 0.0013)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    print(load_checkpoint(path).training["child"])
-"""
+def save_repeatedly(path: Path, child: int, saved: Connection) -> None:
+    loaded = load_checkpoint(path)
+    for number in range(10**6):
+        save_checkpoint(path, loaded.model, loaded.tokenizer, {"child": child, "number": number})
+        saved.send(number)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs to fork")
-def test_a_killed_process_leaves_a_whole_file(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    """A child saves over and over, and is killed a different moment after its first save, eight times."""
+def test_a_killed_process_leaves_a_whole_file(
+    tiny_checkpoint: Path, tmp_path: Path, processes: ForkServerContext
+) -> None:
+    """Kill a process that saves over and over, at different times after its first save."""
     path = tmp_path / "model.safetensors"
     path.write_bytes(tiny_checkpoint.read_bytes())
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(path)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.stdout.split() == list("01234567"), done.stderr
+    for child in range(8):
+        ours, theirs = processes.Pipe()
+        process = processes.Process(target=save_repeatedly, args=(path, child, theirs))
+        process.start()
+        assert ours.poll(60)
+        time.sleep(child * 0.0013)
+        process.kill()
+        process.join()
+        assert load_checkpoint(path).training["child"] == child
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])

@@ -1,12 +1,9 @@
-"""Each product computes what `nn.Linear` does, as precisely as it promises, with this processor's kernels and with
-lesser ones.
-"""
+"""Each product agrees with `nn.Linear` within its error bound, with this processor's kernels and those for AVX2."""
 
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -25,18 +22,20 @@ MULTIPLY = """
 import sys, torch
 from core import cpu_products
 plain = lambda weight, bias: lambda x: torch.nn.functional.linear(x, weight, bias)
-product = getattr(cpu_products, sys.argv[1], plain)
-cases = torch.load(sys.argv[2])
-linears = [product(weight, bias) for weight, bias, _ in cases]
-results = [[linear(rows[:count]) for count in range(1, 38)] for linear, (_, _, rows) in zip(linears, cases)]
+cases, names = torch.load(sys.argv[1])
+results = {}
+for name in names:
+    if name == "BFloat16Linear" and not cpu_products.has_bfloat16():
+        continue
+    product = getattr(cpu_products, name, plain)
+    linears = [product(weight, bias) for weight, bias, _ in cases]
+    results[name] = [[linear(rows[:count]) for count in range(1, 38)] for linear, (_, _, rows) in zip(linears, cases)]
 saturates = cpu_products.has_int8() and cpu_products.int8_saturates()
 facts = (saturates, cpu_products.has_bfloat16(), torch.backends.cpu.get_cpu_capability())
-torch.save((results, facts), sys.argv[2])
+torch.save((results, facts), sys.argv[1])
 """
 needs_half = pytest.mark.skipif(not cpu_products.has_half(), reason="no FBGEMM in this PyTorch or for this processor")
-needs_packed = pytest.mark.skipif(not cpu_products.has_packed(), reason="no oneDNN in this PyTorch")
 needs_int8 = pytest.mark.skipif(not cpu_products.has_int8(), reason="no FBGEMM in this PyTorch or for this processor")
-needs_bfloat16 = pytest.mark.skipif(not cpu_products.has_bfloat16(), reason="oneDNN has no bfloat16 for this processor")
 needs_avx2 = pytest.mark.skipif(
     "AVX" not in torch.backends.cpu.get_cpu_capability(), reason="no AVX2 here, so it cannot be forced"
 )
@@ -69,71 +68,77 @@ def int8_bound(rows: Tensor, weight: Tensor, bias: Tensor, bits: int = 7) -> Ten
     return of_weights + step * weight.abs().sum(1) + float32_bound(rows, weight, bias)
 
 
-PRODUCTS = [
-    pytest.param("HalfPackedLinear", float32_bound, marks=needs_half),
-    pytest.param("PackedLinear", float32_bound, marks=needs_packed),
-    pytest.param("Int8Linear", int8_bound, marks=needs_int8),
-    pytest.param("BFloat16Linear", bfloat16_bound, marks=needs_bfloat16),
-    pytest.param("F.linear", float32_bound),
-]
+BOUNDS: dict[str, Bound] = {
+    name: bound
+    for name, bound, is_available in (
+        ("HalfPackedLinear", float32_bound, cpu_products.has_half()),
+        ("PackedLinear", float32_bound, cpu_products.has_packed()),
+        ("Int8Linear", int8_bound, cpu_products.has_int8()),
+        ("BFloat16Linear", bfloat16_bound, cpu_products.has_bfloat16()),
+        ("F.linear", float32_bound, True),
+    )
+    if is_available
+}
 
 
 def cases() -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Weight, bias and rows: of odd sizes, of a size that is a multiple of every block, and such that large products
-    add up.
+    """Weight (in half precision), bias and rows: of odd sizes, of a multiple of every block size, with sums of large
+    products, and zeros.
     """
     torch.manual_seed(6)
     found = [
-        (torch.randn(outputs, inputs).half().float(), torch.randn(outputs), torch.randn(37, inputs))
+        (torch.randn(outputs, inputs), torch.randn(outputs), torch.randn(37, inputs))
         for inputs, outputs in ((50, 70), (64, 64), (1030, 33))
     ]
     weight, bias, rows = found[1]
-    return [
-        *found,
+    found += [
         (1 - weight.abs() / 100, bias, 1 - rows.abs() / 100),
         (weight * 0, bias, rows),
         (weight, bias * 0, rows * 0),
     ]
+    return [(weight.half().float(), bias, rows) for weight, bias, rows in found]
 
 
-def multiply(
-    product: str, environment: dict[str, str], folder: Path
-) -> tuple[list[list[Tensor]], tuple[bool, bool, str]]:
-    """In a process of its own: for each case the results for its first row, its first two, and so on; and what that
-    process found out.
+Results = dict[str, list[list[Tensor]]]  # by product and case: the results for the first row, the first two, ...
+
+
+@pytest.fixture(scope="module", params=[pytest.param({}, id="best"), pytest.param(LESSER, id="AVX2", marks=needs_avx2)])
+def multiplied(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Results, tuple[bool, bool, str]]:
+    """All products, computed in a process that has this processor's kernels or those for AVX2; and what it found:
+    whether 8-bit products saturate, whether there is bfloat16, and PyTorch's CPU capability.
     """
-    file = folder / "tensors.pt"
-    torch.save([(weight.half().float(), bias, rows) for weight, bias, rows in cases()], file)
-    subprocess.run(
-        [sys.executable, "-c", MULTIPLY, product, file], env=os.environ | environment, check=True, timeout=120
-    )
-    return torch.load(file)
+    file = tmp_path_factory.mktemp("products") / "tensors.pt"
+    torch.save((cases(), list(BOUNDS)), file)
+    subprocess.run([sys.executable, "-c", MULTIPLY, file], env=os.environ | request.param, check=True, timeout=120)
+    results, facts = torch.load(file)
+    assert not request.param or facts[2] == "AVX2"
+    return results, facts
 
 
-@pytest.mark.parametrize(
-    "environment", [pytest.param({}, id="best"), pytest.param(LESSER, id="AVX2", marks=needs_avx2)]
-)
-@pytest.mark.parametrize(("product", "bound"), PRODUCTS)
-def test_however_many_the_rows_each_is_as_precise_as_promised(
-    product: str, bound: Bound, environment: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize("product", BOUNDS)
+def test_every_number_of_rows_is_within_the_bound(
+    product: str, multiplied: tuple[Results, tuple[bool, bool, str]]
 ) -> None:
-    if environment and product == "BFloat16Linear":
-        pytest.skip("with AVX2 alone oneDNN has no bfloat16: see the next test")
-    found, (_, _, capability) = multiply(product, environment, tmp_path)
-    assert not environment or capability == "AVX2"
-    for (weight, bias, rows), results in zip(cases(), found, strict=True):
-        weight, bias, rows = weight.half().double(), bias.double(), rows.double()
-        for count, result in enumerate(results, start=1):
+    results, (_, bfloat16, _) = multiplied
+    if product == "BFloat16Linear" and not bfloat16:
+        pytest.skip("oneDNN has no bfloat16 for AVX2")
+    for (weight, bias, rows), found in zip(cases(), results[product], strict=True):
+        weight, bias, rows = weight.double(), bias.double(), rows.double()
+        for count, result in enumerate(found, start=1):
             exact = rows[:count] @ weight.T + bias
             assert result.dtype == torch.float32
-            assert ((result - exact).abs() <= bound(rows[:count], weight, bias)).all()
+            assert ((result - exact).abs() <= BOUNDS[product](rows[:count], weight, bias)).all()
 
 
-@needs_avx2
 @needs_int8
-def test_lesser_processors_are_known_by_what_they_can_do(tmp_path: Path) -> None:
-    """AVX2 alone adds pairs of 8-bit products in 16 bits, and has no bfloat16."""
-    _, (saturates, bfloat16, _) = multiply("Int8Linear", LESSER, tmp_path)
+@pytest.mark.parametrize("multiplied", [pytest.param(LESSER, id="AVX2", marks=needs_avx2)], indirect=True)
+def test_avx2_saturates_8_bit_products_and_has_no_bfloat16(
+    multiplied: tuple[Results, tuple[bool, bool, str]],
+) -> None:
+    """AVX2 adds pairs of 8-bit products in 16 bits."""
+    _, (saturates, bfloat16, _) = multiplied
     assert saturates
     assert not bfloat16
 

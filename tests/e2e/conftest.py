@@ -1,6 +1,4 @@
-"""The app in a real browser: one server with a tiny checkpoint, one tab a test, and a list of everything the tab
-asked for.
-"""
+"""The app in Chromium: one server on a tiny checkpoint, one tab for each test, and a record of the tab's requests."""
 
 import os
 from collections.abc import Iterator
@@ -12,12 +10,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 
-expect.set_options(timeout=60_000)  # a busy machine is slow, not broken
+expect.set_options(timeout=60_000)  # milliseconds, enough for a busy machine
 
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The browser's path. Without one CI fails; other machines skip."""
+    """The path of Chromium. Where there is none, fail in CI and skip elsewhere."""
     found = find_chromium()
     if found:
         return found
@@ -34,22 +32,20 @@ def browser_type_launch_args(chromium: str) -> dict[str, object]:
 
 @pytest.fixture(scope="session")
 def browser_context_args() -> dict[str, object]:
-    """What stands still is drawn once: a fifth of a test's time goes into Streamlit's fading otherwise."""
+    """A desktop window without animations: Streamlit's fades would take a fifth of a test's time."""
     return {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 
 
 @pytest.fixture(scope="session")
-def app(chromium: str, tiny_checkpoint: Path) -> Iterator[str]:
-    """The address of the app, started as its users start it, on a tiny checkpoint."""
+def app(tiny_checkpoint: Path) -> Iterator[str]:
+    """The address of the app, started by its command line on a tiny checkpoint."""
     with running_app(tiny_checkpoint) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
 def opener(browser: Browser, browser_context_args: dict[str, object], app: str) -> Iterator[Page]:
-    """The tab that stays open. Those that it opens share its process, which has read and compiled Streamlit's
-    JavaScript already.
-    """
+    """A tab that stays open: tabs opened from it share its process, with Streamlit's JavaScript already compiled."""
     context = browser.new_context(**browser_context_args)  # type: ignore[arg-type]
     tab = context.new_page()
     tab.goto(f"{app}/_stcore/health")
@@ -59,7 +55,7 @@ def opener(browser: Browser, browser_context_args: dict[str, object], app: str) 
 
 @pytest.fixture
 def page(opener: Page) -> Iterator[Page]:
-    """A new tab; what the last one had stored is gone."""
+    """A new tab, with cookies and storage cleared."""
     opener.context.clear_cookies()
     with opener.expect_popup() as opened:
         opener.evaluate("localStorage.clear(), sessionStorage.clear(), void window.open()")
@@ -69,9 +65,7 @@ def page(opener: Page) -> Iterator[Page]:
 
 @pytest.fixture
 def requests(page: Page) -> list[str]:
-    """The hosts that the page asks, one for each request; what a page carries in itself (data:, blob:) is no
-    request.
-    """
+    """The host of every request and web socket of the page; data: and blob: addresses are not requests."""
     hosts: list[str] = []
 
     def note(url: str) -> None:

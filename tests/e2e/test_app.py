@@ -1,4 +1,4 @@
-"""What a reader does, in a real browser: type, translate, click a head, bring a checkpoint."""
+"""The main flows in a browser: enter a sentence, translate, click a head, upload a checkpoint."""
 
 import re
 from dataclasses import replace

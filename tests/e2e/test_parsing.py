@@ -11,7 +11,7 @@ from viz_app.server.launch import running_app
 
 
 @pytest.fixture(scope="module")
-def tree_app(chromium: str, tree_checkpoint: Path) -> Iterator[str]:
+def tree_app(tree_checkpoint: Path) -> Iterator[str]:
     """The app on a checkpoint that writes trees."""
     with running_app(tree_checkpoint) as address:
         yield address

@@ -1,4 +1,4 @@
-"""Who may use the running server: pages at its own addresses, and no page of another program on this machine."""
+"""Access to the running server: only from pages at its own addresses."""
 
 import json
 import threading

@@ -72,7 +72,7 @@ class Session:
         self._socket.send(message.SerializeToString())
 
     def messages(self) -> Iterator[ForwardMsg]:
-        """What comes, up to and with the end of the run."""
+        """Yield the messages of a run, up to its end."""
         while True:
             message = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE))
             if message.HasField("new_session"):
@@ -90,7 +90,7 @@ class Session:
             assert not any(element.HasField("exception") for element in self.elements)
 
     def words(self) -> object:
-        """What the sentence bar was told to show."""
+        """The payload of the sentence bar."""
         drawings = (element.bidi_component for element in self.elements)
         return next(json.loads(drawing.json)[1] for drawing in drawings if "sentence_bar" in drawing.component_name)
 

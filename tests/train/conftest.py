@@ -1,4 +1,4 @@
-"""What the tests of training share: a prepared folder, and a way to run `fit` on it."""
+"""Fixtures for the tests of training: a prepared folder, and a function that runs `fit` on it."""
 
 import multiprocessing
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Fit = Callable[..., Transformer]
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple[str, str]]) -> Path:
-    """The shared sentences as `prepare` leaves them, 16 to train on and 4 to validate. Do not change it."""
+    """Output of `prepare` for the shared sentences: 16 for training, 4 for validation. Do not modify it."""
     folder = tmp_path_factory.mktemp("prepared")
     for name, pairs in (("train", parallel_text[:16] * 3), ("valid", parallel_text[16:])):
         for side, sentences in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
@@ -35,11 +35,25 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
     return data
 
 
+@pytest.fixture(scope="session")
+def processes() -> ForkServerContext:
+    """Start processes without importing the modules of training, and those that PyTorch imports late, in each."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["train.__main__", "torch.distributed.launcher.api", "torch._dynamo"])
+    return context
+
+
+@pytest.fixture(autouse=True)
+def _short_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limit the length of translations: untrained models never end a sentence."""
+    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+
+
 @pytest.fixture
 def run_fit(prepared: Path) -> Fit:
-    """`run_fit(folder, steps=..., ...)`: train a tiny model for a few steps, with other fields of the recipe if given.
+    """`run_fit(folder, steps=..., ...)`: train a tiny model for a few steps, with the given fields of the recipe.
 
-    In bfloat16, so that no run depends on the speed of the machine.
+    In bfloat16, so that the precision does not depend on the machine's speed.
     """
 
     def run(
@@ -55,15 +69,5 @@ def run_fit(prepared: Path) -> Fit:
 
 @pytest.fixture
 def recipe() -> Recipe:
-    """The recipe of the tiny preset."""
+    """The recipe of the preset `tiny`."""
     return recipe_for("tiny")
-
-
-@pytest.fixture(scope="session")
-def processes() -> ForkServerContext:
-    """Starts processes, to be killed, that need not read PyTorch first: one process has, and the others are forked
-    from it.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["train.__main__", "torch.distributed.launcher.api"])
-    return context

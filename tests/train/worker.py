@@ -1,4 +1,4 @@
-"""What a process of a run does that several share, and the agent of torchrun, which starts such processes."""
+"""A process of a distributed run, and the agent of torchrun that starts several."""
 
 import os
 from dataclasses import replace
@@ -11,18 +11,18 @@ import train.loop
 from core.config import PRESETS
 from train.recipe import recipe_for
 
-STEPS, SNAPSHOT_EVERY, LOG_EVERY = 60, 20, 5
+STEPS, SNAPSHOT_EVERY, LOG_EVERY = 30, 10, 5
 
 
 def work(data: Path, folder: Path, accumulate: int) -> None:
-    """Train, and leave the number of this process in the run's folder."""
+    """Train, and write the id of this process into the run's folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"pid-{os.environ.get('RANK', 'alone')}").write_text(str(os.getpid()))
     train.loop.LOG_EVERY = LOG_EVERY
     config = replace(PRESETS["tiny"], vocab_size=400, num_encoder_layers=1, num_decoder_layers=1)
     recipe = replace(
         recipe_for("tiny"),
-        rate_scale=0.2,
+        rate_scale=0.4,
         steps=STEPS,
         snapshot_every=SNAPSHOT_EVERY,
         batch_tokens=200,
@@ -34,9 +34,7 @@ def work(data: Path, folder: Path, accumulate: int) -> None:
 
 
 def launch(processes: int, data: Path, folder: Path) -> None:
-    """As `torchrun --standalone` does, with processes that have PyTorch already: a step sees two batches, however
-    many they are.
-    """
+    """Start processes as `torchrun --standalone` does, but forked; each step takes two batches in total."""
     config = LaunchConfig(
         min_nodes=1,
         max_nodes=1,

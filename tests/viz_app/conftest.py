@@ -1,11 +1,13 @@
-"""The app on a tiny checkpoint, and attention to draw, made of nothing but a seed."""
+"""The app on a tiny checkpoint, and random attention to draw."""
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import streamlit as st
 import torch
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from core.capture import AttentionMap, Kind
@@ -14,6 +16,9 @@ from viz_app.session.models import CHECKPOINT_VARIABLE
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 MakeMap = Callable[..., AttentionMap]
+
+# Every run of an AppTest scans all installed packages for components, which takes a third of its time.
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 
 @pytest.fixture(scope="session")

@@ -62,25 +62,22 @@ def test_first_screen_shows_a_translation_and_a_head(app: AppTest) -> None:
     assert len(app.dataframe[0].value.columns) == 4
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@pytest.mark.parametrize("page", SCRIPTS)
+def test_every_page_takes_every_text(app: AppTest, page: str) -> None:
+    app.run()
+    app.switch_page(page)
+    for text in (
         "",
         "   ",
         "\U0001f600 \U0001f469\u200d\U0001f467",
         "<b>*_`$x$ :red[a] </script>",
         "\u0645\u0631\u062d\u0628\u0627",
         "a\u0000b\n\tc",
-    ],
-)
-@pytest.mark.parametrize("page", SCRIPTS)
-def test_every_page_takes_every_text(app: AppTest, page: str, text: str) -> None:
-    app.run()
-    app.switch_page(page)
-    app.text_input(key="text").set_value(text)
-    healthy(app.run())
-    assert app.text_input(key="text").value == text
-    assert not app.error
+    ):
+        app.text_input(key="text").set_value(text)
+        healthy(app.run())
+        assert app.text_input(key="text").value == text
+        assert not app.error
 
 
 @pytest.mark.parametrize("page", SCRIPTS)
@@ -142,42 +139,42 @@ def test_heads_are_chosen_by_name_and_stay_chosen_across_pages(app: AppTest) -> 
     assert healthy(app).multiselect(key="heads_cross").value == ["L1 H2", "L2 H4"]
 
 
-@pytest.mark.parametrize("kind", ["Encoder", "Decoder", "Cross"])
 @pytest.mark.parametrize("view", ["Lines", "Map", "Table"])
-def test_every_kind_of_attention_in_every_view(app: AppTest, kind: str, view: str) -> None:
-    app.query_params["kind"], app.query_params["view"] = kind, view
+def test_every_kind_of_attention_in_every_view(app: AppTest, view: str) -> None:
+    app.query_params["view"] = view
     app.run()
-    app.switch_page("app_pages/heads.py")
-    healthy(app.run())
-    app.toggle(key="words").set_value(False)
-    app.toggle(key="hide_special").set_value(False)
-    healthy(app.run())
-    assert app.selectbox(key="mass").disabled == (view != "Lines")
-    labels = Counter(button.label for button in app.get("download_button"))
-    drawn = 1 if view == "Table" else 2  # the grid of all heads, and the heads that are chosen
-    assert [labels[name] for name in ("SVG", "PDF", "PNG", "CSV")] == [drawn, drawn, drawn, 2]
+    app.switch_page("app_pages/heads.py").run()
+    for kind in ("encoder_self", "decoder_self", "cross"):
+        app.session_state["kind"] = kind
+        for is_merged in (True, False):
+            app.toggle(key="words").set_value(is_merged)
+            app.toggle(key="hide_special").set_value(is_merged)
+            healthy(app.run())
+        assert app.selectbox(key="mass").disabled == (view != "Lines")
+        labels = Counter(button.label for button in app.get("download_button"))
+        drawn = 1 if view == "Table" else 2  # the grid of all heads, and the selected heads
+        assert [labels[name] for name in ("SVG", "PDF", "PNG", "CSV")] == [drawn, drawn, drawn, 2]
 
 
-@pytest.mark.parametrize("view", ["Lines", "Map", "Table"])
 @pytest.mark.parametrize(
     ("method", "per_layer"), [("norms", False), ("gradient", False), ("rollout", True), ("rolled_contributions", True)]
 )
-def test_every_method_is_shown_with_its_rank_correlation(app: AppTest, method: str, per_layer: bool, view: str) -> None:
-    app.query_params["view"] = view
+def test_every_method_is_shown_with_its_rank_correlation(app: AppTest, method: str, per_layer: bool) -> None:
     app.run()
     app.switch_page("app_pages/heads.py").run()
     app.selectbox(key="weights").set_value(method)
     healthy(app.run())
-    correlation = r"[Rr]ank correlation with the raw weights:? \u2212?[01]\.\d\d"
-    assert sum(bool(re.search(correlation, caption.value)) for caption in app.caption) == 2
     assert app.selectbox(key="sort").disabled == per_layer
     names = app.multiselect(key="layers_cross" if per_layer else "heads_cross")
     assert len(names.options) == (2 if per_layer else 8) + 4
     names.set_value(names.options[:-4])
-    healthy(app.run())
-    if view == "Table":
-        expected = [{"L1"}, {"L2"}] if per_layer else [set(names.options[:4]), set(names.options[4:8])]
-        assert [set(table.value["head"]) for table in app.dataframe if "weight" in table.value] == expected
+    correlation = r"[Rr]ank correlation with the raw weights:? \u2212?[01]\.\d\d"
+    for view in ("Lines", "Map", "Table"):
+        app.session_state["view"] = view
+        healthy(app.run())
+        assert sum(bool(re.search(correlation, caption.value)) for caption in app.caption) == 2
+    expected = [{"L1"}, {"L2"}] if per_layer else [set(names.options[:4]), set(names.options[4:8])]
+    assert [set(table.value["head"]) for table in app.dataframe if "weight" in table.value] == expected
 
 
 def test_lines_can_be_thinned_out_to_a_share_of_the_mass(app: AppTest) -> None:

@@ -129,7 +129,7 @@ def test_maps_correlate_over_what_is_visible_in_both(kind: Kind, size: int, leng
 
 
 def test_a_map_does_not_correlate_with_its_reverse():
-    """What is masked agrees for no merit: counted in, the correlation of weights with their reverse is far above -1."""
+    """Masked positions are left out: with them, the correlation of weights with their reverse is far above -1."""
     mask = attention_mask("encoder_self", 20, 3)
     assert mask is not None
     weights = torch.where(mask, torch.arange(1.0, 401).view(20, 20), 0.0)

@@ -1,4 +1,4 @@
-"""What is written as NPZ and JSON comes back as it was; what is neither is refused with its reason."""
+"""NPZ and JSON files are read back unchanged; other files are refused with the reason."""
 
 import io
 import json

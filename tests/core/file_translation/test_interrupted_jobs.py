@@ -1,20 +1,19 @@
-"""Whatever ends a job, and whenever: resumed, it has every line once, and byte for byte what one that was left alone
-has.
-"""
+"""An interrupted job, when resumed, writes the same bytes as an uninterrupted one."""
 
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
 from core import __main__ as cli
-from core.file_translation import lines
+from core.file_translation import lines, workers
 from core.file_translation.output import progress_path
 
 WORDS = [
@@ -34,17 +33,22 @@ WORDS = [
     "red",
     "ball",
 ]
-PROGRAM = (
-    "import sys; from core import __main__ as cli; from core.file_translation import lines; lines.WINDOW_LINES = 20; "
-    "sys.exit(cli.main())"
-)
+
+
+def program(arguments: list[str], stderr: Path) -> None:
+    """The command line with small windows, in a process group of its own."""
+    os.setsid()
+    with stderr.open("w") as file:
+        os.dup2(file.fileno(), 2)
+    lines.WINDOW_LINES = 20
+    sys.exit(cli.main(arguments))
 
 
 @pytest.fixture(scope="module")
 def text() -> bytes:
     generator = random.Random(3)
-    text = [" ".join(generator.choices(WORDS, k=generator.randrange(12))).encode() for _ in range(230)]
-    text[7], text[100], text[229] = b"b\xffd", b"x" * 600, b"no line end"
+    text = [" ".join(generator.choices(WORDS, k=generator.randrange(12))).encode() for _ in range(130)]
+    text[7], text[60], text[129] = b"b\xffd", b"x" * 600, b"no line end"
     return b"\n".join(text)
 
 
@@ -52,7 +56,7 @@ class Job:
     """`translate` from a file to a file, with small windows."""
 
     def __init__(self, folder: Path, checkpoint: Path, text: bytes) -> None:
-        self.input, self.output = folder / "in.txt", folder / "out.txt"
+        self.input, self.output, self.stderr = folder / "in.txt", folder / "out.txt", folder / "stderr.txt"
         self.input.write_bytes(text)
         self.arguments = [
             "translate",
@@ -67,27 +71,30 @@ class Job:
         ]
 
     def run(self, *more: str) -> int:
-        """In this process. Returns: the exit status."""
+        """Run in this process, and return the exit status."""
         return cli.main([*self.arguments, *more])
 
-    def start(self, *more: str) -> subprocess.Popen[bytes]:
-        """In a process of its own."""
-        command = [sys.executable, "-c", PROGRAM, *self.arguments, *more]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    def start(self, processes: ForkServerContext, *more: str) -> BaseProcess:
+        """Start in a process of its own."""
+        process = processes.Process(target=program, args=([*self.arguments, *more], self.stderr))
+        process.start()
+        return process
 
-    def wait_for_output(self, process: subprocess.Popen[bytes], num_bytes: int) -> None:
-        """Until the output has so many bytes, or the process ends."""
-        while process.poll() is None and not (self.output.exists() and self.output.stat().st_size >= num_bytes):
+    def wait_for_output(self, process: BaseProcess, num_bytes: int) -> None:
+        """Wait until the output has this many bytes, or the process ends."""
+        while process.is_alive() and not (self.output.exists() and self.output.stat().st_size >= num_bytes):
             time.sleep(0.002)
 
     def files(self) -> list[str]:
-        """Names of all files that it left."""
-        return [each.name for each in self.output.parent.iterdir() if each != self.input]
+        """Names of all files of the job but its input and messages."""
+        return [each.name for each in self.output.parent.iterdir() if each not in (self.input, self.stderr)]
 
 
 @pytest.fixture(autouse=True)
-def _small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_windows(processes: ForkServerContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And workers that start quickly, in jobs of this process."""
     monkeypatch.setattr(lines, "WINDOW_LINES", 20)
+    monkeypatch.setattr(workers, "START_METHOD", "forkserver")
 
 
 @pytest.fixture
@@ -97,14 +104,14 @@ def job(tmp_path: Path, tiny_checkpoint: Path, text: bytes) -> Job:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Path, text: bytes) -> bytes:
-    """The output of a job that nobody interrupts, in one process."""
+    """The output of an uninterrupted job, in one process."""
     job = Job(tmp_path_factory.mktemp("whole"), tiny_checkpoint, text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "WINDOW_LINES", 20)
         assert job.run("--workers", "1") == 3
     assert job.files() == ["out.txt"]
     output = job.output.read_bytes()
-    assert output.count(b"\n") == 230
+    assert output.count(b"\n") == 130
     return output
 
 
@@ -113,45 +120,53 @@ def test_the_output_does_not_depend_on_the_number_of_workers(job: Job, expected:
     assert job.output.read_bytes() == expected
 
 
-@pytest.mark.parametrize(("workers", "kills"), [("1", 2), ("2", 3)])
-def test_killed_at_random_moments(job: Job, expected: bytes, workers: str, kills: int) -> None:
-    generator = random.Random(int(workers))
+@pytest.mark.parametrize(("num_workers", "kills"), [("1", 4), ("2", 1)])
+def test_killed_at_random_moments(
+    job: Job, processes: ForkServerContext, expected: bytes, num_workers: str, kills: int
+) -> None:
+    generator = random.Random(int(num_workers))
     killed = 0
     for _ in range(kills):
-        process = job.start("--workers", workers, "--resume")
+        process = job.start(processes, "--workers", num_workers, "--resume")
         before = job.output.stat().st_size if job.output.exists() else 0
         job.wait_for_output(process, before + generator.randrange(1, len(expected) // 4))
         time.sleep(generator.uniform(0, 0.05))
         process.kill()
-        process.communicate(timeout=60)  # ends when the workers have ended too: they share its standard error
-        killed += process.returncode == -signal.SIGKILL
+        process.join(60)
+        killed += process.exitcode == -signal.SIGKILL
         assert expected.startswith(job.output.read_bytes())
     assert killed > 0
     if progress_path(job.output).exists():
-        assert job.run("--workers", workers, "--resume") == 3  # although the lines without translation may come before
+        assert (
+            job.run("--workers", num_workers, "--resume") == 3
+        )  # although the lines without translation may come before
     assert job.output.read_bytes() == expected
     assert job.files() == ["out.txt"]
 
 
-@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, "2"), (signal.SIGTERM, "1")])
-def test_stopped_by_a_signal(job: Job, expected: bytes, number: signal.Signals, workers: str) -> None:
-    process = job.start("--workers", workers)
+@pytest.mark.parametrize(("number", "num_workers"), [(signal.SIGINT, "2"), (signal.SIGTERM, "1")])
+def test_stopped_by_a_signal(
+    job: Job, processes: ForkServerContext, expected: bytes, number: signal.Signals, num_workers: str
+) -> None:
+    process = job.start(processes, "--workers", num_workers)
     job.wait_for_output(process, 1)
-    os.killpg(process.pid, number)  # as Ctrl-C on a terminal does
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 128 + number
-    *_, advice, last = err.decode().splitlines()
+    os.killpg(process.pid or 0, number)  # as Ctrl-C on a terminal does
+    process.join(60)
+    assert process.exitcode == 128 + number
+    err = job.stderr.read_text()
+    *_, advice, last = err.splitlines()
     assert advice.endswith(f"lines are written to {job.output}; the same command with --resume continues it")
     assert last == f"python -m core translate: stopped by {number.name}"
-    assert "Traceback" not in err.decode()
-    assert job.run() == 1  # not without --resume
+    assert "Traceback" not in err
+    assert job.run() == 1  # needs --resume
     assert job.run("--resume") == 3
     assert job.output.read_bytes() == expected
 
 
 @pytest.fixture
-def interrupted(job: Job, capsys: pytest.CaptureFixture[str]) -> Job:
-    """A job that stopped after its fifth window, at a line that it was told to stop at."""
+def interrupted(job: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Job:
+    """A job stopped by --strict after its fifth window, with short translations."""
+    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
     job.input.write_bytes(b"A dog.\n" * 100 + b"\xff\n" + b"A dog.\n" * 29)
     assert job.run("--strict") == 1
     assert capsys.readouterr().err.splitlines()[-2:] == [

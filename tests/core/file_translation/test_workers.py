@@ -4,10 +4,12 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
 
+from core.file_translation import workers
 from core.file_translation.cli import default_workers
 from core.file_translation.engine import Engine, threads_per_process
 from core.file_translation.workers import worker_pool
@@ -21,8 +23,17 @@ def engine(tiny_checkpoint: Path) -> Engine:
 BATCHES = [["A dog runs.", "No."], [], ["Where is the sea?"], ["A man."], ["It rains.", "It rains."]]
 
 
-@pytest.mark.parametrize("num_workers", [1, 2])
-def test_workers_translate_like_one_process(engine: Engine, num_workers: int) -> None:
+@pytest.fixture
+def quick_start(processes: ForkServerContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork workers from a process with PyTorch: spawned ones take seconds to import it."""
+    monkeypatch.setattr(workers, "START_METHOD", "forkserver")
+
+
+@pytest.mark.parametrize(("start_method", "num_workers"), [("spawn", 1), ("forkserver", 2)])
+def test_workers_translate_like_one_process(
+    engine: Engine, start_method: str, num_workers: int, processes: ForkServerContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "START_METHOD", start_method)
     translate = engine.load()
     with worker_pool(engine, num_workers) as translate_batches:
         assert dict(translate_batches(iter(BATCHES))) == dict(enumerate(map(translate, BATCHES)))
@@ -30,6 +41,7 @@ def test_workers_translate_like_one_process(engine: Engine, num_workers: int) ->
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.usefixtures("quick_start")
 def test_a_dead_worker_is_an_error(engine: Engine) -> None:
     def batches() -> Iterator[list[str]]:
         for number in range(100):
@@ -55,6 +67,7 @@ def test_a_worker_that_cannot_start_is_an_error(
     assert "there is no checkpoint" in capfd.readouterr().err
 
 
+@pytest.mark.usefixtures("quick_start")
 def test_an_error_in_a_worker_is_raised_here(engine: Engine) -> None:
     with (
         pytest.raises(ValueError, match="sentence 1: there is nothing to translate"),

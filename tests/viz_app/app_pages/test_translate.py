@@ -29,7 +29,7 @@ def reading(app: AppTest) -> readings.Reading:
 
 
 def force(app: AppTest, *token_ids: int, go_on: bool) -> AppTest:
-    """What a click on the page does, in two runs."""
+    """A click on the page, which takes two runs."""
     app.session_state[readings.FORCED] = (
         (reading(app).model.digest, TEXT),
         readings.Forced(token_ids) if go_on else readings.Forced(target=token_ids),

@@ -1,4 +1,4 @@
-"""What all drawings of our own have in common."""
+"""Properties common to all components."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Where the nodes of a tree stand, and what its drawings hold."""
+"""Positions of the nodes of a tree, and the contents of its drawings."""
 
 import itertools
 

@@ -13,7 +13,7 @@ HOSTILE = '"><script>alert(1)</script>&amp;'
 
 
 def visible(markup: str) -> str:
-    """What a reader sees."""
+    """The visible text."""
     return html.unescape(re.sub(r"<[^>]*>", "", markup))
 
 

@@ -1,4 +1,4 @@
-"""What the server does besides Streamlit's own work, on a page and other answers made up here."""
+"""Additions to Streamlit's server, on a small page and other responses."""
 
 import ast
 import gc
@@ -131,38 +131,40 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
     st.cache_resource.clear()
 
 
-def test_the_sentence_box_is_painted_before_torch_is_there() -> None:
-    """What shell.py runs before it needs the model imports neither torch nor pandas, which take seconds on a slow
-    machine.
-    """
-    told = (
-        "import sys; import viz_app.main; import viz_app.layout.sidebar; import viz_app.layout.share_menu; import "
-        "viz_app.layout.tour; import viz_app.layout.badges; import viz_app.layout.sentence_input; print(*sys.modules)"
-    )
-    loaded = subprocess.run(
-        [sys.executable, "-c", told], cwd=models.ROOT, capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert "viz_app.layout.sentence_input" in loaded
-    assert not {"torch", "core", "pandas", "matplotlib"} & set(loaded)
-
-
-def test_the_first_translation_is_painted_before_pandas_is_there() -> None:
-    """The tables of the first page come last; so do their imports."""
-    page = ast.parse((models.ROOT / "viz_app" / "app_pages" / "translate.py").read_text(encoding="utf-8"))
+def imports_of(script: str) -> str:
+    """The import statements of a script of viz_app."""
+    page = ast.parse((models.ROOT / "viz_app" / script).read_text(encoding="utf-8"))
     imports: list[ast.stmt] = [node for node in page.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    told = f"{ast.unparse(ast.Module(imports, []))}\nimport sys; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", told], cwd=models.ROOT, capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert "viz_app.components.token_steps" in loaded
-    assert not {"pandas", "pyarrow", "matplotlib"} & set(loaded)
+    return ast.unparse(ast.Module(imports, []))
 
 
-def test_what_the_other_pages_import_is_there_before_they_are_opened() -> None:
-    told = "import sys; from viz_app.server import serving; serving.import_pages(); print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", told], cwd=models.ROOT, capture_output=True, text=True, check=True
-    ).stdout.split()
+@pytest.fixture(scope="module")
+def loaded() -> list[set[str]]:
+    """The modules loaded by a new process before it needs the model, for the first page, and for all other pages."""
+    frame = ("main", "layout.sidebar", "layout.share_menu", "layout.tour", "layout.badges", "layout.sentence_input")
+    stages = (
+        "\n".join(f"import viz_app.{module}" for module in frame),
+        imports_of("app_pages/translate.py"),
+        "from viz_app.server import serving; serving.import_pages()",
+    )
+    code = "".join(f"{stage}\nimport sys; print(*sys.modules)\n" for stage in stages)
+    done = subprocess.run([sys.executable, "-c", code], cwd=models.ROOT, capture_output=True, text=True, check=True)
+    return [set(line.split()) for line in done.stdout.splitlines()]
+
+
+def test_the_sentence_box_is_painted_before_torch_is_imported(loaded: list[set[str]]) -> None:
+    """torch and pandas take seconds to import on a slow machine."""
+    assert "viz_app.layout.sentence_input" in loaded[0]
+    assert not {"torch", "core", "pandas", "matplotlib"} & loaded[0]
+
+
+def test_the_first_translation_is_painted_before_pandas_is_imported(loaded: list[set[str]]) -> None:
+    """The tables of the first page come last, and so do their imports."""
+    assert "viz_app.components.token_steps" in loaded[1]
+    assert not {"pandas", "pyarrow", "matplotlib"} & loaded[1]
+
+
+def test_imports_of_the_other_pages_are_made_in_advance(loaded: list[set[str]]) -> None:
     assert {
         "torch",
         "pandas",
@@ -170,7 +172,7 @@ def test_what_the_other_pages_import_is_there_before_they_are_opened() -> None:
         "viz_app.features.heads.head_detail",
         "viz_app.figures.training_curves",
         "viz_app.features.positions.score_decomposition",
-    } <= set(loaded)
+    } <= loaded[2]
 
 
 def test_connections_send_what_they_are_given_at_once() -> None:

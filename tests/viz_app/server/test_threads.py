@@ -1,4 +1,4 @@
-"""How many threads the app computes with, on machines and in containers of any size."""
+"""The app's number of threads, on machines and in containers of any size."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What decides a view is in the address, and an address brings the view back."""
+"""The address contains all settings of a view and restores it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is remembered, and what is forgotten first."""
+"""The memory of readings, and the order in which it forgets them."""
 
 import threading
 

@@ -63,7 +63,7 @@ def test_captured_rows_sum_to_the_gate_and_no_hook_stays(translator: Translator)
 
 @pytest.mark.parametrize("gates", [{HEAD: 0.0}, {Head("decoder_self", 0, 2): 0.0}, {Head("encoder_self", 1, 0): 2.0}])
 def test_a_cached_search_is_gated_too(translator: Translator, gates: dict[Head, float]):
-    """What the gated search found has the log-probabilities of a gated replay, and not those of the whole model."""
+    """Hypotheses of a gated search have the log-probabilities of a gated replay, not those of the whole model."""
     with gated(translator, gates):
         hypothesis = translator.translate(SOURCE, beam_size=2).hypotheses[0]
         replayed = translator.explain(SOURCE, hypothesis.token_ids).log_probs

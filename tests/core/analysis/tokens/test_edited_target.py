@@ -7,7 +7,7 @@ TARGET = "Ein Hund läuft durch das grüne Gras."
 
 
 def begun(tokenizer: SentencePieceTokenizer, before: str, text: str, target: str = TARGET) -> str:
-    """What a target begins with after a text was put where `before` ends."""
+    """The beginning of a target after inserting a text after `before`."""
     ids = tokenizer.encode(target)
     position = next(index for index in range(len(ids) + 1) if tokenizer.decode(ids[:index]) == before)
     return tokenizer.decode(replace_token(tokenizer, [*ids, 2], position, text))

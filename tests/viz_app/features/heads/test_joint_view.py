@@ -1,4 +1,4 @@
-"""Where the words of both sentences stand in the joint matrix."""
+"""Positions of the words of both sentences in the joint matrix."""
 
 import pytest
 
