@@ -1,3 +1,1 @@
-"""Speed and memory beside other programs, as ratios. For people, not for CI: `python -m benchmarks` runs all of
-them.
-"""
+"""Benchmarks of speed and memory as ratios to other programs; `python -m benchmarks` runs all. Not for CI."""

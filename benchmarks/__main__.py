@@ -1,12 +1,11 @@
-"""Run every benchmark and compare its ratios with those stored for this kind of processor.
+"""Run benchmarks and compare their ratios with those stored for this processor.
 
     python -m benchmarks [--only NAME ...] [--sentences FILE] [--quick] [--store]
 
-Each benchmark is a command of its own, whose output is shown as it comes. A ratio has moved if its median differs from
-the stored one by more than 5 % and the turns of then and of now have no value in common. With `--quick` every benchmark
-does as
-little as shows that it works: nothing is compared. `--store` keeps what was found in benchmarks/ratios.json, with the
-date. For people on a machine that does nothing else, not for CI.
+Each benchmark is a command of its own, whose output is shown as it runs. A ratio has moved if its median differs from
+the stored one by more than 5 % and the ranges of the two sets of turns do not overlap. `--quick` only checks that the
+benchmarks work, without a comparison. `--store` writes the ratios to benchmarks/ratios.json, with the date. Run it on
+an otherwise idle machine, not in CI.
 """
 
 import argparse
@@ -34,8 +33,8 @@ class Benchmark:
     """A command line.
 
     Attributes:
-        command: after `python`; `SENTENCES` stands for the file of sentences.
-        quick: options that make it short.
+        command: arguments of `python`; `SENTENCES` stands for the file of sentences.
+        quick: options for a short run.
         has_ratios: whether it takes `--json`.
     """
 
@@ -62,10 +61,10 @@ BENCHMARKS: dict[str, Benchmark] = {
 
 
 def run(name: str, sentences: Path, quick: bool) -> dict[str, list[float]]:
-    """Run one benchmark. Returns: what its ratios were in every turn.
+    """Run one benchmark and return its ratios, turn by turn.
 
     Raises:
-        subprocess.CalledProcessError: it failed.
+        subprocess.CalledProcessError: the benchmark failed.
     """
     benchmark = BENCHMARKS[name]
     with tempfile.TemporaryDirectory() as folder:
@@ -80,7 +79,7 @@ def run(name: str, sentences: Path, quick: bool) -> dict[str, list[float]]:
 
 
 def compare(before: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[float]]) -> list[str]:
-    """A line for each ratio of now: what it was, what it is, and whether it moved."""
+    """Describe each new ratio in a line: its value, the stored one, and whether it has moved."""
     lines: list[str] = []
     for name, values in now.items():
         if name not in before:
@@ -92,23 +91,23 @@ def compare(before: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[fl
 
 
 def moved(before: Sequence[float], now: Sequence[float]) -> bool:
-    """Whether two sets of turns differ by more than noise."""
+    """Whether two sets of turns differ by more than `NOISE`, without overlap."""
     apart = max(before) < min(now) or max(now) < min(before)
     return apart and abs(statistics.median(now) / statistics.median(before) - 1) > NOISE
 
 
 def main() -> int:
-    """Run, compare, store. Returns: the exit status."""
+    """Run, compare and store; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(BENCHMARKS), default=list(BENCHMARKS), help="default: all")
     parser.add_argument(
-        "--sentences", type=Path, default=FOLDER / "sentences.txt", help="one a line (default: %(default)s)"
+        "--sentences", type=Path, default=FOLDER / "sentences.txt", help="one sentence a line (default: %(default)s)"
     )
-    parser.add_argument("--quick", action="store_true", help="show that they work, not how fast; nothing is compared")
-    parser.add_argument("--store", action="store_true", help=f"keep the ratios in {STORED.name}")
+    parser.add_argument("--quick", action="store_true", help="only check that the benchmarks work")
+    parser.add_argument("--store", action="store_true", help=f"write the ratios to {STORED.name}")
     arguments = parser.parse_args()
     if arguments.quick and arguments.store:
-        parser.error("--quick measures nothing that is worth to be stored: leave out --store")
+        parser.error("ratios of --quick are not meaningful: leave out --store")
     found: dict[str, list[float]] = {}
     failed: list[str] = []
     for name in arguments.only:
@@ -120,7 +119,7 @@ def main() -> int:
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
     here = stored.get(ratios.processor(), {"ratios": {}})
     if not arguments.quick:
-        print(f"\n=== beside what was stored on {here.get('date', 'no day')} for {ratios.processor()}")
+        print(f"\n=== compared with the ratios stored on {here.get('date', 'no day')} for {ratios.processor()}")
         print(*compare(here["ratios"], found), sep="\n")
     if arguments.store:
         date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()

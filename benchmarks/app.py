@@ -1,10 +1,9 @@
 """Latency, traffic and memory of the app, in a browser: python benchmarks/app.py
 
-Drives the app in headless Chromium on this machine and prints a table. Budgets are relative to what was measured in the
-same
+Drives the app in headless Chromium on this machine and prints a table. Budgets are relative to measurements of the same
 run: an empty Streamlit page, `import torch`, and with `--before` another checkout of the project, turn by turn. Every
-sentence is new to the app, and so is every head that is clicked. Run it on an otherwise idle machine; the memory of the
-server is read from /proc, which Linux has.
+sentence and every clicked head is new to the app. Run it on an otherwise idle machine, under Linux, whose /proc gives
+the server's memory.
 """
 
 import argparse
@@ -28,21 +27,21 @@ from viz_app.pages import PAGES
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 from viz_app.session.models import ROOT, shipped_path
 
-# one token each, so that the page has a word of that name
+# words of one token, each a button of that name on the page
 SUBJECTS = ("man", "woman", "boy", "girl", "dog", "child", "people", "teacher")
 SENTENCE = "The old {} from the house near the river told us that there had never been much snow in winter"  # 20 words
 LONG = 100  # tokens, `</s>` included
 SWITCHES = 20
-# the shell: times the empty page; the translation: seconds beyond the empty page and `import torch`
+# budgets of the shell, as a factor of the empty page, and of the translation, in seconds more than page and torch
 SHELL, TRANSLATION = 1.3, 1.5
 EMPTY_PAGE = 'import streamlit as st\n\nst.text("Hello")\n'
 HEAD_MAP = "canvas.picture"
 GRID = "style.maps"
 MEGABYTE = 10**6
 PARTS = ("start", "clicks", "long", "memory")
-IDLE = 6_000  # milliseconds until a server that has just started has nothing left to do
-PATIENCE = 20_000  # milliseconds after which a measurement is given up
-# Streamlit's components live in shadow roots, which a selector does not enter by itself.
+IDLE = 6_000  # milliseconds until a new server is idle
+PATIENCE = 20_000  # milliseconds, timeout of a measurement
+# Streamlit's components live in shadow roots, which selectors do not enter.
 FIND = """selector => {
   const all = [document, ...[...document.querySelectorAll("*")].flatMap((node) => node.shadowRoot ?? [])];
   return all.map((root) => root.querySelector(selector)).find(Boolean);
@@ -51,8 +50,7 @@ ADDRESS = f"""selector => {{
   const image = ({FIND})(selector);
   return image?.toDataURL?.() ?? image?.textContent;
 }}"""
-# The clock begins with the event itself and is read in the page, frame by frame: a driver takes its time to find what
-# it is to click and to ask what has become of it.
+# The clock starts at the event's own time stamp and is read in the page at every frame, without the driver's delays.
 WATCH = f"""([selector, other]) => {{
   const [find, address] = [{FIND}, {ADDRESS}];
   const old = address(selector);
@@ -73,10 +71,10 @@ WATCH = f"""([selector, other]) => {{
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; without a budget it is there for information.
+    """One line of the table; rows without a budget are informative.
 
     Attributes:
-        before: the same of the other checkout.
+        before: the values of the other checkout.
     """
 
     name: str
@@ -94,20 +92,20 @@ class Row:
 
 
 def main() -> None:
-    """Measure everything and print it."""
+    """Measure all parts and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checkpoint", type=Path, help="instead of the shipped one")
+    parser.add_argument("--checkpoint", type=Path, help="default: the shipped one")
     parser.add_argument(
         "--before",
         type=Path,
         metavar="FOLDER",
-        help="another checkout of the project, to be measured turn by turn with this one",
+        help="another checkout of the project to compare with, turn by turn",
     )
     parser.add_argument(
-        "--runs", type=int, default=7, help=f"of each measurement, at most {len(SUBJECTS) - 1} (default 7)"
+        "--runs", type=int, default=7, help=f"repeats of each measurement, at most {len(SUBJECTS) - 1} (default: 7)"
     )
     parser.add_argument(
-        "--part", choices=PARTS, action="append", help="measure this alone; can be repeated (default: all)"
+        "--part", choices=PARTS, action="append", help="measure only this part; may be repeated (default: all)"
     )
     arguments = parser.parse_args()
     count, parts = min(arguments.runs, len(SUBJECTS) - 1), arguments.part or PARTS
@@ -133,14 +131,14 @@ def main() -> None:
 
 
 def new_page(browser: Browser) -> Page:
-    """A reader who has never been here, on a desk's screen."""
+    """Open a page without cache or cookies, in a desktop window."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(PATIENCE)
     return context.new_page()
 
 
 def cold_starts(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
-    """From the command to the first screen, beside what no app of its kind can do without, in turns."""
+    """Measure the time from the command to the first screen, an empty page and `import torch`, in turns."""
     empty: list[float] = []
     torch: list[float] = []
     starts: dict[Path, list[tuple[float, float, float]]] = {root: [] for root in roots}
@@ -163,9 +161,7 @@ def cold_starts(browser: Browser, checkpoint: Path | None, roots: list[Path], co
 
 
 def cold_start(browser: Browser, checkpoint: Path | None, root: Path) -> tuple[float, float, float]:
-    """Seconds from the command until the frame of the app is painted, until its text box is there, and until the
-    first translation is.
-    """
+    """Return the seconds from the command to the app's frame, to its text box, and to the first translation."""
     page = new_page(browser)
     started = time.perf_counter()
     with running_app(checkpoint, root) as address:
@@ -182,7 +178,7 @@ def cold_start(browser: Browser, checkpoint: Path | None, root: Path) -> tuple[f
 
 
 def empty_page(browser: Browser) -> float:
-    """Seconds from the command until a page of one line is there, with the app's settings of the server."""
+    """Return the seconds from the command to a page of one line, with the app's server settings."""
     page = new_page(browser)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -198,14 +194,14 @@ def empty_page(browser: Browser) -> float:
 
 
 def import_torch() -> float:
-    """Seconds that a fresh process takes for it, its own start included."""
+    """Return the seconds for `import torch` in a new process, its start included."""
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", "import torch"], check=True)
     return time.perf_counter() - started
 
 
 def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
-    """Twenty words: a new sentence, a new head; both checkouts are up at once and take turns."""
+    """Measure entering a sentence of twenty words and clicking a head; both checkouts run at once and take turns."""
     entered: dict[Path, list[float]] = {root: [] for root in roots}
     drawn: dict[Path, list[float]] = {root: [] for root in roots}
     answered: dict[Path, list[float]] = {root: [] for root in roots}
@@ -213,7 +209,7 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
         pages = {root: stack.enter_context(heads_page(browser, checkpoint, root)) for root in roots}
         for run, subject in enumerate(SUBJECTS[:count]):
             for root, page in list(pages.items())[:: -1 if run % 2 else 1]:
-                page.bring_to_front()  # the browser gives those behind it less of the processor
+                page.bring_to_front()  # background pages are throttled
                 entered[root].append(enter(page, subject))
                 settle(page)
                 map_drawn, whole = click(page, layer=run % 6, head=(3 * run + 1) % 8)
@@ -236,23 +232,21 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
 
 @contextmanager
 def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterator[Page]:
-    """The page Heads of an app that has been in use."""
+    """The page Heads of an app that is warmed up."""
     with running_app(checkpoint, root) as address:
         page = new_page(browser)
         page.goto(f"{address}/heads?view=Map")
         page.locator(HEAD_MAP).wait_for()
         settle(page)
         page.wait_for_timeout(IDLE)
-        enter(page, SUBJECTS[-1])  # the first one is no measure of the others
+        enter(page, SUBJECTS[-1])  # the first sentence takes longer
         settle(page)
         yield page
         page.context.close()
 
 
 def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]:
-    """All heads of all three kinds of attention: the time until the first are seen, and what was sent until all
-    were.
-    """
+    """Measure the time to the first head maps of a long sentence, and the traffic for all three kinds of attention."""
     entered: list[float] = []
     drawn: list[float] = []
     sent: list[float] = []
@@ -283,7 +277,7 @@ def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]
 
 
 def long_texts(checkpoint: Path, count: int) -> list[str]:
-    """Sentences of `LONG` tokens, of this model's."""
+    """Return sentences of at most `LONG` tokens of this model."""
     tokenizer = Translator.from_checkpoint(checkpoint).tokenizer
     texts: list[str] = []
     for subject in SUBJECTS[:count]:
@@ -295,7 +289,7 @@ def long_texts(checkpoint: Path, count: int) -> list[str]:
 
 
 def page_switches(browser: Browser, address: str) -> list[Row]:
-    """What stays in memory: every page is seen once before the count begins."""
+    """Measure memory growth over page switches, after opening every page once."""
     page = new_page(browser)
     page.goto(f"{address}/heads")
     page.locator(".tokens, .grid").first.wait_for()
@@ -317,8 +311,8 @@ def page_switches(browser: Browser, address: str) -> list[Row]:
 
 
 class Received:
-    """What a page has been sent from now on, as DevTools count it: the bodies of answers and the web socket's
-    messages, unpacked.
+    """Counts the bytes that a page receives from now on, by DevTools: response bodies and web socket messages,
+    decompressed.
     """
 
     def __init__(self, page: Page) -> None:
@@ -333,13 +327,13 @@ class Received:
 
 
 def frame_size(frame: dict[str, object]) -> int:
-    """Bytes of a message; DevTools hand over binary ones in base 64."""
+    """Return the bytes of a message; DevTools give binary ones in base 64."""
     payload = str(frame["payloadData"])
     return len(base64.b64decode(payload)) if frame["opcode"] == 2 else len(payload.encode())
 
 
 def server_memory(address: str) -> float:
-    """Resident memory of the server that listens at an address, in MB."""
+    """Return the resident memory of the server at an address, in MB."""
     port = str(urlsplit(address).port).encode()
     for status in Path("/proc").glob("[0-9]*/status"):
         try:

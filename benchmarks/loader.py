@@ -1,11 +1,11 @@
-"""How many tokens a second the data loader delivers by itself: a GPU that trains on fewer is never kept waiting.
+"""Throughput of the data loader alone, which must exceed that of the GPU it feeds.
 
     python -m benchmarks.loader [--pairs 4500000] [--batch-tokens 25000] [--batches 400] [--data FOLDER]
 
-It makes batches of about 25,000 source and as many target tokens, as the paper's base model is trained on, from token
-shards on the disk, in the one thread that `fit` gives it, and does nothing with them. What it prints is tokens of both
-sides, padding not counted, beside the goal for one H200. Copying to a GPU is not in it. The text is made up: random
-tokens whose lengths are spread as those of sentences are, by default as many pairs as WMT14 EN-DE has.
+Makes batches of about 25,000 source and as many target tokens, as for the paper's base model, from token shards on
+disk, in one thread as in `fit`, and discards them. Prints tokens per second of both sides without padding, and the goal
+for one H200. Copying to a GPU is not included. The text is synthetic: random tokens with lengths distributed as those
+of sentences, by default as many pairs as in WMT14 EN-DE.
 """
 
 import argparse
@@ -23,13 +23,13 @@ from train.data.batches import Batches, Position
 from train.data.shard_writer import ShardWriter
 from train.data.token_shards import TokenShards
 
-GOAL = 1_400_000  # tokens of both sides a second, of the base model on one H200
+GOAL = 1_400_000  # tokens per second of both sides: training the base model on one H200
 VOCAB_SIZE = 37_000
 CHUNK = 100_000  # pairs written at once
 
 
-def write_made_up(folder: Path, pairs: int) -> None:
-    """Shards of random tokens."""
+def write_synthetic(folder: Path, pairs: int) -> None:
+    """Write shards of random tokens."""
     random = np.random.default_rng(1)
     with ShardWriter(folder, VOCAB_SIZE) as writer:
         for start in range(0, pairs, CHUNK):
@@ -45,17 +45,20 @@ def write_made_up(folder: Path, pairs: int) -> None:
 
 
 def main() -> None:
-    """Make batches, and print how fast they came."""
+    """Measure and print the throughput."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=4_500_000, help="of made-up text (default: %(default)s)")
+    parser.add_argument("--pairs", type=int, default=4_500_000, help="pairs of synthetic text (default: %(default)s)")
     parser.add_argument(
-        "--batch-tokens", type=int, default=25_000, help="at most so many a side and batch (default: %(default)s)"
+        "--batch-tokens", type=int, default=25_000, help="most tokens of a batch, on each side (default: %(default)s)"
     )
     parser.add_argument("--batches", type=int, default=400, help="default: %(default)s")
     parser.add_argument(
-        "--data", type=Path, metavar="FOLDER", help="what `python -m train prepare` made, in place of made-up text"
+        "--data",
+        type=Path,
+        metavar="FOLDER",
+        help="output folder of `python -m train prepare`, instead of synthetic text",
     )
-    parser.add_argument("--quick", action="store_true", help="little text: shows that it works, not how fast")
+    parser.add_argument("--quick", action="store_true", help="little text: only checks that it works")
     ratios.add_option(parser)
     options = parser.parse_args()
     if options.quick:
@@ -63,13 +66,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.data / "train" if options.data else Path(temporary)
         if not options.data:
-            write_made_up(folder, options.pairs)
+            write_synthetic(folder, options.pairs)
         rates = report(TokenShards(folder), options.batch_tokens, options.batches)
     ratios.save(options.json, {"loader: tokens/s / what one H200 is to train on": [rate / GOAL for rate in rates]})
 
 
 def report(shards: TokenShards, batch_tokens: int, num_batches: int) -> list[float]:
-    """Time the plan of an epoch, and the batches after it. Returns: tokens a second in each quarter of the batches."""
+    """Time the plan of an epoch and its batches; return tokens per second for each quarter of the batches."""
     batches = Batches(shards, batch_tokens, seed=1)
     began = time.perf_counter()
     plan = batches.epoch(0)

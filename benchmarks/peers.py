@@ -1,6 +1,6 @@
-"""A Headlight model as a model of the libraries it is compared with: the same weights, the same function.
+"""Conversion of a Headlight model to Hugging Face and CTranslate2: the same weights, the same function.
 
-Neither library has restricted attention, or heads of another width than d_model / h; learned positions are not
+Neither library supports restricted attention, or heads of a width other than d_model / h; learned positions are not
 converted.
 """
 
@@ -17,7 +17,11 @@ from core.model import FeedForward, MultiHeadAttention, Transformer
 
 
 def require_convertible(config: TransformerConfig) -> None:
-    """Raises: ValueError, if the other libraries have no such model."""
+    """Check that a model can be converted.
+
+    Raises:
+        ValueError: the other libraries do not support its configuration.
+    """
     heads = (config.num_heads, config.d_model // config.num_heads, config.d_model // config.num_heads)
     if (
         config.positions != "sinusoidal"
@@ -26,13 +30,12 @@ def require_convertible(config: TransformerConfig) -> None:
     ):
         raise ValueError(
             f"only sinusoidal positions, full attention and heads of d_model / num_heads can be converted, this model "
-            f"has {config}: "
-            "benchmark another checkpoint"
+            f"has {config}: benchmark another checkpoint"
         )
 
 
 def marian(model: Transformer) -> Any:
-    """The same model as Hugging Face's `MarianMTModel`, in evaluation mode."""
+    """Convert a model to Hugging Face's `MarianMTModel`, in evaluation mode."""
     config = model.config
     require_convertible(config)
     from transformers import MarianConfig, MarianMTModel
@@ -75,12 +78,12 @@ def marian(model: Transformer) -> Any:
 
 
 def _copy(ours: nn.Module, theirs: nn.Module) -> None:
-    """Parameters of the same names: all that an attention, a linear or a norm has."""
+    """Copy parameters of the same names, in an attention, a linear layer or a norm."""
     theirs.load_state_dict(ours.state_dict())
 
 
 def save_ctranslate2(model: Transformer, folder: Path) -> None:
-    """Write the same model as a CTranslate2 model; its tokens are `ctranslate2_tokens`."""
+    """Write a model in CTranslate2's format, with the tokens of `ctranslate2_tokens`."""
     config = model.config
     require_convertible(config)
     from ctranslate2.specs import TransformerSpec
@@ -108,7 +111,7 @@ def save_ctranslate2(model: Transformer, folder: Path) -> None:
 
 
 def ctranslate2_tokens(token_ids: Sequence[int], config: TransformerConfig) -> list[str]:
-    """The names of tokens: their ids. Padding takes the place of the unknown token, which can be forbidden."""
+    """Name tokens by their ids. Padding is the unknown token, which CTranslate2 can disable."""
     special = {config.bos_id: "<s>", config.eos_id: "</s>", config.pad_id: "<unk>"}
     return [special.get(token_id, str(token_id)) for token_id in token_ids]
 
@@ -133,7 +136,7 @@ def _set_feed_forward(spec: Any, feed_forward: FeedForward, norm: nn.LayerNorm) 
 
 
 def _set_linear(spec: Any, *projections: nn.Linear) -> None:
-    """One product of several, below each other."""
+    """Stack several projections into one."""
     spec.weight = np.concatenate([_array(projection.weight) for projection in projections])
     spec.bias = np.concatenate([_array(projection.bias) for projection in projections])
 

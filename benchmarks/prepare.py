@@ -1,13 +1,11 @@
-"""How much memory `python -m train prepare` takes, and how long, as the text grows: the curve, and where it is at 36
-million pairs.
+"""Memory and time of `python -m train prepare` over the number of pairs, extrapolated to 36 million.
 
     python -m benchmarks.prepare [--pairs 625000 1250000 2500000 5000000] [--extrapolate 36000000]
 
-Each text is made up and prepared by a process of its own, with the filters that need memory, whose resident memory is
-watched four times a second. The text: sentences of words drawn from a lexicon of 200,000 by Zipf's law, of 2 to 100
-words. On a line with a constant part and a part that grows with the pairs, drawn through the peaks by least squares,
-lies what more pairs would take. Only the filter of duplicates keeps something of every pair, and as it sorts that at
-its end, its peak is measured on as many made-up numbers.
+Prepares synthetic texts in a process each, with all filters, and samples its resident memory four times a second.
+Sentences have 2 to 100 words, drawn from a lexicon of 200,000 by Zipf's law. Memory is extrapolated by a line fitted to
+the peaks. The filter of duplicates alone keeps data for every pair, which it sorts at the end: its peak is measured on
+synthetic hashes at full size.
 """
 
 import argparse
@@ -26,11 +24,11 @@ from train.data.filters import Filters, Sieve
 
 LEXICON = 200_000
 CHUNK = 100_000  # pairs written at once
-EVERY = 0.25  # seconds between two looks at the memory
+EVERY = 0.25  # seconds between samples of the memory
 
 
-def write_made_up(folder: Path, name: str, pairs: int, seed: int) -> list[Path]:
-    """Two files of as many sentences."""
+def write_synthetic(folder: Path, name: str, pairs: int, seed: int) -> list[Path]:
+    """Write a source and a target file."""
     random = np.random.default_rng(seed)
     words = ["".join(letters) for letters in random.choice(list("abcdefghijklmnoprstuvw"), (LEXICON, 9))]
     lexicon = np.array([word[: random.integers(1, 10)] for word in words], dtype=object)
@@ -48,9 +46,9 @@ def write_made_up(folder: Path, name: str, pairs: int, seed: int) -> list[Path]:
 
 
 def prepare(folder: Path, pairs: int) -> tuple[float, float]:
-    """Prepare a text of so many pairs. Returns: the most gigabytes resident at once, and the seconds it took."""
-    source, target = write_made_up(folder, "train", pairs, seed=1)
-    valid_source, valid_target = write_made_up(folder, "valid", 1_000, seed=2)
+    """Prepare a text of this many pairs; return peak resident memory in GB, and seconds."""
+    source, target = write_synthetic(folder, "train", pairs, seed=1)
+    valid_source, valid_target = write_synthetic(folder, "valid", 1_000, seed=2)
     text = [
         "--source",
         str(source),
@@ -76,9 +74,7 @@ def prepare(folder: Path, pairs: int) -> tuple[float, float]:
 
 
 def resident(process_id: int) -> float:
-    """Gigabytes of memory that a process has now; pages of files that are mapped and could be dropped are counted,
-    too.
-    """
+    """Return the resident memory of a process in GB, mapped files included."""
     try:
         status = Path(f"/proc/{process_id}/status").read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -87,9 +83,7 @@ def resident(process_id: int) -> float:
 
 
 def sieve_peak(pairs: int) -> float:
-    """The most gigabytes resident at once in a process that does nothing but sieve so many pairs. To be called in
-    one of its own.
-    """
+    """Return the peak resident memory of the filter of duplicates in GB. Call in a new process."""
     sieve, random = Sieve(Filters(duplicates=True)), np.random.default_rng(1)
     for start in range(0, pairs, CHUNK):
         count = min(CHUNK, pairs - start)
@@ -100,13 +94,13 @@ def sieve_peak(pairs: int) -> float:
 
 
 def main() -> None:
-    """Prepare ever more pairs, and print the curve."""
+    """Prepare texts of increasing size and print the curve."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--pairs", type=int, nargs="+", default=[625_000, 1_250_000, 2_500_000, 5_000_000], help="default: %(default)s"
     )
     parser.add_argument("--extrapolate", type=int, default=36_000_000, help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help="little text: shows that it works, not how much it takes")
+    parser.add_argument("--quick", action="store_true", help="little text: only checks that it works")
     ratios.add_option(parser)
     options = parser.parse_args()
     if options.quick:

@@ -1,14 +1,12 @@
-"""How fast Headlight trains on a CPU next to the plain loop that one would write with `torch.nn.Transformer`.
+"""Training speed on a CPU, compared with a plain loop around `torch.nn.Transformer`.
 
     python -m benchmarks.training [--threads 2] [--preset en-de] [--rounds 9] [--data FOLDER] [--clock wall]
 
-The same shape, the same batches (padding included), dropout and label smoothing on both sides. The plain loop computes
-in float32, with one embedding for source, target and output, `nn.CrossEntropyLoss` and `torch.optim.Adam`. Headlight
-computes
-as its recipe says: in the faster precision, its own cross-entropy, fused Adam. Each side has a process of its own; they
-take turns, so that whatever else the machine does meets both alike. What counts is the ratio. A run of the defaults
-takes about two minutes on two cores. The text is made up: pairs of random tokens whose lengths are spread as those of
-sentences are.
+Both sides have the same shape, batches (padding included), dropout and label smoothing. The plain loop computes in
+float32, with one embedding for source, target and output, `nn.CrossEntropyLoss` and `torch.optim.Adam`; Headlight in
+the faster precision, with its own cross-entropy and fused Adam. Each side has its own process; they take turns, so that
+other load affects both alike. The result is the ratio. The defaults take about two minutes on two cores. The text is
+synthetic: random tokens with lengths distributed as those of sentences.
 """
 
 import argparse
@@ -30,13 +28,13 @@ from core.model import sinusoidal_encoding
 from train.data.batches import Batches, cut
 from train.data.token_shards import Batch, TokenShards, make_batch, read_manifest
 from train.distributed import World
-from train.precision import measured, settled
+from train.precision import measure_precisions, resolve_precision
 from train.recipe import recipe_for
 from train.runs.allocator import tune_memory
 from train.runs.checkpointing import autocast
 from train.runs.training_state import ADAM_BETAS, ADAM_EPS, Training
 
-WARM_UP = 2  # steps of each side that do not count
+WARM_UP = 2  # untimed steps of each side
 RATE = 1e-4
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 Step = Callable[[Batch], float]
@@ -44,7 +42,7 @@ Step = Callable[[Batch], float]
 
 @dataclass(frozen=True)
 class Work:
-    """What both sides do."""
+    """Settings shared by both sides."""
 
     preset: str
     vocab_size: int
@@ -60,7 +58,7 @@ class Work:
         return replace(PRESETS[self.preset], vocab_size=self.vocab_size)
 
     def batches(self) -> list[Batch]:
-        """The first of an epoch of the data, or of text made up."""
+        """Return the first batches of an epoch of the data, or of synthetic text."""
         if self.data:
             shards = TokenShards(self.data / "train")
             plan = Batches(shards, self.batch_tokens, seed=1).epoch(0)
@@ -82,12 +80,12 @@ class Work:
 
 
 def headlight(work: Work) -> Step:
-    """Returns: one step of training; it says the loss per token."""
+    """Return a training step of Headlight, which returns the loss per token."""
     tune_memory()
     recipe = replace(recipe_for(work.preset), batch_tokens=work.batch_tokens, precision=work.precision)
     world = World(torch.device("cpu"))
     training = Training(work.config(), recipe, world)
-    recipe, note = settled(recipe, None, measured(training.model, recipe.batch_tokens))
+    recipe, note = resolve_precision(recipe, None, measure_precisions(training.model, recipe.batch_tokens))
     print(note or f"precision {recipe.precision}", flush=True)
     training.set_rate(RATE)
 
@@ -103,7 +101,7 @@ def headlight(work: Work) -> Step:
 
 
 class PlainTransformer(nn.Module):
-    """`nn.Transformer` with what it lacks: one embedding for both sides and the output, and sinusoidal positions."""
+    """`nn.Transformer` with one embedding for both sides and the output, and sinusoidal positions."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -141,7 +139,7 @@ class PlainTransformer(nn.Module):
 
 
 def plain(work: Work) -> Step:
-    """As `headlight`."""
+    """Return a training step of the plain loop, which returns the loss per token."""
     config = work.config()
     model = PlainTransformer(config).train()
     loss_of = nn.CrossEntropyLoss(ignore_index=config.pad_id, label_smoothing=recipe_for(work.preset).label_smoothing)
@@ -162,7 +160,7 @@ SIDES = {"Headlight": headlight, "nn.Transformer": plain}
 
 
 def serve(work: Work, connection: Connection) -> None:
-    """Take a step on every batch for each message, and answer with the target tokens a second."""
+    """For each message, take a step on every batch and answer with target tokens per second."""
     torch.set_num_threads(work.threads)
     torch.manual_seed(0)
     step, clock, batches = SIDES[work.side](work), CLOCKS[work.clock], work.batches()
@@ -174,31 +172,34 @@ def serve(work: Work, connection: Connection) -> None:
         losses = [step(batch) for batch in batches]
         seconds = clock() - began
         if not all(map(math.isfinite, losses)):
-            raise RuntimeError(f"{work.side}: the losses are {losses}, so this is no training")
+            raise RuntimeError(f"{work.side}: the losses are {losses}, which is not training: the measurement is void")
         connection.send(sum(batch.num_tokens for batch in batches) / seconds)
 
 
 def main() -> None:
-    """Let both sides take turns, and print their speeds and the ratio."""
+    """Run both sides in turns, and print their speeds and the ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", choices=sorted(PRESETS), default="en-de", help="whose shape (default: %(default)s)")
-    parser.add_argument("--vocab-size", type=int, help="default: the preset's, or the data's")
     parser.add_argument(
-        "--batch-tokens", type=int, default=4_096, help="at most so many a side and batch (default: %(default)s)"
+        "--preset", choices=sorted(PRESETS), default="en-de", help="preset of the model's shape (default: %(default)s)"
+    )
+    parser.add_argument("--vocab-size", type=int, help="default: that of --data, else the preset's")
+    parser.add_argument(
+        "--batch-tokens", type=int, default=4_096, help="most tokens of a batch, on each side (default: %(default)s)"
     )
     parser.add_argument(
-        "--data", type=Path, metavar="FOLDER", help="what `python -m train prepare` made, in place of made-up text"
+        "--data",
+        type=Path,
+        metavar="FOLDER",
+        help="output folder of `python -m train prepare`, instead of synthetic text",
     )
     parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
     parser.add_argument("--batches", type=int, default=3, help="steps of each turn (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each side (default: %(default)s)")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="default: %(default)s")
     parser.add_argument(
-        "--precision", default="auto", help="of Headlight: auto, bfloat16 or float32 (default: %(default)s)"
+        "--precision", default="auto", help="precision of Headlight: auto, bfloat16 or float32 (default: %(default)s)"
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="one small batch and one turn: shows that it works, not how fast"
-    )
+    parser.add_argument("--quick", action="store_true", help="one small batch and one turn: only checks that it works")
     ratios.add_option(parser)
     options = parser.parse_args()
     vocab_size = (
@@ -221,7 +222,7 @@ def main() -> None:
     with turns.processes(serve, {side: replace(work, side=side) for side in SIDES}) as connections:
         tokens = {connection.recv() for connection in connections.values()}
         if len(tokens) > 1:
-            raise RuntimeError(f"the two sides have batches of {tokens} target tokens: the work is not the same")
+            raise RuntimeError(f"the two sides have batches of {tokens} target tokens: they do not do the same work")
         rates = turns.take(connections, dict.fromkeys(connections, True), 1 if options.quick else options.rounds)
 
     print(f"{work}; {tokens.pop():,} target tokens a turn; {ratios.processor()}")

@@ -1,9 +1,9 @@
-"""How fast `python -m core translate` is with a process for each core, next to one process with a thread for each core.
+"""Speed of `python -m core translate`: one process per core compared with one thread per core.
 
     python -m benchmarks.translate_file source.txt [--lines 2000] [--rounds 2] [--quick]
 
-Both translate the first lines of a file to a file, with the shipped checkpoint and a beam of 4. They take turns, so
-that whatever else the machine does meets both alike. The time is that of the whole command: loading the model is in it.
+Both translate the first lines of a file with the shipped checkpoint and beam 4. They take turns, so that other load
+affects both alike. Times are of the whole command, loading the model included.
 """
 
 import argparse
@@ -26,7 +26,7 @@ SIDES = {  # options, threads of each process
 
 
 def seconds(side: str, checkpoint: Path, source: Path, output: Path) -> float:
-    """Translate once."""
+    """Translate once and return the seconds it took."""
     arguments, threads = SIDES[side]
     output.unlink(missing_ok=True)
     command = [
@@ -48,15 +48,13 @@ def seconds(side: str, checkpoint: Path, source: Path, output: Path) -> float:
 
 
 def main() -> None:
-    """Let both sides take turns, and print their speeds, the ratio, and whether they wrote the same."""
+    """Run both sides in turns, and print their speeds, the ratio, and the number of differing lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, help="one sentence a line")
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de.safetensors"))
     parser.add_argument("--lines", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument(
-        "--quick", action="store_true", help="16 lines and one round: shows that it works, not how fast"
-    )
+    parser.add_argument("--quick", action="store_true", help="16 lines and one round: only checks that it works")
     ratios.add_option(parser)
     options = parser.parse_args()
     if options.quick:

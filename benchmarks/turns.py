@@ -1,4 +1,4 @@
-"""Sides of a benchmark, a process each, that take turns: whatever else the machine does affects all of them alike."""
+"""Sides of a benchmark in a process each, which take turns, so that other load affects all of them alike."""
 
 import multiprocessing
 import statistics
@@ -14,17 +14,17 @@ Serve = Callable[[Any, Connection], None]
 def processes(serve: Serve, works: Mapping[str, Any]) -> Generator[dict[str, Connection]]:
     """Start a process for each side that runs `serve(work, connection)`; both must be picklable.
 
-    `serve` should receive until it gets None, which is what it is sent at the end of the block.
+    `serve` receives messages until None, which is sent at the end of the block.
 
     Yields:
-        Our end of each side's connection. Receiving from a side whose process has failed raises EOFError.
+        This end of each side's connection. Receiving from a failed process raises EOFError.
     """
     context = multiprocessing.get_context("spawn")
     connections: dict[str, Connection] = {}
     for side, work in works.items():
         connections[side], theirs = context.Pipe()
         context.Process(target=serve, args=(work, theirs), daemon=True).start()
-        theirs.close()  # so that a process that fails ends the wait for it
+        theirs.close()  # so that recv raises if the process fails
     try:
         yield connections
     finally:

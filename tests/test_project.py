@@ -1,4 +1,4 @@
-"""What the README and the set-up say about the project is so."""
+"""The README, the guides and the set-up are consistent with the project."""
 
 import re
 import shutil
@@ -35,10 +35,10 @@ def test_every_dependency_is_pinned() -> None:
     assert {normal(re.split(r"[\[<>=!~ ;]", requirement)[0]) for requirement in wanted} <= {
         normal(name) for name in pins
     }
-    assert all(re.fullmatch(r"\d[\w.]*", version) for version in pins.values()), "only releases that anybody can get"
+    assert all(re.fullmatch(r"\d[\w.]*", version) for version in pins.values()), "only public releases"
 
 
-def test_two_commands_set_everything_up() -> None:
+def test_setup_takes_one_command() -> None:
     set_up = [block for block in blocks("sh") if "venv .venv" in block]
     assert len(set_up) == 2
     assert all(block.count("\n") == 1 and "pip install -c constraints.txt -e" in block for block in set_up)
@@ -47,7 +47,7 @@ def test_two_commands_set_everything_up() -> None:
 
 
 def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
-    """`.ci/run`, with every program but bash and grep replaced by an echo, says what it would run."""
+    """Run `.ci/run` with every program but bash and grep replaced by a script that records its call."""
     (tmp_path / "programs").mkdir()
     for name in ("python3", "pip", "apt-get", "ruff", "pyright", "lint-imports"):
         program = tmp_path / "programs" / name
@@ -105,7 +105,7 @@ def test_every_path_that_the_guides_name_is_there(name: str) -> None:
 
 @pytest.mark.parametrize("number", range(2))
 def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On a small model, since what they show does not depend on its size."""
+    """On a small model, which is quick."""
     example = blocks("python")[number]
     replaced = example.replace("checkpoints/en-de.safetensors", str(tiny_checkpoint)).replace(
         '["cross"][4]', '["cross"][1]'

@@ -1,4 +1,4 @@
-"""The mean of several checkpoints of one run, which translates better than the last of them (6.1)."""
+"""Checkpoint averaging (6.1): the mean of a run's snapshots as one checkpoint."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,15 +14,14 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
     """Write the mean of the parameters of `paths` to `output`, with the training facts of the last of them.
 
     Args:
-        paths: checkpoints of one configuration and tokenizer, oldest first. One alone is copied, for the sake of
-            `half`.
-        half: write float16, in half the bytes; otherwise float32.
+        paths: checkpoints of one configuration and tokenizer, oldest first. A single one is only converted.
+        half: store float16 instead of float32.
 
     Returns:
-        The training facts that were written; `averaged` names the files and their steps.
+        The training facts of the new checkpoint; `averaged` lists the files and their steps.
 
     Raises:
-        ValueError: there are no checkpoints, or they do not belong together.
+        ValueError: there are no checkpoints, or their configurations or tokenizers differ.
         CheckpointError: one of them cannot be read.
     """
     if not paths:
@@ -46,7 +45,7 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
     for name, parameter in last.model.named_parameters():
         parameter.copy_(sums[name] / len(paths))
     facts: dict[str, Any] = {
-        **{name: fact for name, fact in last.training.items() if name != "scores"},  # those were another model's
+        **{name: fact for name, fact in last.training.items() if name != "scores"},  # scores of the last snapshot alone
         "averaged": [{"file": path.name, "steps": step} for path, step in zip(paths, steps, strict=True)],
         "stored_as": "float16" if half else "float32",
     }

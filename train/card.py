@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself: scores in its training facts, and a model card with curves beside it."""
+"""Model cards: scores recorded in a checkpoint's training facts, and the facts as Markdown with curves."""
 
 import json
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from core.checkpoint import Checkpoint, load_checkpoint, write_atomically
 from core.runlog import Line, format_log, of_kind, read_log, thin_log
 from train.eval.translation_scores import Score
 
-SETTINGS = ("test_set", "beam_size", "length_penalty")  # scores that agree in these replace each other
+SETTINGS = ("test_set", "beam_size", "length_penalty")  # a new score replaces an older one with the same settings
 
 
 def record_scores(path: Path, scores: Sequence[Score]) -> None:
-    """Put scores into the training facts of a checkpoint; its tensors stay as they are, bit for bit.
+    """Add scores to the training facts of a checkpoint, whose tensors stay identical.
 
     Raises:
         CheckpointError: the file is not a checkpoint.
@@ -32,14 +32,14 @@ def record_scores(path: Path, scores: Sequence[Score]) -> None:
 
 
 def write_card(path: Path, output: Path, log: Path | None = None, licences: str = "", limits: str = "") -> None:
-    """Write what is known of a checkpoint as Markdown, with its curves in an SVG and a thinned log beside it.
+    """Write a checkpoint's training facts as Markdown, with its curves as SVG and a thinned log beside it.
 
     Args:
         path: the checkpoint.
-        output: the card; the curves get its name with the ending .svg, the thinned log with .log.jsonl.
-        log: the run's log.jsonl; without it there are neither.
-        licences: Markdown on where the data came from and under what terms.
-        limits: Markdown on what the model is bad at.
+        output: the card; curves and log are written beside it with the suffixes .svg and .log.jsonl.
+        log: the run's log.jsonl; without it there are no curves and no log.
+        licences: Markdown on the data's origins and licences.
+        limits: Markdown on the model's weaknesses.
     """
     checkpoint = load_checkpoint(path)
     facts = checkpoint.training
@@ -61,20 +61,20 @@ def write_card(path: Path, output: Path, log: Path | None = None, licences: str 
     if facts.get("scores"):
         sections += ["## Scores", _scores(facts["scores"])]
     if limits.strip():
-        sections += ["## What it is bad at", limits.strip()]
+        sections += ["## Limits", limits.strip()]
     output.write_text("\n\n".join(section for section in sections if section) + "\n", encoding="utf-8")
 
 
 def draw_curves(lines: Sequence[Line], output: Path) -> None:
-    """Draw negative log-likelihood in training and validation over the steps, from the lines of a run's log.
+    """Draw training and validation loss (nats per token) over the steps of a run's log.
 
     Raises:
-        ValueError: there is nothing in the log yet.
+        ValueError: the log has no losses yet.
     """
-    from matplotlib.figure import Figure  # takes half a second, which the other commands need not wait
+    from matplotlib.figure import Figure  # a slow import
 
     if not any(line["kind"] in ("train", "valid") for line in lines):
-        raise ValueError("the log has no numbers yet: let the run go on to its first log line")
+        raise ValueError("the log has no losses yet: wait for the run's first log line")
     figure = Figure(figsize=(7, 3.5), layout="constrained")
     axes = figure.subplots()
     for kind, label, color, width in (("train", "training", "#9db8d6", 0.8), ("valid", "validation", "#1f4e8c", 1.8)):
@@ -113,24 +113,24 @@ def _data(manifest: dict[str, Any]) -> str:
     origins, repeat = manifest.get("pairs_by_label", {}), manifest.get("repeat", {})
     rows = [(origin or "(all)", f"{pairs:,}", repeat.get(origin, 1)) for origin, pairs in origins.items()]
     counts = manifest.get("train")
-    said = (
+    summary = (
         f"An epoch shows {counts['pairs']:,} pairs: {counts['source_tokens']:,} source and "
         f"{counts['target_tokens']:,} target tokens."
         if counts
         else ""
     )
     return "\n\n".join(
-        part for part in (_table(("origin", "pairs", "times an epoch"), rows) if rows else "", said) if part
+        part for part in (_table(("origin", "pairs", "times an epoch"), rows) if rows else "", summary) if part
     )
 
 
 def _training(facts: dict[str, Any]) -> str:
     named = ("preset", "command", "commit", "seed", "hardware", "torch", "steps", "hours", "memory_gb", "date")
-    told = [name for name in named if facts.get(name) is not None]
-    rows = [(name, f"`{facts[name]}`" if name in ("command", "commit") else facts[name]) for name in told]
+    known = [name for name in named if facts.get(name) is not None]
+    rows = [(name, f"`{facts[name]}`" if name in ("command", "commit") else facts[name]) for name in known]
     if init := facts.get("init"):
-        known = [f"{init[unit]} {unit}" for unit in ("steps", "hours") if unit in init]
-        rows.append(("begun with", f"`{init['file']}`, {', '.join([*known, 'SHA-256 ' + init['sha256'][:12]])}"))
+        amounts = [f"{init[unit]} {unit}" for unit in ("steps", "hours") if unit in init]
+        rows.append(("started from", f"`{init['file']}`, {', '.join([*amounts, 'SHA-256 ' + init['sha256'][:12]])}"))
     rows += [("resumed", f"at step {part['step']} with commit `{part['commit']}`") for part in facts.get("resumed", [])]
     rows += [(name, value) for name, value in facts.get("recipe", {}).items() if name not in ("steps", "seed")]
     if times := facts.get("precision_measured"):
@@ -143,22 +143,22 @@ def _training(facts: dict[str, Any]) -> str:
     return _table(("", ""), rows)
 
 
-# A column of the table of scores: its heading, where a score has the number, and how its signature is called there.
+# Columns of the table of scores: heading, field of a score, and field with its signature.
 _COLUMNS = (
     ("test set", "test_set", None),
     ("sentences", "sentences", None),
     ("BLEU", "bleu", "bleu_signature"),
     ("chrF", "chrf", "chrf_signature"),
-    ("BLEU, the paper's kind", "paper_bleu", "paper_bleu_signature"),
+    ("BLEU as in the paper", "paper_bleu", "paper_bleu_signature"),
     ("BLEU, lower-cased", "lowercased_bleu", "lowercased_bleu_signature"),
-    ("perplexity a piece", "perplexity", None),
+    ("perplexity per piece", "perplexity", None),
     ("beam size", "beam_size", None),
     ("length penalty", "length_penalty", None),
 )
 
 
 def _scores(scores: list[dict[str, Any]]) -> str:
-    """Only what some score has: older checkpoints know fewer kinds."""
+    """Return a table of scores, without columns that no score has: older checkpoints have fewer."""
     columns = [column for column in _COLUMNS if any(column[1] in score for score in scores)]
     rows = [[score.get(name, "") for _, name, _ in columns] for score in scores]
     signatures = [

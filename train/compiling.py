@@ -1,4 +1,4 @@
-"""`fit --compile`: the layers compiled by `torch.compile`, on a GPU. What it gains there has not been measured."""
+"""`fit --compile`: layers compiled by `torch.compile` on a GPU, where the gain has not been measured yet."""
 
 from typing import Any
 
@@ -6,25 +6,23 @@ import torch
 
 from core.model import Transformer
 
-# versions of a layer, for training, validation and shapes that differ; a layer that wants more runs uncompiled
+# Versions of a layer, for training, validation and different shapes; beyond them it runs uncompiled.
 RECOMPILATIONS = 8
 
 
 def compile_layers(model: Transformer, device: torch.device, backend: Any = "inductor") -> str:
-    """Compile every layer in place, with lengths as variables; parameters keep their names, and the loss stays as it
-    is.
+    """Compile every layer in place, with dynamic lengths; parameters keep their names.
 
-    Layers alike share what is compiled, so that it takes no longer for six than for one. The loss, which works in
-    chunks of its own, is left alone.
+    Layers of the same kind share the compiled code. The chunked loss is not compiled.
 
     Returns:
-        What was done, in a sentence: on a CPU, nothing.
+        A message that says what was compiled; on a CPU, nothing is.
     """
     if device.type != "cuda" and backend == "inductor":
-        return f"--compile is for a GPU: on {device.type} the layers run as they are"
-    import torch._dynamo.config  # takes a second, which other runs need not wait
+        return f"--compile needs a GPU: on {device.type} the layers are not compiled"
+    import torch._dynamo.config  # a slow import
 
     torch._dynamo.config.recompile_limit = RECOMPILATIONS
     for layer in (*model.encoder.layers, *model.decoder.layers):
         layer.compile(dynamic=True, backend=backend)
-    return f"layers compiled as they are first used, in at most {RECOMPILATIONS} versions each"
+    return f"layers are compiled at their first use, in at most {RECOMPILATIONS} versions each"

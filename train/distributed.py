@@ -1,15 +1,15 @@
-"""One process or many: `python -m train fit ...` is one, `torchrun --nproc-per-node=N -m train -- fit ...` is N.
+"""Data-parallel training: one process, or N with `torchrun --nproc-per-node=N -m train -- fit ...`.
 
-The `--` keeps torchrun from taking our `--run` for the beginning of an option of its own.
+The `--` keeps torchrun from parsing `--run` as an abbreviation of one of its own options.
 
-On M machines, run the same on each, with a name for the run and the address of one of them:
+On M machines, run the same command on each, with a name for the run and the address of one of them:
 
     torchrun --nnodes=M --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=NAME --rdzv-endpoint=HOST:PORT --max-restarts=3
     \\
         -m train -- fit base --data FOLDER --run FOLDER
 
-All of them must see the data and the run's folder. A step sees `accumulate` batches from each process. Where a process
-dies, torchrun starts all of them again, and they go on from the last state saved.
+All machines must share the data and the run's folder. A step takes `accumulate` batches from each process. If a process
+dies, torchrun restarts all of them, and they resume from the last saved state.
 """
 
 import os
@@ -28,7 +28,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 @dataclass(frozen=True)
 class World:
-    """The processes that train one model together, seen from one of them; all of them call every method."""
+    """A group of processes that train one model. Every method is collective: all processes call it."""
 
     device: torch.device
     rank: int = 0
@@ -36,48 +36,52 @@ class World:
 
     @property
     def is_first(self) -> bool:
-        """Whether this process is the one that writes files and talks."""
+        """Whether this process (rank 0) writes files and logs."""
         return self.rank == 0
 
     def wrap(self, module: nn.Module) -> nn.Module:
-        """The module with gradients that are the mean over all processes."""
+        """Return the module with gradients averaged over all processes."""
         if self.size == 1:
             return module
         devices = [self.device.index] if self.device.type == "cuda" else None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # broadcast_buffers has another name from PyTorch 2.13 on
+            warnings.simplefilter("ignore", FutureWarning)  # broadcast_buffers is renamed in PyTorch 2.13
             return DistributedDataParallel(module, device_ids=devices, broadcast_buffers=False)
 
     def no_sync(self, module: nn.Module, last: bool) -> AbstractContextManager[None]:
-        """For the batches of a step but its last: gradients add up here and are exchanged only then."""
+        """Accumulate gradients locally; they are reduced in the backward pass of the last batch of a step."""
         return module.no_sync() if isinstance(module, DistributedDataParallel) and not last else nullcontext()
 
     def sum(self, numbers: Tensor) -> Tensor:
-        """The sum over all processes of numbers on the CPU."""
+        """Return the sum of a CPU tensor over all processes."""
         if self.size > 1:
             dist.all_reduce(numbers)
         return numbers
 
     def any(self, flag: bool) -> bool:
-        """Whether any process says so."""
+        """Whether the flag is set in any process."""
         return flag if self.size == 1 else bool(self.sum(torch.tensor(int(flag))))
 
-    def gather(self, thing: Any) -> list[Any]:
-        """What every process has, by rank."""
-        things = [thing] * self.size
+    def gather(self, value: Any) -> list[Any]:
+        """Return the values of all processes, by rank."""
+        values = [value] * self.size
         if self.size > 1:
-            dist.all_gather_object(things, thing)
-        return things
+            dist.all_gather_object(values, value)
+        return values
 
     def wait(self) -> None:
-        """Until every process is here."""
+        """Wait until every process has called this (a barrier)."""
         if self.size > 1:
             self.sum(torch.zeros(()))
 
 
 @contextmanager
 def join(device: torch.device) -> Iterator[World]:
-    """Be one of the processes that torchrun started, or alone where it did not."""
+    """Join the processes started by torchrun; without torchrun, yield a world of one process.
+
+    Raises:
+        ValueError: several processes on MPS, which cannot exchange gradients.
+    """
     if "WORLD_SIZE" not in os.environ:
         yield World(device)
         return
@@ -88,9 +92,9 @@ def join(device: torch.device) -> Iterator[World]:
         torch.cuda.set_device(device)
     store, rank, size = next(rendezvous("env://"))
     if os.environ.get("GROUP_WORLD_SIZE") == "1":
-        # On one node the store outlives a restart, and the addresses of killed processes in it would be waited for.
+        # On one node the store survives a restart, and processes would wait at the addresses of killed ones.
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-        store = dist.PrefixStore(f"attempt-{attempt}", store)  # pyright: ignore[reportPrivateImportUsage]  # it is documented
+        store = dist.PrefixStore(f"attempt-{attempt}", store)  # pyright: ignore[reportPrivateImportUsage]  # documented
     dist.init_process_group(
         "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", store=store, rank=rank, world_size=size
     )

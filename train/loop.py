@@ -1,4 +1,4 @@
-"""The training loop (5): one function, on one screen."""
+"""The training loop (5)."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ from train.data.batches import Batches, Group
 from train.data.prefetch import Prefetched
 from train.data.prepared_corpus import Corpus
 from train.distributed import World
-from train.precision import measured, settled
+from train.precision import measure_precisions, resolve_precision
 from train.recipe import Recipe
 from train.runs.checkpointing import Saver, autocast
 from train.runs.hardware import hardware
@@ -44,29 +44,28 @@ def fit(
     init: Path | None = None,
     compiled: bool = False,
 ) -> Transformer:
-    """Train until `recipe.steps`, going on from `folder` if a run was begun there.
+    """Train up to `recipe.steps`, resuming the run in `folder` if there is one.
 
-    On a CPU, a run that was killed and resumed ends with the same bits as one that was not.
+    On a CPU, a run that was killed and resumed ends with the same bits as an uninterrupted one.
 
     Args:
-        preset: a name for the logs and the checkpoints' facts.
-        data: what `prepare` made: tokenizer.model, train/ and valid/ shards.
+        preset: its name, for the log and the checkpoints' training facts.
+        data: output folder of `prepare`: tokenizer.model, train/ and valid/ shards.
         folder: the run's folder; see `train.runs.run_folder`.
-        init: a checkpoint whose parameters the run begins with, in place of random ones.
-        compiled: on a GPU, compile the layers; see `train.compiling`.
+        init: a checkpoint to start from; without it, parameters are random.
+        compiled: compile the layers, on a GPU; see `train.compiling`.
 
     Raises:
         DataError: the data cannot be used.
         CheckpointError: `init` cannot be read.
-        ValueError: the folder holds another run than this one, or `init` has another shape or vocabulary.
-        RunError: another process trains in the folder, or it cannot be written.
-        FloatingPointError: the loss is not finite; the batches are in the folder.
-        StoppedError: by SIGINT or SIGTERM, after the state was saved.
+        ValueError: the folder holds a run with other settings, or `init` has another shape or vocabulary.
+        RunFolderError: another process trains in the folder, or it cannot be written.
+        FloatingPointError: the loss is not finite; its batches are written into the folder.
+        StoppedError: on SIGINT or SIGTERM, after saving the state.
     """
     if config.positions == "learned" and recipe.max_length > config.max_positions:
         raise ValueError(
-            f"max_length ({recipe.max_length}) must not be above the {config.max_positions} positions that this model "
-            f"learns"
+            f"max_length ({recipe.max_length}) must be at most the number of learned positions ({config.max_positions})"
         )
     with ExitStack() as stack:
         world = stack.enter_context(distributed.join(device))
@@ -75,19 +74,19 @@ def fit(
         initial = Initial.read(init, config, corpus.tokenizer) if init else None
         training = Training(config, recipe, world)
         recipe, facts, note = stack.enter_context(
-            _begun(run, world, preset, training.model, recipe, data, corpus, initial)
+            _started(run, world, preset, training.model, recipe, data, corpus, initial)
         )
         if initial:
             training.model.load_state_dict(initial.parameters)
         training.restore(run.load_state())
         groups = batches.groups(training.position, recipe.accumulate, world.rank, world.size)
         log = stack.enter_context(Log(run, world, training.step, recipe.steps))
-        log.say(_introduction(training, batches, recipe, world))
+        log.print(_introduction(training, batches, recipe, world))
         if note:
-            log.say(note)
+            log.print(note)
         if compiled:
-            log.say(compile_layers(training.model, world.device))
-        stack.enter_context(_naming_what_is_not_finite(run, batches, corpus, recipe, world))
+            log.print(compile_layers(training.model, world.device))
+        stack.enter_context(_nonfinite_batches_saved(run, batches, corpus, recipe, world))
         stream, stop = stack.enter_context(Prefetched(groups, world.device)), stack.enter_context(StopRequest())
         _train(training, stream, recipe, world, Saver(run, world, corpus, recipe, facts, log), log, stop)
         return training.model.eval()
@@ -96,16 +95,16 @@ def fit(
 def _train(
     training: Training, stream: Iterator[Group], recipe: Recipe, world: World, save: Saver, log: Log, stop: StopRequest
 ) -> None:
-    """The loop itself."""
+    """Run the training loop."""
     model, loss_of, optimizer = training.model, training.loss_of, training.optimizer
-    # a run takes one step at least, and so has a snapshot
+    # every run takes at least one step, so that it leaves a snapshot
     is_time_up = training.step > 0 and training.is_time_up(recipe)
     for step in range(training.step + 1, recipe.steps + 1):
         if is_time_up:
-            log.say(f"stopped: the {recipe.minutes:g} minutes of training are used up")
+            log.print(f"stopped: the budget of {recipe.minutes:g} minutes is used up")
             break
         if recipe.patience and training.validations_since_best >= recipe.patience:
-            log.say(f"stopped early: no validation was better than {training.best_nll:.4f} for {recipe.patience} times")
+            log.print(f"stopped early: {recipe.patience} validations without a loss below {training.best_nll:.4f}")
             break
         group = next(stream)
         smoothed = nll = torch.zeros((), device=world.device)
@@ -113,7 +112,7 @@ def _train(
             _seed_dropout(recipe.seed, step, number)
             with world.no_sync(loss_of, last=batch is group.batches[-1]), autocast(recipe, world.device):
                 loss = loss_of(batch)
-            (loss.smoothed * world.size / group.num_tokens).backward()  # processes' gradients are averaged, not summed
+            (loss.smoothed * world.size / group.num_tokens).backward()  # gradients are averaged over processes
             smoothed, nll = smoothed + loss.smoothed.detach(), nll + loss.nll
         if recipe.clip_norm:
             nn.utils.clip_grad_norm_(model.parameters(), recipe.clip_norm)
@@ -136,24 +135,22 @@ def _train(
             )
         is_time_up = training.is_time_up(recipe)
         if step % recipe.snapshot_every == 0 or step == recipe.steps or is_time_up:
-            save.validated(training)
+            save.validate(training)
         elif save.is_due():
             save.snapshot(training)
         if world.any(stop.signal_number is not None):
             save.state(training)
-            message = f"stopped after step {step} of {recipe.steps}: the same command goes on from there"
+            message = f"stopped after step {step} of {recipe.steps}: run the same command to resume"
             raise StoppedError(message, stop.signal_number or signal.SIGTERM)
 
 
 def _seed_dropout(seed: int, step: int, number: int) -> None:
-    """Make dropout a function of a batch's place in the run, so that it is the same however many processes there
-    are, or were before.
-    """
+    """Seed dropout by the batch's place in the run: independent of the number of processes and of restarts."""
     torch.manual_seed(int(np.random.SeedSequence((seed, step, number)).generate_state(1, np.uint64)[0]))
 
 
 @contextmanager
-def _begun(
+def _started(
     run: RunFolder,
     world: World,
     preset: str,
@@ -163,10 +160,10 @@ def _begun(
     corpus: Corpus,
     initial: Initial | None,
 ) -> Generator[tuple[Recipe, dict[str, Any], str]]:
-    """Hold the run's folder; the first process writes down what the run is, or sees that it is the one begun there.
+    """Lock the run's folder and record the run's settings, or check them against those recorded (rank 0).
 
     Yields:
-        The recipe with the precision that the first process settled, the run's facts, and a sentence on that precision.
+        The recipe with its precision resolved, the run's facts, and a message on the precision.
     """
     with run.locked() if world.is_first else nullcontext():
         facts: dict[str, Any] = {}
@@ -174,14 +171,14 @@ def _begun(
         if world.is_first:
             state = run.load_state()
             step = state["step"] if state else 0
-            times = measured(model, recipe.batch_tokens) if recipe.precision == "auto" else None
-            recipe, note = settled(recipe, run.precision(), times)
+            times = measure_precisions(model, recipe.batch_tokens) if recipe.precision == "auto" else None
+            recipe, note = resolve_precision(recipe, run.precision(), times)
             if recipe.precision == "bfloat16" and not supports_bfloat16(model.device):
                 raise ValueError(
-                    f"{model.device} cannot compute in bfloat16 here: begin a run with --precision float32"
+                    f"{model.device} cannot compute in bfloat16 here: start a run with --precision float32"
                 )
             with run.saving("the recipe"):
-                facts = run.begin(
+                facts = run.start(
                     preset,
                     model.config,
                     recipe,
@@ -197,24 +194,24 @@ def _begun(
 
 
 def _introduction(training: Training, batches: Batches, recipe: Recipe, world: World) -> str:
-    """What is about to happen, in numbers."""
+    """Describe the run: parameters, data, padding, steps and epochs."""
     parameters = sum(parameter.numel() for parameter in training.model.parameters())
     plan, left_out = batches.epoch(0), len(batches.lengths) - len(batches.usable)
     epochs = recipe.steps * recipe.accumulate * world.size / len(plan)
     return (
         f"{parameters:,} parameters; {len(batches.usable):,} pairs in {len(plan):,} batches, "
         f"{100 * batches.padding(plan):.1f} % of them padding; "
-        f"{left_out:,} pairs left out as longer than {recipe.max_length} tokens\n"
-        f"steps {training.step} to {recipe.steps}, {epochs:.1f} epochs in all, on {world.size} x {world.device}, "
+        f"{left_out:,} pairs left out: more than {recipe.max_length} tokens\n"
+        f"steps {training.step} to {recipe.steps}, {epochs:.1f} epochs in total, on {world.size} x {world.device}, "
         f"{recipe.precision}"
     )
 
 
 @contextmanager
-def _naming_what_is_not_finite(
+def _nonfinite_batches_saved(
     run: RunFolder, batches: Batches, corpus: Corpus, recipe: Recipe, world: World
 ) -> Generator[None]:
-    """Write the batches of a step whose loss is not finite where they can be looked at, and say what to do."""
+    """Write the batches of a step with a non-finite loss into the run's folder, and name the file in the error."""
     try:
         yield
     except NotFiniteError as error:
@@ -230,7 +227,7 @@ def _naming_what_is_not_finite(
             ]
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         advice = (
-            f"its sentence pairs are in {path}, and the state of an earlier step is whole: begin again with a "
-            f"lower --rate-scale or a --clip-norm"
+            f"its sentence pairs are in {path}, and the last saved state is intact: start again with a lower "
+            f"--rate-scale or a --clip-norm"
         )
         raise FloatingPointError(f"{error}; {advice}") from error

@@ -1,4 +1,4 @@
-"""Label-smoothed cross-entropy (5.4) that never holds the logits of a whole batch."""
+"""Label-smoothed cross-entropy (5.4), computed in chunks: the logits of a batch are never in memory at once."""
 
 from dataclasses import dataclass
 
@@ -9,22 +9,21 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from core.model import Transformer
 from train.data.token_shards import Batch
 
-# Logits computed at once. CPU: 16 MiB in float32, which stays in its cache. Other devices: half a GiB, so that a batch
-# of the paper's size is a few large products rather than hundreds of small ones; which size is fastest has not been
-# measured.
+# Logits per chunk. CPU: 16 MiB in float32, which fits its cache. Other devices: half a GiB, so that a batch of the
+# paper's size is a few large products instead of hundreds of small ones; the fastest size has not been measured.
 CHUNK_LOGITS, LARGE_CHUNK_LOGITS = 2**22, 2**27
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over the target tokens, in nats: divide by `num_tokens`."""
+    """Sums over the target tokens, in nats; divide by `num_tokens` for means."""
 
-    smoothed: Tensor  # what training minimises
-    nll: Tensor  # the plain negative log-likelihood, of which perplexity is the exponential
+    smoothed: Tensor  # the training objective
+    nll: Tensor  # negative log-likelihood without smoothing; perplexity is exp(nll / num_tokens)
 
 
 class TranslationLoss(nn.Module):
-    """A model and its loss as one module, so that what wraps a module (DistributedDataParallel) wraps both."""
+    """A model with its loss as one module, which DistributedDataParallel can wrap."""
 
     def __init__(self, model: Transformer, label_smoothing: float) -> None:
         super().__init__()
@@ -41,26 +40,27 @@ class TranslationLoss(nn.Module):
 
 
 def smoothed_cross_entropy(states: Tensor, weight: Tensor, labels: Tensor, label_smoothing: float) -> Loss:
-    """Cross-entropy of softmax(states weight^T) with (1 - e) of the label and e of the uniform distribution (Szegedy et
-    al. 2015).
+    """Cross-entropy of softmax(states weight^T) with a smoothed label (Szegedy et al. 2015).
+
+    The target distribution is (1 - e) times the label plus e times the uniform distribution.
 
     Args:
         states: [N, D]
         weight: [V, D]
         labels: [N] integers below V
-        label_smoothing: e, from 0 up to 1
+        label_smoothing: e, in [0, 1)
     """
     smoothed, nll = _ChunkedCrossEntropy.apply(states, weight, labels, label_smoothing)  # type: ignore[misc]
     return Loss(smoothed, nll)
 
 
 def chunk_rows(vocab_size: int, device: str) -> int:
-    """How many tokens' logits to compute at once on this type of device, such as `cpu`."""
+    """Return the number of tokens per chunk on a type of device, such as `cpu`."""
     return max(1, (CHUNK_LOGITS if device == "cpu" else LARGE_CHUNK_LOGITS) // vocab_size)
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """Computes the gradient of each chunk of rows while its logits are at hand, and keeps only the gradients."""
+    """Computes each chunk's gradient together with its logits in the forward pass, and keeps only gradients."""
 
     @staticmethod
     def forward(
@@ -95,7 +95,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  # the decorator hides that it is compatible
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  # hidden by the decorator
         ctx: FunctionCtx, *grad_outputs: Tensor
     ) -> tuple[Tensor, Tensor, None, None]:
         grad_states, grad_weight = ctx.saved_tensors  # type: ignore[attr-defined]

@@ -1,10 +1,8 @@
-"""`python -m train presets`: what every preset is, and what was measured where it was trained; nothing of those that
-were not.
-"""
+"""Descriptions of the presets: shape, recipe, and time, memory and scores where they were measured."""
 
-import argparse
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +11,16 @@ import torch
 from core.checkpoint import load_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
-from train.recipe import recipe_for
+from train.recipe import Recipe, recipe_for
 
 SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints"
 Facts = dict[str, Any]
 
-# What was measured in runs whose checkpoints are not shipped, or do not know of it, a line each.
+# Measurements that no shipped checkpoint records, one line each.
 MEASURED = {
     "en-de": ("2.81 GB of memory at most, in 100 steps from random parameters on two cores of an Intel Xeon (AMX)",),
     "multi30k": (
-        "7,000 steps of 0.59 s in bfloat16, 69 minutes, on one core of an Intel Xeon (AMX) whose other core did other "
-        "work; "
+        "7,000 steps of 0.59 s in bfloat16, 69 minutes, on one core of an Intel Xeon (AMX) whose other core was busy; "
         "45 minutes in another run, on two idle cores; 1.43 GB of memory at most in an earlier run",
         "test_2016_flickr: BLEU 40.30 (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0), 40.72 lower-cased "
         "and tokenized; see README.md",
@@ -37,33 +34,15 @@ MEASURED = {
 }
 
 
-def add_presets(commands: Any) -> None:
-    """Add the command to the others."""
-    parser = commands.add_parser("presets", help="what each preset is, and its measured time, memory and scores")
-    parser.add_argument(
-        "checkpoints",
-        type=Path,
-        nargs="*",
-        metavar="FILE",
-        help="checkpoints whose records to read (default: the shipped ones)",
-    )
-    parser.set_defaults(run=_presets)
-
-
-def _presets(options: argparse.Namespace) -> None:
-    for line in described(options.checkpoints or sorted(SHIPPED.glob("*.safetensors"))):
-        print(line)
-
-
-def described(checkpoints: Sequence[Path]) -> Iterator[str]:
-    """Some lines for every preset; what was measured comes from the checkpoints' own records, and from `MEASURED`.
+def describe_presets(checkpoints: Sequence[Path]) -> Iterator[str]:
+    """Yield lines on every preset: shape, recipe and measurements, from checkpoints' training facts and `MEASURED`.
 
     Raises:
         CheckpointError: a file is not a checkpoint.
     """
     records = [(path, load_checkpoint(path).training) for path in checkpoints]
     for preset in PRESETS:
-        yield f"{preset}: {_planned(preset)}"
+        yield from _shape_and_recipe(preset)
         measured = [
             _measured(path, facts) for path, facts in records if facts.get("preset") == preset and facts.get("steps")
         ]
@@ -71,33 +50,31 @@ def described(checkpoints: Sequence[Path]) -> Iterator[str]:
         yield from (f"  {line}" for line in lines or ["not measured"])
 
 
-def _planned(preset: str) -> str:
+def _shape_and_recipe(preset: str) -> Iterator[str]:
     config, recipe = PRESETS[preset], recipe_for(preset)
     with torch.device("meta"):
         parameters = sum(parameter.numel() for parameter in Transformer(config).parameters())
     layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, d_model {config.d_model}"
-    vocabulary = f"{config.vocab_size:,} pieces"
-    return (
-        f"{parameters / 1e6:.1f} M parameters with {vocabulary}, {layers}; recipe: {recipe.steps:,} steps of "
-        f"{recipe.batch_tokens:,} tokens a side"
-    )
+    yield f"{preset}: {parameters / 1e6:.1f} M parameters with {config.vocab_size:,} pieces, {layers}"
+    settings = [f"{field.name} {getattr(recipe, field.name)}" for field in fields(Recipe)]
+    yield f"  recipe: {', '.join(settings)}"
 
 
 def _measured(path: Path, facts: Facts) -> list[str]:
-    """What one checkpoint says of its training, the scores last; facts that it does not have are left out."""
-    said = [f"{path.name}: {facts['steps']:,} steps"]
+    """Return lines on the known training facts of a checkpoint, scores last."""
+    parts = [f"{path.name}: {facts['steps']:,} steps"]
     if "steps" in facts.get("init", {}):
-        said[0] += f" after {facts['init']['steps']:,} of another run"
+        parts[0] += f" after {facts['init']['steps']:,} of another run"
     if "hours" in facts:
-        said.append(f"{facts['hours']} hours")
+        parts.append(f"{facts['hours']} hours")
     if "memory_gb" in facts:
-        said.append(f"{facts['memory_gb']} GB of memory")
+        parts.append(f"{facts['memory_gb']} GB of memory")
     if "hardware" in facts:
-        said.append(f"on {facts['hardware']}")
+        parts.append(f"on {facts['hardware']}")
     scores = [
-        f"{score['test_set']}: BLEU {score['bleu']} ({score['bleu_signature']}), perplexity {score['perplexity']} a "
-        f"piece"
+        f"{score['test_set']}: BLEU {score['bleu']} ({score['bleu_signature']}), "
+        f"perplexity {score['perplexity']} per piece"
         for score in facts.get("scores", [])
     ]
-    card = [f"see {path.with_suffix('.md').name} for how it was measured"] if path.with_suffix(".md").exists() else []
-    return [", ".join(said), *scores, *card]
+    card = [f"details in {path.with_suffix('.md').name}"] if path.with_suffix(".md").exists() else []
+    return [", ".join(parts), *scores, *card]

@@ -1,7 +1,7 @@
-"""How a preset is trained (5): everything that decides a run's numbers, beside the data and the model's shape."""
+"""Training recipes (5): all settings of a run besides the data and the model's shape."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from train.data.batches import POOLS, Bucketing
 
@@ -10,31 +10,34 @@ TrainingPrecision = Literal["bfloat16", "float32"]
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One optimizer step sees, in each process, `accumulate` batches of at most `batch_tokens` source and target
-    tokens.
+    """Settings of a training run, each annotated with its help text; the defaults are those of the paper's base model.
 
     Raises:
         ValueError: a value is out of range.
     """
 
-    steps: int = 100_000
-    minutes: float = 0.0  # of training, after which to stop before `steps` are done; 0: never
-    batch_tokens: int = 25_000
-    accumulate: int = 1
-    warmup: int = 4_000  # steps over which the learning rate rises
-    rate_scale: float = 1.0  # times the rate of section 5.3
-    cooldown: int = 0  # last steps, over which the rate falls in a line towards 0; 0: the paper's rate to the end
-    label_smoothing: float = 0.1
-    clip_norm: float = 0.0  # longest gradient; 0: however long
-    bucketing: Bucketing = "longest"  # see `train.data.batches.Batches`
-    max_length: int = 256  # tokens; longer sentences are left out
-    # auto: measured where the run begins, see `train.precision`
-    precision: Literal["auto", "bfloat16", "float32"] = "auto"
-    seed: int = 1
-    snapshot_every: int = 1_000  # steps between snapshots, each with a validation
-    snapshot_minutes: float = 0.0  # minutes between further snapshots; 0: none
-    keep_snapshots: int = 10
-    patience: int = 0  # validations without a new best after which to stop; 0: never
+    steps: Annotated[int, "optimizer steps"] = 100_000
+    minutes: Annotated[float, "stop after so many minutes of training, even before --steps; 0: no limit"] = 0.0
+    batch_tokens: Annotated[int, "most source tokens, and most target tokens, of a batch, padding included"] = 25_000
+    accumulate: Annotated[int, "batches of each process in a step"] = 1
+    warmup: Annotated[int, "steps over which the learning rate rises"] = 4_000
+    rate_scale: Annotated[float, "factor on the learning rate of section 5.3"] = 1.0
+    cooldown: Annotated[int, "final steps over which the rate falls linearly towards 0; 0: none, as in the paper"] = 0
+    label_smoothing: Annotated[float, "probability spread evenly over the vocabulary (5.4)"] = 0.1
+    clip_norm: Annotated[float, "largest norm of the gradient; 0: no clipping"] = 0.0
+    bucketing: Annotated[
+        Bucketing, "sort pairs into batches by the longer side (longest) or by the target (target)"
+    ] = "longest"
+    max_length: Annotated[int, "leave out pairs with more tokens on a side"] = 256
+    precision: Annotated[
+        Literal["auto", "bfloat16", "float32"],
+        "bfloat16, float32, or auto: the faster one by a measurement at the start",
+    ] = "auto"
+    seed: Annotated[int, "seed of parameters, dropout and the order of batches"] = 1
+    snapshot_every: Annotated[int, "steps between snapshots, each with a validation"] = 1_000
+    snapshot_minutes: Annotated[float, "minutes between further snapshots without validation; 0: none"] = 0.0
+    keep_snapshots: Annotated[int, "snapshots to keep, the latest"] = 10
+    patience: Annotated[int, "stop after so many validations without a new best; 0: never"] = 0
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch_tokens", "accumulate", "warmup", "max_length", "snapshot_every", "keep_snapshots"):
@@ -53,11 +56,11 @@ class Recipe:
             raise ValueError(f"bucketing ({self.bucketing!r}) must be one of {', '.join(POOLS)}")
 
 
-# A run that ends at another step, or saves otherwise, is still the same run: these may change when it is resumed.
-FREE = ("steps", "minutes", "cooldown", "snapshot_every", "snapshot_minutes", "keep_snapshots", "patience")
+# Fields that may change when a run is resumed: they decide when it ends and is saved, not what a step computes.
+CHANGEABLE = ("steps", "minutes", "cooldown", "snapshot_every", "snapshot_minutes", "keep_snapshots", "patience")
 
 _PAPER = Recipe()
-# Peak rate 7e-4: 6 + 6 post-norm layers on batches this small do not leave the unigram loss above 1e-3.
+# Peak rate 7e-4: with rates above 1e-3, 6 + 6 post-norm layers on batches this small stay at the unigram loss.
 _EN_DE = Recipe(
     steps=30_000,
     batch_tokens=4_096,
@@ -68,15 +71,15 @@ _EN_DE = Recipe(
     bucketing="target",
 )
 
-# Presets that are not named here are trained as the paper's base model is.
+# All other presets use the recipe of the paper's base model.
 RECIPES: dict[str, Recipe] = {
     "big": replace(_PAPER, steps=300_000),
     "D-label-smoothing0.0": replace(_PAPER, label_smoothing=0.0),
     "D-label-smoothing0.2": replace(_PAPER, label_smoothing=0.2),
     "en-de": _EN_DE,
     "en-de-r16": _EN_DE,
-    # Warm-up of Wu et al. 2021, who make 8,000 steps of two such batches at a peak rate of 5e-3 (here 3.5e-3); they
-    # have no cooldown.
+    # Warm-up of Wu et al. (2021), who take 8,000 steps of two such batches at a peak rate of 5e-3 (here 3.5e-3) without
+    # a cooldown.
     "multi30k": Recipe(
         steps=7_000,
         batch_tokens=4_096,
@@ -87,10 +90,9 @@ RECIPES: dict[str, Recipe] = {
         snapshot_every=500,
         bucketing="target",
     ),
-    # Trees are long sequences; 16,000 steps of warming up as in `transformer_parsing_base` of the authors'
-    # Tensor2Tensor.
+    # Linearised trees are long. Warm-up as in `transformer_parsing_base` of the authors' Tensor2Tensor.
     "parsing": replace(_PAPER, warmup=16_000, max_length=512),
-    # Small batches, so that a CPU makes many steps.
+    # Small batches: more steps in the same time on a CPU.
     "parsing-small": Recipe(
         steps=6_000,
         batch_tokens=2_048,
@@ -106,5 +108,5 @@ RECIPES: dict[str, Recipe] = {
 
 
 def recipe_for(preset: str) -> Recipe:
-    """How this preset is trained."""
+    """Return the recipe of a preset."""
     return RECIPES.get(preset, _PAPER)

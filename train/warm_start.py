@@ -1,4 +1,4 @@
-"""Parameters that a run begins with: those of a checkpoint, to go on from a lost run or to learn from other text."""
+"""Warm start: a run that starts from the parameters of a checkpoint (`fit --init`)."""
 
 import hashlib
 from dataclasses import asdict, dataclass, replace
@@ -11,17 +11,17 @@ from core.checkpoint import load_checkpoint
 from core.config import TransformerConfig
 from core.tokenizer import SentencePieceTokenizer
 
-# of what the checkpoint says of its own training
-KEPT = ("preset", "command", "commit", "steps", "hours", "date", "init")
+# training facts of the checkpoint that the new run records
+RECORDED = ("preset", "command", "commit", "steps", "hours", "date", "init")
 
 
 @dataclass(frozen=True)
 class Initial:
-    """A checkpoint to begin with.
+    """The checkpoint that a run starts from. Optimizer and schedule start afresh.
 
     Attributes:
-        parameters: as `Transformer.load_state_dict` takes them. The optimizer and the schedule begin anew.
-        facts: the file's name and hash, and how it was trained.
+        parameters: a state dict for `Transformer.load_state_dict`.
+        facts: the file's name, its SHA-256 and its training facts.
     """
 
     parameters: dict[str, Tensor]
@@ -29,10 +29,10 @@ class Initial:
 
     @classmethod
     def read(cls, path: Path, config: TransformerConfig, tokenizer: SentencePieceTokenizer) -> "Initial":
-        """Read a checkpoint for a run of this shape on data of this vocabulary. Dropout may be another.
+        """Read a checkpoint for a run with this configuration and tokenizer. Only dropout may differ.
 
         Raises:
-            ValueError: the checkpoint has another shape or vocabulary.
+            ValueError: the checkpoint has another configuration or tokenizer.
             CheckpointError: it cannot be read.
             FileNotFoundError: there is no such file.
         """
@@ -41,11 +41,11 @@ class Initial:
         differing = [f"{name} ({found[name]}, not {value})" for name, value in wanted.items() if found[name] != value]
         if differing:
             raise ValueError(
-                f"{path} has another {', '.join(differing)} than the preset: begin with a checkpoint of its shape, or "
-                f"with none"
+                f"{path} differs from the preset in {', '.join(differing)}: start from a checkpoint with the preset's "
+                f"shape, or without --init"
             )
         if checkpoint.tokenizer.to_bytes() != tokenizer.to_bytes():
             raise ValueError(f"{path} has another tokenizer than the data: prepare them with --tokenizer {path}")
-        facts = {name: checkpoint.training[name] for name in KEPT if name in checkpoint.training}
+        facts = {name: checkpoint.training[name] for name in RECORDED if name in checkpoint.training}
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         return cls(checkpoint.model.state_dict(), {"file": path.name, "sha256": digest, **facts})

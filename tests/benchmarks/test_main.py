@@ -1,4 +1,4 @@
-"""Every benchmark is run by the one command, and a ratio has moved only if it is more than noise."""
+"""The command runs every benchmark; ratios that differ by noise have not moved."""
 
 import re
 from pathlib import Path

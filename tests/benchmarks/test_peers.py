@@ -1,4 +1,4 @@
-"""What Headlight is compared with computes the same function."""
+"""Models converted for other libraries compute the same function."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_ctranslate2_is_the_same_function(model: Transformer, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "variant", [{"positions": "learned"}, {"neighbourhood": 3}, {"d_v": 12}, {"num_decoder_heads": 2}]
 )
-def test_what_cannot_be_converted(variant: dict[str, object], tmp_path: Path) -> None:
+def test_unsupported_models_are_refused(variant: dict[str, object], tmp_path: Path) -> None:
     model = Transformer(replace(PRESETS["tiny"], **variant))
     for convert in (marian, lambda model: save_ctranslate2(model, tmp_path)):
         with pytest.raises(

@@ -44,7 +44,7 @@ def test_mean_of_one_is_itself(tmp_path: Path, tokenizer: SentencePieceTokenizer
     assert all(torch.equal(mean[name], value) for name, value in load_checkpoint(path).model.state_dict().items())
 
 
-def test_half_is_float16_in_half_the_bytes_and_says_so(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+def test_half_stores_float16_in_half_the_bytes(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
     paths = snapshots(tmp_path, tokenizer)
     for name, half in (("whole", False), ("half", True)):
         average(paths, tmp_path / name, half)
@@ -72,7 +72,7 @@ def test_scores_of_a_part_are_not_scores_of_the_mean(tmp_path: Path, tokenizer: 
     assert "scores" not in average([path], tmp_path / "mean.safetensors")
 
 
-def test_what_does_not_belong_together_is_refused(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+def test_checkpoints_of_other_runs_are_refused(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
     one, other = (
         snapshots(tmp_path, tokenizer, count=1)[0],
         snapshots(tmp_path / "C", tokenizer, count=1, preset="C-N2")[0],
@@ -116,7 +116,7 @@ def test_command_takes_the_last_snapshots_of_a_run(
     assert [part["steps"] for part in one.training["averaged"]] == [2, 3]
     assert all(torch.equal(value, other.model.state_dict()[name]) for name, value in one.model.state_dict().items())
     assert main(["average", str(tmp_path / "run"), "--last", "4", "-o", str(by_folder)]) == 1
-    assert "has 3 snapshots, fewer than the 4 asked for" in capsys.readouterr().err
+    assert "has 3 snapshots, fewer than the 4 to average" in capsys.readouterr().err
     for last in ("0", "-1"):
         assert main(["average", str(tmp_path / "run"), "--last", last, "-o", str(tmp_path / "refused")]) == 1
         assert (
@@ -126,4 +126,4 @@ def test_command_takes_the_last_snapshots_of_a_run(
     assert main(["average", str(tmp_path / "none"), "--last", "4", "-o", str(by_folder)]) == 1
     assert "none: give a run's folder, or checkpoints, oldest first" in capsys.readouterr().err
     assert main(["average", *map(str, paths), "--last", "2", "-o", str(by_folder)]) == 1
-    assert "--last goes with one run's folder" in capsys.readouterr().err
+    assert "--last applies to one run's folder" in capsys.readouterr().err

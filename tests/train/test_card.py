@@ -89,17 +89,17 @@ def test_a_new_score_replaces_the_old_one_of_the_same_setting(checkpoint: Path) 
     ]
 
 
-def test_card_says_what_the_checkpoint_knows(checkpoint: Path, log: Path, tmp_path: Path) -> None:
+def test_a_card_has_the_training_facts_and_scores(checkpoint: Path, log: Path, tmp_path: Path) -> None:
     record_scores(checkpoint, [SCORE])
     write_card(checkpoint, tmp_path / "card.md", log, licences="captions: CC BY 4.0", limits="Numbers.")
     card = (tmp_path / "card.md").read_text(encoding="utf-8")
     assert "| captions | 1,200 | 1 |" in card
     assert "| news | 34 | 2 |" in card
     assert "| newstest | 7 | 12.35 | 45.68 | 13.58 | 14.5 | 9.877 | 4 | 0.6 |" in card
-    assert "- BLEU, the paper's kind: `tok:none, compounds split`" in card
+    assert "- BLEU as in the paper: `tok:none, compounds split`" in card
     assert "- BLEU: `nrefs:1|case:mixed`" in card
     assert "captions: CC BY 4.0" in card
-    assert "## What it is bad at\n\nNumbers." in card
+    assert "## Limits\n\nNumbers." in card
     assert "| command | `python -m train fit tiny` |" in card
     assert (
         "| precision chosen by | bfloat16 0.25 s, float32 1.5 s, for the matrix products of 4,096 tokens a side |"
@@ -110,7 +110,7 @@ def test_card_says_what_the_checkpoint_knows(checkpoint: Path, log: Path, tmp_pa
     assert (tmp_path / "card.svg").read_text(encoding="utf-8").startswith("<?xml")
 
 
-def test_card_of_an_older_checkpoint_has_the_kinds_of_bleu_that_it_knows(tiny_checkpoint: Path, tmp_path: Path) -> None:
+def test_the_card_of_an_older_checkpoint_has_its_kinds_of_bleu(tiny_checkpoint: Path, tmp_path: Path) -> None:
     old = {
         name: value for name, value in SCORE.facts().items() if not name.startswith(("paper_bleu", "lowercased_bleu"))
     }
@@ -119,7 +119,7 @@ def test_card_of_an_older_checkpoint_has_the_kinds_of_bleu_that_it_knows(tiny_ch
     write_card(tmp_path / "old.safetensors", tmp_path / "old.md")
     card = (tmp_path / "old.md").read_text(encoding="utf-8")
     assert "| newstest | 7 | 12.35 | 45.68 | 9.877 | 4 | 0.6 |" in card
-    assert "paper's kind" not in card
+    assert "as in the paper" not in card
     record_scores(tmp_path / "old.safetensors", [replace(SCORE, test_set="new")])
     write_card(tmp_path / "old.safetensors", tmp_path / "old.md")
     card = (tmp_path / "old.md").read_text(encoding="utf-8")
@@ -127,11 +127,11 @@ def test_card_of_an_older_checkpoint_has_the_kinds_of_bleu_that_it_knows(tiny_ch
     assert "| new | 7 | 12.35 | 45.68 | 13.58 | 14.5 | 9.877 | 4 | 0.6 |" in card
 
 
-def test_card_leaves_out_what_nobody_knows(tiny_checkpoint: Path, tmp_path: Path) -> None:
+def test_a_card_leaves_out_unknown_facts(tiny_checkpoint: Path, tmp_path: Path) -> None:
     write_card(tiny_checkpoint, tmp_path / "card.md")
     card = (tmp_path / "card.md").read_text(encoding="utf-8")
     assert "Scores" not in card
-    assert "bad at" not in card
+    assert "Limits" not in card
     assert not (tmp_path / "card.svg").exists()
 
 
@@ -141,9 +141,9 @@ def test_command(checkpoint: Path, log: Path, tmp_path: Path) -> None:
     assert main(["card", str(checkpoint), "--log", str(log), "--limits", str(limits)]) == 0
     assert "Long sentences." in (tmp_path / "tiny.md").read_text(encoding="utf-8")
     assert (tmp_path / "tiny.svg").exists()
-    assert read_log(tmp_path / "tiny.log.jsonl") == read_log(log)  # so short that nothing is left out
+    assert read_log(tmp_path / "tiny.log.jsonl") == read_log(log)  # too short to be thinned
 
 
-def test_a_log_without_numbers_has_no_curves(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="has no numbers yet"):
+def test_a_log_without_losses_has_no_curves(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has no losses yet"):
         draw_curves([], tmp_path / "curves.svg")

@@ -16,14 +16,14 @@ from train.loss import TranslationLoss
 
 @pytest.fixture
 def model() -> Iterator[Transformer]:
-    """One layer and no dropout, whose random numbers a compiler may draw in another order."""
+    """Without dropout, as a compiler may draw random numbers in another order."""
     torch.manual_seed(1)
     yield Transformer(replace(PRESETS["tiny"], dropout=0.0)).train()
     torch.compiler.reset()
 
 
 def batches() -> list[Batch]:
-    """Of four shapes."""
+    """Four batches of different shapes."""
     random = torch.Generator().manual_seed(1)
 
     def ids(length: int) -> list[int]:
@@ -53,7 +53,7 @@ def test_a_compiled_step_is_the_same_step_and_few_shapes_are_compiled(model: Tra
         assert compiled_loss == pytest.approx(loss, rel=1e-5)
         for gradient, compiled in zip(gradients, compiled_gradients, strict=True):
             torch.testing.assert_close(compiled, gradient, rtol=1e-4, atol=1e-5)
-    # of the encoder's layers and the decoder's; two of each share one
+    # one for the encoder's layers, one for the decoder's
     assert 2 <= counter.frame_count <= 2 * RECOMPILATIONS
     seen = counter.frame_count
     for batch in batches():
@@ -62,12 +62,12 @@ def test_a_compiled_step_is_the_same_step_and_few_shapes_are_compiled(model: Tra
     assert list(model.state_dict()) == names
 
 
-def test_on_a_cpu_nothing_is_compiled_and_it_says_so(model: Transformer) -> None:
-    assert compile_layers(model, torch.device("cpu")) == "--compile is for a GPU: on cpu the layers run as they are"
+def test_on_a_cpu_nothing_is_compiled(model: Transformer) -> None:
+    assert compile_layers(model, torch.device("cpu")) == "--compile needs a GPU: on cpu the layers are not compiled"
     assert all(layer._compiled_call_impl is None for layer in model.encoder.layers)
 
 
-def test_fit_goes_on_without_on_a_cpu(prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_on_a_cpu_ignores_compile(prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = ["--steps", "1", "--max-length", "60", "--batch-tokens", "200", "--device", "cpu", "--compile"]
     assert main(["fit", "tiny", "--data", str(prepared), "--run", str(tmp_path), *settings]) == 0
-    assert "--compile is for a GPU: on cpu the layers run as they are" in capsys.readouterr().err
+    assert "--compile needs a GPU: on cpu the layers are not compiled" in capsys.readouterr().err

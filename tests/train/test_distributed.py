@@ -1,4 +1,4 @@
-"""Two processes on the CPU, as torchrun's agent starts them, against one."""
+"""Two processes on the CPU, started by torchrun's agent, compared with one."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from train.runs.training_state import Training
 
 
 def log_of(folder: Path) -> list[dict[str, Any]]:
-    """The whole lines that are there."""
+    """The complete lines of the log."""
     path = folder / "log.jsonl"
     return (
         [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
@@ -37,9 +37,7 @@ def log_of(folder: Path) -> list[dict[str, Any]]:
 def test_two_processes_one_of_them_killed_have_the_loss_curve_of_one(
     tmp_path: Path, prepared: Path, processes: ForkServerContext
 ) -> None:
-    """Kill the process that writes, in the middle: torchrun's agent starts both again, and the run ends as if
-    nothing had happened.
-    """
+    """Kill rank 0 in the middle: torchrun's agent restarts both processes, and the losses stay the same."""
     folder = tmp_path / "two"
     one = processes.Process(target=work, args=(prepared, tmp_path / "one", 2))
     two = processes.Process(target=launch, args=(2, prepared, folder))
@@ -71,7 +69,7 @@ def test_two_processes_one_of_them_killed_have_the_loss_curve_of_one(
 
 @dataclass(frozen=True)
 class Half(World):
-    """One of two processes, whose other half is only made believe: what it would say is what this one says, marked."""
+    """One of two processes; the other one is simulated."""
 
     def wrap(self, module: torch.nn.Module) -> torch.nn.Module:
         return module
@@ -82,7 +80,7 @@ class Half(World):
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_every_process_gets_its_own_losses_back(rank: int, recipe: Recipe) -> None:
+def test_every_process_restores_its_own_losses(rank: int, recipe: Recipe) -> None:
     world = Half(torch.device("cpu"), rank=rank, size=2)
     training = Training(PRESETS["tiny"], recipe, world)
     training.window.add(torch.tensor(1.0), torch.tensor(2.0), 3, Position())
@@ -92,7 +90,7 @@ def test_every_process_gets_its_own_losses_back(rank: int, recipe: Recipe) -> No
     assert again.window.state() == training.window.state()
 
 
-def test_a_state_of_another_number_of_processes_can_be_gone_on_from(recipe: Recipe) -> None:
+def test_a_state_of_another_number_of_processes_is_restored(recipe: Recipe) -> None:
     alone = Training(PRESETS["tiny"], recipe, World(torch.device("cpu")))
     alone.step, alone.position = 7, Position(1, 2)
     half = Training(PRESETS["tiny"], recipe, Half(torch.device("cpu"), rank=1, size=2))
@@ -100,7 +98,7 @@ def test_a_state_of_another_number_of_processes_can_be_gone_on_from(recipe: Reci
     assert (half.step, half.position) == (7, Position(1, 2))
 
 
-def test_several_processes_need_a_device_that_can_exchange_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_on_mps_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with (
         pytest.raises(ValueError, match="several processes cannot train on mps together: give --device cpu"),
@@ -109,7 +107,7 @@ def test_several_processes_need_a_device_that_can_exchange_gradients(monkeypatch
         pass
 
 
-def test_alone_there_is_nobody_to_ask() -> None:
+def test_a_single_process_needs_no_communication() -> None:
     world = World(torch.device("cpu"))
     assert world.is_first
     assert world.any(True)
@@ -121,8 +119,8 @@ def test_alone_there_is_nobody_to_ask() -> None:
     assert world.wrap(module) is module
 
 
-def test_commands_of_the_readme_reach_fit_as_they_are_written() -> None:
-    """torchrun takes what looks like its own option, abbreviated, even behind the module's name."""
+def test_torchrun_commands_of_the_readme_reach_fit() -> None:
+    """torchrun accepts abbreviations of its own options, even after the module's name."""
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"^torchrun .*|(?<=`)torchrun [^`]*", text, re.MULTILINE)
     assert len(commands) == 2

@@ -1,4 +1,4 @@
-"""The whole pipeline, proven on a task that can be learned in seconds: text in, `prepare`, `fit`, a translator out."""
+"""The whole pipeline, from text to a translator, on a task that can be learned in seconds."""
 
 import random
 from dataclasses import replace
@@ -41,5 +41,5 @@ def test_learns_to_reverse(tmp_path: Path) -> None:
     fit("tiny", config, recipe, tmp_path / "data", tmp_path / "run", torch.device("cpu"))
 
     translator = Translator.from_checkpoint(tmp_path / "run" / "best.safetensors")
-    translations = translator.translate_batch(sources[:100], beam_size=1)  # none of them was trained on
+    translations = translator.translate_batch(sources[:100], beam_size=1)  # held out from training
     assert sum(translation.text == target for translation, target in zip(translations, targets[:100], strict=True)) > 90

@@ -21,7 +21,7 @@ from core.tokenizer import SentencePieceTokenizer
 from tests.train.conftest import Fit
 from train.data.token_shards import DataError
 from train.recipe import Recipe
-from train.runs.run_folder import RunError, RunFolder
+from train.runs.run_folder import RunFolder, RunFolderError
 
 
 def log_of(folder: Path, kind: str) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def test_samples_are_translations_of_validation_sentences(
     assert all(isinstance(line["translation"], str) for line in samples)
 
 
-def test_looking_does_not_change_what_is_learned(tmp_path: Path, run_fit: Fit) -> None:
+def test_validations_do_not_change_the_training(tmp_path: Path, run_fit: Fit) -> None:
     """Validations, samples and snapshots take no random numbers."""
     often, seldom = run_fit(tmp_path / "often", snapshot_every=1), run_fit(tmp_path / "seldom", snapshot_every=6)
     assert torch.equal(parameters(often), parameters(seldom))
@@ -98,13 +98,13 @@ def test_every_batch_of_a_run_has_dropout_of_its_own(
     assert len(set(others) - {initial}) == 3 * 2
 
 
-def test_clipping_is_felt_and_off_by_default(tmp_path: Path, run_fit: Fit) -> None:
+def test_clipping_takes_effect_and_is_off_by_default(tmp_path: Path, run_fit: Fit) -> None:
     free, loose, tight = (parameters(run_fit(tmp_path / str(norm), clip_norm=norm)) for norm in (0.0, 1e9, 1e-3))
     assert torch.equal(free, loose)
     assert not torch.equal(free, tight)
 
 
-def test_a_longer_run_goes_on_and_a_finished_one_does_nothing(tmp_path: Path, run_fit: Fit) -> None:
+def test_a_longer_run_resumes_and_a_finished_one_does_nothing(tmp_path: Path, run_fit: Fit) -> None:
     run_fit(tmp_path / "run", steps=3)
     whole = run_fit(tmp_path / "whole", steps=6)
     assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(whole))
@@ -121,7 +121,7 @@ def test_another_run_in_the_same_folder_is_refused(
 ) -> None:
     run_fit(tmp_path / "run", steps=1)
     with pytest.raises(
-        ValueError, match=f"holds a run with another {named}: resume it as it was begun, or give another folder"
+        ValueError, match=f"holds a run with another {named}: resume it with its own settings, or give another folder"
     ):
         run_fit(tmp_path / "run", **change)
 
@@ -135,20 +135,20 @@ def test_other_data_under_the_same_name_is_refused(tmp_path: Path, run_fit: Fit,
         run_fit(tmp_path / "run", data=tmp_path / "data")
 
 
-def test_a_run_from_before_bucketing_was_a_choice_goes_on(tmp_path: Path, run_fit: Fit) -> None:
+def test_an_older_run_without_the_field_bucketing_resumes(tmp_path: Path, run_fit: Fit) -> None:
     run_fit(tmp_path / "run", steps=3, bucketing="target")
     recipe = tmp_path / "run" / "recipe.json"
-    begun = json.loads(recipe.read_text(encoding="utf-8"))
+    record = json.loads(recipe.read_text(encoding="utf-8"))
     for field in ("bucketing", "clip_norm", "snapshot_minutes", "patience"):
-        del begun["recipe"][field]
-    recipe.write_text(json.dumps(begun), encoding="utf-8")
+        del record["recipe"][field]
+    recipe.write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(ValueError, match=r"bucketing \(target, not longest\)"):
         run_fit(tmp_path / "run")
     assert run_fit(tmp_path / "run", bucketing="target")
 
 
 def test_two_processes_do_not_train_in_one_folder(tmp_path: Path, run_fit: Fit) -> None:
-    with RunFolder(tmp_path / "run").locked(), pytest.raises(RunError, match="another process is training in"):
+    with RunFolder(tmp_path / "run").locked(), pytest.raises(RunFolderError, match="another process is training in"):
         run_fit(tmp_path / "run")
     run_fit(tmp_path / "run", steps=1)
 
@@ -176,7 +176,7 @@ def test_snapshots_on_time_need_no_validation(tmp_path: Path, run_fit: Fit) -> N
     ]
 
 
-def test_a_loss_that_is_not_finite_stops_and_shows_its_batch(
+def test_a_nonfinite_loss_stops_the_run_and_writes_its_batch(
     tmp_path: Path, run_fit: Fit, parallel_text: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_fit(tmp_path / "run", steps=3)
@@ -216,7 +216,9 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, run_fit: Fit, size: int, what
     ]
     with (
         no_file_over(size),
-        pytest.raises(RunError, match=f"{what} could not be written to .*; what was saved before is whole. Make room"),
+        pytest.raises(
+            RunFolderError, match=f"{what} could not be written to .*; files saved earlier are intact. Free disk space"
+        ),
     ):
         run_fit(tmp_path / "run", steps=6)
     assert all(path.read_bytes() == content for path, content in kept)
@@ -226,7 +228,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, run_fit: Fit, size: int, what
 
 def test_a_folder_that_cannot_be_written_is_an_error_at_once(tmp_path: Path, run_fit: Fit) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(RunError, match=r"the run's folder .* cannot be written: .*; give another with --run"):
+    with pytest.raises(RunFolderError, match=r"the run's folder .* cannot be written: .*; give another with --run"):
         run_fit(tmp_path / "file" / "run")
 
 
@@ -266,13 +268,11 @@ def test_data_is_checked_before_anything_is_written(tmp_path: Path, run_fit: Fit
     assert not (tmp_path / "run").exists()
 
 
-def test_sentences_longer_than_the_positions_are_found_out_at_once(
+def test_sentences_longer_than_the_learned_positions_are_an_error(
     tmp_path: Path, prepared: Path, recipe: Recipe
 ) -> None:
     config = replace(PRESETS["tiny"], vocab_size=400, positions="learned")
-    with pytest.raises(
-        ValueError, match=r"max_length \(65\) must not be above the 64 positions that this model learns"
-    ):
+    with pytest.raises(ValueError, match=r"max_length \(65\) must be at most the number of learned positions \(64\)"):
         train.loop.fit("tiny", config, replace(recipe, max_length=65), prepared, tmp_path / "run", torch.device("cpu"))
 
 
@@ -284,7 +284,7 @@ def test_progress_reads_well_in_a_file(
     lines = capsys.readouterr().err.splitlines()
     assert not any("\r" in line for line in lines)
     assert "% of them padding" in lines[0]
-    assert re.fullmatch(r"steps 0 to 6, \d+\.\d epochs in all, on 1 x cpu, bfloat16", lines[1])
+    assert re.fullmatch(r"steps 0 to 6, \d+\.\d epochs in total, on 1 x cpu, bfloat16", lines[1])
     assert any(
         line.startswith("train 2/6: nll ") and "tokens_per_second" in line and line.endswith(" left") for line in lines
     )

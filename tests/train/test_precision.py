@@ -1,4 +1,4 @@
-"""The precision that a run computes in: chosen by times that are given here, so by none of this machine's."""
+"""The choice of a run's precision, by given times instead of measurements of this machine."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,15 @@ from core.model import Transformer
 from tests.train.conftest import Fit
 from train.data.prepared_corpus import Corpus
 from train.distributed import World
-from train.precision import Product, ProductTimes, measure, measured, products, seconds, settled
+from train.precision import (
+    Product,
+    ProductTimes,
+    measure,
+    measure_precisions,
+    products,
+    resolve_precision,
+    seconds,
+)
 from train.recipe import Recipe
 from train.runs.checkpointing import autocast
 from train.runs.run_folder import RunFolder
@@ -33,10 +41,10 @@ def parameters(model: Transformer) -> torch.Tensor:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[[ProductTimes | None], None]:
-    """`machine(times)`: what is measured from now on."""
+    """`machine(times)`: set the result of measurements."""
 
     def becomes(times: ProductTimes | None) -> None:
-        monkeypatch.setattr(train.loop, "measured", lambda *_: times)
+        monkeypatch.setattr(train.loop, "measure_precisions", lambda *_: times)
 
     return becomes
 
@@ -55,25 +63,25 @@ def test_bfloat16_is_chosen_where_it_saves_enough(bfloat16: float, choice: str, 
     assert said in str(times)
 
 
-def test_a_new_run_takes_the_faster_one_and_a_begun_one_goes_on_as_it_was(recipe: Recipe) -> None:
+def test_a_new_run_takes_the_faster_precision_and_a_resumed_one_its_own(recipe: Recipe) -> None:
     for times, choice in ((FASTER, "bfloat16"), (SLOWER, "float32")):
-        found, note = settled(recipe, None, times)
+        found, note = resolve_precision(recipe, None, times)
         assert found == replace(recipe, precision=choice)
         assert note == f"precision {choice}: {times}"
-        assert settled(recipe, choice, times) == (found, "")
-    found, note = settled(recipe, "bfloat16", SLOWER)
+        assert resolve_precision(recipe, choice, times) == (found, "")
+    found, note = resolve_precision(recipe, "bfloat16", SLOWER)
     assert found.precision == "bfloat16"
-    assert note == f"precision bfloat16, as the run was begun, although a new one would take float32 here: {SLOWER}"
-    assert settled(recipe, None, None) == (
+    assert note == f"precision bfloat16, as recorded for this run, although a new run here would use float32: {SLOWER}"
+    assert resolve_precision(recipe, None, None) == (
         replace(recipe, precision="float32"),
-        "precision float32: this device has no bfloat16",
+        "precision float32: this device does not support bfloat16",
     )
 
 
-def test_what_is_asked_for_is_obeyed(recipe: Recipe) -> None:
+def test_a_given_precision_is_kept(recipe: Recipe) -> None:
     for precision, times in (("bfloat16", SLOWER), ("float32", FASTER)):
         asked = replace(recipe, precision=precision)
-        assert settled(asked, None, times) == (asked, "")
+        assert resolve_precision(asked, None, times) == (asked, "")
 
 
 @pytest.mark.parametrize("preset", ["tiny", "C-N2", "A-h1"])
@@ -90,7 +98,7 @@ def test_the_products_of_a_batch_are_those_of_every_matrix_and_token(preset: str
     assert sizes == sorted(sizes)
 
 
-def test_times_add_up_and_a_slow_bfloat16_is_not_measured_to_the_end() -> None:
+def test_times_add_up_and_measuring_a_slow_bfloat16_stops_early() -> None:
     found, asked = [Product(2, 2, 4, 10.0), Product(4, 4, 4, 5.0), Product(9, 9, 4, 1.0)], []
 
     def clock(factor: float) -> Callable[[Product, torch.dtype], float]:
@@ -109,7 +117,7 @@ def test_measuring_takes_time_but_no_random_numbers_and_leaves_no_gradients() ->
     model = Transformer(PRESETS["tiny"])
     random = torch.get_rng_state()
     assert seconds(Product(8, 8, 4, 1.0), torch.bfloat16, CPU, budget=0.0) > 0
-    times = measured(model, 100)
+    times = measure_precisions(model, 100)
     assert times
     assert min(times.bfloat16, times.float32) > 0
     assert torch.equal(torch.get_rng_state(), random)
@@ -117,7 +125,7 @@ def test_measuring_takes_time_but_no_random_numbers_and_leaves_no_gradients() ->
 
 
 @pytest.mark.parametrize(("times", "choice"), [(FASTER, "bfloat16"), (SLOWER, "float32")])
-def test_the_choice_is_recorded_said_and_kept_on_a_machine_that_would_choose_otherwise(
+def test_the_choice_is_recorded_and_kept_on_other_machines(
     tmp_path: Path,
     run_fit: Fit,
     machine: Callable[[ProductTimes | None], None],
@@ -125,7 +133,7 @@ def test_the_choice_is_recorded_said_and_kept_on_a_machine_that_would_choose_oth
     choice: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """And a run that changes machines ends with the bits of one that computes in that precision all along."""
+    """A run resumed on another machine ends with the same bits."""
     machine(times)
     run_fit(tmp_path / "run", precision="auto", steps=3)
     assert f"precision {choice}: {times}" in capsys.readouterr().err.splitlines()
@@ -145,7 +153,8 @@ def test_the_choice_is_recorded_said_and_kept_on_a_machine_that_would_choose_oth
     resumed = run_fit(tmp_path / "run", precision="auto")
     said = capsys.readouterr().err
     assert (
-        f"precision {choice}, as the run was begun, although a new one would take {other.choice} here: {other}" in said
+        f"precision {choice}, as recorded for this run, although a new run here would use {other.choice}: {other}"
+        in said
     )
     assert f"1 x cpu, {choice}\n" in said
     last = load_checkpoint(RunFolder(tmp_path / "run").snapshots()[-1]).training
@@ -156,14 +165,14 @@ def test_the_choice_is_recorded_said_and_kept_on_a_machine_that_would_choose_oth
 def test_a_precision_that_was_given_needs_no_measurement(
     tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train.loop, "measured", None)
+    monkeypatch.setattr(train.loop, "measure_precisions", None)
     run_fit(tmp_path / "run", precision="float32", steps=1)
     facts = json.loads((tmp_path / "run" / "recipe.json").read_text())
     assert facts["recipe"]["precision"] == "float32"
     assert "precision_measured" not in facts
 
 
-def test_a_run_keeps_to_what_it_was_begun_with(
+def test_a_run_keeps_its_precision(
     tmp_path: Path, run_fit: Fit, machine: Callable[[ProductTimes | None], None]
 ) -> None:
     machine(FASTER)
@@ -175,23 +184,23 @@ def test_a_run_keeps_to_what_it_was_begun_with(
 
 
 @pytest.mark.parametrize("recorded", [True, False])
-def test_a_run_from_before_precision_was_measured_goes_on_in_bfloat16(
+def test_an_older_run_without_a_measurement_resumes_in_bfloat16(
     tmp_path: Path, run_fit: Fit, machine: Callable[[ProductTimes | None], None], recorded: bool
 ) -> None:
     machine(SLOWER)
     run_fit(tmp_path / "run", precision="bfloat16", steps=3)
     recipe = tmp_path / "run" / "recipe.json"
-    begun: dict[str, Any] = json.loads(recipe.read_text())
+    record: dict[str, Any] = json.loads(recipe.read_text())
     if not recorded:
-        del begun["recipe"]["precision"]
-    recipe.write_text(json.dumps(begun))
+        del record["recipe"]["precision"]
+    recipe.write_text(json.dumps(record))
     resumed = run_fit(tmp_path / "run", precision="auto")
     assert torch.equal(parameters(resumed), parameters(run_fit(tmp_path / "whole", precision="bfloat16")))
 
 
 @dataclass(frozen=True)
 class Second(World):
-    """The second of two processes; the first has settled on a recipe."""
+    """The second of two processes, which receives the recipe of the first."""
 
     first: Recipe | None = None
 
@@ -199,17 +208,17 @@ class Second(World):
         return [self.first, thing]
 
 
-def test_every_process_takes_what_the_first_one_chose(
+def test_every_process_takes_the_choice_of_the_first(
     tmp_path: Path, prepared: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train.loop, "measured", None)
+    monkeypatch.setattr(train.loop, "measure_precisions", None)
     config = replace(PRESETS["tiny"], vocab_size=400)
     chosen = replace(recipe, precision="float32")
     world = Second(CPU, rank=1, size=2, first=chosen)
-    begun = train.loop._begun(
+    record = train.loop._started(
         RunFolder(tmp_path), world, "tiny", Transformer(config), recipe, prepared, Corpus.open(prepared, config), None
     )
-    with begun as (found, _, _):
+    with record as (found, _, _):
         assert found == chosen
 
 
@@ -218,14 +227,14 @@ def test_a_device_without_bfloat16_computes_in_float32(
 ) -> None:
     for module in (train.loop, train.precision):
         monkeypatch.setattr(module, "supports_bfloat16", lambda _: False)
-    with pytest.raises(ValueError, match="cpu cannot compute in bfloat16 here: begin a run with --precision float32"):
+    with pytest.raises(ValueError, match="cpu cannot compute in bfloat16 here: start a run with --precision float32"):
         run_fit(tmp_path / "run", precision="bfloat16")
     assert not (tmp_path / "run" / "recipe.json").exists()
     run_fit(tmp_path / "run", precision="auto", steps=1)
     assert RunFolder(tmp_path / "run").precision() == "float32"
 
 
-def test_nothing_is_computed_in_a_precision_that_is_not_settled(recipe: Recipe) -> None:
+def test_an_unresolved_precision_is_an_error(recipe: Recipe) -> None:
     assert recipe.precision == "auto"
-    with pytest.raises(ValueError, match="precision 'auto' must be settled"):
+    with pytest.raises(ValueError, match="precision 'auto' must be resolved"):
         autocast(recipe, CPU)

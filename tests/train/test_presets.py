@@ -17,7 +17,7 @@ FACTS = {
 }
 
 
-def test_only_what_a_checkpoint_recorded_is_said(
+def test_presets_have_recipes_and_recorded_results(
     tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loaded = load_checkpoint(tiny_checkpoint)
@@ -26,20 +26,19 @@ def test_only_what_a_checkpoint_recorded_is_said(
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines if not line.startswith(" ")] == list(PRESETS)
     place = next(index for index, line in enumerate(lines) if line.startswith("multi30k: "))
-    assert lines[place + 1 : place + 3] == [
+    assert lines[place + 2 : place + 4] == [
         "  mine.safetensors: 4,000 steps, 0.5 hours, 1.25 GB of memory, on CPU, 2 threads",
-        "  dev: BLEU 12.3 (nrefs:1|case:mixed), perplexity 9.9 a piece",
+        "  dev: BLEU 12.3 (nrefs:1|case:mixed), perplexity 9.9 per piece",
     ]
-    assert lines[place + 3 : place + 3 + len(MEASURED.get("multi30k", ()))] == [
+    assert lines[place + 4 : place + 4 + len(MEASURED.get("multi30k", ()))] == [
         f"  {line}" for line in MEASURED.get("multi30k", ())
     ]
     assert lines.count("  not measured") == len(PRESETS) - len({"multi30k", *MEASURED})
-    assert (
-        "base: 63.1 M parameters with 37,000 pieces, 6 + 6 layers, d_model 512; recipe: 100,000 steps of 25,000 "
-        "tokens a side" in lines
-    )
+    place = lines.index("base: 63.1 M parameters with 37,000 pieces, 6 + 6 layers, d_model 512")
+    assert lines[place + 1].startswith("  recipe: steps 100000, ")
+    assert "warmup 4000, rate_scale 1.0" in lines[place + 1]
 
 
-def test_what_is_no_checkpoint_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_checkpoint_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["presets", str(tmp_path / "none.safetensors")]) == 1
     assert "none.safetensors" in capsys.readouterr().err

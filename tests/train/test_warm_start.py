@@ -1,4 +1,4 @@
-"""Runs that begin with a checkpoint's parameters."""
+"""Runs that start from the parameters of a checkpoint."""
 
 import re
 from pathlib import Path
@@ -24,8 +24,8 @@ def trained(tmp_path: Path, run_fit: Fit) -> Path:
     return tmp_path / "first" / "snapshots" / "step-00000002.safetensors"
 
 
-def test_a_run_begins_with_the_checkpoint_and_says_so(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
-    """With next to no rate, what comes out is what went in."""
+def test_a_run_starts_from_the_checkpoint_and_records_it(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
+    """With a learning rate near 0, the parameters stay those of the checkpoint."""
     model = run_fit(tmp_path / "run", init=trained, steps=1, rate_scale=1e-9, seed=7)
     given = load_checkpoint(trained).model
     assert torch.allclose(parameters(model), parameters(given), atol=1e-6)
@@ -35,7 +35,9 @@ def test_a_run_begins_with_the_checkpoint_and_says_so(tmp_path: Path, run_fit: F
     assert len(facts["sha256"]) == 64
 
 
-def test_such_a_run_learns_and_is_resumed_to_the_same_bits(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
+def test_a_run_from_a_checkpoint_learns_and_resumes_to_the_same_bits(
+    tmp_path: Path, run_fit: Fit, trained: Path
+) -> None:
     run_fit(tmp_path / "parts", init=trained, steps=2)
     resumed = run_fit(tmp_path / "parts", init=trained, steps=4)
     whole = run_fit(tmp_path / "whole", init=trained, steps=4)
@@ -43,11 +45,9 @@ def test_such_a_run_learns_and_is_resumed_to_the_same_bits(tmp_path: Path, run_f
     assert not torch.equal(parameters(whole), parameters(load_checkpoint(trained).model))
 
 
-def test_another_beginning_is_another_run(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
+def test_a_run_with_another_checkpoint_is_another_run(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
     run_fit(tmp_path / "run", init=trained, steps=1)
-    message = re.escape(
-        f"{tmp_path / 'run'} holds a run with another --init ({trained.name}, not none): resume it as it was begun"
-    )
+    message = re.escape(f"{tmp_path / 'run'} holds a run with another --init ({trained.name}, not none): resume it")
     with pytest.raises(ValueError, match=message):
         run_fit(tmp_path / "run", steps=2)
 
@@ -55,13 +55,14 @@ def test_another_beginning_is_another_run(tmp_path: Path, run_fit: Fit, trained:
 def test_another_shape_is_refused_before_anything_is_written(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
     width = load_checkpoint(trained).config.d_ff
     with pytest.raises(
-        ValueError, match=rf"has another d_ff \({width}, not 96\) than the preset: begin with a checkpoint of its shape"
+        ValueError,
+        match=rf"differs from the preset in d_ff \({width}, not 96\): start from",
     ):
         run_fit(tmp_path / "run", init=trained, d_ff=96)
     assert not (tmp_path / "run" / "recipe.json").exists()
 
 
-def test_another_tokenizer_is_refused_with_the_way_out(
+def test_another_tokenizer_is_refused(
     tmp_path: Path, run_fit: Fit, trained: Path, parallel_text: list[tuple[str, str]]
 ) -> None:
     checkpoint = load_checkpoint(trained)

@@ -1,1 +1,1 @@
-"""Commands of `python -m train` that have a file of their own, and the options they share."""
+"""The commands of `python -m train`, one file each, and the options that several of them share."""

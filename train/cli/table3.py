@@ -1,36 +1,36 @@
-"""`python -m train table3`: rows of the paper's Table 3, side by side under one budget."""
+"""`python -m train table3`: rows of the paper's Table 3 trained under one budget."""
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from core.device import best_device
 from core.paper import TABLE_3
-from train.cli.recipe_options import add_device_option, add_recipe_options, given_recipe
+from train.cli.options import DEFAULT, Commands, add_device_option, add_recipe_options, given_recipe
+from train.data.parallel_text import TEXT_FORMATS
 from train.data.token_shards import read_manifest
 from train.eval.translation_scores import TestSet
 from train.runs.allocator import tune_memory
-from train.table3.experiment import Budget, Experiment
+from train.table3.experiment import WARMUP_SHARE, Budget, Experiment
 
-Commands = Any  # what argparse's add_subparsers returns has no public name
-# What the rows and the budget decide.
-DECIDED = ("steps", "minutes", "label_smoothing")
+SET_BY_ROW_OR_BUDGET = ("steps", "minutes", "label_smoothing")
 
 
-def add_table3(commands: Commands) -> None:
-    """Add the command to the others."""
+def add_command(commands: Commands) -> None:
+    """Add `table3` to the commands."""
     parser = commands.add_parser(
-        "table3", help="train and score rows of the paper's Table 3 under one budget; run it again to go on"
+        "table3",
+        help="train and score rows of the paper's Table 3 under one budget; run again to resume",
+        epilog=f"With a budget of steps, the default of --warmup is at most 1/{WARMUP_SHARE} of them.",
     )
-    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="what `prepare` made")
+    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="output folder of `prepare`")
     parser.add_argument(
         "--budget",
         required=True,
         metavar="STEPS | MINUTESm",
-        help="what each row may use: 2000 for steps, 30m for minutes",
+        help="budget of each row: 2000 for steps, 30m for minutes",
     )
     parser.add_argument(
-        "--rows", nargs="+", default=list(TABLE_3), metavar="ROW", help=f"default: all of {', '.join(TABLE_3)}"
+        "--rows", nargs="+", default=list(TABLE_3), metavar="ROW", help=f"default: {', '.join(TABLE_3)}"
     )
     parser.add_argument(
         "-o",
@@ -38,26 +38,29 @@ def add_table3(commands: Commands) -> None:
         type=Path,
         required=True,
         metavar="FOLDER",
-        help="a run's folder for each row, table3.csv and table3.svg",
+        help="output folder: a run's folder for each row, table3.csv and table3.svg",
     )
     parser.add_argument(
         "--scale",
         type=int,
         default=1,
         metavar="N",
-        help="divide d_model, d_ff, d_k and d_v of every row by N (default: 1)",
+        help=f"divide d_model, d_ff, d_k and d_v of every row by N ({DEFAULT})",
     )
     parser.add_argument(
-        "--depth-scale", type=int, default=1, metavar="N", help="divide the layers of every row by N (default: 1)"
+        "--depth-scale", type=int, default=1, metavar="N", help=f"divide the layers of every row by N ({DEFAULT})"
     )
     parser.add_argument(
-        "--source", type=Path, metavar="FILE", help="text to score on (default: what the data is validated on)"
+        "--source",
+        type=Path,
+        metavar="FILE",
+        help=f"source side of the test set (default: the validation text of --data): {TEXT_FORMATS}",
     )
-    parser.add_argument("--target", type=Path, metavar="FILE", help="its translation")
-    parser.add_argument("--sentences", type=int, metavar="N", help="score on the first N sentences only")
-    parser.add_argument("--beam-size", type=int, default=4, help="default: %(default)s")
+    parser.add_argument("--target", type=Path, metavar="FILE", help="target side of the test set")
+    parser.add_argument("--sentences", type=int, metavar="N", help="score only the first N sentences (default: all)")
+    parser.add_argument("--beam-size", type=int, default=4, help=DEFAULT)
     add_device_option(parser)
-    add_recipe_options(parser, without=DECIDED)
+    add_recipe_options(parser, "each row's preset's", without=SET_BY_ROW_OR_BUDGET)
     parser.set_defaults(run=_table3)
 
 
@@ -71,7 +74,7 @@ def _table3(options: argparse.Namespace) -> None:
     if options.source:
         test_set = TestSet.read(options.source, options.target)
     else:
-        read_manifest(options.data)  # says what is missing better than the files do
+        read_manifest(options.data)  # raises a clearer error than the missing files would
         test_set = TestSet.read(options.data / "valid.source.txt", options.data / "valid.target.txt")
     tune_memory()
     experiment = Experiment(

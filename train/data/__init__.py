@@ -1,1 +1,1 @@
-"""From parallel text to batches: reading, filtering, token shards, and batches made ahead of time."""
+"""The data pipeline, from parallel text to batches: reading, filtering, token shards, prefetching."""

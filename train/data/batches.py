@@ -1,4 +1,4 @@
-"""Batches of about equal length from token shards (5.1)."""
+"""Batches of sentence pairs of similar length from token shards (5.1)."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -11,12 +11,12 @@ from train.data.token_shards import Batch, DataError, TokenShards
 
 Bucketing = Literal["longest", "target"]
 
-POOLS: dict[Bucketing, int] = {"longest": 2_000_000, "target": 200_000}  # pairs sorted by length together
+POOLS: dict[Bucketing, int] = {"longest": 2_000_000, "target": 200_000}  # pairs per pool, sorted by length
 
 
 @dataclass(frozen=True)
 class Position:
-    """Where in the data a run is: resumed from here, the batches go on as if they had never stopped."""
+    """A position in the stream of batches, from which it can be resumed."""
 
     epoch: int = 0
     batch: int = 0
@@ -26,9 +26,9 @@ class Position:
 class Group:
     """The batches of one optimizer step."""
 
-    batches: list[Batch]  # those of this process
-    numbers: range  # which of the step's batches, over all processes, they are
-    num_tokens: int  # target tokens of all processes' batches
+    batches: list[Batch]  # of this process
+    numbers: range  # their numbers among the batches of all processes
+    num_tokens: int  # target tokens in the batches of all processes
     start: Position
     end: Position
 
@@ -36,11 +36,14 @@ class Group:
 class Batches:
     """Endless epochs of batches of at most `batch_tokens` source and `batch_tokens` target tokens, padding included.
 
-    The order is a function of (seed, epoch) alone. Sentences longer than `max_length` tokens are left out.
+    The order depends on (seed, epoch) only. Pairs with more than `max_length` tokens on a side are left out.
 
     Args:
-        bucketing: what pairs are sorted by before they are cut into batches. `longest`: the longer side, then how much
-            longer it is, which wastes least on padding; `target`: the target, then the source.
+        bucketing: sort key of pairs before they are cut into batches. `longest`: length of the longer side, then the
+            difference, for the least padding; `target`: length of the target, then of the source.
+
+    Raises:
+        DataError: no pair is short enough.
     """
 
     def __init__(
@@ -57,7 +60,7 @@ class Batches:
             )
 
     def epoch(self, epoch: int) -> list[np.ndarray]:
-        """The indices of every batch of an epoch, in order."""
+        """Return the pair indices of each batch of an epoch, in order."""
         random = np.random.default_rng((self.seed, epoch))
         order = random.permutation(self.usable)
         batches: list[np.ndarray] = []
@@ -69,17 +72,15 @@ class Batches:
         return [batches[index] for index in random.permutation(len(batches))]
 
     def _sort(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """The order of pairs by their lengths; stable, so that after a shuffle pairs of equal lengths meet other
-        pairs.
-        """
+        """Return the indices that sort pairs by length. Stable: a shuffle regroups pairs of equal lengths."""
         if self.bucketing == "target":
             return np.lexsort((source, target))
         longest = np.maximum(source, target)
-        # To and fro, so that the difference does not jump where the longer side grows by one.
+        # Alternately ascending and descending, so that the difference does not jump where the longer side grows.
         return np.lexsort(((source - target) * (1 - 2 * (longest % 2)), longest))
 
     def groups(self, position: Position, accumulate: int = 1, rank: int = 0, num_ranks: int = 1) -> Iterator[Group]:
-        """What the steps from `position` on train on: `accumulate` batches for each of `num_ranks` processes."""
+        """Yield the batches of each step from `position` on: `accumulate` for each of `num_ranks` processes."""
         stream = self._from(position)
         while True:
             parts = [next(stream) for _ in range(accumulate * num_ranks)]
@@ -93,7 +94,7 @@ class Batches:
             position = parts[-1][1]
 
     def _from(self, position: Position) -> Iterator[tuple[np.ndarray, Position]]:
-        """Every batch's indices, and the position behind it."""
+        """Yield the indices of each batch, and the position after it."""
         first = position.batch
         for epoch in itertools.count(position.epoch):
             for number, indices in enumerate(self.epoch(epoch)[first:], first + 1):
@@ -101,11 +102,11 @@ class Batches:
             first = 0
 
     def indices(self, position: Position, count: int) -> np.ndarray:
-        """The pairs of the `count` batches from a position on."""
+        """Return the pair indices of the `count` batches from a position on."""
         return np.concatenate([indices for indices, _ in itertools.islice(self._from(position), count)])
 
     def padding(self, plan: Sequence[np.ndarray]) -> float:
-        """The share of the ids of an epoch's batches that are padding."""
+        """Return the fraction of padding among the ids of some batches."""
         filled = real = 0
         for indices in plan:
             lengths = self.lengths[indices]
@@ -115,12 +116,13 @@ class Batches:
 
 
 def cut(order: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> list[np.ndarray]:
-    """Split an order of pairs into batches of at most `batch_tokens` a side, padding included; a longer pair goes
-    alone.
+    """Cut a sequence of pairs into batches of at most `batch_tokens` a side, padding included.
+
+    A pair longer than that has a batch of its own.
 
     Args:
         order: [N] indices of pairs.
-        lengths: [N] the longer side of each, in that order.
+        lengths: [N] length of the longer side of each, in the same order.
     """
     batches: list[np.ndarray] = []
     start = longest = 0

@@ -1,4 +1,4 @@
-"""Which pairs of a parallel text to train on, and a count of those that are left out."""
+"""Filters that leave out pairs of a parallel text, and count them by reason."""
 
 from array import array
 from collections import Counter
@@ -11,16 +11,16 @@ from train.data.parallel_text import Pair
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What to leave out, beside pairs with an empty side. By default nothing.
+    """Conditions for leaving out a pair. Pairs with an empty side are always left out.
 
     Raises:
         ValueError: a limit is out of range.
     """
 
-    max_words: int | None = None  # pairs with a side of more words
-    max_ratio: float | None = None  # pairs with a side of more than so many times the other's characters
-    identical: bool = False  # pairs whose sides are the same text
-    duplicates: bool = False  # pairs that came before
+    max_words: int | None = None  # most words on a side
+    max_ratio: float | None = None  # largest ratio of the sides' numbers of characters
+    identical: bool = False  # leave out pairs with two identical sides
+    duplicates: bool = False  # leave out pairs that occurred before
 
     def __post_init__(self) -> None:
         if self.max_words is not None and self.max_words < 1:
@@ -31,7 +31,7 @@ class Filters:
             )
 
     def reason(self, source: str, target: str) -> str | None:
-        """Why to leave a pair out for its own sake; None to keep it, unless it came before."""
+        """Return the reason to leave out a pair, duplicates aside; None to keep it."""
         if not source.strip() or not target.strip():
             return "empty"
         if self.max_words and (len(source.split()) > self.max_words or len(target.split()) > self.max_words):
@@ -44,7 +44,7 @@ class Filters:
 
 
 class Sieve:
-    """Filters at work on pair after pair, with 9 bytes of memory for each."""
+    """Applies filters to a stream of pairs, in 9 bytes of memory per pair."""
 
     def __init__(self, filters: Filters) -> None:
         self._filters = filters
@@ -52,7 +52,7 @@ class Sieve:
         self.dropped: Counter[str] = Counter()
 
     def add(self, pair: Pair) -> bool:
-        """Look at the next pair; whether it is kept, as far as it can be said before all were seen."""
+        """Add the next pair; whether it is kept, unless it is a duplicate."""
         reason = self._filters.reason(*pair)
         if reason:
             self.dropped[reason] += 1
@@ -61,9 +61,9 @@ class Sieve:
         return reason is None
 
     def kept(self) -> np.ndarray:
-        """[pairs] which of the pairs are kept, all filters considered.
+        """Return which pairs pass all filters, [pairs] bool.
 
-        Two pairs of equal hash count as equal: among 36 million, the chance that any two others do is one in 28,000.
+        Pairs of equal hash count as duplicates: among 36 million, the chance of any collision is 1 in 28,000.
         """
         keep = np.array(self._keep, dtype=bool)
         if self._filters.duplicates:

@@ -1,7 +1,7 @@
-"""Parallel text from files, a pair at a time: however much text there is, little memory is needed.
+"""Readers of parallel text, which yield one pair at a time and need little memory.
 
-One sentence a line in two files: plain, .gz, .xz, .zst. Both sides in one file: .tsv (also packed), a Moses .zip as
-OPUS makes them, .parquet.
+Two files of one sentence a line: plain, .gz, .xz, .bz2 or .zst. One file of both sides: .tsv (may be compressed), a
+Moses .zip as distributed by OPUS, or .parquet.
 """
 
 import bz2
@@ -19,18 +19,19 @@ from typing import IO, Any, cast
 from train.data.token_shards import DataError
 
 Pair = tuple[str, str]
-PACKED = (".gz", ".xz", ".bz2", ".zst")
+COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
+TEXT_FORMATS = "plain, .gz, .xz, .bz2 or .zst"  # for help texts
 BOM = "\ufeff"
 
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Where sentence pairs come from; iterating reads them, each time anew.
+    """Files of sentence pairs; each iteration reads them from the start.
 
     Attributes:
-        source, target: files of one side each, the n-th source file being the translation of the n-th target file.
-        pairs: files that hold both sides, read after those; see `read_pairs`.
-        languages: of source and target, where files name their sides by language.
+        source, target: files of one side each, paired in order.
+        pairs: files with both sides, read after those; see `read_pairs`.
+        languages: of source and target, for files that name their sides by language.
     """
 
     source: Sequence[Path] = ()
@@ -40,7 +41,7 @@ class ParallelText:
 
     @property
     def files(self) -> list[Path]:
-        """All of them."""
+        """All files."""
         return [*self.source, *self.target, *self.pairs]
 
     def __iter__(self) -> Iterator[Pair]:
@@ -50,10 +51,10 @@ class ParallelText:
 
 
 def open_text(path: Path) -> IO[bytes]:
-    """The file's bytes, unpacked by its ending.
+    """Open a file for reading bytes, decompressed according to its suffix.
 
     Raises:
-        DataError: there is no such file.
+        DataError: there is no such file, or it is a folder.
     """
     try:
         match path.suffix:
@@ -74,14 +75,14 @@ def open_text(path: Path) -> IO[bytes]:
 
 
 def _open_zst(path: Path) -> IO[bytes]:
-    import pyarrow  # takes a while, which other files need not wait
+    import pyarrow  # a slow import
 
-    path.open("rb").close()  # its errors are the system's own
+    path.open("rb").close()  # raises the system's own errors
     return cast("IO[bytes]", io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd")))  # pyright: ignore[reportArgumentType]
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The file's lines, without their ends. Only a line feed ends a line: other separators are text.
+    """Yield the lines of a file, without line ends. Only a line feed ends a line: other separators are text.
 
     Raises:
         DataError: the file is missing, damaged or not UTF-8.
@@ -92,7 +93,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
 
 def _decoded(file: IO[bytes], name: str) -> Iterator[str]:
-    """The lines of an open file; `name` is what to call it in an error."""
+    """Yield the lines of an open file, whose `name` stands in errors."""
     number = 0
     try:
         for number, line in enumerate(file, 1):
@@ -107,10 +108,10 @@ def _decoded(file: IO[bytes], name: str) -> Iterator[str]:
 
 
 def read_parallel(source_files: Sequence[str | Path], target_files: Sequence[str | Path]) -> Iterator[Pair]:
-    """Sentence pairs of one or many files a side, the n-th source file being the translation of the n-th target file.
+    """Yield the sentence pairs of files that are paired in order.
 
     Raises:
-        DataError: the sides do not have the same number of files, or two files the same number of lines.
+        DataError: the numbers of files differ, or the numbers of lines of a pair of files.
     """
     if len(source_files) != len(target_files):
         raise DataError(f"{len(source_files)} source files but {len(target_files)} target files: give them in pairs")
@@ -128,18 +129,18 @@ def _aligned(source: Iterator[str], target: Iterator[str], source_name: str, tar
 
 
 def read_pairs(path: str | Path, languages: tuple[str, str] | None = None) -> Iterator[Pair]:
-    """Sentence pairs of one file that holds both sides.
+    """Yield the sentence pairs of one file with both sides.
 
     Args:
-        path: .tsv: the first two columns, or those that its first line names by `languages`; .zip: two members that end
-            in `.LANGUAGE`; .parquet: two columns, or a column `translation` of two fields, named by `languages`.
+        path: .tsv: the first two columns, or those named by `languages` in the header; .zip: two members with the
+            suffixes `.LANGUAGE`; .parquet: two columns, or a column `translation` of two fields, named by `languages`.
         languages: source and target.
 
     Raises:
-        DataError: the file cannot be read, or does not have these languages.
+        DataError: the file cannot be read, or has no such languages.
     """
     path = Path(path)
-    kind = next((suffix for suffix in reversed(path.suffixes) if suffix not in PACKED), "")
+    kind = next((suffix for suffix in reversed(path.suffixes) if suffix not in COMPRESSED), "")
     if kind == ".tsv":
         yield from _read_tsv(path, languages)
         return
@@ -148,7 +149,7 @@ def read_pairs(path: str | Path, languages: tuple[str, str] | None = None) -> It
             f"{path} should end in .tsv, .zip or .parquet: give the two sides of other text with --source and --target"
         )
     if languages is None:
-        raise DataError(f"{path} names its sides by language: say which with --languages, such as --languages en de")
+        raise DataError(f"{path} names its sides by language: add --languages, such as --languages en de")
     if not path.is_file():
         raise DataError(f"there is no file {path}")
     yield from (_read_zip if kind == ".zip" else _read_parquet)(path, languages)

@@ -1,4 +1,4 @@
-"""Batches made ahead of time, in a thread, so that the device never waits for them."""
+"""Prefetching of batches in a thread, so that the device does not wait for them."""
 
 import queue
 import threading
@@ -9,14 +9,13 @@ import torch
 
 from train.data.batches import Group
 
-AHEAD = 4  # groups that wait ready
+AHEAD = 4  # groups to prefetch
 
 
 class Prefetched:
-    """Iterates over groups on `device`; open as a context, which ends the thread.
+    """Context manager and iterator over groups on `device`, which ends its thread on exit.
 
-    Raises:
-        what making a batch raised, from the iteration.
+    Iterating raises the errors of the thread.
     """
 
     def __init__(self, groups: Iterator[Group], device: torch.device) -> None:
@@ -52,11 +51,11 @@ class Prefetched:
                 )
                 if not self._put(pinned):
                     return
-        except BaseException as error:  # the reader raises it
+        except BaseException as error:  # raised again by __next__
             self._put(error)
 
     def _put(self, item: Group | BaseException) -> bool:
-        """Whether there was room before the end."""
+        """Put an item into the queue; False if the context was left first."""
         while not self._closed.is_set():
             try:
                 self._ready.put(item, timeout=0.1)

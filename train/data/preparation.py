@@ -1,7 +1,7 @@
-"""Parallel text to a tokenizer and token shards (5.1), in little memory, and going on where it was interrupted.
+"""Preparation of parallel text: a tokenizer and token shards (5.1), in little memory, and resumable.
 
-The text is read three times: to look at every pair, to learn the tokenizer, to write the tokens. Everything is written
-to `FOLDER/unfinished`, moved up at the end, and manifest.json comes last: without it a folder is not finished.
+The text is read three times: to filter pairs, to learn the tokenizer, and to write tokens. All output goes to
+`FOLDER/unfinished` and is moved to `FOLDER` at the end, manifest.json last: a folder without it is unfinished.
 """
 
 import json
@@ -26,9 +26,9 @@ from train.data.shard_writer import ShardWriter
 from train.data.token_shards import MANIFEST, SIDES, DataError, read_manifest
 
 CHUNK = 50_000  # pairs in memory at once
-TOKENIZER_SENTENCES = 1_000_000  # from all over the text: more would take memory without changing the pieces
+TOKENIZER_SENTENCES = 1_000_000  # sampled evenly; more would take memory and hardly change the pieces
 UNFINISHED = "unfinished"
-SETTINGS = "settings.json"  # of a finished folder: what it was prepared from, and how
+SETTINGS = "settings.json"  # the input and options of a finished folder
 
 
 def prepare(
@@ -47,45 +47,43 @@ def prepare(
     """Write tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json into `folder`.
 
     Args:
-        folder: what an earlier `prepare` finished there is replaced, when this one is done.
-        train: the text to train on.
-        valid: text to validate on, held out by the caller; pairs with an empty side are left out, no others.
-        vocab_size: pieces of the joint vocabulary; not used where a `tokenizer` is given.
-        tokenizer: a SentencePiece model, or a checkpoint that holds one, to use instead of learning one.
-        labels: a file with one label a training pair, such as where it comes from.
-        repeat: how often the pairs of a label occur in an epoch; 1 where a label is not named, 0 leaves it out.
-        filters: which training pairs to leave out.
-        symbols: what is to be one piece each of a learned vocabulary; see `SentencePieceTokenizer.train`.
-        overwrite: replace other text, too, or the same with other settings.
+        folder: output folder; the output of an earlier `prepare` is replaced at the end.
+        train: training text.
+        valid: validation text, not part of `train`; only pairs with an empty side are left out.
+        vocab_size: pieces of the joint vocabulary; ignored with a `tokenizer`.
+        tokenizer: a SentencePiece model, or a checkpoint with one, to use instead of learning one.
+        labels: a file with one label for each training pair, such as its origin.
+        repeat: how often the pairs of a label occur in an epoch, by default once; 0 leaves them out.
+        filters: conditions for leaving out training pairs.
+        symbols: strings that become one piece each; see `SentencePieceTokenizer.train`.
+        overwrite: replace a folder prepared from other text or with other settings.
 
     Returns:
-        The manifest: what went in and what came out.
+        The manifest: input files and counts.
 
     Raises:
-        DataError: no text was given, a file cannot be used or written, the labels do not fit the text, nothing is left,
-            or the folder holds other text.
-        ValueError: no such vocabulary can be learned from the text.
+        DataError: there is no text, a file cannot be read or written, the labels do not fit the text, no pair is left,
+            or the folder was prepared from other text or with other settings.
+        ValueError: the text is too small for the vocabulary.
     """
     filters, repeat = filters or Filters(), repeat or {}
     if not train.files:
-        raise DataError("no text to train on was given: give --source and --target, --pairs, or --set")
+        raise DataError("there is no training text: give --source and --target, --pairs, or --set")
     if not valid.files:
-        raise DataError(
-            "no text to validate on was given: give --valid-source and --valid-target, --valid-pairs, or --set"
-        )
+        raise DataError("there is no validation text: give --valid-source and --valid-target, --valid-pairs, or --set")
     settings = _settings(train, valid, vocab_size, tokenizer, labels, repeat, filters, symbols)
     if not overwrite:
-        _refuse_other(folder, settings)
+        _require_same_settings(folder, settings)
     work = folder / UNFINISHED
     request = _request(train, valid, vocab_size, tokenizer, labels, repeat, filters, *symbols)
     with _writing(folder):
-        _begin(work, request)
+        _start(work, request)
         if (work / MANIFEST).exists():
             return _finish(folder, work)
         valid_pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
         if not valid_pairs:
-            raise DataError(f"there is nothing to validate on in {_names(valid)}: every pair has an empty side")
-        given = _given_tokenizer(tokenizer) if tokenizer else None  # before the text is read, which may take long
+            raise DataError(f"there is no validation pair in {_names(valid)}: every pair has an empty side")
+        given = _load_tokenizer(tokenizer) if tokenizer else None  # fails before the text is read, which takes long
         survey, times = _survey(work, train, labels, repeat, filters)
         pieces = _tokenizer(work, train, times, vocab_size, given, symbols)
         counts = _write_tokens(work, train, times, pieces)
@@ -109,16 +107,16 @@ def prepare(
 
 @contextmanager
 def _writing(folder: Path) -> Iterator[None]:
-    """Say what to do where the folder cannot be written; what cannot be read is a DataError by itself."""
+    """Turn an OSError into a DataError with advice. Unreadable files raise a DataError elsewhere."""
     try:
         yield
     except OSError as error:
-        advice = "make room, or give another folder; the same command goes on from what was done"
+        advice = "free disk space, or give another folder; the same command resumes"
         raise DataError(f"{folder} could not be written: {error}; {advice}") from error
 
 
 def _request(train: ParallelText, valid: ParallelText, *options: object) -> dict[str, Any]:
-    """What was asked for: a `prepare` that was interrupted is only gone on with if all of it is the same."""
+    """Return files and options, which must be the same to resume an interrupted `prepare`."""
     files = [
         (str(path), path.stat().st_size, path.stat().st_mtime_ns)
         for text in (train, valid)
@@ -138,9 +136,7 @@ def _settings(
     filters: Filters,
     symbols: Sequence[str],
 ) -> dict[str, Any]:
-    """The text and how it is prepared, as settings.json has it; without folders and dates, so that a copy is the
-    same.
-    """
+    """Return the content of settings.json, without folders and dates, so that a copied folder has the same."""
     return {
         "files": [path.name for path in train.files],
         "bytes": _sizes(train.files),
@@ -160,21 +156,24 @@ def _sizes(files: Sequence[Path]) -> list[int | None]:
     return [path.stat().st_size if path.is_file() else None for path in files]
 
 
-def _refuse_other(folder: Path, settings: dict[str, Any]) -> None:
-    """Raises: DataError, if the folder holds other text, or the same with other settings.
+def _require_same_settings(folder: Path, settings: dict[str, Any]) -> None:
+    """Check that a finished folder has these settings. Older folders have only some of them, in the manifest.
 
-    Folders of older versions have no settings; their manifest has some of them.
+    Raises:
+        DataError: the folder was prepared from other text or with other settings.
     """
     if not (folder / MANIFEST).exists():
         return
-    held: dict[str, Any] = {}
+    existing: dict[str, Any] = {}
     for name in (MANIFEST, SETTINGS):
         if (folder / name).exists():
-            held |= json.loads((folder / name).read_text(encoding="utf-8"))
-    differing = [name for name in settings if name in held and held[name] != settings[name]]
+            existing |= json.loads((folder / name).read_text(encoding="utf-8"))
+    differing = [name for name in settings if name in existing and existing[name] != settings[name]]
     if differing:
         values = {
-            name: f" ({_said(held[name])}, not {_said(settings[name])})" for name in differing if name != "symbols"
+            name: f" ({_shown(existing[name])}, not {_shown(settings[name])})"
+            for name in differing
+            if name != "symbols"
         }
         named = ", ".join(name + values.get(name, "") for name in differing)
         raise DataError(
@@ -183,8 +182,8 @@ def _refuse_other(folder: Path, settings: dict[str, Any]) -> None:
         )
 
 
-def _said(value: Any) -> str:
-    """A setting, as it stands on the command line."""
+def _shown(value: Any) -> str:
+    """Format a setting as on the command line."""
     if isinstance(value, list):
         return " ".join(map(str, value))
     if isinstance(value, dict):
@@ -192,7 +191,7 @@ def _said(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _begin(work: Path, request: dict[str, Any]) -> None:
+def _start(work: Path, request: dict[str, Any]) -> None:
     try:
         same = json.loads((work / "request.json").read_text(encoding="utf-8")) == json.loads(json.dumps(request))
     except (FileNotFoundError, ValueError):
@@ -206,42 +205,41 @@ def _begin(work: Path, request: dict[str, Any]) -> None:
 def _survey(
     work: Path, train: ParallelText, labels: Path | None, repeat: dict[str, int], filters: Filters
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Look at every pair once: what was found, and how often each pair is to be written, [pairs] uint8."""
+    """Read every pair once; return counts, and how often to write each pair, [pairs] uint8."""
     if (work / "survey.json").exists():
         return json.loads((work / "survey.json").read_text(encoding="utf-8")), np.load(work / "times.npy")
     names, numbers = _read_labels(labels, repeat)
     sieve = Sieve(filters)
-    for pair in _watch(train, "reading"):
+    for pair in _with_progress(train, "reading"):
         sieve.add(pair)
     keep = sieve.kept()
     if labels and len(numbers) != len(keep):
         raise DataError(f"{labels} has {len(numbers)} labels for {len(keep)} pairs")
     if not keep.any():
         raise DataError(
-            f"no sentence pair in {_names(train)} can be trained on: {_counted(sieve.dropped) or 'the files are empty'}"
+            f"no sentence pair of {_names(train)} is left to train on: {_counted(sieve.dropped) or 'they are empty'}"
         )
     found = np.bincount(numbers[keep], minlength=len(names)) if labels else [keep.sum()]
     times = keep * (np.array([repeat.get(name, 1) for name in names])[numbers] if labels else 1)
     if not times.any():
-        raise DataError("no sentence pair is left to train on: every label is repeated 0 times")
+        raise DataError("no sentence pair is left to train on: --repeat has 0 for every label")
     survey = {
         "pairs_read": len(keep),
         "dropped": dict(sieve.dropped),
         "pairs_by_label": {name: int(count) for name, count in zip(names, found, strict=True)},
     }
-    _say(f"{len(keep):,} pairs read; left out: {_counted(sieve.dropped) or 'none'}")
+    print(f"{len(keep):,} pairs read; left out: {_counted(sieve.dropped) or 'none'}", file=sys.stderr)
     np.save(work / "times.npy", times.astype(np.uint8))
     _write_json(work / "survey.json", survey)
     return survey, times
 
 
 def _read_labels(labels: Path | None, repeat: dict[str, int]) -> tuple[list[str], np.ndarray]:
-    """The different labels, and [pairs] the number of each pair's label among them."""
+    """Return the distinct labels, and the index of each pair's label among them, [pairs]."""
     if labels is None:
         if repeat:
             raise DataError(
-                f"pairs labelled {', '.join(repeat)} are to be repeated, but there is no file of labels: give one "
-                f"with --labels"
+                f"--repeat names the labels {', '.join(repeat)}, but there is no file of labels: give it with --labels"
             )
         return [""], np.zeros(0, dtype=np.int64)
     names: dict[str, int] = {}
@@ -249,15 +247,15 @@ def _read_labels(labels: Path | None, repeat: dict[str, int]) -> tuple[list[str]
     unknown = sorted(repeat.keys() - names.keys())
     if unknown:
         raise DataError(
-            f"no pair of {labels} is labelled {', '.join(unknown)}; its labels are {', '.join(sorted(names))}"
+            f"no pair has the label {', '.join(unknown)}; the labels in {labels} are {', '.join(sorted(names))}"
         )
     if not all(0 <= times < 256 for times in repeat.values()):
-        raise DataError(f"pairs can be repeated from 0 to 255 times, not {', '.join(map(str, repeat.values()))}")
+        raise DataError(f"--repeat must be from 0 to 255, found {', '.join(map(str, repeat.values()))}")
     return list(names), numbers
 
 
-def _given_tokenizer(path: Path) -> SentencePieceTokenizer:
-    """That of a SentencePiece model or a checkpoint."""
+def _load_tokenizer(path: Path) -> SentencePieceTokenizer:
+    """Load the tokenizer of a SentencePiece model or a checkpoint."""
     if not path.is_file():
         raise DataError(f"there is no tokenizer {path}")
     if path.suffix == ".safetensors":
@@ -267,7 +265,7 @@ def _given_tokenizer(path: Path) -> SentencePieceTokenizer:
     special = {"pad_id": (pieces.pad_id, PAD_ID), "bos_id": (pieces.bos_id, BOS_ID), "eos_id": (pieces.eos_id, EOS_ID)}
     wrong = [f"{name} {found}, expected {expected}" for name, (found, expected) in special.items() if found != expected]
     if wrong:
-        raise DataError(f"{path} has {'; '.join(wrong)}: learn a tokenizer instead, or give one with these ids")
+        raise DataError(f"{path} has {'; '.join(wrong)}: give a tokenizer with the expected ids, or none to learn one")
     return pieces
 
 
@@ -279,14 +277,18 @@ def _tokenizer(
     given: SentencePieceTokenizer | None,
     symbols: Sequence[str],
 ) -> SentencePieceTokenizer:
-    """The one given, or one learned from the text."""
+    """Return the given tokenizer, or learn one from the text."""
     path = work / "tokenizer.model"
     if path.exists():
         return SentencePieceTokenizer.from_file(path)
     pieces = given
     if pieces is None:
         stride = max(1, round(2 * np.count_nonzero(times) / TOKENIZER_SENTENCES))
-        kept = (pair for pair, count in zip(_watch(train, "learning pieces", len(times)), times, strict=True) if count)
+        kept = (
+            pair
+            for pair, count in zip(_with_progress(train, "learning pieces", len(times)), times, strict=True)
+            if count
+        )
         pieces = SentencePieceTokenizer.train(
             (sentence for pair in islice(kept, 0, None, stride) for sentence in pair), vocab_size, symbols=symbols
         )
@@ -295,12 +297,12 @@ def _tokenizer(
 
 
 def _write_tokens(work: Path, train: ParallelText, times: np.ndarray, pieces: SentencePieceTokenizer) -> dict[str, int]:
-    """Write the training shards, noting after every chunk how far it got."""
+    """Write the training shards, recording the progress after every chunk."""
     progress = work / "progress.json"
     done: dict[str, Any] = (
         json.loads(progress.read_text(encoding="utf-8")) if progress.exists() else {"read": 0, "counts": [0, 0, 0]}
     )
-    text = islice(_watch(train, "writing tokens", len(times)), done["read"], None)
+    text = islice(_with_progress(train, "writing tokens", len(times)), done["read"], None)
     with ShardWriter(work / "train", pieces.vocab_size, done["counts"]) as writer:
         for start in range(done["read"], len(times), CHUNK):
             chunk = list(islice(text, CHUNK))
@@ -311,7 +313,7 @@ def _write_tokens(work: Path, train: ParallelText, times: np.ndarray, pieces: Se
 
 
 def _append(writer: ShardWriter, pieces: SentencePieceTokenizer, pairs: list[Pair], times: np.ndarray) -> None:
-    """Write each pair's tokens as often as `times` says."""
+    """Write the tokens of each pair `times` times."""
     wanted = [(pair, int(count)) for pair, count in zip(pairs, times, strict=True) if count]
     if wanted:
         rows = [pieces.encode_batch([pair[side] for pair, _ in wanted]) for side in range(2)]
@@ -321,8 +323,8 @@ def _append(writer: ShardWriter, pieces: SentencePieceTokenizer, pairs: list[Pai
 
 
 def _finish(folder: Path, work: Path) -> dict[str, Any]:
-    """Move everything up, the manifest last; done again after an interruption, it moves what is left."""
-    (folder / MANIFEST).unlink(missing_ok=True)  # from here to the end the folder is neither the old nor the new one
+    """Move all output to the folder, the manifest last. After an interruption, call it again to move the rest."""
+    (folder / MANIFEST).unlink(missing_ok=True)  # until the end the folder is incomplete
     for name in ("train", "valid", "tokenizer.model", SETTINGS, *(f"valid.{side}.txt" for side in SIDES)):
         if (work / name).exists():
             if (folder / name).is_dir():
@@ -333,13 +335,9 @@ def _finish(folder: Path, work: Path) -> dict[str, Any]:
     return read_manifest(folder)
 
 
-def _watch(pairs: ParallelText, what: str, total: int | None = None) -> Iterator[Pair]:
-    """The pairs, with a progress bar on a terminal."""
+def _with_progress(pairs: ParallelText, what: str, total: int | None = None) -> Iterator[Pair]:
+    """Iterate over pairs, with a progress bar on a terminal."""
     yield from tqdm(pairs, desc=what, total=total, unit=" pairs", unit_scale=True, disable=None)
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr)
 
 
 def _names(text: ParallelText) -> str:

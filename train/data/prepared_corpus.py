@@ -1,4 +1,4 @@
-"""What `prepare` made, checked before hours are spent on it."""
+"""The output folder of `prepare`, checked before training starts."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,21 +15,20 @@ MAX_SAMPLE_CHARACTERS = 300
 
 @dataclass(frozen=True)
 class Corpus:
-    """A prepared folder, opened."""
+    """The contents of a prepared folder."""
 
     manifest: dict[str, Any]
     tokenizer: SentencePieceTokenizer
     train: TokenShards
     valid: TokenShards
-    samples: list[tuple[str, str]]  # validation pairs to show translations of
+    samples: list[tuple[str, str]]  # validation pairs whose translations are logged
 
     @classmethod
     def open(cls, folder: Path, config: TransformerConfig) -> "Corpus":
-        """Open a folder for a model.
+        """Open a folder for a model of this configuration.
 
         Raises:
-            DataError: `prepare` did not finish there, something was lost or changed since, or the model has another
-                vocabulary.
+            DataError: `prepare` did not finish, a file is missing or has changed, or the model has another vocabulary.
         """
         manifest = read_manifest(folder)
         try:
@@ -57,7 +56,7 @@ class Corpus:
 
 
 def _samples(folder: Path) -> list[tuple[str, str]]:
-    """A few validation pairs from all over the text."""
+    """Return a few short validation pairs, evenly spaced over the text."""
     pairs = read_parallel([folder / "valid.source.txt"], [folder / "valid.target.txt"])
     short = [pair for pair in pairs if len(pair[0]) <= MAX_SAMPLE_CHARACTERS]
     return short[:: max(1, len(short) // NUM_SAMPLES)][:NUM_SAMPLES]

@@ -1,4 +1,4 @@
-"""Public parallel texts by name: where they are, and which of their files are which side."""
+"""Public parallel corpora: addresses, checksums, and the files of each side."""
 
 import shutil
 import tarfile
@@ -13,14 +13,14 @@ from train.data.token_shards import DataError
 
 @dataclass(frozen=True)
 class CorpusPart:
-    """Two sides of one text: files of an archive, or two downloads."""
+    """The two sides of a text: members of an archive, or two downloads."""
 
     archive: Download | None
     source: str | Download
     target: str | Download
 
     def fetch(self, folder: Path) -> tuple[Path, Path]:
-        """Have both sides in `folder`, as files that `prepare` reads."""
+        """Download both sides into `folder`, and return their paths."""
         source, target = (self._fetch(side, folder) for side in (self.source, self.target))
         return source, target
 
@@ -36,16 +36,16 @@ class CorpusPart:
 
 @dataclass(frozen=True)
 class NamedSet:
-    """What to train on, and what to validate on."""
+    """Training and validation text."""
 
     train: tuple[CorpusPart, ...]
     valid: tuple[CorpusPart, ...]
 
     def fetch(self, folder: Path) -> tuple[ParallelText, ParallelText]:
-        """Download what is not in `folder` yet.
+        """Download the files missing from `folder`.
 
         Raises:
-            DataError: something cannot be downloaded, or is not what it was.
+            DataError: a file cannot be downloaded, or has changed.
         """
         sides = [[part.fetch(folder) for part in parts] for parts in (self.train, self.valid)]
         train, valid = (
@@ -63,7 +63,7 @@ def _extract(archive: Path, member: str, path: Path) -> None:
                     raise DataError(f"{archive}: {member} is not a file")
                 shutil.copyfileobj(source, target)
         except (KeyError, tarfile.TarError, EOFError) as error:
-            raise DataError(f"{member} cannot be taken from {archive}: {error}") from error
+            raise DataError(f"{member} cannot be extracted from {archive}: {error}") from error
 
     write_atomically(path, copy)
 

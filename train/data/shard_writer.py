@@ -1,4 +1,4 @@
-"""Writing token shards: `TokenShards` reads them."""
+"""Writer of token shards, which `TokenShards` reads."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -13,12 +13,12 @@ Ids = Sequence[int]
 
 
 class _Array:
-    """A one-dimensional .npy file that grows."""
+    """A one-dimensional .npy file that can be appended to."""
 
     def __init__(self, path: Path, dtype: np.dtype, count: int) -> None:
         self._dtype, self.count = dtype, count
         self._file = path.open("r+b" if count else "w+b")
-        self._write_header()  # of a fixed size: NumPy leaves room for the number to grow
+        self._write_header()  # its size is fixed: NumPy pads it so that the shape can grow
         self._file.seek(count * dtype.itemsize, 1)
         self._file.truncate()
 
@@ -27,7 +27,7 @@ class _Array:
         self.count += len(values)
 
     def flush(self) -> None:
-        """See to it that what was appended is on the disk, under a header that knows of it."""
+        """Write the buffered values and a header with their number."""
         self._file.seek(0)
         self._write_header()
         self._file.seek(0, 2)
@@ -75,7 +75,7 @@ class ShardWriter:
             part.close()
 
     def append(self, source: Sequence[Ids], target: Sequence[Ids]) -> None:
-        """Write pairs of ids, which carry no special tokens."""
+        """Append pairs of ids without special tokens."""
         for side, rows in enumerate((source, target)):
             lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
             self._offsets[side].append(self.counts[side + 1] + np.cumsum(lengths))
@@ -84,12 +84,12 @@ class ShardWriter:
         self.counts[0] += len(source)
 
     def flush(self) -> None:
-        """Have everything so far on the disk."""
+        """Write all buffered values."""
         for part in (*self._tokens, *self._offsets):
             part.flush()
 
 
 def write_shards(folder: Path, pairs: Sequence[tuple[Ids, Ids]], vocab_size: int) -> None:
-    """Write `TokenShards` of these ids."""
+    """Write pairs of ids as token shards."""
     with ShardWriter(folder, vocab_size) as writer:
         writer.append([source for source, _ in pairs], [target for _, target in pairs])

@@ -17,37 +17,37 @@ SIDES = ("source", "target")
 
 
 class DataError(ValueError):
-    """Training data that cannot be used; the message says what was found and what to do."""
+    """Unusable training data; the message says what was found and what to do."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids of some sentence pairs: source [B, S], target_in and target_out [B, T], int64."""
+    """Padded ids of sentence pairs, int64: source [B, S], target_in and target_out [B, T]."""
 
     source: Tensor  # pieces </s>
     target_in: Tensor  # <s> pieces
-    target_out: Tensor  # pieces </s>: what the decoder is to predict
+    target_out: Tensor  # pieces </s>: the decoder's labels
     num_tokens: int  # target tokens without padding
 
     def to(self, device: torch.device) -> "Batch":
-        """The batch on a device; a GPU copies it while the processor goes on, where its memory is pinned."""
+        """Copy the batch to a device, asynchronously from pinned memory to CUDA."""
         source, target_in, target_out = (
             ids.to(device, non_blocking=device.type == "cuda") for ids in (self.source, self.target_in, self.target_out)
         )
         return Batch(source, target_in, target_out, self.num_tokens)
 
     def pin(self) -> "Batch":
-        """The batch in memory that a GPU can fetch by itself."""
+        """Copy the batch to pinned memory."""
         return Batch(
             self.source.pin_memory(), self.target_in.pin_memory(), self.target_out.pin_memory(), self.num_tokens
         )
 
 
 class TokenShards:
-    """The token ids of a parallel text, memory-mapped: `{source,target}.{tokens,offsets}.npy` in one folder.
+    """Memory-mapped token ids of a parallel text: `{source,target}.{tokens,offsets}.npy` in a folder.
 
     Raises:
-        DataError: a file is missing or cut short, or the two sides do not have the same number of sentences.
+        DataError: a file is missing or truncated, or the two sides differ in their numbers of sentences.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -73,7 +73,7 @@ class TokenShards:
         for side, tokens, offsets in zip(SIDES, self.tokens, self.offsets, strict=True):
             if not len(offsets) or offsets[-1] != len(tokens):
                 raise DataError(
-                    f"{folder}/{side}.tokens.npy has {len(tokens)} tokens, not those that its offsets count: prepare "
+                    f"{folder}/{side}.tokens.npy has {len(tokens)} tokens, not as many as its offsets give: prepare "
                     f"it again"
                 )
 
@@ -81,15 +81,15 @@ class TokenShards:
         return len(self.offsets[0]) - 1
 
     def lengths(self) -> np.ndarray:
-        """[pairs, 2] tokens of source and target, each with its one special token."""
+        """Return the numbers of source and target tokens, [pairs, 2], each with one special token."""
         return np.stack([np.diff(offsets) for offsets in self.offsets], axis=1) + 1
 
     def largest_id(self) -> int:
-        """The largest token id of both sides."""
+        """Return the largest token id of both sides."""
         return max(int(tokens.max(initial=0)) for tokens in self.tokens)
 
     def pair(self, index: int) -> tuple[list[int], list[int]]:
-        """The ids of one pair, without special tokens."""
+        """Return the ids of a pair, without special tokens."""
         source, target = (
             tokens[offsets[index] : offsets[index + 1]].tolist()
             for tokens, offsets in zip(self.tokens, self.offsets, strict=True)
@@ -97,7 +97,7 @@ class TokenShards:
         return source, target
 
     def batch(self, indices: np.ndarray) -> Batch:
-        """The pairs of these indices, padded."""
+        """Return a padded batch of the pairs with these indices."""
         flat: list[np.ndarray] = []
         lengths: list[np.ndarray] = []
         for tokens, offsets in zip(self.tokens, self.offsets, strict=True):
@@ -109,21 +109,21 @@ class TokenShards:
 
 
 def make_batch(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Batch:
-    """Pad some pairs of ids, which carry no special tokens yet."""
+    """Make a padded batch of pairs of ids without special tokens."""
     sides = list(zip(*pairs, strict=True))
     flat = [np.fromiter((token_id for ids in side for token_id in ids), dtype=np.int64) for side in sides]
     return _pad(flat, [np.array([len(ids) for ids in side]) for side in sides])
 
 
 def _pad(flat: list[np.ndarray], lengths: list[np.ndarray]) -> Batch:
-    """Lay the ids of both sides, one sentence after the other, into rows with their special tokens."""
+    """Pad the concatenated ids of each side into rows, and add special tokens."""
     rows: list[np.ndarray] = []
     for ids, count in zip(flat, lengths, strict=True):
         padded = np.full((len(count), count.max() + 1), PAD_ID, dtype=np.int64)
         padded[np.arange(padded.shape[1]) < count[:, None]] = ids
         rows.append(padded)
     source, target = rows
-    target_in = np.roll(target, 1, axis=1)  # the last column is all padding still
+    target_in = np.roll(target, 1, axis=1)  # the last column is still all padding
     target_in[:, 0] = BOS_ID
     for padded, count in zip(rows, lengths, strict=True):
         padded[np.arange(len(count)), count] = EOS_ID
@@ -132,17 +132,16 @@ def _pad(flat: list[np.ndarray], lengths: list[np.ndarray]) -> Batch:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """What `prepare` wrote down of a folder, last of all.
+    """Read the manifest that `prepare` writes last.
 
     Raises:
-        DataError: there is none, so `prepare` did not finish there.
+        DataError: there is none, so `prepare` did not finish there, or it is damaged.
     """
     try:
         return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise DataError(
-            f"{folder} has no {MANIFEST}: `python -m train prepare` was not run there, or did not finish; run it "
-            f"(again)"
+            f"{folder} has no {MANIFEST}: run `python -m train prepare` there, or run it again if it did not finish"
         ) from error
     except ValueError as error:
         raise DataError(f"{folder}/{MANIFEST} is damaged ({error}): prepare it again") from error

@@ -1,4 +1,4 @@
-"""The Penn Treebank's trees to parallel text: sentences, and the sequences of their trees (6.3)."""
+"""Penn Treebank trees as parallel text: sentences and linearised trees (6.3)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,18 +15,19 @@ from train.data.preparation import prepare
 from train.data.token_shards import MANIFEST, DataError
 
 EMPTY = "-NONE-"
-ROOTS = ("", ROOT, "ROOT", "S1")  # what the node above the sentence is called
-PARTS = ("train", "valid", "test")
+ROOTS = ("", ROOT, "ROOT", "S1")  # labels of the node above the sentence
+PURPOSES = {"train": "training", "valid": "validation", "test": "test"}
+PARTS = tuple(PURPOSES)
 
 
 @dataclass(frozen=True)
 class Treebank:
-    """Files of trees, and which of their trees are meant.
+    """A selection of the trees in some files.
 
     Attributes:
-        files: in brackets; plain, .gz, .xz, .bz2 or .zst.
-        ids: a file with one id a tree, such as the name of the document it is from.
-        first, last: of the ids that are meant, both included, in the order of text; all where there are none.
+        files: bracketed trees; plain, .gz, .xz, .bz2 or .zst.
+        ids: a file with one id for each tree, such as the name of its document; without it, all trees are selected.
+        first, last: range of the selected ids, both included, in alphabetical order.
     """
 
     files: Sequence[Path]
@@ -35,10 +36,10 @@ class Treebank:
     last: str = ""
 
     def __iter__(self) -> Iterator[Tree]:
-        """The trees, cleaned.
+        """Yield the selected trees, cleaned.
 
         Raises:
-            DataError: a file cannot be read, or there are not as many ids as trees.
+            DataError: a file cannot be read, or the numbers of ids and trees differ.
         """
         trees = (tree for path in self.files for tree in _read(path))
         if self.ids is None:
@@ -47,8 +48,8 @@ class Treebank:
         for number, (tree, name) in enumerate(zip_longest(trees, read_lines(self.ids)), 1):
             if tree is None or name is None:
                 raise DataError(
-                    f"{self.ids} has {'more' if tree is None else 'fewer'} ids than there are trees: number {number} "
-                    f"has no partner"
+                    f"{self.ids} has {'more' if tree is None else 'fewer'} ids than there are trees: give one id for "
+                    f"each tree (number {number} has no {'tree' if tree is None else 'id'})"
                 )
             if self.first <= name <= self.last and (cleaned := clean(tree)):
                 yield cleaned
@@ -64,10 +65,10 @@ def _read(path: Path) -> Iterator[Tree]:
 
 
 def clean(tree: Tree) -> Tree | None:
-    """A tree as parsers are trained and scored on it: None if nothing is left.
+    """Normalise a tree for training and scoring parsers; None if it is empty.
 
-    Traces and what holds nothing else are gone, labels have lost their function tags and indices (NP-SBJ-1 is NP), and
-    the node above the sentence is gone, unless it holds several constituents or no constituent at all.
+    Removes traces and constituents of traces only, function tags and indices of labels (NP-SBJ-1 becomes NP), and the
+    node above the sentence, unless it has several children or a word as its only child.
     """
     cleaned = _cleaned(tree)
     if cleaned is None:
@@ -87,12 +88,12 @@ def _cleaned(tree: Tree) -> Tree | None:
 
 
 def bare_label(label: str) -> str:
-    """A constituent's label without what follows a hyphen, an equals sign or a bar."""
+    """Return a constituent's label up to the first hyphen, equals sign or bar."""
     return re.split(r"[-=|]", label)[0] or label
 
 
 def phrases(tree: Tree) -> Iterator[Tree]:
-    """The constituents of more than one word within a tree, without the tree itself, from the outside in."""
+    """Yield the constituents of more than one word below the root, in pre-order."""
     for child in tree.children:
         if len(child.words()) > 1:
             yield child
@@ -107,24 +108,23 @@ def prepare_trees(
     with_tags: bool = False,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Write the parts' sentences, sequences and trees into `folder/trees`, and what `prepare` makes of them into
-    `folder`.
+    """Write sentences, linearised trees and trees into `folder/trees`, and the output of `prepare` into `folder`.
 
-    Each bracket with its label is one piece of the vocabulary, as is `XX`, or each `XX/TAG`.
+    The vocabulary has one piece for each labelled bracket, and one for `XX` or for each `XX/TAG`.
 
     Args:
-        parts: `train` and `valid`; and `test`, of which only the trees are written, as test.mrg.
-        with_phrases: train on every different phrase of the trees to train on as well, as if it were a sentence: a few
-            thousand trees teach little of how to count words and match brackets, their short phrases much.
-        with_tags: let the model write each word's tag, see `core.parsing.trees`.
-        overwrite: replace other trees, too, or the same with other settings.
+        parts: `train` and `valid`; optionally `test`, of which only the trees are written, as test.mrg.
+        with_phrases: also train on every distinct phrase of the training trees as a sentence. With few trees, short
+            phrases help to learn to count words and match brackets.
+        with_tags: let the model write the tag of each word; see `core.parsing.trees`.
+        overwrite: replace a folder prepared from other trees or with other settings.
 
     Returns:
         The manifest.
 
     Raises:
-        DataError: the trees cannot be used, a part has none, or the folder holds others.
-        ValueError: no such vocabulary can be learned from so little text.
+        DataError: the trees cannot be read, a part has none, or the folder was prepared from others.
+        ValueError: the text is too small for the vocabulary.
     """
     text = folder / "trees"
     contents: dict[str, str] = {}  # by file
@@ -133,9 +133,7 @@ def prepare_trees(
     for part, treebank in parts.items():
         trees = list(treebank)
         if not trees:
-            raise DataError(
-                f"there is no tree to {_PURPOSE[part]} in {', '.join(map(str, treebank.files)) or 'no files'}"
-            )
+            raise DataError(f"there is no {PURPOSES[part]} tree in {', '.join(map(str, treebank.files)) or 'no files'}")
         counts[part] = len(trees)
         contents[f"{part}.mrg"] = _lines(f"(TOP {tree})" if tree.label != ROOT else str(tree) for tree in trees)
         if part == "train":
@@ -144,8 +142,8 @@ def prepare_trees(
                 trees.extend(dict.fromkeys(phrase for tree in trees for phrase in phrases(tree)))
         contents[f"{part}.source"] = _lines(" ".join(tree.words()) for tree in trees)
         contents[f"{part}.target"] = _lines(" ".join(linearise(tree, with_tags)) for tree in trees)
-    held = {path.name: path.read_text(encoding="utf-8") for path in text.glob("*.*")}
-    other = [name for name, lines in contents.items() if held.get(name, lines) != lines]
+    existing = {path.name: path.read_text(encoding="utf-8") for path in text.glob("*.*")}
+    other = [name for name, lines in contents.items() if existing.get(name, lines) != lines]
     if other and (folder / MANIFEST).exists() and not overwrite:
         advice = "give another folder, or --overwrite to replace them"
         raise DataError(f"{folder} holds other trees ({', '.join(other)} would change): {advice}")
@@ -162,9 +160,6 @@ def prepare_trees(
         raise ValueError(
             f"{error}; {counts['train']:,} trees are little text: give a smaller --vocab-size, such as 4000"
         ) from error
-
-
-_PURPOSE = {"train": "train on", "valid": "validate on", "test": "test on"}
 
 
 def _lines(lines: Iterable[str]) -> str:

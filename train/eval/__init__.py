@@ -1,1 +1,1 @@
-"""Scores: translations by BLEU, chrF and perplexity, trees by PARSEVAL."""
+"""Evaluation: BLEU, chrF and perplexity of translations, PARSEVAL of trees."""

@@ -1,6 +1,4 @@
-"""BLEU in the kinds that papers report it in, all counted by sacreBLEU (Post 2018): its own, and two of text
-tokenized beforehand.
-"""
+"""BLEU as papers report it, computed by sacreBLEU (Post 2018): its default, and two variants on tokenized text."""
 
 import re
 from collections.abc import Sequence
@@ -12,26 +10,26 @@ from sacrebleu.metrics.bleu import BLEU
 
 @dataclass(frozen=True)
 class Bleu:
-    """A score from 0 to 100 and what it takes to compute it again."""
+    """A score from 0 to 100 with the signature that makes it reproducible."""
 
     score: float
     signature: str
 
 
 def sacre_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:
-    """Of plain text, cased, with sacreBLEU's defaults: the one to compare with others."""
+    """Cased BLEU of untokenized text with sacreBLEU's defaults: the comparable one."""
     return _score(BLEU(), hypotheses, references)
 
 
 def paper_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
-    """Of tokenized text whose compounds are split at hyphens, cased: the kind in the tables of Vaswani et al. 2017.
+    """Cased BLEU of tokenized text with compounds split at hyphens, as in Vaswani et al. (2017).
 
-    As tensor2tensor's `get_ende_bleu.sh` has it: Moses `tokenizer.perl`, then `rich-text` to `rich ##AT##-##AT## text`,
-    then `multi-bleu.perl`, which smooths nothing. The tokenizer here is sacremoses, a port of that of Moses.
-    It flatters: one hyphenated word right counts as three.
+    Follows tensor2tensor's `get_ende_bleu.sh`: Moses `tokenizer.perl`, then `rich-text` to `rich ##AT##-##AT## text`,
+    then `multi-bleu.perl` without smoothing. The tokenizer is sacremoses, a port of Moses. These scores are higher than
+    sacreBLEU's: one correct hyphenated word counts as three.
 
     Args:
-        language: code of the target language, such as `de`; what the tokenizer knows abbreviations of.
+        language: code of the target language, such as `de`, for the tokenizer's abbreviations.
     """
     texts = [[split_compounds(line) for line in tokenized(lines, language)] for lines in (hypotheses, references)]
     return _tokenized_score(
@@ -42,7 +40,7 @@ def paper_bleu(hypotheses: Sequence[str], references: Sequence[str], language: s
 
 
 def lowercased_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
-    """Of tokenized text in lower case, as `multi-bleu.perl -lc` counts it: the usual kind on Multi30k.
+    """BLEU of lower-cased, tokenized text as by `multi-bleu.perl -lc`, the usual one on Multi30k.
 
     Args:
         language: as for `paper_bleu`.
@@ -54,14 +52,15 @@ def lowercased_bleu(hypotheses: Sequence[str], references: Sequence[str], langua
 
 
 def tokenized(lines: Sequence[str], language: str) -> list[str]:
-    """Lines with a space between tokens, after the rules of Moses."""
+    """Tokenize lines by the rules of Moses, with spaces between tokens."""
     tokenizer = sacremoses.MosesTokenizer(lang=language)
     return [str(tokenizer.tokenize(line, return_str=True)) for line in lines]
 
 
 def split_compounds(line: str) -> str:
-    """`rich-text format` as `rich ##AT##-##AT## text format`; of two hyphens around a single letter only the first
-    splits, as in the script.
+    """Rewrite `rich-text format` as `rich ##AT##-##AT## text format`.
+
+    As in the original script, of two hyphens around a single character only the first is split.
     """
     return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", line)
 

@@ -1,8 +1,8 @@
-"""How good trees are: labelled precision, recall and F1 as EVALB counts them, by PYEVALB (6.3).
+"""PARSEVAL: labelled precision, recall and F1 of trees, computed by PYEVALB as EVALB does (6.3).
 
-EVALB's parameter file COLLINS.prm, which gives the numbers that papers on parsing report, says: the node TOP does not
-count, words tagged as punctuation are left out, with the constituents that hold nothing else, and ADVP and PRT are the
-same label. PYEVALB counts every bracket of the trees that it is given, so these are brought into that form first.
+Papers on parsing use EVALB with COLLINS.prm: the node TOP does not count, words tagged as punctuation are removed
+together with constituents of punctuation only, and ADVP and PRT are the same label. PYEVALB counts every bracket, so
+trees are normalised accordingly first.
 """
 
 import time
@@ -29,12 +29,12 @@ SAME_LABEL = {"PRT": "ADVP"}
 
 @dataclass(frozen=True)
 class TreeScore:
-    """What one search setting reaches on one set of trees.
+    """The score of a parser with one search setting on a set of trees.
 
     Attributes:
-        f1, precision, recall: of the labelled brackets of all sentences together, in per cent.
-        exact: how many of the sentences have every bracket right and none besides, in per cent.
-        seconds: of the search alone.
+        f1, precision, recall: of the labelled brackets of all sentences, in per cent.
+        exact: sentences with exactly the gold brackets, in per cent.
+        seconds: search time.
     """
 
     test_set: str
@@ -57,13 +57,13 @@ class TreeScore:
         return f"{self.test_set}: {self.sentences} sentences, {search}\n  {numbers}\n  {self.evaluator}"
 
     def facts(self) -> dict[str, object]:
-        """As it stands in a checkpoint: numbers rounded to what they mean."""
+        """Return the score as checkpoints record it, with rounded numbers."""
         return {name: round(value, 2) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
 class Parseval:
-    """Labelled brackets of all sentences together, in per cent: see `TreeScore`."""
+    """Labelled bracket scores of all sentences, in per cent; see `TreeScore`."""
 
     f1: float
     precision: float
@@ -71,50 +71,51 @@ class Parseval:
     exact: float
 
 
-def parseval(gold: Sequence[Tree], found: Sequence[Tree]) -> Parseval:
-    """Score trees against the right ones.
+def parseval(gold: Sequence[Tree], predicted: Sequence[Tree]) -> Parseval:
+    """Score predicted trees against gold trees.
 
-    The words' tags are those of the right trees, for both: so the same punctuation is left out of both, and nothing
-    depends on tags that a parser may not give. What holds nothing but punctuation does not count at all.
+    Both sides use the gold tags, so that the same punctuation is removed from both, and parsers need not predict tags.
+    Sentences of punctuation only do not count.
 
     Raises:
-        ValueError: the trees are not as many, or not over the same words, or there is nothing to count.
+        ValueError: the numbers of trees or their words differ, or no gold tree has a bracket to count.
     """
-    if len(gold) != len(found):
-        raise ValueError(f"{len(found)} trees were found for {len(gold)} sentences")
-    results = [_scored(number, *trees) for number, trees in enumerate(zip(gold, found, strict=True), 1)]
+    if len(gold) != len(predicted):
+        raise ValueError(f"there are {len(predicted)} predicted trees for {len(gold)} gold trees")
+    results = [_scored(number, *trees) for number, trees in enumerate(zip(gold, predicted, strict=True), 1)]
     counted = [result for result in results if result is not None]
     if not any(result.gold_brackets for result in counted):
-        raise ValueError("there is nothing to count: no tree has a bracket around a word that is not punctuation")
+        raise ValueError("no gold tree has a bracket around a word that is not punctuation: there is nothing to score")
     if not any(result.matched_brackets for result in counted):
         return Parseval(0.0, 0.0, 0.0, 0.0)  # PYEVALB would divide by zero
     total: Any = pyevalb_summary.summary(counted)
     return Parseval(total.bracker_fmeasure, total.bracket_prec, total.bracket_recall, total.complete_match)
 
 
-def _scored(number: int, gold: Tree, found: Tree) -> Any:
-    """What PYEVALB counts of one sentence; None if nothing is left of it to count."""
-    if gold.words() != found.words():
-        raise ValueError(f"tree {number} is over {' '.join(found.words()):.80}, expected {' '.join(gold.words()):.80}")
+def _scored(number: int, gold: Tree, predicted: Tree) -> Any:
+    """Return PYEVALB's counts for one sentence; None if it consists of punctuation."""
+    if gold.words() != predicted.words():
+        raise ValueError(
+            f"tree {number} has the words {' '.join(predicted.words()):.80}, expected {' '.join(gold.words()):.80}"
+        )
     tags = [leaf.label for leaf in gold.leaves()]
-    lines = [_comparable(tree, tags) for tree in (gold, found)]
+    lines = [_normalised(tree, tags) for tree in (gold, predicted)]
     if not all(lines):
         return None
     result: Any = pyevalb_scorer.Scorer().score_trees(
         *(pyevalb_parser.create_from_bracket_string(line) for line in lines)
     )
-    # both have TOP over all words, which EVALB does not count
+    # the bracket TOP over all words, which EVALB does not count
     for count in ("matched_brackets", "gold_brackets", "test_brackets"):
         setattr(result, count, getattr(result, count) - 1)
     return result
 
 
-def _comparable(tree: Tree, tags: Sequence[str]) -> str:
-    """A tree whose brackets are those that EVALB counts. Words are their numbers: PYEVALB takes some characters for its
-    own.
+def _normalised(tree: Tree, tags: Sequence[str]) -> str:
+    """Write a tree with the brackets that EVALB counts, and numbers for words, as PYEVALB reserves some characters.
 
-    PYEVALB counts two brackets of one label over the same words once, EVALB twice: the inner one gets a label of its
-    own.
+    Of two brackets with one label over the same words, which PYEVALB counts once and EVALB twice, the inner one gets a
+    new label.
     """
     seen: dict[tuple[str, int, int], int] = {}
     numbers = iter(range(len(tags)))
@@ -140,10 +141,10 @@ def _comparable(tree: Tree, tags: Sequence[str]) -> str:
 def evaluate_trees(
     parser: Parser, name: str, gold: Sequence[Tree], beam_size: int, length_penalty: float
 ) -> tuple[TreeScore, list[Parse]]:
-    """Parse the sentences of some trees and score what comes out.
+    """Parse the sentences of gold trees and score the result.
 
     Returns:
-        The score, and the parses in the order of the trees.
+        The score, and the parses in the same order.
     """
     began = time.perf_counter()
     with sentence_bar(name, len(gold)) as show:
@@ -156,19 +157,19 @@ def evaluate_trees(
 
 
 def read_gold(path: Path) -> list[Tree]:
-    """The trees to score against, cleaned.
+    """Read gold trees, cleaned.
 
     Raises:
-        DataError: there are none, or they cannot be read.
+        DataError: the file cannot be read, or has no trees.
     """
     trees = list(Treebank([path]))
     if not trees:
-        raise DataError(f"{path} has no trees to score against")
+        raise DataError(f"{path} has no trees: give the gold trees")
     return trees
 
 
 def with_tags(parses: Sequence[Parse], gold: Sequence[Tree]) -> Iterator[str]:
-    """The trees that were found, a line each, with the tags of the right ones: what EVALB itself can be given."""
+    """Yield the predicted trees with the gold tags, one line each, as input for EVALB."""
     for parse, tree in zip(parses, gold, strict=True):
         tags = iter([leaf.label for leaf in tree.leaves()])
         yield f"({ROOT} {_tagged(parse.tree, tags)})"

@@ -1,4 +1,4 @@
-"""How far a search has got, on a terminal."""
+"""A progress bar for searches."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from tqdm import tqdm
 
 @contextmanager
 def sentence_bar(name: str, total: int) -> Iterator[Callable[[int, int], None]]:
-    """A bar over so many sentences, and what moves it: called with how many are done, of how many."""
+    """Show a bar over `total` sentences; yields a callback for the numbers of sentences done and in total."""
     with tqdm(total=total, desc=name, unit=" sentences", disable=None) as bar:
 
         def show(done: int, _total: int) -> None:

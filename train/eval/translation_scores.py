@@ -1,4 +1,4 @@
-"""How good a checkpoint is: sacreBLEU and chrF of its translations (6.1), perplexity of its likelihood (6.2)."""
+"""Scores of a checkpoint on test sets: BLEU and chrF (6.1), perplexity (6.2)."""
 
 import math
 import time
@@ -19,21 +19,25 @@ from train.eval.progress_bar import sentence_bar
 from train.loss import TranslationLoss
 from train.runs.run_folder import now
 
-LIKELIHOOD_TOKENS = 4_096  # padded ids a side whose likelihood is computed at once
+LIKELIHOOD_TOKENS = 4_096  # padded ids a side of a batch for perplexity
 
 
 @dataclass(frozen=True)
 class TestSet:
-    """Sentence pairs with a name; none of the sides is empty."""
+    """A name and sentence pairs without empty sides."""
 
     name: str
     pairs: tuple[tuple[str, str], ...]
 
-    __test__ = False  # for pytest: this is no test
+    __test__ = False  # not a test class for pytest
 
     @classmethod
     def read(cls, source: Path, target: Path, name: str | None = None) -> "TestSet":
-        """Raises: DataError, if the files cannot be read, are not parallel or hold an empty line."""
+        """Read a test set from two files; its name is by default that of the source file.
+
+        Raises:
+            DataError: the files cannot be read, differ in their numbers of lines, or have an empty line.
+        """
         pairs = list(read_parallel([source], [target]))
         empty = [number for number, pair in enumerate(pairs, 1) if not (pair[0].strip() and pair[1].strip())]
         if empty:
@@ -46,14 +50,13 @@ class TestSet:
 
 @dataclass(frozen=True)
 class Score:
-    """What one search setting reaches on one test set.
+    """The scores of a model with one search setting on a test set.
 
     Attributes:
-        bleu, chrf: sacreBLEU and chrF of the whole set, cased, with the signatures that say how they were computed.
-        paper_bleu, lowercased_bleu: BLEU of other kinds, for figures that are given so elsewhere; see
-            `train.eval.bleu`.
-        perplexity: per piece of the target, `</s>` included, of the plain likelihood.
-        seconds, tokens_per_second: of the search alone; the tokens are pieces of the translations, `</s>` included.
+        bleu, chrf: cased sacreBLEU and chrF of the whole set, with their signatures.
+        paper_bleu, lowercased_bleu: other variants of BLEU, to compare with papers; see `train.eval.bleu`.
+        perplexity: per target piece, `</s>` included, without label smoothing.
+        seconds, tokens_per_second: of the search; tokens are pieces of the translations, `</s>` included.
     """
 
     test_set: str
@@ -82,11 +85,11 @@ class Score:
             f"  chrF {self.chrf:.2f}  {self.chrf_signature}\n"
             f"  BLEU as in the paper, tokenized and compound-split {self.paper_bleu:.2f}  {self.paper_bleu_signature}\n"
             f"  BLEU, tokenized and lower-cased {self.lowercased_bleu:.2f}  {self.lowercased_bleu_signature}\n"
-            f"  perplexity {self.perplexity:.3f} a piece"
+            f"  perplexity {self.perplexity:.3f} per piece"
         )
 
     def facts(self) -> dict[str, object]:
-        """As it stands in a checkpoint: numbers rounded to what they mean."""
+        """Return the scores as checkpoints record them, with rounded numbers."""
         digits = {
             "bleu": 2,
             "chrf": 2,
@@ -105,7 +108,7 @@ def evaluate(
     """Translate a test set and score it.
 
     Args:
-        language: of the targets, for the kinds of BLEU that need a tokenizer.
+        language: of the targets, for BLEU of tokenized text.
 
     Returns:
         The score, and the translations in the order of the test set.
@@ -152,7 +155,7 @@ def _translate(
 
 @torch.no_grad()
 def perplexity(translator: Translator, pairs: Sequence[tuple[str, str]]) -> float:
-    """The exponential of the negative log-likelihood per target piece, `</s>` included (6.2)."""
+    """Return exp(negative log-likelihood per target piece, `</s>` included) (6.2)."""
     loss_of = TranslationLoss(translator.model, label_smoothing=0.0).eval()
     encoded = [(translator.tokenizer.encode(source), translator.tokenizer.encode(target)) for source, target in pairs]
     lengths = np.array([max(len(source), len(target)) + 1 for source, target in encoded])

@@ -1,6 +1,4 @@
-"""Memory of a run on a CPU: freed memory is kept for the next step, but not piled up; kernels are kept for few
-shapes.
-"""
+"""Memory settings for training on a CPU: glibc keeps freed memory for the next step, oneDNN caches few kernels."""
 
 import ctypes
 import os
@@ -11,15 +9,13 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's mallopt
 
 
 def tune_memory() -> None:
-    """To be called before the first step."""
+    """Apply all settings. Call before the first step."""
     keep_freed_memory()
     bound_kernel_caches()
 
 
 def keep_freed_memory() -> None:
-    """Ask glibc to keep freed memory rather than give it back: the page faults of taking it anew cost a CPU run some
-    5 %.
-    """
+    """Let glibc keep freed memory: the page faults of allocating it again take about 5 % of a CPU run."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             libc = ctypes.CDLL(None)
@@ -28,11 +24,10 @@ def keep_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Give the pages that lie free in the heap back to the system.
+    """Return the free pages of the heap to the system.
 
-    Every step has tensors of other sizes, and validation and search have others again, which do not all fit where those
-    before lay: kept for ever, free memory could only grow. Given back every few hundred steps, it costs next to
-    nothing.
+    The sizes of tensors differ between steps, and between training, validation and search, so that the heap fragments
+    and would grow without bound. A call every few hundred steps costs next to nothing.
     """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
@@ -40,10 +35,10 @@ def return_freed_memory() -> None:
 
 
 def bound_kernel_caches() -> None:
-    """Let oneDNN keep its kernels for few shapes, unless the environment says otherwise.
+    """Limit the kernel caches of PyTorch and oneDNN, unless the environment sets their capacities.
 
-    By default PyTorch and oneDNN keep about a thousand each. In bfloat16 on a CPU every batch of another length adds
-    some, which costs a long run gigabytes; those of the last few steps are all that a run uses again.
+    By default each holds about a thousand kernels. In bfloat16 on a CPU every new batch length adds some, gigabytes in
+    a long run, of which only those of the last steps are used again.
     """
     for name in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
         os.environ.setdefault(name, "128")

@@ -1,8 +1,7 @@
-"""Validations, snapshots and the state to resume from, in an order in which a kill between any two writes harms
-nothing.
+"""Validation, snapshots and the state to resume from, written in an order that is safe to interrupt.
 
-The log line comes first: a resumed run drops the lines after its state. Then the snapshot: a resumed run writes it
-again, with the same parameters. The state comes last: with it, all that belongs to the step is there.
+First the log line: a resumed run drops the lines after its state. Then the snapshot: a resumed run writes it again
+with the same parameters. The state comes last, and completes the step.
 """
 
 import math
@@ -28,28 +27,22 @@ from train.runs.training_state import Training
 
 
 class Saver:
-    """What is done with a training at the steps where it is looked at or saved. Every process calls every method."""
+    """Validates and saves a training. Every method is collective: all processes call it."""
 
     def __init__(
         self, run: RunFolder, world: World, corpus: Corpus, recipe: Recipe, facts: dict[str, Any], log: Log
     ) -> None:
-        self._run, self._world, self._corpus, self._recipe, self._facts, self._log = (
-            run,
-            world,
-            corpus,
-            recipe,
-            facts,
-            log,
-        )
+        self._run, self._world, self._corpus = run, world, corpus
+        self._recipe, self._facts, self._log = recipe, facts, log
         self._saved_at = time.monotonic()
 
     def is_due(self) -> bool:
-        """Whether `snapshot_minutes` have gone by since the last snapshot."""
+        """Whether `snapshot_minutes` have passed since the last snapshot."""
         minutes = self._recipe.snapshot_minutes
         return bool(minutes) and self._world.any((time.monotonic() - self._saved_at) / 60 >= minutes)
 
-    def validated(self, training: Training) -> None:
-        """Validate, show some translations, and save everything."""
+    def validate(self, training: Training) -> None:
+        """Validate, log sample translations, and save a snapshot."""
         training.window.check(training.step)
         numbers = validate(TranslationLoss(training.model, 0.0), self._corpus.valid, self._recipe, self._world)
         self._log.write("valid", training.step, **numbers)
@@ -58,10 +51,10 @@ class Saver:
         training.model.train()
         self.snapshot(training, is_best=training.note_validation(numbers["nll"]))
         return_freed_memory()
-        self._log.pace()  # what was done here is not the pace of training
+        self._log.pace()  # leaves the time taken here out of the training pace
 
     def snapshot(self, training: Training, is_best: bool = False) -> None:
-        """Save a checkpoint and the state."""
+        """Save a checkpoint and the state to resume from."""
         training.window.check(training.step)
         if self._world.is_first:
             path = self._run.snapshot(training.step)
@@ -82,7 +75,7 @@ class Saver:
         self._saved_at = time.monotonic()
 
     def state(self, training: Training) -> None:
-        """Save what the run resumes from."""
+        """Save the state to resume from."""
         training.window.check(training.step)
         state = training.state()
         if self._world.is_first:
@@ -99,7 +92,7 @@ class Saver:
 
 @torch.no_grad()
 def validate(loss_of: TranslationLoss, shards: TokenShards, recipe: Recipe, world: World) -> dict[str, float]:
-    """Plain negative log-likelihood per target token in nats, and perplexity, its exponential (6.2)."""
+    """Return negative log-likelihood per target token (nats), unsmoothed, and perplexity, its exponential (6.2)."""
     loss_of.eval()
     sums = torch.zeros(2, dtype=torch.float64)
     plan = Batches(shards, recipe.batch_tokens, seed=0, max_length=recipe.max_length).epoch(0)
@@ -113,14 +106,18 @@ def validate(loss_of: TranslationLoss, shards: TokenShards, recipe: Recipe, worl
 
 
 def autocast(recipe: Recipe, device: torch.device) -> torch.autocast:
-    """Matrix products in bfloat16, where the recipe says so; its precision must be settled, see `train.precision`."""
+    """Return the autocast context for the recipe's precision.
+
+    Raises:
+        ValueError: the precision is still `auto`; see `train.precision`.
+    """
     if recipe.precision == "auto":
-        raise ValueError("precision 'auto' must be settled before anything is computed")
+        raise ValueError("precision 'auto' must be resolved before training; see train.precision.resolve_precision")
     return torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16")
 
 
 def peak_memory(device: torch.device) -> int:
-    """The most bytes that this process had at once so far: of a GPU's memory allocated by PyTorch, else resident."""
+    """Return the peak memory of this process in bytes: on CUDA as allocated by PyTorch, else resident."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     unit = 1 if sys.platform == "darwin" else 1024

@@ -1,4 +1,4 @@
-"""What a run was made on, in words."""
+"""Names of the processors that train."""
 
 import platform
 import re
@@ -12,7 +12,7 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def hardware(world: World) -> str:
-    """The processors that train, by name: `Intel(R) Xeon(R) Processor, 2 threads` or `8 x NVIDIA H200`."""
+    """Describe the processors of a run: `Intel(R) Xeon(R) Processor, 2 threads` or `8 x NVIDIA H200`."""
     if world.device.type == "cuda":
         name = torch.cuda.get_device_name(world.device)
     else:
@@ -22,7 +22,7 @@ def hardware(world: World) -> str:
 
 
 def cpu_name() -> str:
-    """As the system calls it; `CPU` where it does not."""
+    """Return the CPU's model name as the system reports it, else `CPU`."""
     try:
         found = re.search(r"^model name\s*:\s*(.+)$", CPU_INFO.read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:

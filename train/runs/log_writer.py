@@ -1,4 +1,4 @@
-"""What a run says: a progress bar, JSON lines and TensorBoard curves."""
+"""Log of a run: a progress bar, JSON lines and TensorBoard curves."""
 
 import json
 import math
@@ -16,11 +16,11 @@ from train.data.batches import Position
 from train.distributed import World
 from train.runs.run_folder import RunFolder
 
-POSTFIX = ("nll", "perplexity", "tokens_per_second")  # what the bar has room for
+POSTFIX = ("nll", "perplexity", "tokens_per_second")  # numbers shown on the progress bar
 
 
 class NotFiniteError(FloatingPointError):
-    """The loss of a step is not a number any more, or infinite; `position` is where its batches start."""
+    """The loss of a step is NaN or infinite; `position` is the data position of its batches."""
 
     def __init__(self, step: int, loss: float, position: Position) -> None:
         super().__init__(f"the loss of step {step} is {loss}")
@@ -28,7 +28,7 @@ class NotFiniteError(FloatingPointError):
 
 
 class Window:
-    """The sums of the steps since the last log line, left on their device so that a GPU need not wait for each."""
+    """Sums over the steps since the last log line, kept on the device to avoid synchronising at every step."""
 
     def __init__(
         self, world: World, rows: list[list[float]] | None = None, positions: list[list[int]] | None = None
@@ -39,34 +39,33 @@ class Window:
         self._positions = [Position(*position) for position in positions or []]
 
     def add(self, smoothed: Tensor, nll: Tensor, num_tokens: int, start: Position) -> None:
-        """One step's sums over this process's batches, and the tokens of all processes."""
+        """Add a step: loss sums over this process's batches, target tokens of all processes."""
         self._sums.append(torch.stack((smoothed, nll)))
         self._tokens.append(num_tokens / self._world.size)
         self._positions.append(start)
 
     def state(self) -> dict[str, list[Any]]:
-        """What `Window` takes, to go on with these steps in another process."""
+        """Return the arguments that restore this window."""
         return {
             "rows": self._rows().tolist(),
             "positions": [list(asdict(position).values()) for position in self._positions],
         }
 
     def close(self, step: int) -> dict[str, float]:
-        """Mean loss and plain negative log-likelihood per target token, in nats, of the steps up to `step`; then begin
-        anew.
+        """Return the mean smoothed and unsmoothed loss per target token (nats) up to `step`, and clear the window.
 
         Raises:
-            NotFiniteError: some step's loss is not.
+            NotFiniteError: the loss of a step is not finite.
         """
         smoothed, nll, num_tokens = self.check(step).sum(0).tolist()
         self._sums, self._tokens, self._positions = [], [], []
         return {"loss": smoothed / num_tokens, "nll": nll / num_tokens}
 
     def check(self, step: int) -> Tensor:
-        """The sums of every step up to `step`, over all processes: [steps, 3].
+        """Return the sums of each step up to `step` over all processes, [steps, 3].
 
         Raises:
-            NotFiniteError: some step's loss is not.
+            NotFiniteError: the loss of a step is not finite.
         """
         if not self._sums:
             return torch.zeros(0, 3)
@@ -79,7 +78,7 @@ class Window:
         return sums
 
     def _rows(self) -> Tensor:
-        """[steps, 3] smoothed, nll and tokens of each step, in float64 on the CPU: not every device has it."""
+        """[steps, 3]: smoothed, nll and tokens of each step, in float64 on the CPU, as MPS has no float64."""
         if not self._sums:
             return torch.zeros(0, 3, dtype=torch.float64)
         return torch.cat(
@@ -88,14 +87,12 @@ class Window:
 
 
 class Log:
-    """Open as a context; numbers go to all three places under one name. Of many processes only the first says
-    anything.
-    """
+    """Context manager that writes to the log file, TensorBoard and the terminal, in the first process only."""
 
     def __init__(self, run: RunFolder, world: World, first_step: int, last_step: int) -> None:
         self._run, self._since, self._tokens, self._steps = run, time.perf_counter(), 0, 0
-        self._last_step, self._speaks, self._is_terminal = last_step, world.is_first, sys.stderr.isatty()
-        if self._speaks:
+        self._last_step, self._is_active, self._is_terminal = last_step, world.is_first, sys.stderr.isatty()
+        if self._is_active:
             self._file = run.log.open("a", encoding="utf-8")
             self._curves = SummaryWriter(str(run.tensorboard), purge_step=first_step + 1)
             self._bar = tqdm(
@@ -111,28 +108,28 @@ class Log:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._speaks:
+        if self._is_active:
             self._bar.close()
             self._curves.close()
             self._file.close()
 
     def step(self, num_tokens: int) -> None:
-        """Another step was done, on so many target tokens."""
+        """Count a step with this number of target tokens."""
         self._tokens += num_tokens
         self._steps += 1
-        if self._speaks:
+        if self._is_active:
             self._bar.update()
 
     def pace(self) -> dict[str, float]:
-        """Target tokens and seconds since it was last asked, as tokens a second and seconds a step."""
+        """Return tokens per second and seconds per step since the last call."""
         seconds = time.perf_counter() - self._since
         pace = {"tokens_per_second": self._tokens / seconds, "seconds_per_step": seconds / max(1, self._steps)}
         self._since, self._tokens, self._steps = time.perf_counter(), 0, 0
         return pace
 
     def write(self, kind: str, step: int, **numbers: float) -> None:
-        """Numbers of one step, to the log, the curves and the screen."""
-        if not self._speaks:
+        """Write the numbers of a step to the log, TensorBoard and the terminal."""
+        if not self._is_active:
             return
         self._line(kind, step, numbers)
         for name, number in numbers.items():
@@ -146,20 +143,20 @@ class Log:
             if "seconds_per_step" in numbers
             else ""
         )
-        self.say(
+        self.print(
             f"{kind} {step}/{self._last_step}: {', '.join(f'{name} {number}' for name, number in shown.items())}{left}"
         )
 
     def sample(self, step: int, source: str, reference: str, translation: str) -> None:
-        """A translation of the model as it is now."""
-        if self._speaks:
+        """Write a sample translation of the current model."""
+        if self._is_active:
             self._line("sample", step, {"source": source, "reference": reference, "translation": translation})
             self._curves.add_text("sample", f"{source}\n\n{translation}\n\n{reference}", step)
-            self.say(f"  {source}\n  -> {translation}\n   = {reference}")
+            self.print(f"  {source}\n  -> {translation}\n   = {reference}")
 
-    def say(self, message: str) -> None:
-        """A line on the screen, above the bar if there is one."""
-        if self._speaks:
+    def print(self, message: str) -> None:
+        """Print a message to stderr, above the progress bar."""
+        if self._is_active:
             self._bar.write(message, file=sys.stderr)
 
     def _line(self, kind: str, step: int, content: dict[str, Any]) -> None:

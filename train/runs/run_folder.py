@@ -1,4 +1,4 @@
-"""A run's folder: what it was asked to do, its log, its snapshots, and the state it resumes from.
+"""A run's folder: settings, log, snapshots, and the state to resume from.
 
 recipe.json            preset, configuration, recipe, data, command, commit
 log.jsonl              one JSON object a line: {"kind": "train" | "valid" | "sample", "step": ..., ...}
@@ -25,19 +25,19 @@ import torch
 
 from core.checkpoint import write_atomically
 from core.config import TransformerConfig
-from train.recipe import FREE, Recipe, TrainingPrecision
+from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
 
-# Of runs that were begun before the recipe had these fields.
-THEN: dict[str, Any] = {"bucketing": "target", "precision": "bfloat16"}
+# Recipe fields missing from the records of older runs, with the values that those runs had.
+LEGACY_RECIPE: dict[str, Any] = {"bucketing": "target", "precision": "bfloat16"}
 
 
-class RunError(RuntimeError):
-    """A run that cannot go on; the message says why, what is safe and what to do."""
+class RunFolderError(RuntimeError):
+    """The run's folder is locked or cannot be written; the message says which files are safe, and what to do."""
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where everything of a run lies."""
+    """Paths of a run's files, and their reading and writing."""
 
     path: Path
 
@@ -65,7 +65,7 @@ class RunFolder:
         return self.path / "snapshots" / f"step-{step:08d}.safetensors"
 
     def snapshots(self) -> list[Path]:
-        """All snapshots, oldest first."""
+        """Return all snapshots, oldest first."""
         return sorted((self.path / "snapshots").glob("step-*.safetensors"))
 
     def drop_old_snapshots(self, keep: int) -> None:
@@ -82,37 +82,37 @@ class RunFolder:
         return torch.load(self.state, map_location="cpu", weights_only=True) if self.state.exists() else None
 
     def truncate_log(self, last_step: int) -> None:
-        """Forget what a killed run logged after the state that is resumed from, so that nothing is logged twice."""
+        """Drop log lines later than the state to resume from, so that no step is logged twice."""
         if not self.log.exists():
             return
         kept = [line for line in self.log.read_text(encoding="utf-8").splitlines() if _step_of(line) <= last_step]
         write_atomically(self.log, lambda temporary: _write_text(temporary, "".join(f"{line}\n" for line in kept)))
 
     def precision(self) -> TrainingPrecision | None:
-        """What a run that was begun here computes in; None where there is none."""
+        """Return the precision of the run in this folder; None if there is no run."""
         if not self.recipe.exists():
             return None
-        return {**THEN, **json.loads(self.recipe.read_text(encoding="utf-8"))["recipe"]}["precision"]
+        return {**LEGACY_RECIPE, **json.loads(self.recipe.read_text(encoding="utf-8"))["recipe"]}["precision"]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep every other process from training in this folder; a killed process lets go by itself.
+        """Lock the folder against other processes. The system releases the lock of a killed process.
 
         Raises:
-            RunError: another process trains here, or the folder cannot be written.
+            RunFolderError: another process holds the lock, or the folder cannot be written.
         """
         try:
             (self.path / "snapshots").mkdir(parents=True, exist_ok=True)
             file = (self.path / "lock").open("a+")
         except OSError as error:
-            raise RunError(
+            raise RunFolderError(
                 f"the run's folder {self.path} cannot be written: {error}; give another with --run"
             ) from error
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise RunError(
+                raise RunFolderError(
                     f"another process is training in {self.path}: wait for it, stop it, or give another folder with "
                     f"--run"
                 ) from error
@@ -120,17 +120,17 @@ class RunFolder:
 
     @contextmanager
     def saving(self, what: str) -> Iterator[None]:
-        """Turn a failed write (disk full, folder gone) into a `RunError` that says what is safe."""
+        """Turn an OSError (disk full, folder removed) into a `RunFolderError` that says which files are safe."""
         try:
             yield
         except OSError as error:
-            safe = "what was saved before is whole" if self.state.exists() else "nothing was saved yet"
-            raise RunError(
-                f"{what} could not be written to {self.path}: {error}; {safe}. Make room, then run the same command "
-                f"again"
+            safe = "files saved earlier are intact" if self.state.exists() else "nothing was saved yet"
+            raise RunFolderError(
+                f"{what} could not be written to {self.path}: {error}; {safe}. Free disk space, then run the same "
+                f"command again"
             ) from error
 
-    def begin(
+    def start(
         self,
         preset: str,
         config: TransformerConfig,
@@ -142,36 +142,36 @@ class RunFolder:
         init: dict[str, Any] | None = None,
         measured: dict[str, float] | None = None,
     ) -> dict[str, Any]:
-        """Write down what the run is; where one was begun, make sure that it is the same one.
+        """Record the settings of a new run; for an existing run, check that they are the same.
 
         Args:
-            recipe: its precision is settled, see `train.precision`.
-            step: the step that it is resumed from; code that is not the first is noted with it.
-            init: the facts of the checkpoint whose parameters it begins with; see `train.warm_start`.
-            measured: what its precision was chosen by.
+            recipe: with its precision resolved; see `train.precision`.
+            step: the step to resume from, recorded with the commit if that has changed.
+            init: facts of the checkpoint that the run starts from; see `train.warm_start`.
+            measured: the measured times by which the precision was chosen.
 
         Returns:
             The facts of the run, for its checkpoints.
 
         Raises:
-            ValueError: the folder holds a run of another preset, configuration, recipe or data.
+            ValueError: the folder holds a run with another preset, configuration, recipe or data.
         """
-        asked = {"preset": preset, "config": asdict(config), "recipe": asdict(recipe), "data": data.name}
+        settings = {"preset": preset, "config": asdict(config), "recipe": asdict(recipe), "data": data.name}
         if self.recipe.exists():
-            begun = json.loads(self.recipe.read_text(encoding="utf-8"))
-            differing = _differing(begun, preset, config, recipe, manifest, init)
+            record = json.loads(self.recipe.read_text(encoding="utf-8"))
+            differing = _differing(record, preset, config, recipe, manifest, init)
             if differing:
                 raise ValueError(
-                    f"{self.path} holds a run with another {', '.join(differing)}: resume it as it was begun, or give "
-                    f"another folder"
+                    f"{self.path} holds a run with another {', '.join(differing)}: resume it with its own settings, or "
+                    f"give another folder"
                 )
             code = commit()
-            if code != begun.get("resumed", [begun])[-1]["commit"]:
-                begun["resumed"] = [*begun.get("resumed", []), {"step": step, "commit": code}]
-                self._write_recipe(begun)
-            return {**begun, "command": portable(begun["command"]), "recipe": asked["recipe"]}
-        begun = {
-            **asked,
+            if code != record.get("resumed", [record])[-1]["commit"]:
+                record["resumed"] = [*record.get("resumed", []), {"step": step, "commit": code}]
+                self._write_recipe(record)
+            return {**record, "command": portable(record["command"]), "recipe": settings["recipe"]}
+        record = {
+            **settings,
             "command": portable(" ".join(["python -m train", *sys.argv[1:]])),
             "commit": commit(),
             "seed": recipe.seed,
@@ -181,41 +181,44 @@ class RunFolder:
             **({"init": init} if init else {}),
             **({"precision_measured": measured} if measured else {}),
         }
-        self._write_recipe(begun)
-        return begun
+        self._write_recipe(record)
+        return record
 
-    def _write_recipe(self, begun: dict[str, Any]) -> None:
-        text = json.dumps(begun, indent=2, ensure_ascii=False)
+    def _write_recipe(self, record: dict[str, Any]) -> None:
+        text = json.dumps(record, indent=2, ensure_ascii=False)
         write_atomically(self.recipe, lambda temporary: _write_text(temporary, text))
 
 
 def _differing(
-    begun: dict[str, Any],
+    record: dict[str, Any],
     preset: str,
     config: TransformerConfig,
     recipe: Recipe,
     manifest: dict[str, Any],
     init: dict[str, Any] | None,
 ) -> list[str]:
-    """What of a begun run is not as asked. A field that came after the run was begun had its default then, or this."""
-    differing = ["preset"] if begun["preset"] != preset else []
-    for asked, before in (
-        (config, TransformerConfig(**begun["config"])),
-        (recipe, Recipe(**{**THEN, **begun["recipe"]})),
+    """Return the settings that differ from those of an existing run, in words.
+
+    Fields missing from its record have the values of `LEGACY_RECIPE`, or else their defaults.
+    """
+    differing = ["preset"] if record["preset"] != preset else []
+    for new, recorded in (
+        (config, TransformerConfig(**record["config"])),
+        (recipe, Recipe(**{**LEGACY_RECIPE, **record["recipe"]})),
     ):
-        old = asdict(before)
+        old = asdict(recorded)
         differing += [
             f"{name} ({old[name]}, not {value})"
-            for name, value in asdict(asked).items()
-            if old[name] != value and name not in FREE
+            for name, value in asdict(new).items()
+            if old[name] != value and name not in CHANGEABLE
         ]
-    files = [facts["file"] if facts else "none" for facts in (begun.get("init"), init)]
-    differing += [f"--init ({files[0]}, not {files[1]})"] if begun.get("init") != init else []
-    return differing + (["data"] if begun["manifest"] != manifest else [])
+    files = [facts["file"] if facts else "none" for facts in (record.get("init"), init)]
+    differing += [f"--init ({files[0]}, not {files[1]})"] if record.get("init") != init else []
+    return differing + (["data"] if record["manifest"] != manifest else [])
 
 
 def _save(state: dict[str, Any], path: Path) -> None:
-    """`torch.save`, whose own errors hide what the system said."""
+    """Save with `torch.save`, raising the system's OSError instead of PyTorch's less specific RuntimeError."""
     with path.open("wb") as file:
         try:
             torch.save(state, file)
@@ -235,11 +238,11 @@ def _step_of(line: str) -> float:
     try:
         return json.loads(line)["step"]
     except (ValueError, KeyError, TypeError):
-        return float("inf")  # the line that the kill cut short
+        return float("inf")  # a line truncated by a kill
 
 
 def commit() -> str | None:
-    """The commit of the code that runs, with a `+` where the tree has changes; None outside a git checkout."""
+    """Return the commit of the running code, with `+` if the tree has changes; None outside a git checkout."""
     root = Path(__file__).resolve().parents[2]
     try:
         head, changed = (_git(root, *command) for command in (("rev-parse", "HEAD"), ("status", "--porcelain")))
@@ -253,10 +256,10 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def now() -> str:
-    """The time in UTC, to the second, as ISO 8601 writes it."""
+    """Return the time in UTC, to the second, in ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def portable(command: str) -> str:
-    """A command without the folders of the machine it ran on: they tell nobody else anything."""
+    """Return a command with absolute paths shortened to file names, which mean nothing on other machines."""
     return " ".join(Path(word).name if Path(word).is_absolute() else word for word in command.split())

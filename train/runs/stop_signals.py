@@ -1,4 +1,4 @@
-"""Stopping when asked to: a step that began is finished, and its state saved."""
+"""Graceful stop on SIGINT and SIGTERM: the current step is finished and its state saved."""
 
 import signal
 import threading
@@ -8,7 +8,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StoppedError(Exception):
-    """The run was asked to stop, and did; `signal` is what asked."""
+    """The run was stopped by the signal `signal_number`."""
 
     def __init__(self, message: str, signal_number: int) -> None:
         super().__init__(message)
@@ -16,16 +16,14 @@ class StoppedError(Exception):
 
 
 class StopRequest:
-    """Open as a context: the first SIGINT or SIGTERM only sets `signal_number`, a second one does what it always
-    does.
-    """
+    """Context manager in which the first SIGINT or SIGTERM only sets `signal_number`; a second one acts as usual."""
 
     signal_number: int | None = None
 
     def __enter__(self) -> "StopRequest":
-        # Only the main thread may; elsewhere the caller has its own ways to stop.
-        self._mine = threading.current_thread() is threading.main_thread()
-        self._before = {number: signal.signal(number, self._note) for number in SIGNALS} if self._mine else {}
+        # Only the main thread may set signal handlers.
+        self._is_main_thread = threading.current_thread() is threading.main_thread()
+        self._before = {number: signal.signal(number, self._note) for number in SIGNALS} if self._is_main_thread else {}
         return self
 
     def __exit__(

@@ -1,4 +1,4 @@
-"""Everything of a training run that changes from step to step, and must come back for the run to go on."""
+"""The changing state of a training run, saved and restored to resume it."""
 
 import math
 import time
@@ -23,9 +23,10 @@ class Training:
     """A model in training, with its optimizer and the position in the data.
 
     Attributes:
-        loss_of: the model and its loss, wrapped so that gradients are those of all processes.
-        step: steps done.
-        best_nll: the lowest validation loss so far; `validations_since_best` counts those that did not reach it.
+        loss_of: the model with its loss, wrapped so that gradients are averaged over all processes.
+        step: number of steps taken.
+        best_nll: lowest validation loss so far.
+        validations_since_best: validations since then.
     """
 
     def __init__(self, config: TransformerConfig, recipe: Recipe, world: World) -> None:
@@ -41,33 +42,33 @@ class Training:
 
     @property
     def hours(self) -> float:
-        """Wall-clock hours, over all the processes that the run was resumed in."""
+        """Wall-clock hours of training, summed over resumptions."""
         return self._hours_before + (time.perf_counter() - self._began) / 3600
 
     def is_time_up(self, recipe: Recipe) -> bool:
-        """Whether the minutes of the recipe, if it has any, are used up. Every process calls this."""
+        """Whether the recipe's budget of minutes, if any, is used up. Collective."""
         return recipe.minutes > 0 and self._world.any(60 * self.hours >= recipe.minutes)
 
     def set_rate(self, rate: float) -> float:
-        """Make this the learning rate, and return it."""
+        """Set and return the learning rate."""
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
         return rate
 
     def advance(self, step: int, group: Group, smoothed: Tensor, nll: Tensor) -> None:
-        """A step was taken on a group, with these sums of losses."""
+        """Record a step on a group of batches, with its sums of losses."""
         self.step, self.position = step, group.end
         self.window.add(smoothed, nll, group.num_tokens, group.start)
 
     def note_validation(self, nll: float) -> bool:
-        """Whether this is the best so far."""
+        """Record a validation loss and return whether it is the lowest so far."""
         is_best = nll < self.best_nll
         self.best_nll = min(nll, self.best_nll)
         self.validations_since_best = 0 if is_best else self.validations_since_best + 1
         return is_best
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs. Every process calls this."""
+        """Return the state for `restore`. Collective."""
         windows = self._world.gather(self.window.state())
         return {
             "step": self.step,
@@ -81,9 +82,9 @@ class Training:
         }
 
     def restore(self, state: dict[str, Any] | None) -> None:
-        """Go back to a saved state, if there is one, and begin to count the hours.
+        """Restore a saved state, if any, and start counting the hours.
 
-        With another number of processes than it was saved with, the next line of the log leaves out the steps before.
+        If the number of processes has changed, the next log line covers only the steps from here on.
         """
         self._began = time.perf_counter()
         if state is None:
@@ -101,10 +102,10 @@ class Training:
 
 
 def _exclude_key_biases(model: Transformer) -> None:
-    """Do not train the biases of the keys.
+    """Exclude the key biases from training.
 
-    They add the same to every score of a query, which the softmax cancels: their gradient is rounding noise, of which
-    Adam makes steps of full size. They stay among the optimizer's parameters, whose saved state goes by their order.
+    They add a constant to all scores of a query, which the softmax cancels: their gradient is rounding noise, which
+    Adam would turn into full-sized steps. They stay in the optimizer, whose saved state depends on the order.
     """
     for name, parameter in model.named_parameters():
         if name.endswith("k_proj.bias"):

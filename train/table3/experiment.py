@@ -1,12 +1,11 @@
-"""Table 3 of the paper (6.2) at any size: its rows trained one after the other under one budget, beside the paper's
-numbers.
+"""Table 3 of the paper (6.2) at any scale: rows trained under one budget, compared with the paper's numbers.
 
-In a folder, each row has the folder of a run, and in it what the row scored:
+Files in the output folder:
 
-ROW/             see `train.runs.run_folder`
+ROW/             the run's folder; see `train.runs.run_folder`
 ROW/score.json   the row of the table
-table3.csv       all rows done so far
-table3.svg       the same, drawn
+table3.csv       all finished rows
+table3.svg       their figure
 """
 
 import csv
@@ -31,23 +30,23 @@ from train.runs.run_folder import RunFolder
 from train.table3.figure import draw_rows
 
 Row = dict[str, Any]
-MOST_STEPS = 1_000_000  # of a row whose budget is minutes
-WARMUP_SHARE = 5  # a run of few steps spends one in so many on the warm-up, rather than never reach its peak
+MAX_STEPS = 1_000_000  # of a row with a budget in minutes
+WARMUP_SHARE = 5  # at most 1/5 of the steps are warm-up, so that short runs reach the peak rate
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What each row may use: optimizer steps, or minutes of training."""
+    """The budget of each row: optimizer steps, or minutes of training."""
 
     steps: int = 0
     minutes: float = 0.0
 
     @classmethod
     def parse(cls, text: str) -> "Budget":
-        """`2000` for steps, `30m` for minutes.
+        """Parse `2000` (steps) or `30m` (minutes).
 
         Raises:
-            ValueError: it is neither.
+            ValueError: the text is neither.
         """
         if re.fullmatch(r"[1-9]\d*", text):
             return cls(steps=int(text))
@@ -56,19 +55,19 @@ class Budget:
         raise ValueError(f"the budget ({text}) must be a number of steps, such as 2000, or of minutes, such as 30m")
 
     def applied(self, recipe: Recipe, given: dict[str, Any]) -> Recipe:
-        """The recipe with this budget, and with what else was given."""
+        """Return the recipe with this budget, and with the given fields."""
         if not self.steps:
-            return replace(recipe, **{"steps": MOST_STEPS, "minutes": self.minutes, **given})
+            return replace(recipe, **{"steps": MAX_STEPS, "minutes": self.minutes, **given})
         return replace(
             recipe, **{"steps": self.steps, "warmup": max(1, min(recipe.warmup, self.steps // WARMUP_SHARE)), **given}
         )
 
 
 def scaled(config: TransformerConfig, width: int = 1, depth: int = 1) -> TransformerConfig:
-    """A shape with d_model, d_ff, d_k and d_v divided by `width`, the layers by `depth`, and as many heads.
+    """Divide d_model, d_ff, d_k and d_v by `width` and the layers by `depth`; the heads stay.
 
     Raises:
-        ValueError: something does not divide.
+        ValueError: a value is not divisible.
     """
 
     def divided(name: str, divisor: int) -> int | None:
@@ -89,11 +88,11 @@ def scaled(config: TransformerConfig, width: int = 1, depth: int = 1) -> Transfo
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What all rows have in common.
+    """Settings shared by all rows.
 
     Attributes:
-        given: fields of the recipe that are other than the rows' own.
-        test_set: what perplexity and BLEU are of.
+        given: recipe fields that replace those of the rows' presets.
+        test_set: the text for perplexity and BLEU.
     """
 
     data: Path
@@ -106,22 +105,22 @@ class Experiment:
     beam_size: int
     device: torch.device
 
-    def run(self, rows: Sequence[str], say: Callable[[str], None] = print) -> list[Row]:
-        """Train and score the rows that are not done yet; the table is written anew after each.
+    def run(self, rows: Sequence[str], log: Callable[[str], None] = print) -> list[Row]:
+        """Train and score the unfinished ones of some rows, updating the table after each.
 
         Returns:
-            The rows asked for, and those done earlier in this folder, in the order of the paper's table.
+            All finished rows of the folder, in the order of the paper's table.
 
         Raises:
-            ValueError: a row is not of Table 3, cannot be scaled, or was begun otherwise in this folder.
-            Other errors as `fit`.
+            ValueError: a row is not in Table 3, cannot be scaled, or was started with other settings.
+            Other errors as in `fit`.
         """
         if unknown := [row for row in rows if row not in TABLE_3]:
             raise ValueError(f"{', '.join(unknown)}: no such row; there are {', '.join(TABLE_3)}")
-        shapes = {row: self.config(row) for row in rows}  # before hours are spent on the first
+        shapes = {row: self.config(row) for row in rows}  # raises before the first row is trained
         for row in rows:
             done = self._row(row, shapes[row])
-            say(
+            log(
                 f"{row}: perplexity {done['perplexity']}, BLEU {done['bleu']}, {done['parameters']:,} parameters, "
                 f"{done['hours']} h"
             )
@@ -129,7 +128,7 @@ class Experiment:
         return read_rows(self.folder)
 
     def config(self, row: str) -> TransformerConfig:
-        """The shape of a row, with the vocabulary of the data."""
+        """Return the scaled configuration of a row, with the vocabulary size of the data."""
         try:
             return scaled(
                 replace(PRESETS[row], vocab_size=read_manifest(self.data)["vocab_size"]), self.width, self.depth
@@ -140,9 +139,9 @@ class Experiment:
     def _row(self, row: str, config: TransformerConfig) -> Row:
         run = RunFolder(self.folder / row)
         recipe = self.budget.applied(recipe_for(row), self.given)
-        if recipe.precision == "auto":  # measured for the first row that is trained, and the same for all
-            begun = (RunFolder(self.folder / other).precision() for other in (row, *TABLE_3))
-            recipe = replace(recipe, precision=next(filter(None, begun), "auto"))
+        if recipe.precision == "auto":  # measured for the first row and used for all
+            recorded = (RunFolder(self.folder / other).precision() for other in (row, *TABLE_3))
+            recipe = replace(recipe, precision=next(filter(None, recorded), "auto"))
         fit(row, config, recipe, self.data, run.path, self.device)
         snapshot = run.snapshots()[-1]
         checkpoint = load_checkpoint(snapshot)
@@ -178,13 +177,13 @@ class Experiment:
 
 
 def read_rows(folder: Path) -> list[Row]:
-    """The rows done in a folder, in the order of the paper's table."""
+    """Read the finished rows of a folder, in the order of the paper's table."""
     paths = [folder / row / "score.json" for row in TABLE_3]
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
 
 
 def write_table(folder: Path) -> None:
-    """Write all rows done as table3.csv, and draw them as table3.svg."""
+    """Write all finished rows as table3.csv, and their figure as table3.svg."""
     rows = read_rows(folder)
 
     def write(temporary: Path) -> None:
@@ -202,7 +201,7 @@ def _shape(config: TransformerConfig) -> str:
         f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, d_model {config.d_model}, d_ff "
         f"{config.d_ff}"
     )
-    heads = config.encoder_heads  # as the decoder's in every row
+    heads = config.encoder_heads  # the same as the decoder's in every row
     return f"{layers}, {heads.num_heads} heads, d_k {heads.d_k}, d_v {heads.d_v}, dropout {config.dropout}"
 
 

@@ -1,10 +1,10 @@
-"""The rows of Table 3 as a drawing: what was measured beside what the paper reports."""
+"""Figure of Table 3: measured results beside the paper's."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# What a row has, how it is called, and what is divided out of it; the paper's parameters are in millions already.
+# Field of a row, axis label, unit. The paper gives parameters in millions.
 PANELS = (
     ("perplexity", "perplexity per piece", 1.0),
     ("bleu", "BLEU", 1.0),
@@ -15,15 +15,15 @@ HERE, PAPER = "#0072b2", "#d55e00"  # Okabe & Ito (2008)
 
 
 def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
-    """A panel a number, a line a row: filled circles for what was measured, open diamonds for the paper's."""
-    from matplotlib.figure import Figure  # takes half a second, which the other commands need not wait
+    """Draw one panel per number, one line per row: measured values as circles, the paper's as open diamonds."""
+    from matplotlib.figure import Figure  # a slow import
 
     figure = Figure(figsize=(12, 1.6 + 0.3 * len(rows)), layout="constrained")
     panels = figure.subplots(1, len(PANELS), sharey=True)
     places = list(range(len(rows)))
     for axes, (name, title, unit) in zip(panels, PANELS, strict=True):
         axes.plot([row[name] / unit for row in rows], places, "o", color=HERE, label="measured here")
-        if name != "hours":  # the paper does not give those of the rows
+        if name != "hours":  # not given in the paper
             paper = [
                 (row[f"paper_{name}"], place)
                 for row, place in zip(rows, places, strict=True)
@@ -42,5 +42,5 @@ def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
     panels[0].set_yticks(places, [row["row"] for row in rows])
     panels[0].set_ylim(len(rows) - 0.5, -0.5)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False)  # nothing lies beneath it there
+    figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False)  # outside the panels
     figure.savefig(output)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import train.__main__ as command
+import train.cli.fit
 from core.checkpoint import load_checkpoint
 from train.runs.stop_signals import StoppedError
 
@@ -72,12 +73,12 @@ def test_a_bad_recipe_is_explained(
     ("error", "status", "message"),
     [
         (StoppedError("stopped after step 7", signal.SIGTERM), 143, "stopped after step 7"),
-        (KeyboardInterrupt(), 130, "interrupted; what was saved is whole"),
+        (KeyboardInterrupt(), 130, "interrupted; the files already saved are intact"),
         (FloatingPointError("the loss is nan"), 1, "the loss is nan"),
         (OSError(28, "No space left on device"), 1, "No space left on device"),
     ],
 )
-def test_the_exit_status_says_how_it_ended(
+def test_exit_statuses(
     tmp_path: Path,
     prepared: Path,
     error: BaseException,
@@ -89,7 +90,7 @@ def test_the_exit_status_says_how_it_ended(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(command, "fit", fail)
+    monkeypatch.setattr(train.cli.fit, "fit", fail)
     assert command.main(fit_arguments(prepared, tmp_path / "run")) == status
     assert message in capsys.readouterr().err
 
@@ -97,7 +98,7 @@ def test_the_exit_status_says_how_it_ended(
 @pytest.mark.parametrize(
     "command_line", [["fit", "tiny", "--data", "data", "--run", "run"], ["evaluate-trees", "model", "--trees", "trees"]]
 )
-def test_a_device_that_is_not_there_is_explained(
+def test_an_unknown_device_is_an_error(
     command_line: list[str], prepared: Path, tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "trees").write_text("(TOP (S (NN works)))", encoding="utf-8")
@@ -106,18 +107,18 @@ def test_a_device_that_is_not_there_is_explained(
     assert "device (abacus) must be cuda, cuda:N, mps or cpu" in capsys.readouterr().err
 
 
-def test_a_folder_that_was_not_prepared_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unprepared_folder_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(fit_arguments(tmp_path, tmp_path / "run")) == 1
     assert (
-        "has no manifest.json: `python -m train prepare` was not run there, or did not finish"
+        "has no manifest.json: run `python -m train prepare` there, or run it again if it did not finish"
         in capsys.readouterr().err
     )
 
 
 def subcommands() -> dict[str, argparse.ArgumentParser]:
-    """The commands that the parser knows, by name."""
+    """The parsers of all commands, by name."""
     (commands,) = (
-        action for action in command.command_line()._actions if isinstance(action, argparse._SubParsersAction)
+        action for action in command.build_parser()._actions if isinstance(action, argparse._SubParsersAction)
     )
     return commands.choices
 
@@ -146,10 +147,8 @@ def test_help_lists_every_command_and_every_command_has_help(capsys: pytest.Capt
             assert re.findall(r"^    ([a-z][\w-]*)", printed, re.MULTILINE) == list(found)
 
 
-def test_who_has_read_enough_is_told_no_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As with `| head`: standard output is a pipe that nobody reads."""
+def test_a_closed_pipe_is_no_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As with `| head`."""
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w", encoding="utf-8") as cut:

@@ -16,7 +16,7 @@ Pairs = list[tuple[list[int], list[int]]]
 
 
 def random_pairs(count: int, seed: int = 0) -> Pairs:
-    """Ids whose lengths are spread as those of sentences are; the first id of each side numbers the pair."""
+    """Ids with lengths distributed as those of sentences; the first id of each side numbers the pair."""
     random = np.random.default_rng(seed)
     lengths = np.clip(random.lognormal(3.0, 0.6, count), 1, 120).astype(int)
     others = np.clip(lengths * random.normal(1.1, 0.15, count), 1, 140).astype(int)
@@ -70,7 +70,7 @@ def same(one: Batch, other: Batch) -> bool:
     return one.num_tokens == other.num_tokens and all(torch.equal(*part) for part in parts)
 
 
-def test_every_usable_pair_comes_exactly_once_an_epoch(shards: TokenShards) -> None:
+def test_every_usable_pair_occurs_once_in_an_epoch(shards: TokenShards) -> None:
     batches = batches_of(shards)
     usable = [index for index, lengths in enumerate(shards.lengths().max(axis=1)) if lengths <= 100]
     assert len(usable) < len(shards)
@@ -97,7 +97,7 @@ def test_cutting_loses_nothing_and_keeps_the_limit(lengths: list[int], limit: in
         assert len(part) == 1 or len(part) * max(lengths[index] for index in part) <= limit
 
 
-def test_the_order_is_a_function_of_seed_and_epoch(shards: TokenShards) -> None:
+def test_the_order_depends_on_seed_and_epoch_only(shards: TokenShards) -> None:
     def plan(seed: int, epoch: int) -> list[list[int]]:
         return [indices.tolist() for indices in batches_of(shards, seed).epoch(epoch)]
 
@@ -106,12 +106,12 @@ def test_the_order_is_a_function_of_seed_and_epoch(shards: TokenShards) -> None:
     assert plan(1, 0) != plan(2, 0)
 
 
-def test_batches_do_not_come_in_the_order_of_their_lengths(shards: TokenShards) -> None:
+def test_batches_are_not_in_the_order_of_their_lengths(shards: TokenShards) -> None:
     longest = [shards.lengths()[indices].max() for indices in batches_of(shards).epoch(0)]
     assert abs(np.corrcoef(longest, np.arange(len(longest)))[0, 1]) < 0.3
 
 
-def test_resuming_in_an_epoch_goes_on_identically(shards: TokenShards) -> None:
+def test_resuming_within_an_epoch_gives_the_same_batches(shards: TokenShards) -> None:
     batches = batches_of(shards)
     per_epoch = len(batches.epoch(0))
     whole = list(itertools.islice(batches.groups(Position(), accumulate=2), per_epoch))  # two epochs
@@ -165,7 +165,7 @@ def test_bucketing_by_target_sorts_by_target_then_source(shards: TokenShards) ->
     assert lengths == sorted(lengths)
 
 
-def test_pairs_that_all_are_too_long_are_an_error(shards: TokenShards) -> None:
+def test_only_long_pairs_are_an_error(shards: TokenShards) -> None:
     with pytest.raises(DataError, match="no sentence pair of the 3000 fits: the shortest is longer than 1 tokens"):
         batches_of(shards, max_length=1)
 
@@ -179,7 +179,7 @@ def test_damaged_shards_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="4 source but 5 target sentences"):
         TokenShards(tmp_path)
     np.save(tmp_path / "source.offsets.npy", offsets + 1)
-    with pytest.raises(DataError, match="not those that its offsets count"):
+    with pytest.raises(DataError, match="not as many as its offsets give"):
         TokenShards(tmp_path)
     (tmp_path / "source.tokens.npy").write_bytes((tmp_path / "source.tokens.npy").read_bytes()[:-20])
     with pytest.raises(DataError, match="has a damaged file"):
@@ -188,7 +188,8 @@ def test_damaged_shards_are_an_error(tmp_path: Path) -> None:
 
 def test_a_folder_without_a_manifest_was_not_finished(tmp_path: Path) -> None:
     with pytest.raises(
-        DataError, match=r"has no manifest.json: `python -m train prepare` was not run there, or did not finish"
+        DataError,
+        match=r"has no manifest.json: run `python -m train prepare` there, or run it again if it did not finish",
     ):
         read_manifest(tmp_path)
     (tmp_path / "manifest.json").write_text('{"cut', encoding="utf-8")

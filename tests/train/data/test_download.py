@@ -1,4 +1,4 @@
-"""Against a server on this machine that behaves badly."""
+"""Downloads from a local server with faults."""
 
 import hashlib
 import io
@@ -21,11 +21,11 @@ QUICK = (0.0, 0.0)
 
 
 class Server:
-    """Serves files by path, as `behave` tells it to; remembers the ranges that were asked for."""
+    """Serves files with the faults of `behave`, and records the requested ranges."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {"/file.bin": CONTENT}
-        # of the n-th request: bytes until it hangs up
+        # of the n-th request: bytes until the connection is closed
         self.cut_after: Callable[[int], int | None] = lambda request: None
         self.ranges: list[str | None] = []
         self.knows_ranges = True
@@ -78,7 +78,7 @@ def download(address: str, content: bytes = CONTENT, name: str = "file.bin") -> 
     return Download(f"{address}/{name}", len(content), hashlib.sha256(content).hexdigest())
 
 
-def test_a_whole_file_comes_at_once_and_only_once(tmp_path: Path, server: Server) -> None:
+def test_a_complete_file_is_downloaded_once(tmp_path: Path, server: Server) -> None:
     with running(server) as address:
         assert download(address).fetch(tmp_path / "new").read_bytes() == CONTENT
         download(address).fetch(tmp_path / "new")
@@ -86,21 +86,21 @@ def test_a_whole_file_comes_at_once_and_only_once(tmp_path: Path, server: Server
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["file.bin"]
 
 
-def test_cut_connections_are_gone_on_from(tmp_path: Path, server: Server) -> None:
+def test_closed_connections_are_resumed(tmp_path: Path, server: Server) -> None:
     server.cut_after = lambda request: 30_000 if request < 3 else None
     with running(server) as address:
         assert download(address).fetch(tmp_path, QUICK).read_bytes() == CONTENT
     assert server.ranges == [None, "bytes=30000-", "bytes=60000-", "bytes=90000-"]
 
 
-def test_an_earlier_attempt_is_gone_on_from(tmp_path: Path, server: Server) -> None:
+def test_an_earlier_attempt_is_resumed(tmp_path: Path, server: Server) -> None:
     (tmp_path / "file.bin.part").write_bytes(CONTENT[:100_000])
     with running(server) as address:
         assert download(address).fetch(tmp_path, QUICK).read_bytes() == CONTENT
     assert server.ranges == ["bytes=100000-"]
 
 
-def test_a_server_that_knows_no_ranges_sends_all_again(tmp_path: Path, server: Server) -> None:
+def test_a_server_without_ranges_sends_the_whole_file(tmp_path: Path, server: Server) -> None:
     server.knows_ranges = False
     server.cut_after = lambda request: 50_000 if request == 0 else None
     with running(server) as address:
@@ -108,7 +108,7 @@ def test_a_server_that_knows_no_ranges_sends_all_again(tmp_path: Path, server: S
     assert len(server.ranges) == 2
 
 
-def test_a_server_in_trouble_is_asked_again_but_not_for_ever(tmp_path: Path, server: Server) -> None:
+def test_server_errors_are_retried_a_few_times(tmp_path: Path, server: Server) -> None:
     server.status = lambda request: 503 if request < 2 else 200
     with running(server) as address:
         assert download(address).fetch(tmp_path / "a", QUICK).read_bytes() == CONTENT
@@ -122,27 +122,27 @@ def test_a_server_in_trouble_is_asked_again_but_not_for_ever(tmp_path: Path, ser
     assert len(server.ranges) == 1 + len(QUICK)
 
 
-def test_what_is_not_there_is_not_asked_for_again(tmp_path: Path, server: Server) -> None:
+def test_a_missing_file_is_not_requested_again(tmp_path: Path, server: Server) -> None:
     with running(server) as address, pytest.raises(DataError, match="HTTP Error 404"):
         download(address, name="none.bin").fetch(tmp_path, QUICK)
     assert len(server.ranges) == 1
 
 
-def test_no_network_is_said_plainly(tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_network_is_an_error_with_advice(tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     with running(server) as address:
-        pass  # and gone
-    with pytest.raises(DataError, match=r"cannot be downloaded \(.*refused.*run the same command again to go on"):
+        pass  # closed at once
+    with pytest.raises(DataError, match=r"cannot be downloaded \(.*refused.*run the same command again to resume"):
         download(address).fetch(tmp_path, QUICK)
-    said = capsys.readouterr().err.splitlines()  # at each attempt: the pauses between them take long
-    assert len(said) == len(QUICK)
-    assert all("refused" in line and line.endswith("trying again in 0 s") for line in said)
+    lines = capsys.readouterr().err.splitlines()  # one for each attempt
+    assert len(lines) == len(QUICK)
+    assert all("refused" in line and line.endswith("retrying in 0 s") for line in lines)
 
 
-def test_another_file_is_refused_and_thrown_away(tmp_path: Path, server: Server) -> None:
+def test_a_changed_file_is_refused_and_removed(tmp_path: Path, server: Server) -> None:
     server.files["/file.bin"] = CONTENT[::-1]
     with (
         running(server) as address,
-        pytest.raises(DataError, match=r"is not what it was: 102400 bytes, SHA-256 .*, expected 102400 bytes"),
+        pytest.raises(DataError, match=r"has changed: 102400 bytes, SHA-256 .*, expected 102400 bytes"),
     ):
         download(address).fetch(tmp_path, QUICK)
     assert not list(tmp_path.iterdir())
@@ -185,7 +185,7 @@ def test_a_named_set_is_downloaded_and_prepared(
         assert main([*arguments, "--source", "mine.en"]) == 1
         assert "--set multi30k brings its own text: leave out mine.en" in capsys.readouterr().err
         lacking = CorpusPart(download(address, packed, "small.tgz"), "training/other.en", "training/small.de")
-        with pytest.raises(DataError, match=r"training/other.en cannot be taken from .*small.tgz"):
+        with pytest.raises(DataError, match=r"training/other.en cannot be extracted from .*small.tgz"):
             lacking.fetch(tmp_path / "again")
 
 

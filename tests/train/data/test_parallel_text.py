@@ -24,19 +24,19 @@ PACK = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compr
 
 
 @pytest.mark.parametrize("ending", PACK)
-def test_lines_come_back_however_they_are_packed(tmp_path: Path, ending: str) -> None:
+def test_compressed_lines_are_read(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"text.de{ending}"
     path.write_bytes(PACK[ending](TEXT.encode()))
     assert list(read_lines(path)) == LINES
 
 
-def test_other_line_ends_and_marks_are_no_text(tmp_path: Path) -> None:
+def test_other_line_ends_and_byte_order_marks_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\nno end")
     assert list(read_lines(path)) == ["one", "two", "no end"]
 
 
-def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+def test_unreadable_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"there is no file .*none.txt"):
         list(read_lines(tmp_path / "none.txt"))
     with pytest.raises(DataError, match="is a folder: name the files in it"):
@@ -116,10 +116,10 @@ def test_parquet(tmp_path: Path) -> None:
         list(read_pairs(flat, ("en", "de")))
 
 
-def test_files_of_both_sides_need_a_known_ending_and_languages(tmp_path: Path) -> None:
+def test_files_of_both_sides_need_a_known_suffix_and_languages(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"text.en should end in .tsv, .zip or .parquet"):
         list(read_pairs(tmp_path / "text.en"))
-    with pytest.raises(DataError, match="names its sides by language: say which with --languages"):
+    with pytest.raises(DataError, match="names its sides by language: add --languages"):
         list(read_pairs(tmp_path / "text.zip"))
     with pytest.raises(DataError, match="there is no file"):
         list(read_pairs(tmp_path / "text.parquet", ("en", "de")))

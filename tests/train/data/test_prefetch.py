@@ -13,7 +13,7 @@ from train.data.token_shards import Batch, TokenShards
 CPU = torch.device("cpu")
 
 
-def test_groups_come_in_order_and_unchanged(prepared: Path) -> None:
+def test_groups_are_in_order_and_unchanged(prepared: Path) -> None:
     batches = Batches(TokenShards(prepared / "train"), batch_tokens=200, seed=1)
     with Prefetched(batches.groups(Position()), CPU) as stream:
         for group, expected in zip(stream, itertools.islice(batches.groups(Position()), 30), strict=False):
@@ -37,7 +37,7 @@ def test_no_more_is_made_than_may_wait_and_the_thread_ends() -> None:
 
 
 @pytest.mark.parametrize(("kind", "pins"), [("cuda", 1), ("mps", 0), ("cpu", 0)])
-def test_memory_is_pinned_for_cuda_alone(kind: str, pins: int, prepared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_pinned_for_cuda_only(kind: str, pins: int, prepared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pinned: list[Batch] = []
     monkeypatch.setattr(Batch, "pin", lambda batch: pinned.append(batch) or batch)
     monkeypatch.setattr(Batch, "to", lambda batch, _device: batch)
@@ -47,7 +47,7 @@ def test_memory_is_pinned_for_cuda_alone(kind: str, pins: int, prepared: Path, m
     assert len(pinned) == pins
 
 
-def test_an_error_reaches_the_reader() -> None:
+def test_an_error_in_the_thread_is_raised() -> None:
     def groups() -> Iterator[Group]:
         yield Group([], range(0), 1, Position(), Position())
         raise OSError("the disk is gone")

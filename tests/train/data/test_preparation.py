@@ -20,7 +20,7 @@ Pairs = list[tuple[str, str]]
 
 
 def text(folder: Path, name: str, pairs: Pairs) -> ParallelText:
-    """These pairs as two files."""
+    """Write pairs into two files."""
     files = [folder / f"{name}.en", folder / f"{name}.de"]
     for path, side in zip(files, zip(*pairs, strict=True), strict=True):
         path.write_text("".join(f"{sentence}\n" for sentence in side), encoding="utf-8")
@@ -39,7 +39,7 @@ def decoded(folder: Path, part: str) -> Pairs:
     ]
 
 
-def test_text_goes_in_and_comes_back_from_the_tokens(
+def test_tokens_decode_to_the_text(
     tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
 ) -> None:
     folder = tmp_path / "data"
@@ -77,7 +77,7 @@ def test_labels_weigh_pairs(tmp_path: Path, texts: tuple[ParallelText, ParallelT
     assert manifest["repeat"] == {"news": 3, "web": 0}
 
 
-def test_what_is_left_out_is_counted(
+def test_pairs_left_out_are_counted(
     tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
 ) -> None:
     pairs = [*parallel_text[:16], ("", "leer"), parallel_text[0], ("same", "same")]
@@ -122,13 +122,13 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 
 class Killed(BaseException):
-    """Stands for a SIGKILL."""
+    """Simulates a SIGKILL."""
 
 
-def test_killed_at_any_moment_it_goes_on_or_is_known_to_be_unfinished(
+def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
     tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Die before each file gets its name, in a folder that holds an older, finished set."""
+    """Die before each file is renamed, in a folder with older, finished output."""
     monkeypatch.setattr(train.data.preparation, "CHUNK", 6)
     prepare(tmp_path / "whole", *texts, vocab_size=400)
     old = text(tmp_path, "old", parallel_text[4:12])
@@ -150,7 +150,7 @@ def test_killed_at_any_moment_it_goes_on_or_is_known_to_be_unfinished(
             monkeypatch.setattr(core.checkpoint.os, "replace", replace)
             after = {path: content for path, content in contents(folder).items() if path.parts[0] != "unfinished"}
             if (folder / "manifest.json").exists():
-                assert after == before  # still the old set, whole
+                assert after == before  # the old output, complete
             prepare(folder, *texts, vocab_size=400, overwrite=True)
             assert contents(folder) == contents(tmp_path / "whole")
         else:
@@ -158,7 +158,7 @@ def test_killed_at_any_moment_it_goes_on_or_is_known_to_be_unfinished(
     assert number > 6  # the request, the survey, the tokenizer, three chunks, the manifest
 
 
-def test_going_on_does_not_do_again_what_is_done(
+def test_resuming_does_not_repeat_finished_work(
     tmp_path: Path, texts: tuple[ParallelText, ParallelText], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned: list[object] = []
@@ -173,7 +173,7 @@ def test_going_on_does_not_do_again_what_is_done(
     monkeypatch.setattr(train.data.preparation, "_write_tokens", write_tokens)
     prepare(tmp_path / "data", *texts, vocab_size=400)
     assert len(learned) == 1
-    # something else was asked for: nothing old is used
+    # with other options nothing old is used
     with pytest.raises(ValueError, match="no vocabulary of 7 pieces"):
         prepare(tmp_path / "data", *texts, vocab_size=7, overwrite=True)
 
@@ -186,19 +186,22 @@ def test_bad_text_is_refused_and_leaves_no_finished_folder(
     cases: list[tuple[Any, str]] = [
         (ParallelText(good.source, [tmp_path / "none"]), "there is no file"),
         (ParallelText(good.source, valid.target), "not parallel: 16 lines but 4"),
-        (text(tmp_path, "empty", [("", "leer"), ("blank", " ")]), "no sentence pair in .* can be trained on: 2 empty"),
-        (ParallelText([nothing], [nothing]), "no sentence pair in .* can be trained on: the files are empty"),
-        (ParallelText(), "no text to train on was given: give --source and --target, --pairs, or --set"),
+        (
+            text(tmp_path, "empty", [("", "leer"), ("blank", " ")]),
+            "no sentence pair of .* is left .*: 2 empty",
+        ),
+        (ParallelText([nothing], [nothing]), "no sentence pair of .* is left to train on: they are empty"),
+        (ParallelText(), "there is no training text: give --source and --target, --pairs, or --set"),
     ]
     for bad, message in cases:
         with pytest.raises(DataError, match=message):
             prepare(folder, bad, valid, vocab_size=400)
     with pytest.raises(
         DataError,
-        match="no text to validate on was given: give --valid-source and --valid-target, --valid-pairs, or --set",
+        match="there is no validation text: give --valid-source and --valid-target, --valid-pairs, or --set",
     ):
         prepare(folder, good, ParallelText(), vocab_size=400)
-    with pytest.raises(DataError, match=r"there is nothing to validate on in .*: every pair has an empty side"):
+    with pytest.raises(DataError, match=r"there is no validation pair in .*: every pair has an empty side"):
         prepare(folder, good, text(tmp_path, "blank", [(" ", "")]), vocab_size=400)
     for vocab_size in (10, 30_000):
         with pytest.raises(ValueError, match=f"no vocabulary of {vocab_size} pieces can be learned from this text"):
@@ -210,7 +213,7 @@ def test_bad_text_is_refused_and_leaves_no_finished_folder(
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(
-        DataError, match=r"file/data could not be written: .*Not a directory.*; make room, or give another folder"
+        DataError, match=r"file/data could not be written: .*Not a directory.*; free disk space, or give another folder"
     ):
         prepare(tmp_path / "file" / "data", *texts, vocab_size=400)
 
@@ -228,7 +231,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[P
         ({"labels": "labels", "repeat": {"a": 2}}, r"labels \(none, not labels\), repeat \(none, not a=2\)"),
     ],
 )
-def test_a_folder_of_other_settings_is_not_replaced_unless_told(
+def test_a_folder_of_other_settings_is_only_replaced_with_overwrite(
     tmp_path: Path, texts: tuple[ParallelText, ParallelText], changes: dict[str, Any], named: str
 ) -> None:
     folder = tmp_path / "data"
@@ -250,10 +253,10 @@ def test_a_folder_of_other_settings_is_not_replaced_unless_told(
 
 
 @pytest.mark.parametrize("with_settings", [True, False])
-def test_a_folder_of_other_text_is_not_replaced_unless_told(
+def test_a_folder_of_other_text_is_only_replaced_with_overwrite(
     tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, with_settings: bool
 ) -> None:
-    """Without settings, as older versions left it: the manifest still names the files."""
+    """Older versions wrote no settings, but the manifest has the files."""
     folder = tmp_path / "data"
     prepare(folder, *texts, vocab_size=400)
     if not with_settings:
@@ -263,7 +266,7 @@ def test_a_folder_of_other_text_is_not_replaced_unless_told(
         prepare(folder, other, texts[1], vocab_size=400)
     (tmp_path / "copy").mkdir()
     same = text(tmp_path / "copy", "train", parallel_text[:16]), text(tmp_path / "copy", "valid", parallel_text[16:])
-    prepare(folder, *same, vocab_size=400)  # the same text, from elsewhere and at another time
+    prepare(folder, *same, vocab_size=400)  # a copy of the same text
     longer = text(tmp_path / "copy", "train", parallel_text[:17]), same[1]
     with pytest.raises(DataError, match=r"another bytes \(\d+ \d+, not \d+ \d+\)"):
         prepare(folder, *longer, vocab_size=400)
@@ -279,9 +282,9 @@ def test_labels_must_fit(tmp_path: Path, texts: tuple[ParallelText, ParallelText
 
     with pytest.raises(DataError, match="labels has 15 labels for 16 pairs"):
         attempt("a\n" * 15, {})
-    with pytest.raises(DataError, match=r"no pair of .*labels is labelled c; its labels are a, b"):
+    with pytest.raises(DataError, match=r"no pair has the label c; the labels in .*labels are a, b"):
         attempt("a\nb\n" * 8, {"c": 2})
-    with pytest.raises(DataError, match="every label is repeated 0 times"):
+    with pytest.raises(DataError, match="--repeat has 0 for every label"):
         attempt("a\n" * 16, {"a": 0})
     with pytest.raises(DataError, match="from 0 to 255 times, not 300"):
         attempt("a\n" * 16, {"a": 300})
@@ -318,4 +321,4 @@ def test_command(
     assert main([*fewer, "--overwrite"]) == 0
     assert json.loads((tmp_path / "data" / "settings.json").read_text())["max_words"] == 50
     assert main([*arguments, "--repeat", "news=often"]) == 1
-    assert "--repeat wants LABEL=TIMES with a whole number, found news=often" in capsys.readouterr().err
+    assert "--repeat expects LABEL=TIMES with a whole number, found news=often" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""From trees as the Penn Treebank has them to what a model is trained on."""
+"""Penn Treebank trees to training data."""
 
 import lzma
 import re
@@ -34,7 +34,7 @@ def cleaned(text: str) -> Tree | None:
         (TRACES, "(S (NP (DT The) (NN ship)) (VP (VBD was) (VP (VBN seen) (PP (IN by) (NP (NNP O'Brien))))) (. .))"),
         ("(TOP (S (NP (NN sea))))", "(S (NP (NN sea)))"),
         ("( (S1 (ROOT (NP (NN sea)))))", "(NP (NN sea))"),
-        ("( (NP (NN sea)) (. .))", "(TOP (NP (NN sea)) (. .))"),  # there is no one constituent above these
+        ("( (NP (NN sea)) (. .))", "(TOP (NP (NN sea)) (. .))"),  # no constituent spans both
         ("( (NN sea))", "(TOP (NN sea))"),
         (
             "(S (ADVP|PRT (RB up)) (-LRB- -LRB-) (SBAR (-NONE- 0) (S (-NONE- *T*-1))))",
@@ -59,7 +59,7 @@ SENTENCES = [
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
-    """Nine trees of three documents, and the document of each."""
+    """Nine trees of three documents, with their ids."""
     trees, ids = tmp_path / "trees.mrg.xz", tmp_path / "ids"
     trees.write_bytes(lzma.compress("\n".join(SENTENCES).encode()))
     ids.write_text("".join(f"doc_{number // 3}\n" for number in range(9)), encoding="utf-8")
@@ -107,13 +107,13 @@ def test_tags_are_pieces(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "".join(map(tokenizer.piece, target)) == " (S (NP XX/DT XX/NN )NP (VP XX/VBZ )VP XX/. )S".replace(
         " ", SPACE_MARK
     )
-    assert len(target) == 10  # a piece each
+    assert len(target) == 10  # one piece each
     assert len(Brackets.of(tokenizer).words) == 4
 
 
-def test_other_trees_are_not_replaced_unless_told(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_other_trees_are_only_replaced_with_overwrite(files: tuple[Path, Path], tmp_path: Path) -> None:
     folder, parts = tmp_path / "data", dict.fromkeys(("train", "valid"), Treebank([files[0]]))
-    for _ in range(2):  # the same again is no harm
+    for _ in range(2):  # repeating it has no effect
         prepare_trees(folder, parts, 300)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     advice = "give another folder, or --overwrite"
@@ -130,7 +130,7 @@ def test_other_trees_are_not_replaced_unless_told(files: tuple[Path, Path], tmp_
 
 def test_phrases_become_sentences(files: tuple[Path, Path], tmp_path: Path) -> None:
     ship = Treebank([tmp_path / "ship"])
-    # what is there twice is trained on twice, its phrases are not
+    # repeated trees are kept, repeated phrases are not
     (tmp_path / "ship").write_text(TRACES + TRACES, encoding="utf-8")
     prepare_trees(tmp_path / "data", {"train": ship, "valid": ship}, 300, with_phrases=True)
     text = tmp_path / "data" / "trees"
@@ -147,16 +147,16 @@ def test_phrases_become_sentences(files: tuple[Path, Path], tmp_path: Path) -> N
     ("options", "message"),
     [
         ("--ids IDS --train doc_0 doc_0", "give --train FIRST LAST and --valid FIRST LAST with it"),
-        ("--train doc_0 doc_0", "--train names ids, but there are none: give a file of them with --ids"),
-        ("", "nothing to validate on: give --valid-trees, or --ids"),
-        ("--ids IDS --train doc_5 doc_6 --valid doc_1 doc_1", "there is no tree to train on"),
+        ("--train doc_0 doc_0", "--train selects trees by id: give the file of ids with --ids"),
+        ("", "there are no validation trees: give --valid-trees, or --ids"),
+        ("--ids IDS --train doc_5 doc_6 --valid doc_1 doc_1", "there is no training tree"),
         (
             "--valid-trees TREES",
             "no vocabulary of 16000 pieces .* 9 trees are little text: give a smaller --vocab-size",
         ),
     ],
 )
-def test_what_cannot_be_prepared_is_named(
+def test_unusable_options_are_explained(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, message: str
 ) -> None:
     places = {"TREES": str(files[0]), "IDS": str(files[1])}
@@ -175,9 +175,9 @@ def test_what_cannot_be_prepared_is_named(
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_ids_that_are_not_as_many_as_the_trees_are_named(files: tuple[Path, Path]) -> None:
+def test_every_tree_needs_an_id(files: tuple[Path, Path]) -> None:
     files[1].write_text("doc_0\n", encoding="utf-8")
-    with pytest.raises(DataError, match="has fewer ids than there are trees: number 2 has no partner"):
+    with pytest.raises(DataError, match=r"has fewer ids than there are trees: .*number 2 has no id"):
         list(Treebank([files[0]], files[1], "a", "z"))
 
 

@@ -37,11 +37,11 @@ def test_lower_case_forgives_capitals_and_nothing_else() -> None:
     bleu = lowercased_bleu(hypotheses, references, "de")
     assert bleu.score == pytest.approx(100 * (5 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25)
     assert "case:lc" in bleu.signature
-    # cased, no four tokens in a row are right, and nothing is smoothed
+    # cased, no 4-gram matches, and there is no smoothing
     assert paper_bleu(hypotheses, references, "de").score == 0
     assert sacre_bleu(hypotheses, references).score > 0
 
 
-def test_what_is_too_short_is_punished() -> None:
+def test_short_translations_are_penalised() -> None:
     bleu = lowercased_bleu(["a b c d e"], ["a b c d e f"], "de")
     assert bleu.score == pytest.approx(100 * math.exp(1 - 6 / 5))

@@ -1,4 +1,4 @@
-"""Scores worked out by hand, by the rules of EVALB's COLLINS.prm."""
+"""Scores computed by hand by the rules of EVALB's COLLINS.prm."""
 
 import pytest
 
@@ -22,13 +22,13 @@ def test_the_same_tree_is_perfect() -> None:
 
 
 def test_a_tree_that_hangs_a_phrase_elsewhere() -> None:
-    """S, NP The dog, VP, NP a cat, PP and NP the sea are right; the right tree has NP a cat in the sea besides."""
+    """S, NP The dog, VP, NP a cat, PP and NP the sea are correct; the gold tree also has NP a cat in the sea."""
     found = "(S (NP (XX The) (XX dog)) (VP (XX sees) (NP (XX a) (XX cat)) (PP (XX in) (NP (XX the) (XX sea)))) (XX .))"
     assert percent(GOLD, found) == pytest.approx((100, 600 / 7, 1200 / 13, 0))
 
 
-def test_brackets_are_counted_over_all_sentences_together() -> None:
-    """2 of 2 brackets and then 1 of 2, where the right tree has 1: precision 3/4, recall 3/3."""
+def test_brackets_are_counted_over_all_sentences() -> None:
+    """2 of 2 brackets are correct, then 1 of 2, where the gold tree has 1: precision 3/4, recall 3/3."""
     score = parseval(
         trees("(S (NP (NN sea)))", "(NP (DT the) (NN sea))"), trees("(S (NP (XX sea)))", "(NP (XX the) (NP (XX sea)))")
     )
@@ -39,22 +39,22 @@ def test_brackets_are_counted_over_all_sentences_together() -> None:
     ("gold", "found"),
     [
         ("(TOP (S (NP (NN sea)) (VP (VBZ is))))", "(S (NP (XX sea)) (VP (XX is)))"),  # TOP does not count
-        # nor does punctuation
+        # nor punctuation
         ("(S (NP (NN sea)) (, ,) (VP (VBZ is)) (. .))", "(S (NP (XX sea) (XX ,)) (VP (XX is) (XX .)))"),
-        # nor what holds nothing else
+        # nor constituents of punctuation only
         ("(S (`` ``) (NP (NN sea)) ('' '') (: --))", "(S (NP (XX ``) (XX sea)) (PRN (XX '') (XX --)))"),
         ("(VP (VB go) (PRT (RP on)))", "(VP (XX go) (ADVP (XX on)))"),  # PRT is ADVP
         ("(NP (NP (NN sea_x)) (POS 's))", "(NP (NP (XX sea_x)) (XX 's))"),  # PYEVALB splits words at underscores
     ],
 )
-def test_what_makes_no_difference(gold: str, found: str) -> None:
+def test_equivalent_trees(gold: str, found: str) -> None:
     assert percent(gold, found) == (100, 100, 100, 100)
 
 
-def test_what_does_make_a_difference() -> None:
-    # brackets are words
+def test_different_trees() -> None:
+    # words may be brackets
     assert percent("(S (NP (-LRB- -LRB-) (NN sea)))", "(S (XX -LRB-) (NP (XX sea)))") == (50, 50, 50, 0)
-    # two of a label count twice
+    # two brackets of one label count twice
     assert percent("(NP (NP (NN sea)))", "(NP (XX sea))") == pytest.approx((100, 50, 200 / 3, 0))
     assert percent("(NP (NN sea))", "(VP (XX sea))") == (0, 0, 0, 0)
 
@@ -62,12 +62,12 @@ def test_what_does_make_a_difference() -> None:
 def test_a_sentence_of_nothing_but_punctuation_does_not_count() -> None:
     score = parseval(trees("(FRAG (: ...))", "(NP (NN sea))"), trees("(S (XX ...))", "(NP (XX sea))"))
     assert (score.f1, score.exact) == (100, 100)
-    with pytest.raises(ValueError, match="there is nothing to count"):
+    with pytest.raises(ValueError, match="there is nothing to score"):
         parseval(trees("(FRAG (: ...))"), trees("(S (XX ...))"))
 
 
 def test_other_words_are_no_tree_of_the_sentence() -> None:
-    with pytest.raises(ValueError, match="tree 1 is over the sun, expected the sea"):
+    with pytest.raises(ValueError, match="tree 1 has the words the sun, expected the sea"):
         parseval(trees("(NP (DT the) (NN sea))"), trees("(NP (XX the) (XX sun))"))
-    with pytest.raises(ValueError, match="0 trees were found for 1 sentences"):
+    with pytest.raises(ValueError, match="there are 0 predicted trees for 1 gold trees"):
         parseval(trees("(NP (NN sea))"), [])

@@ -19,7 +19,7 @@ Pairs = list[tuple[str, str]]
 
 
 class Parrot(Translator):
-    """Knows the right answers, and gives them."""
+    """Returns the reference translations."""
 
     answers: dict[str, str]
 
@@ -43,7 +43,7 @@ def files(folder: Path, pairs: Pairs) -> tuple[Path, Path]:
     )
 
 
-def test_right_answers_score_a_hundred(parrot: Parrot, parallel_text: Pairs) -> None:
+def test_correct_translations_score_100(parrot: Parrot, parallel_text: Pairs) -> None:
     parrot.answers = dict(parallel_text)
     score, hypotheses = evaluate(parrot, TestSet("dev", tuple(parallel_text)))
     assert hypotheses == [target for _, target in parallel_text]
@@ -79,7 +79,7 @@ def test_perplexity_is_that_of_one_sentence_at_a_time(
     assert perplexity(parrot, parallel_text) == pytest.approx(math.exp(-sum(log_probs) / len(log_probs)), rel=1e-5)
 
 
-def test_an_untrained_model_is_as_perplexed_as_the_vocabulary_is_large(parrot: Parrot, parallel_text: Pairs) -> None:
+def test_the_perplexity_of_a_uniform_model_is_the_size_of_the_vocabulary(parrot: Parrot, parallel_text: Pairs) -> None:
     assert 0.5 < perplexity(parrot, parallel_text) / parrot.tokenizer.vocab_size < 5
 
 
@@ -91,7 +91,7 @@ def test_a_test_set_without_a_translation_for_every_sentence_is_refused(tmp_path
         TestSet.read(source, write(tmp_path / "dev.de", ["eins", "zwei"]))
 
 
-def test_a_test_set_is_called_after_its_source_file(tmp_path: Path, parallel_text: Pairs) -> None:
+def test_a_test_set_has_the_name_of_its_source_file(tmp_path: Path, parallel_text: Pairs) -> None:
     source, target = files(tmp_path, parallel_text)
     assert TestSet.read(source, target).name == "dev"
     assert TestSet.read(source, target, "valid").name == "valid"
@@ -128,10 +128,10 @@ def test_command(
     assert main([*arguments, "--name", "one", "two", "--precision", "fast"]) == 0
     assert "BLEU" in capsys.readouterr().out
     assert main([*arguments, "--name", "one", "two", "--precision", "fast", "--record"]) == 1
-    assert "--record with --precision fast: a checkpoint holds scores of the exact model" in capsys.readouterr().err
+    assert "--record with --precision fast: a checkpoint records scores of the exact model" in capsys.readouterr().err
 
     assert main(arguments) == 1
-    assert "two test sets are called the same" in capsys.readouterr().err
+    assert "two test sets have the same name" in capsys.readouterr().err
     assert main([*arguments, "--name", "one"]) == 1
     assert "2 source files, 2 target files, 1 names" in capsys.readouterr().err
     assert main(["evaluate", str(tmp_path / "none"), "--source", source, "--target", target]) == 1

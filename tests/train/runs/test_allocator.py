@@ -6,7 +6,7 @@ import pytest
 
 from train.runs.allocator import bound_kernel_caches
 
-# A block freed between two that are in use cannot go back by itself: what is resident is printed before and after.
+# A freed block between two used ones is not returned by itself: prints the pages returned before and after the call.
 FREE_AND_RETURN = """
 import ctypes, sys
 from train.runs.allocator import keep_freed_memory, return_freed_memory
@@ -29,15 +29,15 @@ print(used - kept, kept - resident())
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
+@pytest.mark.skipif(sys.platform != "linux", reason="uses glibc")
 def test_freed_memory_is_kept_until_it_is_returned() -> None:
     printed = subprocess.run([sys.executable, "-c", FREE_AND_RETURN], capture_output=True, text=True, check=True).stdout
-    went_by_itself, was_returned = (int(pages) * os.sysconf("SC_PAGE_SIZE") for pages in printed.split())
-    assert went_by_itself < 2**20
-    assert was_returned > 31 * 2**20
+    returned_by_itself, returned_on_request = (int(pages) * os.sysconf("SC_PAGE_SIZE") for pages in printed.split())
+    assert returned_by_itself < 2**20
+    assert returned_on_request > 31 * 2**20
 
 
-def test_kernel_caches_are_bounded_unless_the_environment_bounds_them_already(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_caches_are_bounded_unless_the_environment_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LRU_CACHE_CAPACITY", raising=False)
     monkeypatch.setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "7")
     bound_kernel_caches()

@@ -8,7 +8,7 @@ from train.distributed import World
 from train.runs.hardware import hardware
 
 
-def test_processors_are_called_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processors_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train.runs.hardware, "CPU_INFO", tmp_path / "cpuinfo")
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     monkeypatch.setattr("platform.processor", lambda: "")

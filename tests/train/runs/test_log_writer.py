@@ -25,7 +25,7 @@ def test_a_window_is_the_mean_per_token() -> None:
     window.add(torch.tensor(30.0), torch.tensor(20.0), 10, Position())
     window.add(torch.tensor(30.0), torch.tensor(25.0), 20, Position())
     assert window.close(2) == {"loss": 60 / 30, "nll": 45 / 30}
-    assert filled(window, [7.0]).close(3) == {"loss": 7.0, "nll": 3.5}  # begun anew
+    assert filled(window, [7.0]).close(3) == {"loss": 7.0, "nll": 3.5}  # the window was cleared
 
 
 def test_a_window_names_the_step_that_is_not_finite() -> None:
@@ -36,7 +36,7 @@ def test_a_window_names_the_step_that_is_not_finite() -> None:
         assert (error.value.step, error.value.position) == (9, Position(0, 2))
 
 
-def test_a_window_goes_on_in_another_process() -> None:
+def test_a_window_is_restored_in_another_process() -> None:
     whole = filled(Window(ALONE), [1.5, 2.25, 3.125])
     first = filled(Window(ALONE), [1.5])
     state = json.loads(json.dumps(first.state()))
@@ -44,7 +44,7 @@ def test_a_window_goes_on_in_another_process() -> None:
 
 
 def test_a_window_keeps_its_sums_where_and_as_they_were_computed() -> None:
-    """MPS has no float64, and sums that were restored must lie beside those that are added."""
+    """MPS has no float64, and restored sums must be on the same device as new ones."""
     window = Window(World(torch.device("meta")), rows=[[30.0, 20.0, 10.0]], positions=[[0, 0]])
     window.add(torch.zeros((), device="meta"), torch.zeros((), device="meta"), 10, Position(0, 1))
     assert [(row.device.type, row.dtype) for row in window._sums] == [("meta", torch.float32)] * 2
@@ -102,7 +102,7 @@ def test_a_terminal_gets_a_bar(
     assert "nll=2.5, tokens_per_second=1234" in shown
 
 
-def test_the_pace_counts_from_when_it_was_last_asked(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pace_counts_from_the_last_call(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 2.0, 2.0, 7.0, 7.0])
     monkeypatch.setattr("train.runs.log_writer.time.perf_counter", lambda: next(clock))
     with Log(run, ALONE, 0, 10) as log:
@@ -113,10 +113,10 @@ def test_the_pace_counts_from_when_it_was_last_asked(run: RunFolder, monkeypatch
         assert log.pace() == {"tokens_per_second": 10.0, "seconds_per_step": 5.0}
 
 
-def test_only_the_first_process_speaks(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_first_process_logs(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     with Log(run, World(torch.device("cpu"), rank=1, size=2), 0, 10) as log:
         log.step(100)
         log.write("train", 5, nll=2.5)
-        log.say("hello")
+        log.print("hello")
     assert not run.log.exists()
     assert capsys.readouterr().err == ""

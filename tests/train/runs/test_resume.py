@@ -1,9 +1,9 @@
-"""Killed at any moment and resumed, a CPU run ends with the same bits as one that was not."""
+"""A CPU run that is killed and resumed ends with the same bits as an uninterrupted one."""
 
 import json
 import os
+import runpy
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 import core.checkpoint
-import train.__main__ as command
 import train.loop
 from core.checkpoint import load_checkpoint
 from tests.train.conftest import Fit
@@ -26,7 +25,7 @@ TIMES = ("tokens_per_second", "seconds_per_step", "hours")
 
 
 def log_of(folder: Path) -> list[dict[str, Any]]:
-    """The log without what no two runs agree in."""
+    """The log without measured times."""
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     return [{name: value for name, value in line.items() if name not in TIMES} for line in lines]
 
@@ -54,13 +53,13 @@ def assert_same_run(one: Path, other: Path) -> None:
 
 
 class Killed(BaseException):
-    """Stands for a SIGKILL: nothing in the loop catches it."""
+    """Simulates a SIGKILL: not caught by the training loop."""
 
 
-def test_a_kill_before_any_write_changes_nothing(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file gets its name by `os.replace`: die before each of them in turn, and resume."""
-    monkeypatch.setattr(train.loop, "LOG_EVERY", 3)
-    run_fit(tmp_path / "whole", steps=4, snapshot_every=2, keep_snapshots=1)
+def test_a_kill_before_any_write_is_harmless(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are renamed by `os.replace`: die before each call in turn, and resume."""
+    monkeypatch.setattr(train.loop, "LOG_EVERY", 1)
+    run_fit(tmp_path / "whole", steps=2, snapshot_every=1, keep_snapshots=1)
     replace, writes = os.replace, 0
 
     def die_at(number: int) -> Callable[[Path, Path], None]:
@@ -79,26 +78,26 @@ def test_a_kill_before_any_write_changes_nothing(tmp_path: Path, run_fit: Fit, m
         folder = tmp_path / f"killed-{number}"
         monkeypatch.setattr(core.checkpoint.os, "replace", die_at(number))
         try:
-            run_fit(folder, steps=4, snapshot_every=2, keep_snapshots=1)
+            run_fit(folder, steps=2, snapshot_every=1, keep_snapshots=1)
         except Killed:
             monkeypatch.setattr(core.checkpoint.os, "replace", replace)
-            run_fit(folder, steps=4, snapshot_every=2, keep_snapshots=1)
+            run_fit(folder, steps=2, snapshot_every=1, keep_snapshots=1)
             assert_same_run(tmp_path / "whole", folder)
         else:
             break
-    assert number > 5  # the recipe, then snapshot, best and state, twice, less a best that was none
+    assert number > 5  # the recipe, and twice snapshot, state and maybe the best
 
 
 def fit_arguments(data: Path, folder: Path) -> list[str]:
     settings = [
         "--steps",
-        "60",
+        "30",
         "--snapshot-every",
-        "20",
+        "10",
         "--max-length",
         "60",
         "--batch-tokens",
-        "600",
+        "300",
         "--precision",
         "bfloat16",
     ]
@@ -110,7 +109,7 @@ def kill_when(process: BaseProcess, happened: Callable[[], bool]) -> None:
     while not happened():
         assert process.is_alive(), process.exitcode
         assert time.monotonic() < deadline
-        time.sleep(0.005)
+        time.sleep(0.01)
     process.kill()
     process.join()
     assert process.exitcode == -signal.SIGKILL
@@ -119,44 +118,53 @@ def kill_when(process: BaseProcess, happened: Callable[[], bool]) -> None:
 def test_a_killed_process_resumes_to_the_same_bits(
     tmp_path: Path, prepared: Path, processes: ForkServerContext
 ) -> None:
-    """The last process is the program as its users start it."""
-    killed = tmp_path / "killed"
-    first, second = (processes.Process(target=command.main, args=(fit_arguments(prepared, killed),)) for _ in range(2))
+    """All processes run `python -m train`."""
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    uninterrupted, first, second, last = (
+        processes.Process(target=run_module, args=(fit_arguments(prepared, folder),))
+        for folder in (whole, killed, killed, killed)
+    )
+    uninterrupted.start()
     first.start()
-    kill_when(first, (killed / "snapshots" / "step-00000020.safetensors").exists)  # its state may be there or not
+    kill_when(first, (killed / "snapshots" / "step-00000010.safetensors").exists)  # its state may be saved or not
     second.start()
     kill_when(second, lambda: any(line["step"] == 25 for line in log_of_running(killed)))
-    done = subprocess.run(
-        [sys.executable, "-m", "train", *fit_arguments(prepared, killed)], capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    assert command.main(fit_arguments(prepared, tmp_path / "whole")) == 0
-    assert_same_run(tmp_path / "whole", killed)
+    last.start()
+    for process in (uninterrupted, last):
+        process.join(300)
+        assert process.exitcode == 0
+    assert_same_run(whole, killed)
+
+
+def run_module(arguments: list[str]) -> None:
+    """`python -m train`, in this process."""
+    sys.argv = ["train", *arguments]
+    runpy.run_module("train", run_name="__main__")
 
 
 def log_of_running(folder: Path) -> list[dict[str, Any]]:
     try:
         return log_of(folder)
-    except (OSError, ValueError):  # not there yet, or a line half written
+    except (OSError, ValueError):  # not there yet, or a partial line
         return []
 
 
-def test_asked_to_stop_it_saves_and_says_how_to_go_on(
+def test_a_stopped_run_saves_its_state_and_resumes_to_the_same_bits(
     tmp_path: Path, prepared: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A state saved in the middle, not at a snapshot, leads to the same bits too."""
+    """The state is saved between snapshots."""
     monkeypatch.setattr(train.loop, "LOG_EVERY", 4)
     run_fit(tmp_path / "whole")
     advance = train.loop.Training.advance
 
-    def ask_to_stop(training: train.loop.Training, step: int, *rest: Any) -> None:
+    def stop(training: train.loop.Training, step: int, *rest: Any) -> None:
         if step == 2:
             signal.raise_signal(signal.SIGTERM)
         advance(training, step, *rest)
 
-    monkeypatch.setattr(train.loop.Training, "advance", ask_to_stop)
+    monkeypatch.setattr(train.loop.Training, "advance", stop)
     with pytest.raises(
-        train.loop.StoppedError, match="stopped after step 2 of 6: the same command goes on from there"
+        train.loop.StoppedError, match="stopped after step 2 of 6: run the same command to resume"
     ) as stopped:
         run_fit(tmp_path / "stopped")
     assert stopped.value.signal_number == signal.SIGTERM

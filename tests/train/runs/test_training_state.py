@@ -1,4 +1,4 @@
-"""Which parameters are trained, and what a state restores."""
+"""Trained parameters, and restored states."""
 
 import copy
 from dataclasses import replace
@@ -29,7 +29,7 @@ def batch() -> Batch:
 
 
 def with_biases(model: Transformer) -> Transformer:
-    """Biases are zero at first; these are not, as after some training."""
+    """A model with non-zero biases, as after some training."""
     random = torch.Generator().manual_seed(1)
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):
@@ -57,7 +57,7 @@ def training_of(recipe: Recipe) -> Training:
 
 @pytest.mark.parametrize("config", [CONFIG, replace(CONFIG, neighbourhood=4)], ids=["full", "restricted"])
 def test_the_bias_of_keys_has_no_gradient(config: TransformerConfig, batch: Batch) -> None:
-    """It adds the same to every score of a row, which the softmax takes no notice of."""
+    """It adds a constant to the scores of a row, which the softmax cancels."""
     found = gradients(with_biases(Transformer(config)).double(), batch)
     largest = {
         part: max(float(grad.abs().max()) for name, grad in found.items() if part in name)
@@ -85,8 +85,8 @@ def test_other_gradients_are_the_same_to_the_bit(recipe: Recipe, batch: Batch) -
     assert all(torch.equal(grad, everything[name]) for name, grad in some.items())
 
 
-def test_a_state_from_when_it_was_trained_goes_on(recipe: Recipe, batch: Batch) -> None:
-    """The optimizer's state goes by the order of the parameters, so none of them may be missing from it."""
+def test_an_older_state_with_trained_key_biases_is_restored(recipe: Recipe, batch: Batch) -> None:
+    """The optimizer's state depends on the order of the parameters, so none may be missing."""
     old = training_of(recipe)
     old.model.requires_grad_(True)
     for _ in range(2):

@@ -16,7 +16,7 @@ from train.runs.run_folder import RunFolder
 from train.table3 import experiment
 from train.table3.experiment import Budget, scaled
 
-# what the app reads
+# columns that the app reads
 COLUMNS = {
     "row",
     "change",
@@ -74,20 +74,22 @@ def test_rows_are_trained_scored_and_put_beside_the_papers(
     assert "C-N2: perplexity" in capsys.readouterr().out
 
     def evaluate(*_: object) -> None:
-        raise AssertionError("what was scored is not scored again")
+        raise AssertionError("a scored row is not scored again")
 
     monkeypatch.setattr(experiment, "evaluate", evaluate)
     before = (tmp_path / "table3.csv").read_bytes()
     assert main(arguments(prepared, tmp_path, "--rows", "base")) == 0
-    assert (tmp_path / "table3.csv").read_bytes() == before  # rows done earlier stay
+    assert (tmp_path / "table3.csv").read_bytes() == before  # earlier rows are kept
 
 
 def test_all_rows_compute_in_the_precision_of_the_first(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is measured later, and whichever rows are asked for next."""
+    """Whatever is measured later, and whichever rows are requested next."""
     for rows, bfloat16 in ((["C-N2", "base"], 50.0), (["A-h1"], 0.25)):
-        monkeypatch.setattr(train.loop, "measured", lambda *_, bfloat16=bfloat16: ProductTimes(bfloat16, 1.0, 200))
+        monkeypatch.setattr(
+            train.loop, "measure_precisions", lambda *_, bfloat16=bfloat16: ProductTimes(bfloat16, 1.0, 200)
+        )
         assert main(arguments(prepared, tmp_path, "--rows", *rows)) == 0
     assert [RunFolder(tmp_path / row).precision() for row in ("base", "C-N2", "A-h1")] == ["float32"] * 3
 
@@ -99,11 +101,11 @@ def test_all_rows_compute_in_the_precision_of_the_first(
         (["--rows", "A-h32", "--scale", "32"], r"A-h32: d_k \(16\) cannot be divided by 32"),
         (["--budget", "1h"], r"the budget \(1h\) must be a number of steps, such as 2000, or of minutes, such as 30m"),
         (["--source", "a.en"], "--source and --target go together"),
-        (["--data", "none"], "none has no manifest.json: `python -m train prepare` was not run there"),
+        (["--data", "none"], "none has no manifest.json: run `python -m train prepare` there"),
         (["--scale", "0"], r"--scale \(0\) must be at least 1"),
     ],
 )
-def test_what_cannot_be_done_is_said_before_anything_is_trained(
+def test_errors_come_before_any_training(
     prepared: Path, tmp_path: Path, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*arguments(prepared, tmp_path / "out"), *more]) == 1

@@ -1,0 +1,38 @@
+"""`python -m train average`: the mean of several snapshots as one checkpoint."""
+
+import argparse
+from pathlib import Path
+
+from train.average import average
+from train.cli.options import Commands
+from train.runs.run_folder import RunFolder
+
+
+def add_command(commands: Commands) -> None:
+    """Add `average` to the commands."""
+    parser = commands.add_parser("average", help="average the last snapshots of a run into one checkpoint")
+    parser.add_argument(
+        "paths", type=Path, nargs="+", metavar="RUN | FILE", help="a run's folder, or checkpoints, oldest first"
+    )
+    parser.add_argument("--last", type=int, metavar="N", help="average the run's last N snapshots (default: all)")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
+    parser.add_argument("--half", action="store_true", help="store float16, half the size (default: float32)")
+    parser.set_defaults(run=_average)
+
+
+def _average(options: argparse.Namespace) -> None:
+    paths = options.paths
+    if not paths[0].exists():
+        raise ValueError(f"there is no {paths[0]}: give a run's folder, or checkpoints, oldest first")
+    if options.last is not None and options.last < 1:
+        raise ValueError(f"--last ({options.last}) must be at least 1; leave it out for the mean of all snapshots")
+    if len(paths) == 1 and paths[0].is_dir():
+        snapshots = RunFolder(paths[0]).snapshots()
+        wanted = options.last or 1
+        if len(snapshots) < wanted:
+            raise ValueError(f"{paths[0]} has {len(snapshots)} snapshots, fewer than the {wanted} to average")
+        paths = snapshots[-options.last :] if options.last else snapshots
+    elif options.last:
+        raise ValueError("--last applies to one run's folder: give either a folder or files")
+    facts = average(paths, options.output, options.half)
+    print(f"{options.output}: the mean of {', '.join(path.name for path in paths)}, stored as {facts['stored_as']}")

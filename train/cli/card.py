@@ -1,0 +1,32 @@
+"""`python -m train card`: a model card from the training facts of a checkpoint."""
+
+import argparse
+from pathlib import Path
+
+from train.card import write_card
+from train.cli.options import Commands
+
+
+def add_command(commands: Commands) -> None:
+    """Add `card` to the commands."""
+    parser = commands.add_parser("card", help="write a model card from a checkpoint's training facts")
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="the card (default: the checkpoint's name, ending in .md)"
+    )
+    parser.add_argument(
+        "--log",
+        type=Path,
+        metavar="FILE",
+        help="the run's log.jsonl: its curves are drawn beside the card, and a thinned copy is kept",
+    )
+    parser.add_argument("--licences", type=Path, metavar="FILE", help="Markdown on the data's origins and licences")
+    parser.add_argument("--limits", type=Path, metavar="FILE", help="Markdown on the model's weaknesses")
+    parser.set_defaults(run=_card)
+
+
+def _card(options: argparse.Namespace) -> None:
+    texts = [path.read_text(encoding="utf-8") if path else "" for path in (options.licences, options.limits)]
+    output = options.output or options.checkpoint.with_suffix(".md")
+    write_card(options.checkpoint, output, options.log, *texts)
+    print(output)

@@ -1,0 +1,83 @@
+"""`python -m train evaluate`: BLEU, chrF and perplexity of a checkpoint on test sets."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import get_args
+
+from core.cpu_inference import Precision
+from core.translator import Translator
+from train.card import record_scores
+from train.cli.options import DEFAULT, Commands, add_device_option
+from train.data.parallel_text import TEXT_FORMATS
+from train.eval.translation_scores import Score, TestSet, evaluate
+
+
+def add_command(commands: Commands) -> None:
+    """Add `evaluate` to the commands."""
+    parser = commands.add_parser(
+        "evaluate", help="measure sacreBLEU, chrF, BLEU as in the paper and perplexity on test sets"
+    )
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
+    parser.add_argument(
+        "--source",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help=f"one file for each test set: {TEXT_FORMATS}",
+    )
+    parser.add_argument(
+        "--target", type=Path, nargs="+", required=True, metavar="FILE", help="their references, in the same order"
+    )
+    parser.add_argument("--name", nargs="+", help="names of the test sets (default: those of the source files)")
+    parser.add_argument("--beam-size", type=int, default=4, help=DEFAULT)
+    parser.add_argument("--length-penalty", type=float, default=0.6, help=DEFAULT)
+    parser.add_argument(
+        "--language", default="de", help=f"language of the references, for BLEU of tokenized text ({DEFAULT})"
+    )
+    parser.add_argument(
+        "--precision", choices=get_args(Precision), default="exact", help=f"precision of the search ({DEFAULT})"
+    )
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write the translations to FOLDER/NAME.txt")
+    parser.add_argument("--json", action="store_true", help="print the scores as JSON")
+    parser.add_argument("--record", action="store_true", help="add the scores to the checkpoint's training facts")
+    add_device_option(parser)
+    parser.set_defaults(run=_evaluate)
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    tests = _test_sets(options.source, options.target, options.name or [None] * len(options.source))
+    if options.record and options.precision != "exact":
+        raise ValueError(
+            f"--record with --precision {options.precision}: a checkpoint records scores of the exact model; "
+            f"leave one of them out"
+        )
+    translator = Translator.from_checkpoint(options.checkpoint, options.device, options.precision)
+    scores: list[Score] = []
+    for test in tests:
+        score, hypotheses = evaluate(translator, test, options.beam_size, options.length_penalty, options.language)
+        scores.append(score)
+        if not options.json:
+            print(score)
+        if options.write:
+            options.write.mkdir(parents=True, exist_ok=True)
+            lines = "".join(f"{line}\n" for line in hypotheses)
+            (options.write / f"{test.name}.txt").write_text(lines, encoding="utf-8")
+    if options.json:
+        print(json.dumps([score.facts() for score in scores], indent=2, ensure_ascii=False))
+    if options.record:
+        record_scores(options.checkpoint, scores)
+
+
+def _test_sets(sources: list[Path], targets: list[Path], names: list[str | None]) -> list[TestSet]:
+    if not len(sources) == len(targets) == len(names):
+        raise ValueError(
+            f"{len(sources)} source files, {len(targets)} target files and {len(names)} names: give as many of each"
+        )
+    tests = [TestSet.read(*files) for files in zip(sources, targets, names, strict=True)]
+    if len({test.name for test in tests}) < len(tests):
+        raise ValueError(
+            f"two test sets have the same name ({', '.join(test.name for test in tests)}): name them with --name"
+        )
+    return tests

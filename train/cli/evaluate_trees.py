@@ -1,0 +1,41 @@
+"""`python -m train evaluate-trees`: PARSEVAL scores of a parser (6.3)."""
+
+import argparse
+import json
+from pathlib import Path
+
+from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parser
+from core.translator import Translator
+from train.cli.options import DEFAULT, Commands, add_device_option
+from train.data.parallel_text import TEXT_FORMATS
+
+
+def add_command(commands: Commands) -> None:
+    """Add `evaluate-trees` to the commands."""
+    parser = commands.add_parser(
+        "evaluate-trees", help="measure labelled F1, precision, recall and exact match of a parser"
+    )
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
+    parser.add_argument(
+        "--trees",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help=f"the gold trees, such as trees/test.mrg in the output folder of `prepare-trees`: {TEXT_FORMATS}",
+    )
+    parser.add_argument("--beam-size", type=int, default=BEAM_SIZE, help=DEFAULT)
+    parser.add_argument("--length-penalty", type=float, default=LENGTH_PENALTY, help=DEFAULT)
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the predicted trees, with the gold tags")
+    parser.add_argument("--json", action="store_true", help="print the score as JSON")
+    add_device_option(parser)
+    parser.set_defaults(run=_evaluate_trees)
+
+
+def _evaluate_trees(options: argparse.Namespace) -> None:
+    from train.eval.parseval import evaluate_trees, read_gold, with_tags  # imports pytablewriter, which is slow
+
+    parser, gold = Parser(Translator.from_checkpoint(options.checkpoint, options.device)), read_gold(options.trees)
+    score, parses = evaluate_trees(parser, options.trees.name, gold, options.beam_size, options.length_penalty)
+    if options.write:
+        options.write.write_text("".join(f"{line}\n" for line in with_tags(parses, gold)), encoding="utf-8")
+    print(json.dumps(score.facts(), indent=2, ensure_ascii=False) if options.json else score)

@@ -1,0 +1,55 @@
+"""`python -m train fit`: train a preset on prepared data."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from core.config import PRESETS
+from core.device import best_device
+from train.cli.options import Commands, add_device_option, add_recipe_options, given_recipe
+from train.data.token_shards import read_manifest
+from train.loop import fit
+from train.recipe import recipe_for
+from train.runs.allocator import tune_memory
+
+
+def add_command(commands: Commands) -> None:
+    """Add `fit` to the commands."""
+    parser = commands.add_parser("fit", help="train a preset; run again to resume")
+    parser.add_argument("preset", choices=sorted(PRESETS), metavar="PRESET", help=", ".join(PRESETS))
+    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="output folder of `prepare`")
+    parser.add_argument(
+        "--run",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        dest="folder",
+        help="the run's folder, for its log, snapshots and state",
+    )
+    parser.add_argument(
+        "--init", type=Path, metavar="FILE", help="start from the parameters of this checkpoint (default: random ones)"
+    )
+    add_device_option(parser)
+    parser.add_argument(
+        "--compile",
+        action="store_true",
+        help="compile the layers with torch.compile; on CUDA only, ignored elsewhere; its gain has not been measured",
+    )
+    add_recipe_options(parser, "the preset's")
+    parser.set_defaults(run=_fit)
+
+
+def _fit(options: argparse.Namespace) -> None:
+    config = replace(PRESETS[options.preset], vocab_size=read_manifest(options.data)["vocab_size"])
+    recipe = replace(recipe_for(options.preset), **given_recipe(options))
+    tune_memory()
+    fit(
+        options.preset,
+        config,
+        recipe,
+        options.data,
+        options.folder,
+        best_device(options.device),
+        options.init,
+        options.compile,
+    )

@@ -1,0 +1,44 @@
+"""Options shared by several commands: the device, and the fields of a recipe."""
+
+import argparse
+from collections.abc import Collection
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+from core.device import DEVICE_HELP
+from train.recipe import Recipe
+
+Commands = Any  # argparse has no public name for the type of add_subparsers' result
+DEFAULT = "default: %(default)s"
+
+
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--device`, the argument of `core.device.best_device`."""
+    parser.add_argument("--device", help=DEVICE_HELP)
+
+
+def add_recipe_options(parser: argparse.ArgumentParser, preset: str, without: Collection[str] = ()) -> None:
+    """Add an option for every field of `Recipe`.
+
+    Args:
+        preset: the source of the defaults in the help texts, such as "the preset's".
+        without: fields that the command sets itself.
+    """
+    group = parser.add_argument_group(
+        "recipe", f"The defaults are {preset}, which `python -m train presets` lists; the base model's are in brackets."
+    )
+    hints = get_type_hints(Recipe, include_extras=True)
+    for field in fields(Recipe):
+        if field.name not in without:
+            group.add_argument(
+                f"--{field.name.replace('_', '-')}",
+                type=type(field.default),
+                metavar=type(field.default).__name__.upper(),
+                help=f"{hints[field.name].__metadata__[0]} [{field.default}]",
+            )
+
+
+def given_recipe(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields of `Recipe` given on the command line."""
+    given = {field.name: getattr(options, field.name, None) for field in fields(Recipe)}
+    return {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,122 @@
+"""`python -m train prepare`: parallel text to a tokenizer and token shards."""
+
+import argparse
+import json
+from pathlib import Path
+
+from train.cli.options import DEFAULT, Commands
+from train.data.filters import Filters
+from train.data.parallel_text import TEXT_FORMATS, ParallelText
+from train.data.preparation import prepare
+from train.data.public_corpora import SETS
+from train.data.token_shards import DataError
+
+
+def add_command(commands: Commands) -> None:
+    """Add `prepare` to the commands."""
+    parser = commands.add_parser(
+        "prepare", help="turn parallel text into a tokenizer and token shards; run again to resume"
+    )
+    parser.add_argument("folder", type=Path, help="output folder")
+    for part, purpose in (("", "training"), ("valid-", "validation")):
+        for side in ("source", "target"):
+            parser.add_argument(
+                f"--{part}{side}",
+                type=Path,
+                nargs="+",
+                default=[],
+                metavar="FILE",
+                help=f"{side} side of the {purpose} text, one sentence a line: {TEXT_FORMATS}",
+            )
+        parser.add_argument(
+            f"--{part}pairs",
+            type=Path,
+            nargs="+",
+            default=[],
+            metavar="FILE",
+            help=f"both sides of the {purpose} text: .tsv (may be compressed, as .tsv.gz), Moses .zip or .parquet",
+        )
+    parser.add_argument("--set", choices=sorted(SETS), help="download this public training and validation text")
+    parser.add_argument(
+        "--downloads", type=Path, metavar="FOLDER", help="folder for downloads (default: FOLDER/downloads)"
+    )
+    parser.add_argument(
+        "--languages",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="names of the two sides in the files of --pairs and --valid-pairs, such as en de",
+    )
+    parser.add_argument("--vocab-size", type=int, default=37_000, help=f"pieces of the joint vocabulary ({DEFAULT})")
+    parser.add_argument(
+        "--tokenizer",
+        type=Path,
+        metavar="FILE",
+        help="use this SentencePiece model, or that of this .safetensors checkpoint, instead of learning one",
+    )
+    parser.add_argument(
+        "--labels",
+        type=Path,
+        metavar="FILE",
+        help=f"one label for each training pair, such as its origin: {TEXT_FORMATS}",
+    )
+    parser.add_argument(
+        "--repeat",
+        nargs="*",
+        default=[],
+        metavar="LABEL=TIMES",
+        help="how often the pairs of a label occur in an epoch (default: once; 0 leaves them out)",
+    )
+    parser.add_argument(
+        "--max-words",
+        type=int,
+        metavar="N",
+        help="leave out pairs with more than N words on a side (default: no limit)",
+    )
+    parser.add_argument(
+        "--max-ratio",
+        type=float,
+        metavar="R",
+        help="leave out pairs where one side has more than R times the characters of the other (default: no limit)",
+    )
+    parser.add_argument("--no-identical", action="store_true", help="leave out pairs with two identical sides")
+    parser.add_argument("--no-duplicates", action="store_true", help="leave out pairs that occurred before")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the folder's content even if it was prepared from other text"
+    )
+    parser.set_defaults(run=_prepare)
+
+
+def _prepare(options: argparse.Namespace) -> None:
+    languages = tuple(options.languages) if options.languages else None
+    train = ParallelText(options.source, options.target, options.pairs, languages)
+    valid = ParallelText(options.valid_source, options.valid_target, options.valid_pairs, languages)
+    repeat = _repetitions(options.repeat)
+    if options.set:
+        if files := [*train.files, *valid.files]:
+            raise DataError(f"--set {options.set} brings its own text: leave out {', '.join(map(str, files))}")
+        train, valid = SETS[options.set].fetch(options.downloads or options.folder / "downloads")
+    manifest = prepare(
+        options.folder,
+        train,
+        valid,
+        options.vocab_size,
+        tokenizer=options.tokenizer,
+        labels=options.labels,
+        repeat=repeat,
+        filters=Filters(
+            max_words=options.max_words,
+            max_ratio=options.max_ratio,
+            identical=options.no_identical,
+            duplicates=options.no_duplicates,
+        ),
+        overwrite=options.overwrite,
+    )
+    print(json.dumps(manifest, indent=2, ensure_ascii=False))
+
+
+def _repetitions(items: list[str]) -> dict[str, int]:
+    """Parse `LABEL=TIMES` items."""
+    try:
+        return {label: int(times) for label, times in (item.split("=") for item in items)}
+    except ValueError as error:
+        raise DataError(f"--repeat expects LABEL=TIMES with a whole number, found {' '.join(items)}") from error

@@ -1,0 +1,91 @@
+"""`python -m train prepare-trees`: Penn Treebank trees to training data for a parser (6.3)."""
+
+import argparse
+import json
+from pathlib import Path
+
+from train.cli.options import DEFAULT, Commands
+from train.data.parallel_text import TEXT_FORMATS
+from train.data.token_shards import DataError
+from train.data.treebank import PARTS, PURPOSES, Treebank, prepare_trees
+
+
+def add_command(commands: Commands) -> None:
+    """Add `prepare-trees` to the commands."""
+    parser = commands.add_parser(
+        "prepare-trees", help="turn Penn Treebank trees into a tokenizer and token shards, to train a parser"
+    )
+    parser.add_argument("folder", type=Path, help="output folder")
+    parser.add_argument(
+        "--trees",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help=f"bracketed training trees, or with --ids all trees: {TEXT_FORMATS}",
+    )
+    for part in PARTS[1:]:
+        parser.add_argument(
+            f"--{part}-trees",
+            type=Path,
+            nargs="+",
+            default=[],
+            metavar="FILE",
+            help=f"bracketed {PURPOSES[part]} trees: {TEXT_FORMATS}",
+        )
+    parser.add_argument(
+        "--ids",
+        type=Path,
+        metavar="FILE",
+        help=f"one id for each tree, such as wsj_0001, by which --trees is divided: {TEXT_FORMATS}",
+    )
+    for part in PARTS:
+        parser.add_argument(
+            f"--{part}", nargs=2, metavar=("FIRST", "LAST"), help=f"ids of the {PURPOSES[part]} trees, both included"
+        )
+    parser.add_argument(
+        "--vocab-size",
+        type=int,
+        default=16_000,
+        help=f"pieces of the joint vocabulary ({DEFAULT}, as in the paper's WSJ setting)",
+    )
+    parser.add_argument(
+        "--phrases",
+        action="store_true",
+        help="also train on every phrase of the trees as a sentence: helps with few trees",
+    )
+    parser.add_argument(
+        "--tags", action="store_true", help="let the model also write the tags of the words: helps with few trees"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the folder's content even if it was prepared from other trees"
+    )
+    parser.set_defaults(run=_prepare_trees)
+
+
+def _prepare_trees(options: argparse.Namespace) -> None:
+    manifest = prepare_trees(
+        options.folder, _parts(options), options.vocab_size, options.phrases, options.tags, options.overwrite
+    )
+    print(json.dumps(manifest, indent=2, ensure_ascii=False))
+
+
+def _parts(options: argparse.Namespace) -> dict[str, Treebank]:
+    """Return the training, validation and test trees.
+
+    Raises:
+        DataError: the options contradict each other.
+    """
+    ranges = {part: getattr(options, part) for part in PARTS if getattr(options, part)}
+    files = {part: getattr(options, f"{part}_trees") for part in PARTS[1:] if getattr(options, f"{part}_trees")}
+    if options.ids:
+        if files or not {"train", "valid"} <= ranges.keys():
+            raise DataError(
+                "--ids divides --trees: give --train FIRST LAST and --valid FIRST LAST with it, and no other files"
+            )
+        return {part: Treebank(options.trees, options.ids, *ends) for part, ends in ranges.items()}
+    if ranges:
+        raise DataError(f"--{next(iter(ranges))} selects trees by id: give the file of ids with --ids")
+    if "valid" not in files:
+        raise DataError("there are no validation trees: give --valid-trees, or --ids with --train and --valid")
+    return {"train": Treebank(options.trees), **{part: Treebank(paths) for part, paths in files.items()}}

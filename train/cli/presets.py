@@ -1,0 +1,25 @@
+"""`python -m train presets`: the presets, their recipes, and their measured time, memory and scores."""
+
+import argparse
+from pathlib import Path
+
+from train.cli.options import Commands
+from train.presets import SHIPPED, describe_presets
+
+
+def add_command(commands: Commands) -> None:
+    """Add `presets` to the commands."""
+    parser = commands.add_parser("presets", help="list the presets, their recipes and measured results")
+    parser.add_argument(
+        "checkpoints",
+        type=Path,
+        nargs="*",
+        metavar="FILE",
+        help="checkpoints with the records of training runs (default: those shipped)",
+    )
+    parser.set_defaults(run=_presets)
+
+
+def _presets(options: argparse.Namespace) -> None:
+    for line in describe_presets(options.checkpoints or sorted(SHIPPED.glob("*.safetensors"))):
+        print(line)
