@@ -340,39 +340,39 @@ def server_memory(address: str) -> float:
             if port in (status.parent / "cmdline").read_bytes().split(b"\0"):
                 line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS"))
                 return int(line.split()[1]) * 1024 / MEGABYTE
-        except OSError:  # it has ended in the meantime
+        except OSError:  # the process has ended
             continue
     raise RuntimeError(f"no process of /proc was started with the port {port.decode()}")
 
 
 def browser_heap(devtools: CDPSession) -> float:
-    """JavaScript objects that are still in use, in MB."""
+    """Return the JavaScript heap after a garbage collection, in MB."""
     devtools.send("HeapProfiler.collectGarbage")
     return devtools.send("Runtime.getHeapUsage")["usedSize"] / MEGABYTE
 
 
 def go_to(page: Page, title: str) -> None:
-    """Another page of the app, until its script has run."""
+    """Open another page of the app and wait until its script has run."""
     page.get_by_test_id("stSidebarNav").get_by_role("link", name=title, exact=True).click()
     settle(page)
 
 
 def settle(page: Page) -> None:
-    """Until the page's script has run, and nothing has been changed for half a second."""
+    """Wait until the page's script has run, and half a second longer."""
     page.wait_for_timeout(200)
     page.locator(".stApp[data-test-script-state=notRunning]").wait_for()
     page.wait_for_timeout(500)
 
 
 def enter(page: Page, subject: str) -> float:
-    """Seconds from Enter until the new sentence's words and grid are on the screen."""
+    """Return the seconds from Enter to the words and the grid of a new sentence."""
     box = page.locator(".stTextInput input").first
     box.fill(SENTENCE.format(subject))
     return waited(page, GRID, lambda: box.press("Enter"), f'.word[aria-label="{subject}"]')
 
 
 def click(page: Page, layer: int, head: int) -> tuple[float, float]:
-    """Seconds from a click on a head, counted from 0, until its map is drawn, and until the server has answered."""
+    """Return the seconds from a click on a head (numbered from 0) to its map, and to the server's answer."""
     name = f"L{layer + 1} H{head + 1}"
     drawn = waited(page, HEAD_MAP, page.get_by_role("button", name=name, exact=True).click)
     page.locator(".stMultiSelect").get_by_text(name, exact=True).wait_for()
@@ -380,7 +380,7 @@ def click(page: Page, layer: int, head: int) -> tuple[float, float]:
 
 
 def waited(page: Page, selector: str, act: Callable[[], None], other: str = "") -> float:
-    """Seconds from the click or the Enter of an act until a picture has changed and another element is there."""
+    """Return the seconds from the click or Enter in `act` until `selector` has changed and `other` is on the page."""
     page.evaluate(WATCH, [selector, other])
     act()
     return page.evaluate("window.watched") / 1000

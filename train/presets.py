@@ -56,8 +56,12 @@ def _shape_and_recipe(preset: str) -> Iterator[str]:
         parameters = sum(parameter.numel() for parameter in Transformer(config).parameters())
     layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, d_model {config.d_model}"
     yield f"{preset}: {parameters / 1e6:.1f} M parameters with {config.vocab_size:,} pieces, {layers}"
-    settings = [f"{field.name} {getattr(recipe, field.name)}" for field in fields(Recipe)]
-    yield f"  recipe: {', '.join(settings)}"
+    changes = [
+        f"{field.name} {getattr(recipe, field.name)}"
+        for field in fields(Recipe)
+        if preset == "base" or getattr(recipe, field.name) != field.default
+    ]
+    yield f"  recipe: {', '.join(changes if preset == 'base' else ['as base', *changes])}"
 
 
 def _measured(path: Path, facts: Facts) -> list[str]:

@@ -20,7 +20,7 @@ from train.data.token_shards import DataError
 
 Pair = tuple[str, str]
 COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
-TEXT_FORMATS = "plain, .gz, .xz, .bz2 or .zst"  # for help texts
+TEXT_FORMATS = f"plain, {', '.join(COMPRESSED[:-1])} or {COMPRESSED[-1]}"  # for help texts
 BOM = "\ufeff"
 
 

@@ -44,7 +44,7 @@ class _Array:
 
 
 class ShardWriter:
-    """Open as a context and append pairs; `counts` of an unfinished writer, given to a new one, goes on from there.
+    """Context manager that appends pairs to shards; resumes those of an earlier writer from its `counts`.
 
     Attributes:
         counts: pairs, source tokens and target tokens written.

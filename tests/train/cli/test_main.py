@@ -3,6 +3,7 @@ import os
 import re
 import signal
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import train.__main__ as command
 import train.cli.fit
 from core.checkpoint import load_checkpoint
+from train.recipe import Recipe, recipe_for
 from train.runs.stop_signals import StoppedError
 
 
@@ -145,6 +147,20 @@ def test_help_lists_every_command_and_every_command_has_help(capsys: pytest.Capt
             assert printed.startswith(f"usage: python -m train {name} ")
         else:
             assert re.findall(r"^    ([a-z][\w-]*)", printed, re.MULTILINE) == list(found)
+
+
+def test_every_option_has_help() -> None:
+    for name, parser in subcommands().items():
+        assert [action.dest for action in parser._actions if not action.help] == [], name
+
+
+def test_recipe_options_show_the_defaults_of_the_base_model(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["fit", "--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    for field in fields(Recipe):
+        option = f"--{field.name.replace('_', '-')}"
+        assert re.search(rf"{option} [A-Z]+ .*?\[{re.escape(str(getattr(recipe_for('base'), field.name)))}\]", printed)
 
 
 def test_a_closed_pipe_is_no_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

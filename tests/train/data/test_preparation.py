@@ -286,9 +286,9 @@ def test_labels_must_fit(tmp_path: Path, texts: tuple[ParallelText, ParallelText
         attempt("a\nb\n" * 8, {"c": 2})
     with pytest.raises(DataError, match="--repeat has 0 for every label"):
         attempt("a\n" * 16, {"a": 0})
-    with pytest.raises(DataError, match="from 0 to 255 times, not 300"):
+    with pytest.raises(DataError, match="--repeat must be from 0 to 255, found 300"):
         attempt("a\n" * 16, {"a": 300})
-    with pytest.raises(DataError, match="there is no file of labels: give one with --labels"):
+    with pytest.raises(DataError, match="there is no file of labels: give it with --labels"):
         prepare(tmp_path / "data", *texts, vocab_size=400, repeat={"a": 2})
 
 

@@ -133,7 +133,7 @@ def test_command(
     assert main(arguments) == 1
     assert "two test sets have the same name" in capsys.readouterr().err
     assert main([*arguments, "--name", "one"]) == 1
-    assert "2 source files, 2 target files, 1 names" in capsys.readouterr().err
+    assert "2 source files, 2 target files and 1 names" in capsys.readouterr().err
     assert main(["evaluate", str(tmp_path / "none"), "--source", source, "--target", target]) == 1
     assert "none" in capsys.readouterr().err
     assert load_checkpoint(checkpoint).training["scores"] == scores
