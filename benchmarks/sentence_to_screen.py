@@ -24,8 +24,8 @@ from viz_app.components.sentence_bar import sentence_payload
 from viz_app.figures.theme import LIGHT
 from viz_app.layout.sentence_input import DEFAULTS
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium
-from viz_app.server.serving import leave_cores_to_the_browser
-from viz_app.session.chosen_heads import telling_head, with_combined
+from viz_app.server.serving import set_threads
+from viz_app.session.chosen_heads import default_head, with_combined
 from viz_app.session.models import ROOT, shipped_path
 
 V = TypeVar("V")
@@ -48,7 +48,7 @@ def main() -> None:
         "--runs", type=int, default=5, help=f"sentences of each length, at most {len(SUBJECTS) - 1} (default 5)"
     )
     arguments = parser.parse_args()
-    leave_cores_to_the_browser()
+    set_threads()
     translator = Translator.from_checkpoint(arguments.checkpoint)
     print(f"medians in milliseconds, {torch.get_num_threads()} threads, beam {DEFAULTS[0]}")
     print("words", "tokens", *COLUMNS, sep=" | ")
@@ -81,7 +81,7 @@ def in_process(translator: Translator, text: str) -> tuple[float, float, float, 
 
     def draw() -> None:
         maps = [without_special_tokens(merge_words(attention)) for attention in explanation.maps["cross"]]
-        layer, head = telling_head("cross", explanation.maps["cross"])
+        layer, head = default_head("cross", explanation.maps["cross"])
         sentence_payload(explanation)
         grid_payload(with_combined(maps, [(layer, head)]), LIGHT, [(layer, head)])
         map_payload(maps[layer], head, LIGHT)

@@ -1,5 +1,6 @@
-"""The app: `streamlit run viz_app/main.py`. What it shows begins in shell.py; how it is served, in server/; its
-pages are listed in pages.py.
+"""Entry point of the app: `streamlit run viz_app/main.py`.
+
+Streamlit runs shell.py for every page and click.
 """
 
 import streamlit as st

@@ -1,5 +1,6 @@
-"""The app's pages in the order of the sidebar: the name of each one's script in app_pages/, which is its address
-too, and its title.
+"""The pages of the app in the order of the sidebar: name and title.
+
+The name is that of the script in app_pages/ and of the address.
 """
 
 PAGES = (

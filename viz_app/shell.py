@@ -1,13 +1,16 @@
-"""The shell around every page: the pages and the checkpoint in the sidebar, the sentence on top."""
+"""The frame of every page: tour, navigation, checkpoint, and sentence."""
 
 from pathlib import Path
 
 import streamlit as st
 
+from viz_app.figures.display_text import sentence_case
 from viz_app.layout import badges, sentence_input, share_menu, sidebar
-from viz_app.layout.tour import tour, way_back
+from viz_app.layout.tour import restart_button, tour
 from viz_app.pages import PAGES
-from viz_app.session import readings
+from viz_app.session import permalink
+from viz_app.session.readings import Current
+from viz_app.session.state import session_object
 
 LAYOUT = Path(__file__).parent / "layout"
 
@@ -18,15 +21,26 @@ st.html(LAYOUT / "style.css")
 
 tour(dict(zip((name for name, _ in PAGES), pages, strict=True)), page)
 
-# What needs no model is painted first: just after the app has started, the model takes seconds to load.
+# Draw first what needs no model: just after the app has started, the model takes seconds to load.
 search, menu, below = sentence_input.sentence_box()
 model = sidebar.checkpoint_box()
-way_back()
+restart_button()
 if model is not None:
-    st.session_state[readings.MODEL] = model
-    reading = st.session_state[readings.READING] = sentence_input.read(model, search, menu, below)
+    problem = ""
+    try:
+        permalink.restore_target(model, search)
+    except ValueError as error:
+        problem = str(error)
+    reading = sentence_input.read(model, search, menu, below, problem)
+    current = session_object(Current)
+    current.model, current.reading = model, reading
     with below:
         if reading is not None:
+            try:
+                permalink.restore_words(reading)
+            except ValueError as error:
+                st.error(sentence_case(str(error)))
+            permalink.write(reading)
             with st.container(horizontal=True, key="words-and-menu"):
                 with st.container(width="stretch"):
                     sentence_input.show_words(reading)

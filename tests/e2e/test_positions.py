@@ -1,4 +1,4 @@
-"""The page Positions in a real browser: the encoding, and a rotation that is checked as it is turned by keyboard."""
+"""The page Positions in a real browser: the encoding, and a rotation that is checked as it is rotated by keyboard."""
 
 import re
 
@@ -13,10 +13,10 @@ def test_the_encoding_is_drawn_and_its_rotation_checked(page: Page, app: str) ->
     expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_be_visible()
     assert downloaded(page, "SVG")[0] == "positions-encoding.svg"
     page.get_by_role("radio", name="Rotation").click()
-    expect(page.get_by_text("turned by k = 5 differs")).to_be_visible()
+    expect(page.get_by_text("rotated by k = 5 differs")).to_be_visible()
     page.get_by_test_id("stSlider").filter(has_text="k").get_by_role("slider").last.focus()
     page.keyboard.press("ArrowRight")
-    checked = page.get_by_text(re.compile(r"turned by k = 6 differs from PE\(pos \+ 6\) by at most [0-9]e-"))
+    checked = page.get_by_text(re.compile(r"rotated by k = 6 differs from PE\(pos \+ 6\) by at most [0-9]e-"))
     expect(checked).to_be_visible()
     expect(page).to_have_url(re.compile("offset=6"))
     expect(page.get_by_test_id("stException")).to_have_count(0)

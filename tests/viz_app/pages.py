@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from streamlit.testing.v1 import AppTest
 
+from viz_app.session.readings import Current, Reading
 from viz_app.session.state import session_key
 
 Start = Callable[..., AppTest]
@@ -14,6 +15,13 @@ T = TypeVar("T")
 def state_of(app: AppTest, kind: type[T]) -> T:
     """The object of a class that the app's session keeps."""
     return app.session_state[session_key(kind)]
+
+
+def reading(app: AppTest) -> Reading:
+    """The current reading of the app's session."""
+    found = state_of(app, Current).reading
+    assert found is not None
+    return found
 
 
 def healthy(app: AppTest) -> AppTest:

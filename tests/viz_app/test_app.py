@@ -18,7 +18,7 @@ from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
-from tests.viz_app.pages import Start, healthy
+from tests.viz_app.pages import Start, healthy, reading
 from viz_app.layout import sentence_input
 from viz_app.session import models
 
@@ -58,7 +58,7 @@ def test_first_screen_shows_a_translation_and_a_head(app: AppTest) -> None:
     assert app.text_input(key="text").value == sentence_input.EXAMPLES[0]
     assert len(app.selectbox(key="hypothesis").options) == 2
     assert 'class="hypotheses"' in shown(app)
-    assert any("One telling head" in text.value for text in app.markdown)
+    assert any("Example: head" in text.value for text in app.markdown)
     assert len(app.dataframe[0].value.columns) == 4
 
 
@@ -107,21 +107,21 @@ def test_an_example_is_translated_by_a_click(app: AppTest) -> None:
     app.button(key=f"example: {sentence_input.EXAMPLES[1]}").click()
     healthy(app.run())
     assert app.text_input(key="text").value == sentence_input.EXAMPLES[1]
-    assert app.session_state["reading"].translation.source == sentence_input.EXAMPLES[1]
+    assert reading(app).translation.source == sentence_input.EXAMPLES[1]
 
 
 def test_the_chosen_hypothesis_is_what_all_pages_are_about(app: AppTest) -> None:
     app.run()
     app.selectbox(key="hypothesis").select_index(1)
     healthy(app.run())
-    reading = app.session_state["reading"]
-    assert reading.hypothesis == reading.translation.hypotheses[1]
+    chosen = reading(app)
+    assert chosen.hypothesis == chosen.translation.hypotheses[1]
     app.switch_page("app_pages/heads.py")
     healthy(app.run())
-    assert app.session_state["reading"].index == 1
+    assert reading(app).index == 1
     app.text_input(key="text").set_value("A new sentence.")
     healthy(app.run())
-    assert app.session_state["reading"].index == 0
+    assert reading(app).index == 0
 
 
 def test_heads_are_chosen_by_name_and_stay_chosen_across_pages(app: AppTest) -> None:
@@ -230,7 +230,7 @@ def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(
     assert "not a safetensors file" in app.sidebar.error[0].value
     reason, stays = app.sidebar.error[0].value.rsplit(". ", 1)
     assert not reason.endswith(".")
-    assert stays.endswith(" stays.")
+    assert stays.endswith(" is still used.")
     assert "1 + 1 layers, 2 heads" in shown(app)
     upload(app, "bad.safetensors", other_checkpoint.read_bytes()[:-100])
     assert "bad" in app.sidebar.error[0].value

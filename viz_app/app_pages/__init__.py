@@ -1,1 +1,1 @@
-"""One thin script a page; the name of a script is the page's address."""
+"""One script per page; its name is the address of the page."""

@@ -1,4 +1,4 @@
-"""Beam: the search as a tree, and the way into anything that it looked at."""
+"""Beam: the search as a tree, whose candidates can be selected."""
 
 from functools import partial
 
@@ -10,58 +10,49 @@ from core.analysis.tokens.words import readable
 from viz_app.components import beam_tree as drawing
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
 from viz_app.figures.display_text import isolated, plain
 from viz_app.figures.export.beam_tree import export_tree
-from viz_app.figures.theme import theme_named
 from viz_app.session import readings
+from viz_app.session.models import MODEL_HASH, Model
 
 HOW_TO_READ = """
-A row is a **position** of the translation; in it stand the best candidates of that step, twice as many as the beam is
-wide, the most probable at the left. A line leads from each to what it continues; the thicker, the more probable the
-token. The number is the **score**: the log-probability of everything up to there over the length penalty. The coloured
-way is the hypothesis that won.
+A row is a **position** of the translation, with the best candidates of that step, twice the beam size, the most
+probable at the left. A line joins each candidate to the one it continues; the thicker, the more probable the token. The
+number is the **score**: the log-probability up to there, divided by the length penalty. The coloured path is the best
+hypothesis.
 
-The candidates of a step are ranked by log-probability: all are equally long. The score matters between those that have
-finished. A low rank does not mean that a translation is wrong, only that the model found others more probable.
+The candidates of a step have the same length and are ranked by log-probability. The score ranks the finished
+hypotheses. A low rank does not mean that a translation is wrong, only that the model finds others more probable.
 """
 
 
-def grown(reading: readings.Reading) -> BeamTree:
-    """The tree of the search behind the reading."""
-    search, prefix = reading.search, reading.prefix
-
-    def grow() -> BeamTree:
-        return beam_tree(
-            reading.model.translator,
-            search.text,
-            search.beam_size,
-            search.length_penalty,
-            search.num_hypotheses,
-            prefix,
-        )
-
-    with st.spinner("Searching once more, to keep every candidate"):
-        return readings.beam_trees().get((reading.model.digest, search, prefix), grow)
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
+def search_tree(model: Model, search: readings.Search, prefix: tuple[int, ...]) -> BeamTree:
+    """Search again, and keep all candidates."""
+    return beam_tree(
+        model.translator, search.text, search.beam_size, search.length_penalty, search.num_hypotheses, prefix
+    )
 
 
-def which_search(reading: readings.Reading, tree: BeamTree) -> None:
-    """Say what the search was forced to, or that what is looked at is none of it."""
+def search_note(reading: readings.Reading, tree: BeamTree) -> None:
+    """Say how the search was forced, or that the target is not one of its candidates."""
     if tree.num_forced:
-        begun = tree.steps[tree.num_forced - 1][0].text
-        count = "1 token was" if tree.num_forced == 1 else f"{tree.num_forced} tokens were"
+        beginning = tree.steps[tree.num_forced - 1][0].text
+        count = "1 token" if tree.num_forced == 1 else f"{tree.num_forced} tokens"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(
-                f"The search was **forced** to begin with \u201c{isolated(plain(begun))}\u201d: {count} chosen for "
-                f"it, underlined here.",
+                f"The search was **forced** to begin with \u201c{isolated(plain(beginning))}\u201d: {count}, "
+                f"underlined here.",
                 width="content",
             )
             st.button("Search freely", on_click=readings.new_sentence, type="tertiary", key="search_freely")
     elif all(node.token_ids != reading.hypothesis.token_ids for nodes in tree.steps for node in nodes):
-        st.caption("The translation above was forced as a whole, and the search, which is free, never came to it.")
+        st.caption("The translation above was forced as a whole; the free search did not find it.")
 
 
 def table(tree: BeamTree) -> pd.DataFrame:
-    """A row a candidate."""
+    """Make a table with a row for each candidate."""
     nodes = [node for step in tree.steps for node in step]
     return pd.DataFrame(
         {
@@ -79,14 +70,16 @@ def table(tree: BeamTree) -> pd.DataFrame:
 
 
 def picture(reading: readings.Reading, tree: BeamTree) -> None:
-    """The tree; a click on a candidate makes it what all pages are about."""
+    """Draw the tree; a click on a candidate explains it on all pages."""
     drawing.beam_tree(
-        tree, lambda node: readings.look_at(reading, tree.hypothesis(node)), selected=reading.hypothesis.token_ids
+        tree,
+        lambda node: readings.show_candidate(reading, tree.hypothesis(node)),
+        selected=reading.hypothesis.token_ids,
     )
 
 
 def numbers(candidates: pd.DataFrame) -> None:
-    """The table behind the picture."""
+    """Draw the table behind the picture."""
     show_table(
         candidates,
         height=560,
@@ -105,35 +98,28 @@ def numbers(candidates: pd.DataFrame) -> None:
 
 
 def page(reading: readings.Reading) -> None:
-    """Everything below the sentence."""
-    tree = grown(reading)
+    """Draw everything below the sentence."""
+    with st.spinner("Searching again to keep all candidates"):
+        tree = search_tree(reading.model, reading.search, reading.prefix)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view: str = st.segmented_control(
-            "View",
-            ("Tree", "Table"),
-            default="Tree",
-            required=True,
-            key="beam_view",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
+        view = segments("View", ("Tree", "Table"), "Tree", "beam_view", hide_label=True)
         st.markdown(
             f"**Beam search**: {sum(map(len, tree.steps))} candidates, {len(tree.finished)} finished",
             help=HOW_TO_READ,
             width="content",
         )
         st.page_link("app_pages/heads.py", label="See its attention", icon=":material/arrow_forward:", width="content")
-    which_search(reading, tree)
+    search_note(reading, tree)
     candidates = table(tree)
     if view == "Tree":
         picture(reading, tree)
     else:
         numbers(candidates)
-    downloads("beam", partial(export_tree, tree, theme=theme_named(st.context.theme.type)), lambda: candidates)
+    downloads("beam", partial(export_tree, tree, theme=page_theme()), lambda: candidates)
 
 
 reading = readings.reading()
 if reading is None:
-    st.caption("The search appears here as soon as there is a sentence to translate.")
+    st.caption("Enter a sentence above to see the search.")
 else:
     page(reading)

@@ -1,6 +1,7 @@
-"""Parsing: the sentence as a constituency tree, and what the heads looked at when each bracket was written."""
+"""Parsing: the sentence as a constituency tree, and the attention at each bracket."""
 
 import re
+from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
@@ -12,36 +13,53 @@ from viz_app.components.constituency_tree import tree_drawing
 from viz_app.controls.downloads import downloads
 from viz_app.controls.search_progress import stoppable
 from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.parsing import parser_model
 from viz_app.figures.bracket_attention import bracket_map, bracket_table
 from viz_app.figures.constituency_tree import Node, export_tree, tree_nodes
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
-from viz_app.figures.theme import head_name, theme_named
-from viz_app.session import permalink, readings
+from viz_app.figures.theme import head_name
+from viz_app.session import readings
 from viz_app.session.models import Model, ModelError
+from viz_app.session.state import put_in_address, session_object
 
-NODE = "tree_node"  # where the session keeps which node is looked at, and of which sentence; its name in the address
+NODE = "tree_node"  # query parameter: the selected node
 MEAN = "Mean of all"
 HOW_TO_READ = """
 The model reads the words and writes the tree from left to right: `(NP` opens a noun phrase, `XX` stands for the next
-word, or `XX/NN` where the model gives tags, and `)NP` closes the phrase. Click a bracket or a word to see what the
-heads looked at when it was written: the words are tinted by it, with the weight below. The labels are those of the Penn
+word, or `XX/NN` if the model predicts tags, and `)NP` closes the phrase. Click a bracket or a word to see what the
+heads attended to when it was written: the words are tinted by the weights below them. The labels are those of the Penn
 Treebank: S sentence, NP noun phrase, VP verb phrase, PP prepositional phrase.
 
-The search keeps 21 hypotheses and admits only trees over these words (section 6.3 of the paper). That a head looked at
-a word does not say that it chose the bracket for it.
+The search keeps 21 hypotheses and allows only trees over these words (section 6.3 of the paper). That a head attended
+to a word does not mean that the bracket was chosen because of it.
 """
 HOW_TO_READ_MAP = """
-A row is a head, a column a word of the sentence (Cross) or a symbol of the tree that had been written before (Decoder).
+A row is a head, a column a word of the sentence (Cross) or a symbol of the tree written before (Decoder).
 Each row sums to 1.
 """
 KINDS: dict[DecoderKind, str] = {"cross": "Cross", "decoder_self": "Decoder"}
 
 
+@dataclass
+class SelectedNode:
+    """The node of a tree that was selected last, and the text of the tree.
+
+    None before that.
+    """
+
+    text: str | None = None
+    node: int = 0
+
+    def select(self, text: str, node: int) -> None:
+        """Select a node of the tree of a text."""
+        self.text, self.node = text, node
+
+
 def parsed(text: str) -> tuple[Model, Parse] | None:
-    """The tree of the text; None, with the reason on the page, where there is none."""
+    """Parse the text; None, with the reason on the page, if there is no tree."""
     try:
         model, parser = parser_model.parser_for(readings.model())
     except ModelError as error:
@@ -52,7 +70,7 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
     if progress is None:
         return None
     try:
-        parse = parser_model.parses().get((model.digest, text), lambda: parser.parse(text, progress=progress))
+        parse = parser_model.parse(model, text, parser, progress)
     except ValueError as error:
         waiting.error(sentence_case(str(error)))
         return None
@@ -61,7 +79,10 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
 
 
 def constituent_table(parse: Parse) -> pd.DataFrame:
-    """A row a bracket pair, with what the model thought of each half. Words are counted from 1."""
+    """Make a table with a row for each pair of brackets and their log-probabilities.
+
+    Words are counted from 1.
+    """
     found = constituents(parse.tree)
     return pd.DataFrame(
         {
@@ -77,63 +98,40 @@ def constituent_table(parse: Parse) -> pd.DataFrame:
 
 
 def selected_node(parse: Parse, nodes: list[Node]) -> int:
-    """The node that is looked at: the one clicked, at first that of the address, else the first below the root."""
-    if NODE not in st.session_state and re.fullmatch("[0-9]{1,4}", asked := st.query_params.get(NODE, "")):
-        st.session_state[NODE] = (parse.text, int(asked))
-    text, node = st.session_state.get(NODE, (None, 0))
+    """Return the selected node.
+
+    It is the last one clicked, at first the one in the address, or else the first below the root.
+    """
+    selected, number = session_object(SelectedNode), st.query_params.get(NODE, "")
+    if selected.text is None and re.fullmatch("[0-9]{1,4}", number):
+        selected.select(parse.text, int(number))
     first = min(1, len(nodes) - 1)
-    node = node if text == parse.text and node < len(nodes) else first
-    permalink.put(NODE, "" if node == first else str(node))
+    node = selected.node if selected.text == parse.text and selected.node < len(nodes) else first
+    put_in_address(NODE, "" if node == first else str(node))
     return node
 
 
 @st.fragment
 def picture(model: Model, parse: Parse) -> None:
-    """The tree and the heads; a click in here runs nothing else again."""
+    """Draw the tree and the heads; a click in it runs only this part again."""
     nodes = tree_nodes(parse.tree)
     selected = selected_node(parse, nodes)
     node, words = nodes[selected], "1 word" if len(parse.words) == 1 else f"{len(parse.words)} words"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view: str = st.segmented_control(
-            "View",
-            ("Tree", "Table"),
-            default="Tree",
-            required=True,
-            key="parsing_view",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
+        view = segments("View", ("Tree", "Table"), "Tree", "parsing_view", hide_label=True)
         st.markdown(
             f"**Tree**: {words}, log-probability {decimal(parse.log_prob, 2)}", help=HOW_TO_READ, width="content"
         )
         st.caption(f"Parsed by {plain(model.name)}, beam {BEAM_SIZE}, length penalty {LENGTH_PENALTY}", width="content")
-    place = st.container()
+    place, theme = st.container(), page_theme()
     table = constituent_table(parse)
-    explanation = readings.explanations().get(
-        (model.digest, parse.text, parse.token_ids), lambda: model.translator.explain(parse.text, parse.token_ids)
-    )
+    explanation = readings.explanation(model, parse.text, parse.token_ids)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="bracket_options"):
-        half = st.segmented_control(
-            "When",
-            ("Opened", "Closed"),
-            default="Opened",
-            required=True,
-            key="bracket_half",
-            bind="query-params",
-            disabled=node.is_word,
-        )
-        kind: DecoderKind = st.segmented_control(
-            "Looked at",
-            tuple(KINDS),
-            default="cross",
-            required=True,
-            format_func=KINDS.__getitem__,
-            key="bracket_kind",
-            bind="query-params",
-        )
+        half = segments("Bracket", ("Opened", "Closed"), "Opened", "bracket_half", disabled=node.is_word)
+        kind = segments("Attention", KINDS, "cross", "bracket_kind")
         layers, heads = len(explanation.maps["cross"]), explanation.maps["cross"][0].num_heads
         names = [MEAN, *(head_name(layer, head) for layer in range(layers) for head in range(heads))]
-        head = st.selectbox("Tint of the words", names, key="bracket_head", bind="query-params", width=180)
+        head = st.selectbox("Head that tints the words", names, key="bracket_head", bind="query-params", width=180)
     position = node.opened if half == "Opened" else node.closed
     cross = symbol_attention(explanation, parse.words, position, "cross")
     chosen = names.index(head) - 1
@@ -142,7 +140,7 @@ def picture(model: Model, parse: Parse) -> None:
         if view == "Tree":
             tree_drawing(
                 parse.tree,
-                lambda clicked: st.session_state.__setitem__(NODE, (parse.text, clicked)),
+                lambda clicked: session_object(SelectedNode).select(parse.text, clicked),
                 selected=selected,
                 weights=weights.tolist(),
             )
@@ -150,7 +148,7 @@ def picture(model: Model, parse: Parse) -> None:
             show_table(table)
         downloads(
             "tree",
-            lambda file_format: export_tree(parse.tree, file_format, theme_named(st.context.theme.type)),
+            lambda file_format: export_tree(parse.tree, file_format, theme),
             lambda: table,
         )
         st.code(str(parse.tree), language=None, wrap_lines=True)
@@ -160,10 +158,9 @@ def picture(model: Model, parse: Parse) -> None:
         f"**Heads** when `{written}` was written, at position {position + 1} of {len(parse.token_ids)}",
         help=HOW_TO_READ_MAP,
     )
-    theme = theme_named(st.context.theme.type)
     figure = bracket_map(shown, theme)
     if view == "Tree":
-        alt = "What each head looked at when the chosen bracket was written"
+        alt = "What each head attended to when the selected bracket was written"
         st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="bracket_map", alt=alt)
     else:
         show_table(bracket_table(shown))
@@ -172,6 +169,6 @@ def picture(model: Model, parse: Parse) -> None:
 
 reading = readings.reading()
 if reading is None:
-    st.caption("The tree appears here as soon as there is a sentence to parse.")
+    st.caption("Enter a sentence above to parse it.")
 elif found := parsed(reading.search.text):
     picture(*found)

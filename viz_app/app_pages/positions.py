@@ -1,4 +1,4 @@
-"""Positions: what is added to the embeddings so that the model knows which word stands where."""
+"""Positions: the positional encodings that are added to the embeddings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from core.analysis.positions import Measure, model_positions, position_similarit
 from core.model import sinusoidal_encoding
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.positions.score_decomposition import (
     FIRST_LAYER,
     FIRST_LAYER_HELP,
@@ -24,51 +25,50 @@ from viz_app.figures import position_tables, positions
 from viz_app.figures.display_text import decimal, plain
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
-from viz_app.figures.theme import Theme, theme_named
+from viz_app.figures.theme import Theme
 from viz_app.session import readings
 
 ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED = "Encoding", "Sinusoids", "Similarity", "Rotation", "Learned"
 TEXTS = {
     ENCODING: "a row for each position, a column for each dimension.",
-    SINUSOIDS: "single dimensions over the positions, each a wave of its own.",
-    SIMILARITY: "how alike the encodings of two positions are, for any two.",
-    ROTATION: "the encoding of a position *k* further on is the same encoding, turned.",
-    LEARNED: "how alike positions are that are so far apart, learned and sinusoidal.",
+    SINUSOIDS: "single dimensions over the positions, each a sine or cosine wave.",
+    SIMILARITY: "how similar the encodings of any two positions are.",
+    ROTATION: "the encoding of the position *k* further on is the same encoding, rotated.",
+    LEARNED: "similarity of two positions by their distance, learned and sinusoidal.",
     FIRST_LAYER: FIRST_LAYER_TEXT,
 }
 HOW_TO_READ = {
     ENCODING: """
-        The row of a position is added to the embedding of whatever token stands there (section 3.5). Dimensions
-        come in pairs, a sine and a cosine of one wavelength: 2 pi positions at the left, almost 10000 times as many
-        at the right. At the left colours change from row to row, at the right they hardly change at all, like the
-        hands of one clock.""",
+        The row of a position is added to the embedding of the token there (section 3.5). Dimensions come in pairs, a
+        sine and a cosine of one wavelength: 2 pi positions at the left, almost 10000 times as many at the right. So
+        colours change from row to row at the left, and hardly change at the right.""",
     SINUSOIDS: """
-        The dots are what the model gets: positions are whole numbers. The curve between them is for the eye alone.
-        Dimension 2i is a sine, 2i + 1 the cosine of the same wavelength.""",
+        The dots are the values that the model gets, at whole positions; the curve between them is only a guide to the
+        eye. Dimension 2i is a sine, 2i + 1 the cosine of the same wavelength.""",
     SIMILARITY: """
-        Along a diagonal nothing changes: the similarity of sinusoids depends on how far apart two positions are,
-        not on where they are. A dot product is at most d_model / 2, that of a position with itself; a cosine is at
-        most 1; a distance is 0 at home. It says how alike the encodings are, not that a head uses it.""",
+        Along a diagonal nothing changes: the similarity of sinusoids depends on the distance between two positions,
+        not on the positions. The dot product of a position with itself is the largest, d_model / 2; its cosine is 1,
+        its distance 0. This shows how similar encodings are, not that a head uses it.""",
     ROTATION: """
-        Each pair of dimensions is the hand of a clock. From any position to the one k further on, a hand turns by
-        the same angle, k times its frequency: PE(pos + k) is a linear function of PE(pos), a rotation in every
-        pair, which is why the paper expected that the model could learn to attend by relative positions (section
-        3.5). That it could does not say that a head does.""",
+        Each pair of dimensions is a point on a circle, like the hand of a clock. From any position to the one k further
+        on, it turns by the same angle, k times its frequency: PE(pos + k) is a linear function of PE(pos), a rotation
+        of every pair. This is why the paper expected that the model could learn to attend by relative positions
+        (section 3.5). It does not show that a head does.""",
     LEARNED: """
-        For sinusoids the cosine is the same for all pairs of positions that far apart; learned ones are free, so
-        their mean is drawn, and dotted the least and the largest. Positions that training rarely saw stay near
-        where they began.""",
+        For sinusoids, the cosine is the same for all pairs of positions at a distance. For learned positions it
+        varies: the line is the mean, the dotted lines are minimum and maximum. Positions that are rare in training stay
+        near their initial values.""",
     FIRST_LAYER: FIRST_LAYER_HELP,
 }
 NONE_LEARNED = (
-    f"It has learned none; with a checkpoint that has (Table 3, row E), the view {LEARNED} sets the two side by side."
+    f"The model has no learned positions; for a checkpoint that has (Table 3, row E), the view {LEARNED} compares them."
 )
-CLOCKS = (0, 1 / 8, 1 / 4, 1 / 2)  # which pairs of dimensions are drawn, as shares of all
+CIRCLES = (0, 1 / 8, 1 / 4, 1 / 2)  # the pairs of dimensions that are drawn, as fractions of all
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture, the table behind it, and what is to be said below."""
+    """A picture, the table of its numbers, and a note."""
 
     figure: go.Figure
     table: Callable[[], pd.DataFrame]
@@ -77,22 +77,14 @@ class Drawing:
 
 @st.fragment
 def encodings() -> None:
-    """The page below the sentence; a click in here runs nothing else again."""
+    """Draw the page below the sentence; a click in it runs only this part again."""
     learned = readings.model().translator.model.config.positions == "learned"
     views = (ENCODING, SINUSOIDS, SIMILARITY, *((LEARNED,) if learned else ()), ROTATION, FIRST_LAYER)
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with bar:
-        view: str = st.segmented_control(
-            "View",
-            views,
-            default=ENCODING,
-            required=True,
-            key="positions_view",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
+        view = segments("View", views, ENCODING, "positions_view", hide_label=True)
     title = st.empty()
-    theme = theme_named(st.context.theme.type)
+    theme = page_theme()
     title.markdown(f"**{view}**: {TEXTS[view]}", help=" ".join(HOW_TO_READ[view].split()))
     if view == FIRST_LAYER:
         first_layer(bar, theme)
@@ -111,48 +103,44 @@ def encodings() -> None:
 
 
 def width() -> int:
-    """d_model, as far as sines and cosines come in pairs."""
+    """Return d_model, less one if it is odd, since sines and cosines come in pairs."""
     d_model = readings.model().translator.model.config.d_model
     return d_model - d_model % 2
 
 
 def count_box() -> int:
-    """How many positions to draw."""
+    """Select the number of positions to draw."""
     return st.slider("Positions", 8, 256, 64, 8, key="num_positions", bind="query-params", width=240)
 
 
 def chosen_positions() -> tuple[Tensor, str]:
-    """The encodings to draw, and what they are: for a model that has learned its own, either those or the paper's."""
+    """Return the encodings to draw, and a note.
+
+    For a model with learned positions, either those or the paper's.
+    """
     model, count = readings.model(), count_box()
-    sinusoids = f"The paper's sinusoids at d_model {width()}, the width of {plain(model.name)}."
+    sinusoids = f"The paper's sinusoids at d_model {width()}, that of {plain(model.name)}."
     if model.translator.model.config.positions != "learned":
         return sinusoidal_encoding(count, width()), f"{sinusoids} {NONE_LEARNED}"
-    whose = st.segmented_control(
-        "Positions of",
-        ("This model", "The paper"),
-        default="This model",
-        required=True,
-        key="whose",
-        bind="query-params",
-    )
+    whose = segments("Positions of", ("This model", "The paper"), "This model", "whose")
     if whose == "The paper":
-        return sinusoidal_encoding(count, width()), f"{sinusoids} The model has learned others."
+        return sinusoidal_encoding(count, width()), f"{sinusoids} The model has learned positions instead."
     found = model_positions(model.translator.model, count)
     return (
         found,
-        f"What {plain(model.name)} has learned: {model.translator.model.config.max_positions} positions, of which "
+        f"The positions learned by {plain(model.name)}: {model.translator.model.config.max_positions}, of which "
         f"{len(found)} are drawn.",
     )
 
 
 def encoding(theme: Theme) -> Drawing:
-    """All of it."""
+    """Draw all dimensions of all positions."""
     found, note = chosen_positions()
     return Drawing(positions.encoding_heatmap(found, theme), lambda: position_tables.encoding_table(found), note)
 
 
 def sinusoids(theme: Theme) -> Drawing:
-    """A few waves."""
+    """Draw a few dimensions as waves."""
     count = count_box()
     first = [dimension for dimension in (0, 16, 32, 64) if dimension < width()]
     dimensions = st.multiselect(
@@ -167,40 +155,32 @@ def sinusoids(theme: Theme) -> Drawing:
 
 
 def similarity(theme: Theme) -> Drawing:
-    """Any position with any other."""
+    """Draw the similarity of all pairs of positions."""
     found, note = chosen_positions()
     names: dict[Measure, str] = {"dot": "Dot product", "cosine": "Cosine", "distance": "Distance"}
-    measure: Measure = st.segmented_control(
-        "Measure",
-        tuple(names),
-        default="dot",
-        required=True,
-        format_func=names.__getitem__,
-        key="measure",
-        bind="query-params",
-    )
+    measure = segments("Measure", names, "dot", "measure")
     figure = positions.position_similarity(found, theme, measure)
     return Drawing(figure, lambda: position_tables.similarity_table(found, measure), note)
 
 
 def rotation(theme: Theme) -> Drawing:
-    """A position, and the one k further on."""
+    """Draw a position and the one k further on as points on circles."""
     position = st.slider("Position", 0, 128, 3, key="position", bind="query-params", width=220)
     offset = st.slider("k", 0, 64, 5, key="offset", bind="query-params", width=220)
     d_model = width()
-    pairs = list(dict.fromkeys(int(share * d_model // 2) for share in CLOCKS))
+    pairs = list(dict.fromkeys(int(share * d_model // 2) for share in CIRCLES))
     figure = positions.rotation_circles(pairs, position, offset, d_model, theme)
     error = rotation_error(256, d_model, offset)
     note = (
-        f"Checked now, for all {d_model} dimensions and positions 0 to 255: PE(pos) turned by k = {offset} differs "
-        f"from PE(pos + {offset}) "
-        f"by at most {error:.1g}. These are the paper's sinusoids; learned positions have no such rule."
+        f"Checked now, for all {d_model} dimensions and positions 0 to 255: PE(pos) rotated by k = {offset} differs "
+        f"from PE(pos + {offset}) by at most {error:.1g}. These are the paper's sinusoids; learned positions have no "
+        f"such rule."
     )
     return Drawing(figure, lambda: position_tables.rotation_table(position, offset, d_model), note)
 
 
 def learned_against_sinusoidal(theme: Theme) -> Drawing:
-    """For a model that has learned its positions."""
+    """Compare the learned positions of a model with sinusoids."""
     found = model_positions(readings.model().translator.model, count_box())
     mine, paper = (position_similarity(each, "cosine") for each in (found, sinusoidal_encoding(len(found), width())))
     above = mine.new_ones(mine.shape).triu(1).bool()

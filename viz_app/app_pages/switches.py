@@ -1,130 +1,136 @@
-"""Switches: turn heads off or down, and see what becomes of the translation."""
+"""Switches: turn heads off or down, and see how the translation changes."""
 
 import math
-from collections.abc import Mapping
 from functools import partial
 
 import streamlit as st
 
 from core.analysis.correlation import spearman
-from core.analysis.heads.head import Head
 from viz_app.components.head_switches import switchboard
 from viz_app.controls import search_progress
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme
 from viz_app.features.ablation import switched_heads
+from viz_app.features.ablation.switched_heads import Gates, Switches
 from viz_app.figures import ablation
 from viz_app.figures.display_text import decimal, sentence_case
 from viz_app.figures.export.ablation import export_changes, export_switches, switches_table
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
-from viz_app.figures.theme import Theme, theme_named
 from viz_app.session import readings
+from viz_app.session.state import session_object
 
-AT_ONCE = 80  # tokens of source and target together up to which every head is measured without being asked
+MEASURED_AT_ONCE = 80  # tokens of source and target together up to which measuring starts by itself
 HOW_TO_READ = """
-Click a head to switch it, click it again to switch it back; the name of a layer stands for all its heads. A head's
-output is multiplied by what the slider says: 0 turns it off, 1 leaves it alone.
+Click a head to switch it, click it again to switch it back; click the name of a layer for all its heads. A head's
+output is multiplied by the value of the slider: 0 turns it off, 1 leaves it unchanged.
 
-The number in a cell is what turning **that head alone** off does to the log-probability of the translation above, in
-nats: -0.7 makes it half as probable. Heads stand in for each other, so effects do not add up, and a head without an
+The number in a cell is the change of the log-probability of the translation above when **only that head** is off, in
+nats: -0.7 makes it half as probable. Heads compensate for each other, so effects do not add up, and a head without an
 effect here may matter in another sentence.
 """
 ABOUT_IMPORTANCE = """
 **Change when off**: the head's output is set to 0, and the same translation is scored again. **Importance by gradient**
-(Michel et al. 2019) asks how steeply the loss would change if the head were turned down a little: one pass for all
-heads, but it says nothing of how things go on from there. The two need not agree; the rank correlation says how far
-they do on this sentence. Both are in nats, so that they compare; to rank heads, Michel et al. divide each layer's
-importances by their Euclidean norm, which is the last column.
+(Michel et al. 2019): the slope of the loss as the head is turned down. It takes one pass for all heads, but holds only
+for small changes. The two need not agree; the rank correlation says how far they do on this sentence. Both are in nats.
+To rank heads, Michel et al. divide the importances of each layer by their Euclidean norm: the last column.
 """
 
 
 def page(reading: readings.Reading) -> None:
     """Draw everything below the sentence."""
-    theme = theme_named(st.context.theme.type)
-    explanation = reading.explanation
+    explanation, switches, model = reading.explain(), session_object(Switches), reading.model
     measured = switched_heads.heads_off(
-        reading, len(explanation.source_tokens) + len(explanation.fed_tokens) <= AT_ONCE
+        reading, start=len(explanation.source_tokens) + len(explanation.fed_tokens) <= MEASURED_AT_ONCE
     )
-    if problem := switched_heads.read_address(reading.model):
-        st.error(sentence_case(problem))
-    set_to = switched_heads.gates(reading.model)
-    switched_heads.write_address(set_to)
+    switches.restore(model)
+    if switches.problem:
+        st.error(sentence_case(switches.problem))
+    set_to = switches.of(model)
+    gates = tuple(sorted(set_to.items()))
+    switched_heads.write_address(gates)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         gate = st.slider(
-            "A click sets a head to", 0.0, 0.9, 0.0, 0.1, key="gate", bind="query-params", width=260, help=HOW_TO_READ
+            "Clicking a head scales its output to",
+            0.0,
+            0.9,
+            0.0,
+            0.1,
+            key="gate",
+            bind="query-params",
+            width=260,
+            help=HOW_TO_READ,
         )
-        st.button(
-            "All back on", on_click=switched_heads.switch, args=(reading.model, list(set_to), 1.0), disabled=not set_to
-        )
-    switchboard(
-        measured.heads, set_to, measured.changes, theme, lambda heads: switched_heads.switch(reading.model, heads, gate)
-    )
+        st.button("All back on", on_click=switches.switch, args=(model, list(set_to), 1.0), disabled=not set_to)
+    theme = page_theme()
+    switchboard(measured.heads, set_to, measured.changes, theme, lambda heads: switches.switch(model, heads, gate))
     drawn = (measured.heads, dict(set_to), dict(measured.changes))
     downloads("switches", partial(export_switches, *drawn, theme=theme), lambda: switches_table(*drawn))
-    outcome(reading, set_to, theme)
-    each_alone(reading, measured, theme)
+    outcome(reading, gates)
+    effects(reading, measured)
 
 
-def outcome(reading: readings.Reading, set_to: Mapping[Head, float], theme: Theme) -> None:
-    """What the switches do: to the best translation, and to the probability of the one looked at."""
+def outcome(reading: readings.Reading, gates: Gates) -> None:
+    """Draw the effect of the switches on the translation and on its log-probability."""
     left, right = st.container(key="switch-outcome").columns(2, gap="large")
     with left:
         st.markdown(
-            "**Best translation**, all heads on, and with the switches",
-            help="Words that only one of the two has are marked.",
+            "**Translation**: before and after",
+            help="The best translation with all heads on, and with the switches. Words that only one of them has are "
+            "marked.",
         )
-        translations(reading, set_to)
+        translations(reading, gates)
     with right:
         st.markdown(
-            "**Log-probability of the hypothesis above**, token by token",
-            help="The same tokens, scored with the switches: blue became less probable, orange more. Hover a token "
-            "for its numbers.",
+            "**Log-probability of the translation above**, token by token",
+            help="The same tokens, scored with the switches: blue is less probable, orange more. Hover a token for its "
+            "numbers.",
         )
-        effect = switched_heads.gated_effect(reading, set_to) if set_to else None
-        before = reading.explanation.log_probs
+        effect = switched_heads.gated_effect(reading, gates) if gates else None
+        before, tokens = reading.explain().log_probs, reading.explain().predicted_tokens
         changes = effect.changes if effect else [0.0] * len(before)
-        st.html(ablation.changed_tokens(reading.explanation.predicted_tokens, before, changes, theme))
+        st.html(ablation.changed_tokens(tokens, before, changes, page_theme()))
         change = (
             f", now **{decimal(sum(before) + effect.change, 2)}**: a change of "
             f"**{decimal(effect.change, 2, sign=True)}** nats"
             if effect
             else ""
         )
-        st.markdown(f"All heads on **{decimal(sum(before), 2)}**{change}.")
-        tokens = reading.explanation.predicted_tokens
-        draw = partial(export_changes, tokens, changes, theme=theme)
+        st.markdown(f"All heads on: **{decimal(sum(before), 2)}**{change}.")
+        draw = partial(export_changes, tokens, changes, theme=page_theme())
         downloads("switched-tokens", draw, lambda: ablation.tokens_table(tokens, before, changes))
 
 
-def translations(reading: readings.Reading, set_to: Mapping[Head, float]) -> None:
-    """The best one with all heads on, the best with the switches, and what is different."""
+def translations(reading: readings.Reading, gates: Gates) -> None:
+    """Draw the best translation with all heads on, and with the switches.
+
+    Differences are marked.
+    """
     old = reading.translation.hypotheses[0]
-    # apart: a container in the place of another takes over its buttons
-    before, working, below = st.empty(), st.empty(), st.container()
+    # three places: a container that takes the place of another one would take over its buttons
+    before, waiting, below = st.empty(), st.empty(), st.container()
     words = ablation.words_of(old.tokens)
     before.html(ablation.marked_text(words, [False] * len(words), "del"))
-    if not set_to:
-        below.caption("All heads are on. Click one above to see what the translation becomes without it.")
+    if not gates:
+        below.caption("All heads are on. Click one above to see the translation without it.")
         return
-    progress = search_progress.stoppable(
-        working, (reading.model.digest, reading.search, frozenset(set_to.items())), "gated"
-    )
+    progress = search_progress.stoppable(waiting, (reading.model.digest, reading.search, gates), "gated")
     if progress is None:
         return
-    gated = ablation.words_of(switched_heads.gated_translation(reading, set_to, progress).tokens)
+    gated = ablation.words_of(switched_heads.gated_translation(reading.model, reading.search, gates, progress).tokens)
     marks = ablation.difference(words, gated)
-    working.empty()
+    waiting.empty()
     before.html(ablation.marked_text(words, marks[0], "del"))
     with below:
         st.html(ablation.marked_text(gated, marks[1], "ins"))
         if not any(map(any, marks)):
-            st.caption("The same words: the heads that are left find them too.")
+            st.caption("The translation is the same.")
 
 
-def each_alone(reading: readings.Reading, measured: switched_heads.HeadsOff, theme: Theme) -> None:
-    """Every head off alone, beside what its gradient says."""
+def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> None:
+    """Draw the effect of each head off alone, and its importance by gradient."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown("**Each head off alone**", help=ABOUT_IMPORTANCE, width="content")
         job_control(measured.job, "measure", "Measure every head")
@@ -140,19 +146,20 @@ def each_alone(reading: readings.Reading, measured: switched_heads.HeadsOff, the
             column_config={
                 "head": st.column_config.TextColumn("Head off"),
                 "change": st.column_config.NumberColumn(
-                    "Change when off", format="%+.3f", help="Of the log-probability of the hypothesis, in nats."
+                    "Change when off", format="%+.3f", help="Of the log-probability of the translation, in nats."
                 ),
                 "importance": st.column_config.NumberColumn(
-                    "Importance by gradient", format="%.3f", help="In nats a token."
+                    "Importance by gradient", format="%.3f", help="In nats per token."
                 ),
                 "within_layer": st.column_config.NumberColumn(
                     "Within its layer",
                     format="%.2f",
-                    help="The importance over the Euclidean norm of its layer's (Michel et al. 2019).",
+                    help="The importance divided by the Euclidean norm of its layer's (Michel et al. 2019).",
                 ),
             },
         )
     with right:
+        theme = page_theme()
         figure = ablation.effects_figure(measured.changes, importance, theme)
         st.plotly_chart(
             figure,
@@ -172,6 +179,6 @@ def each_alone(reading: readings.Reading, measured: switched_heads.HeadsOff, the
 
 reading = readings.reading()
 if reading is None:
-    st.caption("The switches appear here as soon as there is a sentence to translate.")
+    st.caption("Enter a sentence above to see the switches.")
 else:
     page(reading)

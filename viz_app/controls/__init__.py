@@ -1,1 +1,1 @@
-"""Widgets that several pages share: toolbar, downloads, tables, progress of a search."""
+"""Widgets of several pages: toolbar, downloads, tables, progress."""

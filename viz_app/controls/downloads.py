@@ -1,4 +1,4 @@
-"""The files of one drawing, below it: as SVG, PDF and PNG, each drawn when it is asked for, and its numbers as CSV."""
+"""Download buttons below a drawing: SVG, PDF and PNG, and its numbers as CSV."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,13 +20,13 @@ def downloads(
     table: "Callable[[], pd.DataFrame] | None" = None,
     page: Callable[[], str] | None = None,
 ) -> None:
-    """A row of small buttons. What is downloaded runs nothing on the page again.
+    """Draw a row of small buttons. A download does not run the page again.
 
     Args:
-        name: of the files, without a suffix, and unlike any other on the page.
-        draw: the picture in a format; None where there is a table only.
-        table: the numbers behind the picture.
-        page: the picture as a page of its own, where it is one.
+        name: of the files, without a suffix; unique on the page.
+        draw: draws the picture in a format; None if there is only a table.
+        table: makes the table of its numbers.
+        page: makes the picture as an HTML page, if it can be one.
     """
     files: dict[str, Callable[[], bytes]] = (
         {file_format: partial(draw, file_format) for file_format in FORMATS} if draw else {}

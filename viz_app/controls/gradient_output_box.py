@@ -1,9 +1,10 @@
-"""The choice of the output that gradient x attention is about."""
+"""The widget that selects the output for gradient x attention."""
 
 from typing import Literal
 
 import streamlit as st
 
+from viz_app.controls.widgets import segments
 from viz_app.session import readings
 from viz_app.session.gradient_output import Output
 
@@ -11,29 +12,19 @@ OutputChoice = Literal["whole", "selected"]
 
 CHOICES: dict[OutputChoice, str] = {"whole": "Whole translation", "selected": "Selected output"}
 
-NOTHING_SELECTED = "Select a word of the translation, and the gradient is of that alone."
+NOTHING_SELECTED = "Select a word of the translation to take the gradient of that word alone."
 
 
 def output_box(about: readings.Reading, step: range | None) -> Output | None:
-    """Let the reader choose.
+    """Select the output.
 
     Args:
-        step: the tokens of the decoding step that is looked at, if one is.
+        step: the tokens predicted at the selected decoding step, if there is one.
 
     Returns:
-        None for the whole translation, which it also is while nothing of it is selected.
+        None for the whole translation, also while nothing of it is selected.
     """
-    chosen: OutputChoice = st.segmented_control(
-        "Gradient of",
-        tuple(CHOICES),
-        default="whole",
-        required=True,
-        format_func=CHOICES.__getitem__,
-        key="output",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    if chosen == "whole":
+    if segments("Gradient of", CHOICES, "whole", "output", hide_label=True) == "whole":
         return None
     words = [tokens for side, tokens in readings.selected_words(about) if side == "target"]
     found = tuple(sorted(position for tokens in ([step] if step else words) for position in tokens))

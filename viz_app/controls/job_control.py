@@ -10,7 +10,9 @@ PAUSE = 0.1  # seconds between two runs, in which clicks are answered
 
 
 def job_control(job: Job, key: str, start: str = "Continue") -> None:
-    """Draw the progress of a job and, while it is running, compute its next steps. The page runs again at its end.
+    """Draw the progress of a job and, while it is running, compute its next steps.
+
+    The page runs again at its end.
 
     Args:
         key: of the button.

@@ -1,9 +1,14 @@
 """The progress of a search, with a button to stop it."""
 
 import time
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
+
+from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -11,30 +16,46 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 
-PATIENCE = 0.4  # seconds without an answer after which progress is shown
+PATIENCE = 0.4  # seconds before progress is shown
+
+
+@dataclass
+class StoppedSearches:
+    """The searches that were stopped, by the key of their buttons."""
+
+    searches: "dict[str, Hashable]" = field(default_factory=dict)
+
+    def stop(self, key: str, search: "Hashable") -> None:
+        """Stop a search."""
+        self.searches[key] = search
+
+    def restart(self, key: str) -> None:
+        """Let a search start again."""
+        self.searches.pop(key, None)
 
 
 def stoppable(
-    place: "DeltaGenerator", work: "Hashable", key: str, doing: str = "Translating"
+    place: "DeltaGenerator", search: "Hashable", key: str, doing: str = "Translating"
 ) -> "Callable[[int, int], None] | None":
-    """Show how far a search is, with a button to stop it; None, and a button to start again, where it was stopped.
+    """Show the progress of a search, with a button to stop it.
+
+    If it was stopped, a button to start it again.
 
     Args:
         place: holds one element.
-        work: what is done; only the very same stays stopped.
+        search: what is computed; an equal one stays stopped.
         key: of the buttons.
-        doing: what the search does.
+        doing: what the progress bar says.
 
     Returns:
-        What to call after each position. A click anywhere ends the run there, since it draws on the page.
+        To be called after each position, with its number and the last one; None if the search was stopped. A click
+        anywhere on the page ends the run there, since it draws.
     """
-    stopped = f"stopped_{key}"
-    if st.session_state.get(stopped) == work:
+    stopped = session_object(StoppedSearches)
+    if stopped.searches.get(key) == search:
         with place.container(horizontal=True, vertical_alignment="center"):
             st.caption("Stopped.", width="content")
-            st.button(
-                "Start again", on_click=st.session_state.pop, args=(stopped,), type="tertiary", key=f"again_{key}"
-            )
+            st.button("Start again", on_click=stopped.restart, args=(key,), type="tertiary", key=f"again_{key}")
         return None
     started = time.monotonic()
     bar: DeltaGenerator | None = None
@@ -46,7 +67,8 @@ def stoppable(
         if bar is None:
             with place.container(horizontal=True, vertical_alignment="center"):
                 bar = st.empty()
-                st.button("Stop", on_click=st.session_state.__setitem__, args=(stopped, work), key=f"stop_{key}")
+                st.button("Stop", on_click=stopped.stop, args=(key, search), key=f"stop_{key}")
         bar.progress(done / most, f"{doing}: token {done} of at most {most}")
 
-    return progress
+    # In the context of the page: what is drawn in that of a cached function, Streamlit draws again on a cache hit.
+    return partial(copy_context().run, progress)

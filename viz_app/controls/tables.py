@@ -1,19 +1,38 @@
-"""Tables as all pages show them."""
+"""Tables in the one form that all pages use."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-if TYPE_CHECKING:  # pandas takes half a second to import: the pictures are on the page before the tables
+from viz_app.session.state import Widget
+
+if TYPE_CHECKING:  # pandas takes half a second to import: pictures are drawn before tables
     import pandas as pd
 
-NOTHING = "\u2013"  # where there is no number or word to show
+NOTHING = "\u2013"  # in a cell without a value
 
 
 def show_table(table: "pd.DataFrame", *, hide_index: bool = True, **look: Any) -> None:
-    """A table on the page; where it has nothing there is a dash, not Python's word for it.
+    """Draw a table. A cell without a value has a dash, not `None`.
 
     Args:
         look: as for `st.dataframe`.
     """
     st.dataframe(table, hide_index=hide_index, placeholder=NOTHING, **look)
+
+
+def selectable_table(table: "pd.DataFrame", key: str, on_row: Callable[[int], None], **look: Any) -> None:
+    """Draw a table whose rows can be selected.
+
+    Args:
+        on_row: called with the number of a row, counted from 0, before the page runs again.
+        look: as for `st.dataframe`.
+    """
+
+    def selected() -> None:
+        rows: list[int] = (Widget[Any](key).value or {"selection": {"rows": []}})["selection"]["rows"]
+        if rows and rows[0] < len(table):
+            on_row(rows[0])
+
+    show_table(table, on_select=selected, selection_mode="single-row", key=key, **look)

@@ -1,57 +1,51 @@
-"""Is what the pages show what the model did? A row of badges, computed on the spot; any page can end with it."""
+"""Badges: checks, computed on the spot, that the pages show what the model did.
+
+Any page can end with them.
+"""
 
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from viz_app.figures.display_text import plain
-from viz_app.session import memory, readings
+from viz_app.session import readings
 
 if TYPE_CHECKING:
     from core.analysis.sanity_checks import Check
 
-PAGES = ("Translate", "Heads", "Alignment", "BertViz")  # titles of those that end with the row
+PAGES = ("Translate", "Heads", "Alignment", "BertViz")  # titles of the pages that end with badges
 ABOUT = {
-    "rows sum to 1": "Every row of every head is a share of attention: its weights must add up to 1.",
-    "masks respected": "In the decoder nothing may look at a token that is yet to be written, and where "
-    "self-attention is restricted, nothing beyond "
-    "its neighbourhood: all those weights must be exactly 0.",
-    "tokens match axes": "The tokens beside every map are those that the model was given, and each head stands in its "
-    "own place.",
-    "replay equals search": "The maps come from one pass over the finished translation. It must find each token as "
-    "probable as the search did.",
-    "fused equals explicit": "Maps need attention computed in the open; for speed it is usually computed in one go. "
-    "Both must give the same.",
-    "dropout off": "Dropout switches parts of a model off at random while it is trained. Here every module must be in "
+    "rows sum to 1": "Every row of every head is a distribution: its weights must sum to 1.",
+    "masks respected": "The decoder must not attend to later tokens and, where self-attention is restricted, no token "
+    "to any outside its neighbourhood: all those weights must be exactly 0.",
+    "tokens match axes": "The tokens next to every map must be those that the model was given, and every head must be "
+    "in its place.",
+    "replay equals search": "The maps come from one pass over the finished translation. It must give each token the "
+    "same probability as the search did.",
+    "fused equals explicit": "To record maps, attention is computed step by step; otherwise a fused kernel computes "
+    "it. Both must give the same result.",
+    "dropout off": "Dropout switches off parts of a model at random in training. Here every module must be in "
     "evaluation mode.",
 }
 
 
-@st.cache_resource(show_spinner=False)
-def _found() -> "memory.Memory[list[Check]]":
-    return memory.Memory(64)
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=readings.READING_HASH)
+def checks(about: readings.Reading, searched: bool) -> "list[Check]":
+    """Run all checks on a reading.
 
-
-def checks(about: readings.Reading) -> "list[Check]":
-    """All that can be checked of a reading; what was forced as a whole was not searched, so there is no search to be
-    equal to.
+    Args:
+        searched: whether its target was found by a search; if not, there is no search to compare with.
     """
     from core.analysis.sanity_checks import check_explanation
 
-    forced = about.forced_as if about.index == readings.FORCED_INDEX else None
-    searched = forced is None or forced.target is None
-
-    def compute() -> "list[Check]":
-        found = check_explanation(about.model.translator, about.explanation, about.hypothesis)
-        return [check for check in found if searched or check.name != "replay equals search"]
-
-    return _found().get((about.identity, searched), compute)
+    found = check_explanation(about.model.translator, about.explain(), about.hypothesis)
+    return [check for check in found if searched or check.name != "replay equals search"]
 
 
 @st.fragment
 def badges(about: readings.Reading) -> None:
-    """Draw the row. Call it last on a page: it runs the model twice, and what is above is there already."""
-    found = checks(about)
+    """Draw the badges. Call it last on a page: it runs the model twice."""
+    found = checks(about, searched=about.forced is None or about.forced.target is None)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="trust"):
         st.caption("Checked now", width="content")
         for check in found:
@@ -59,10 +53,10 @@ def badges(about: readings.Reading) -> None:
             if check.passed:
                 st.badge(check.name, icon=":material/check:", color="gray", help=detail)
             else:
-                st.badge(f"{check.name}: no", icon=":material/close:", color="red", help=detail)
+                st.badge(f"{check.name}: failed", icon=":material/close:", color="red", help=detail)
     for check in found:
         if not check.passed:
             st.error(
-                f"**Not true: {check.name}.** {ABOUT[check.name]} Found: {plain(check.detail)}. Do not trust the "
+                f"**Failed: {check.name}.** {ABOUT[check.name]} Found: {plain(check.detail)}. Do not trust the "
                 f"pictures on this page."
             )

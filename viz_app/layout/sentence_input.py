@@ -1,4 +1,4 @@
-"""The sentence on top of every page: what to translate, how to search, and which hypothesis is looked at."""
+"""The sentence on top of every page, the settings of the search, the hypothesis."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -7,8 +7,9 @@ import streamlit as st
 
 from viz_app.controls.search_progress import stoppable
 from viz_app.figures.display_text import sentence_case, shortened
-from viz_app.session import permalink, readings
+from viz_app.session import readings
 from viz_app.session.models import Model
+from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,21 +24,21 @@ EXAMPLES = (
     "I don't know where he lives.",
     "A man in a blue shirt is standing on a ladder.",
 )
-DEFAULTS = (4, 0.6, 4)  # beam size, length penalty, hypotheses: those of the paper
+DEFAULTS = (4, 0.6, 4)  # beam size, length penalty, number of hypotheses; the first two as in the paper
 
 
 def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]:
-    """The text and the search's settings. Needs no model.
+    """Draw the text box and the settings of the search. Needs no model.
 
     Returns:
-        What is asked for, the place for the choice of hypothesis, and the place for what comes of it.
+        The search, the place for the choice of hypothesis, and the place below the box.
     """
     with st.container(key="sentence"):
         columns = st.columns([6, 3, 1.5], vertical_alignment="bottom")
         text = columns[0].text_input(
             "Sentence",
             EXAMPLES[0],
-            key="text",
+            key=readings.TEXT.key,
             placeholder="Type a sentence and press Enter",
             bind="query-params",
             on_change=readings.new_sentence,
@@ -56,7 +57,7 @@ def _search_settings() -> tuple[int, float, int]:
         DEFAULTS[0],
         key="beam_size",
         bind="query-params",
-        help="How many unfinished translations the search keeps at every step. 1 is greedy search; the paper uses 4 "
+        help="How many unfinished translations the search keeps at each step. 1 is greedy search; the paper uses 4 "
         "(section 6.1).",
     )
     length_penalty = st.slider(
@@ -77,20 +78,25 @@ def _search_settings() -> tuple[int, float, int]:
         DEFAULTS[2],
         key="hypotheses",
         bind="query-params",
-        help="How many of the best translations to keep. No more can be found than the beam is wide.",
+        help="How many of the best translations to keep; at most the beam size.",
     )
     return beam_size, length_penalty, min(wanted, beam_size)
 
 
 def read(
-    model: Model, search: readings.Search, menu: "DeltaGenerator", below: "DeltaGenerator"
+    model: Model, search: readings.Search, menu: "DeltaGenerator", below: "DeltaGenerator", problem: str = ""
 ) -> readings.Reading | None:
-    """Translate; offer the hypotheses. None, with the reason `below` the box, when there is no translation."""
-    waiting, problem = below.empty(), ""
-    try:
-        permalink.read(model, search)
-    except ValueError as error:
-        problem = str(error)
+    """Translate the text, and draw the choice of hypothesis.
+
+    Args:
+        menu: the place of that choice.
+        below: where progress and problems are shown.
+        problem: why what the address asks for is not shown, if so.
+
+    Returns:
+        None if there is no translation; the reason is shown.
+    """
+    waiting = below.empty()
     if not search.text.strip():
         waiting.info("There is nothing to translate yet: type a sentence above, or pick an example.")
         return None
@@ -103,72 +109,61 @@ def read(
         waiting.error(sentence_case(str(error)))
         return None
     waiting.empty()
-    hypotheses = translation.hypotheses
-    forced_as, forced = readings.forced(model, search), None
-    if forced_as is not None:
+    hypotheses, forced, target = translation.hypotheses, readings.forced(model, search), None
+    if forced is not None:
         try:
-            forced = forced_target(forced_as, model, search, waiting)
+            target = _forced_text(forced, model, search, waiting)
         except ValueError as error:
             problem = str(error)
-            del st.session_state[readings.FORCED]
+            session_object(readings.Current).forced = None
     if problem:
         waiting.error(sentence_case(problem))
-    if (
-        forced
-        and forced_as
-        and not forced_as.prefix
-        and forced.token_ids in (found := [hypothesis.token_ids for hypothesis in hypotheses])
-    ):
-        if st.session_state.get("hypothesis") == readings.FORCED_INDEX:
-            st.session_state["hypothesis"] = found.index(forced.token_ids)
-        forced = None
-    choices = [*range(len(hypotheses)), *([readings.FORCED_INDEX] if forced else [])]
-    if st.session_state.get("hypothesis", 0) not in choices:
-        st.session_state["hypothesis"] = 0
-    index = menu.selectbox(
-        "Hypothesis",
-        choices,
-        format_func=lambda index: (
-            f"Forced: {shortened(forced.text)}"
-            if index == readings.FORCED_INDEX and forced
-            else _numbered(hypotheses, index)
-        ),
-        key="hypothesis",
-        help="The best translations that the search found, best first. Everything on the pages is about the one "
-        "chosen here. "
-        "A forced one was picked on the page Beam, or changed or typed on the page Translate.",
-    )
-    reading = readings.Reading(model, search, translation, index or 0, forced, forced_as)
-    try:
-        permalink.recall_words(reading)
-    except ValueError as error:
-        waiting.error(sentence_case(str(error)))
-    permalink.write(reading)
-    return reading
+    found = [hypothesis.token_ids for hypothesis in hypotheses]
+    if target and forced and not forced.prefix and target.token_ids in found:
+        if readings.HYPOTHESIS.value == readings.FORCED_INDEX:
+            readings.HYPOTHESIS.set(found.index(target.token_ids))
+        target = None
+    index = _hypothesis_box(menu, hypotheses, target)
+    if target is not None and index == readings.FORCED_INDEX:
+        return readings.Reading(model, search, translation, index, target, forced)
+    return readings.Reading(model, search, translation, index, hypotheses[index])
 
 
-def forced_target(
-    forced_as: readings.Forced, model: Model, search: readings.Search, waiting: "DeltaGenerator"
+def _forced_text(
+    forced: readings.Forced, model: Model, search: readings.Search, waiting: "DeltaGenerator"
 ) -> "ScoredText | None":
-    """What was forced, with the rest that the search wrote behind it; None where that was stopped.
+    """Score what is forced, or translate the rest; None if the search was stopped.
 
     Raises:
-        ValueError: it cannot be.
+        ValueError: as `Forced.run`.
     """
-    progress = stoppable(waiting, (model.digest, search, forced_as), "forcing")
+    progress = stoppable(waiting, (model.digest, search, forced), "forcing")
     if progress is None:
         return None
-    found = forced_as.run(model, search, progress)
+    found = forced.run(model, search, progress)
     waiting.empty()
     return found
 
 
-def _numbered(hypotheses: "Sequence[ScoredText]", index: int) -> str:
-    return f"{index + 1}: {shortened(hypotheses[index].text)}"
+def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", target: "ScoredText | None") -> int:
+    """Select one of the hypotheses, or the forced target if there is one."""
+    names = {index: f"{index + 1}: {shortened(each.text)}" for index, each in enumerate(hypotheses)}
+    if target is not None:
+        names[readings.FORCED_INDEX] = f"Forced: {shortened(target.text)}"
+    readings.HYPOTHESIS.keep_within(names, 0)
+    index = menu.selectbox(
+        "Hypothesis",
+        list(names),
+        format_func=names.__getitem__,
+        key=readings.HYPOTHESIS.key,
+        help="The best translations that the search found, best first. All pages explain the one selected here. "
+        "A forced one was selected on the page Beam, or changed or typed on the page Translate.",
+    )
+    return index or 0
 
 
 def examples() -> None:
-    """Sentences to start from."""
+    """Draw buttons with example sentences."""
     with st.container(horizontal=True, key="examples", vertical_alignment="center"):
         st.caption("Try", width="content")
         for example in EXAMPLES:
@@ -178,9 +173,7 @@ def examples() -> None:
 
 
 def show_words(reading: readings.Reading) -> None:
-    """The sentence and its translation as words to click on."""
+    """Draw the sentence and its translation as words to click on."""
     from viz_app.components.sentence_bar import sentence_bar
 
-    sentence_bar(
-        reading.explanation, partial(readings.select_words, reading), selected=readings.selected_words(reading)
-    )
+    sentence_bar(reading.explain(), partial(readings.select_words, reading), selected=readings.selected_words(reading))

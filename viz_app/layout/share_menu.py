@@ -1,4 +1,4 @@
-"""Take it with you: the whole explanation as a file, and a link to what is seen."""
+"""The menu "Share / download": the explanation as a file, and a link."""
 
 import re
 from functools import partial
@@ -8,40 +8,43 @@ import streamlit as st
 
 from viz_app.components.copy_link import copy_link
 from viz_app.session import readings
+from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
     from core.export import ExplanationRecord
     from viz_app.session.chosen_heads import ShownHeads
 
 FORMATS = {
-    ".html": ("HTML, to look at", "text/html"),
+    ".html": ("HTML, for a browser", "text/html"),
     ".json": ("JSON, for programs", "application/json"),
     ".npz": ("NPZ, for NumPy", "application/octet-stream"),
 }
 ABOUT = """
-Tokens, log-probabilities, alternatives, the weights of every head, and the facts of the model, in one file. **HTML**
-opens in any browser, offline. **JSON** and **NPZ** hold every number and are read back by
-`core.export.load_explanation`; layers and heads are counted from 0 there. `python -m core explain` writes the same
-files.
+Tokens, log-probabilities, alternatives, the weights of every head, and facts about the model, in one file. **HTML**
+opens in any browser, offline. **JSON** and **NPZ** have every number and can be read with
+`core.export.load_explanation`; they count layers and heads from 0. `python -m core explain` writes the same files.
 """
 
 
 def menu(reading: readings.Reading) -> None:
-    """A small menu. No file is made before it is asked for."""
-    from viz_app.session import chosen_heads  # which imports torch: the sentence is on the page before
+    """Draw the menu. A file is made when it is downloaded."""
+    from viz_app.session.chosen_heads import ShownHeads  # imports torch: the sentence is drawn before
 
-    with st.popover("Take it with you", type="tertiary", width="content"):
+    with st.popover("Share / download", type="tertiary", width="content"):
         st.markdown("**The whole explanation**", help=ABOUT)
         for suffix, (label, mime) in FORMATS.items():
             file = file_name(reading.translation.source) + suffix
-            content = partial(file_content, reading, suffix, chosen_heads.shown())
+            content = partial(file_content, reading, suffix, session_object(ShownHeads))
             st.download_button(label, content, file, mime, on_click="ignore", key=f"take{suffix}", width="stretch")
         copy_link()
-        st.caption("The link holds no uploaded checkpoint.")
+        st.caption("Uploaded checkpoints are not included in the link.")
 
 
 def file_name(source: str) -> str:
-    """The first words of the sentence, as far as any file system takes them: `A dog runs.` -> `a-dog-runs`."""
+    """Make a file name of the first words of a sentence.
+
+    `A dog runs.` becomes `a-dog-runs`; 60 bytes at most.
+    """
     words = re.findall(r"\w+", source.lower())
     name = ""
     for word in words:
@@ -52,8 +55,9 @@ def file_name(source: str) -> str:
 
 
 def file_content(reading: readings.Reading, suffix: str, shown: "ShownHeads") -> bytes:
-    """One of the files; the download's own thread makes it. HTML opens with what the page Heads shows at that
-    moment.
+    """Make a file, in the thread of the download.
+
+    HTML opens with what the page Heads shows at that moment.
     """
     from core.export import as_bytes
 
@@ -61,14 +65,14 @@ def file_content(reading: readings.Reading, suffix: str, shown: "ShownHeads") ->
 
 
 def record(reading: readings.Reading) -> "ExplanationRecord":
-    """What is read, with the facts of its model and how its target was found."""
+    """Return the explanation with facts about the model and the search."""
     from core.export import record_of
 
     search = reading.search
-    settings: dict[str, Any] = {"target": "forced" if reading.index == readings.FORCED_INDEX else "search"}
+    settings: dict[str, Any] = {"target": "forced" if reading.forced else "search"}
     settings |= {"beam_size": search.beam_size, "length_penalty": search.length_penalty}
     if reading.prefix:
         settings["forced_beginning"] = len(reading.prefix)  # tokens
-    if reading.index != readings.FORCED_INDEX:
+    if not reading.forced:
         settings["hypothesis"] = reading.index  # counted from 0, the best first
-    return record_of(reading.explanation, reading.model.translator, settings, reading.model.name, reading.model.digest)
+    return record_of(reading.explain(), reading.model.translator, settings, reading.model.name, reading.model.digest)

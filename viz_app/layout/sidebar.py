@@ -1,77 +1,95 @@
-"""The sidebar's checkpoint: which model is at work, and the way to another one."""
+"""The checkpoint in the sidebar: the current model, and the upload of another one."""
 
 import html
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from viz_app.figures.display_text import plain
 from viz_app.session import models, readings
+from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-# Where the session keeps an uploaded model, why a file was refused, the file last looked at, and how many uploaders it
-# has had.
-UPLOADED, REFUSED, SEEN, UPLOADERS = "uploaded", "refused", "seen_upload", "uploaders"
+
+@dataclass
+class UploadedCheckpoint:
+    """The checkpoint that the visitor has uploaded.
+
+    Attributes:
+        model: None: the shipped one is used.
+        refused: why the last file was refused, or "".
+        file_id: the last file that was read.
+        uploader: number of the upload widget; a new widget is an empty one.
+    """
+
+    model: models.Model | None = None
+    refused: str = ""
+    file_id: str | None = None
+    uploader: int = 0
+
+    def reset(self) -> None:
+        """Return to the shipped checkpoint."""
+        self.model, self.refused, self.file_id, self.uploader = None, "", None, self.uploader + 1
+        readings.new_sentence()
 
 
 def checkpoint_box() -> models.Model | None:
-    """Show the current model and take uploads; None, with a message on the page, when there is no model at all."""
+    """Show the current model and take uploads.
+
+    None, with a message on the page, if there is no model at all.
+    """
+    upload = session_object(UploadedCheckpoint)
     with st.sidebar:
         st.subheader("Checkpoint", anchor=False)
         facts, problem = st.container(), st.container()
         file = st.file_uploader(
             "Another checkpoint",
             type="safetensors",
-            key=f"upload-{st.session_state.setdefault(UPLOADERS, 0)}",
-            help="A .safetensors file that Headlight wrote: parameters, tokenizer and configuration in one. It stays "
+            key=f"upload-{upload.uploader}",
+            help="A .safetensors file written by Headlight: parameters, tokenizer and configuration in one. It stays "
             "on this machine.",
         )
-    if file is not None and st.session_state.get(SEEN) != file.file_id:
-        st.session_state[REFUSED] = None
+    if file is not None and upload.file_id != file.file_id:
+        upload.refused = ""
         with problem, st.spinner(f"Reading {plain(file.name)}"):
             try:
-                st.session_state[UPLOADED] = models.uploaded_model(file.name, file)
+                upload.model = models.uploaded_model(file.name, file)
                 readings.new_sentence()
             except models.ModelError as error:
-                st.session_state[REFUSED] = str(error)
-        st.session_state[SEEN] = file.file_id  # now that it is read: a click in between begins anew
-    model = _current_model(facts)
-    if file is not None and st.session_state.get(REFUSED):
-        reason = plain(st.session_state[REFUSED]).removesuffix(".")
-        problem.error(f"{reason}. {plain(model.name)} stays." if model else f"{reason}.")
+                upload.refused = str(error)
+        upload.file_id = file.file_id  # after reading it: if a click interrupts that, the next run starts again
+    model = _current_model(facts, upload)
+    if file is not None and upload.refused:
+        reason = plain(upload.refused).removesuffix(".")
+        problem.error(f"{reason}. {plain(model.name)} is still used." if model else f"{reason}.")
     return model
 
 
-def _current_model(facts: "DeltaGenerator") -> models.Model | None:
-    uploaded: models.Model | None = st.session_state.get(UPLOADED)
+def _current_model(facts: "DeltaGenerator", upload: UploadedCheckpoint) -> models.Model | None:
     try:
         with facts, st.spinner("Loading the model"):
-            model = uploaded or models.shipped_model()
+            model = upload.model or models.shipped_model()
     except models.ModelError as error:
         st.error(
-            f"{plain(str(error))} Upload a .safetensors checkpoint in the sidebar, or train one: `python -m train "
-            f"--help` says how. "
-            f"The environment variable `{models.CHECKPOINT_VARIABLE}` can name another file to start with."
+            f"{plain(str(error))} Upload a .safetensors checkpoint in the sidebar, or train one (see `python -m train "
+            f"--help`). The environment variable `{models.CHECKPOINT_VARIABLE}` can name another file to start with."
         )
         return None
     with facts:
         st.html(facts_html(model))
-        if uploaded:
-            st.button("Back to the shipped checkpoint", on_click=_back, width="stretch", key="back")
+        if upload.model is not None:
+            st.button("Back to the shipped checkpoint", on_click=upload.reset, width="stretch", key="back")
     return model
 
 
-def _back() -> None:
-    st.session_state[UPLOADERS] += 1  # an uploader is emptied by making a new one
-    for key in (UPLOADED, REFUSED, SEEN):
-        st.session_state[key] = None
-    readings.new_sentence()
-
-
 def facts_html(model: models.Model) -> str:
-    """A model's name and shape. The file may be anybody's, so all that comes from it is escaped."""
+    """Describe a model's name and shape in HTML.
+
+    The file is untrusted, so all its text is escaped.
+    """
     config = model.translator.model.config
     parameters = sum(parameter.numel() for parameter in model.translator.model.parameters())
     facts = [
@@ -91,13 +109,21 @@ def facts_html(model: models.Model) -> str:
 
 
 def training_text(training: object) -> str:
-    """For how many steps a checkpoint was trained, one number for each run that went on with the parameters of
-    another; "" if it does not say.
+    """Say for how many steps a checkpoint was trained, in all runs it continues.
+
+    "" if it is not known.
+
+    Args:
+        training: the checkpoint's record of its training; `init` is that of the checkpoint it started from.
     """
-    runs: list[str] = []
+    runs: list[int | None] = []
     while isinstance(training, dict):
         facts: dict[str, Any] = training
         steps = facts.get("steps")
-        runs.append(f"{steps:,}" if isinstance(steps, int) else "?")
+        runs.append(steps if isinstance(steps, int) else None)
         training = facts.get("init")
-    return f"trained for {' + '.join(reversed(runs))} steps" if set(runs) - {"?"} else ""
+    known = [steps for steps in runs if steps is not None]
+    if not known:
+        return ""
+    count = f"{'' if len(known) == len(runs) else 'at least '}{sum(known):,} steps"
+    return f"trained for {count}" + (f" (in {len(runs)} runs)" if len(runs) > 1 else "")

@@ -1,52 +1,65 @@
-"""A guided tour for who comes for the first time: a line above the page that says what to try, until it is
-dismissed, and when it is asked for.
-"""
+"""A guided tour for the first visit: one line above the page says what to try."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-# The page that a step is about, and what to try there.
-STEPS = (
+from viz_app.session.state import session_object
+
+STEPS = (  # the page that a step is about, and what to try there
     (
         "translate",
-        "**See how a Transformer translates.** Type an English sentence below and press Enter, or pick one of those "
-        "to try.",
+        "**See how a Transformer translates.** Type an English sentence below and press Enter, or pick an example.",
     ),
     (
         "translate",
-        "**Every word answers a click** (Ctrl: several) and is selected on every page. The bar under it: how sure the "
-        "model was.",
+        "**Click a word to select it on every page** (Ctrl-click for several). The bar under it: how probable the "
+        "model found it.",
     ),
     (
         "heads",
-        "**Each small picture is one attention head:** rows look at columns. Click one to see it large; hover a word "
-        "to see where it looks.",
+        "**Each small picture is one attention head:** rows attend to columns. Click one to enlarge it; hover a word "
+        "to see its weights.",
     ),
-    ("switches", "**Turn a head off** by a click, and see what becomes of the translation without it."),
+    ("switches", "**Click a head to turn it off**, and see how the translation changes."),
     (
         "alignment",
-        "**Which word stands for which?** Ribbons follow one head or method; link words yourself to see which head "
-        "agrees with you.",
+        "**Which word translates which?** Ribbons show one head or method; link words yourself to rank all heads.",
     ),
     (
         "translate",
-        "**A ? says what a number means, and what it does not.** The address holds what you see: copy it to come back "
-        "to it.",
+        "**A ? explains what a number means, and what it does not.** The address keeps what you see: copy it to come "
+        "back.",
     ),
 )
-STEP = "tour_step"  # where the session keeps how far the tour has got; None: it was dismissed
 PARAMETER, OFF = "tour", "off"  # in the address
 
 
+def _first_step() -> int | None:
+    return None if st.query_params.get(PARAMETER) == OFF else 0
+
+
+@dataclass
+class TourState:
+    """The step that the tour shows; None after it was dismissed."""
+
+    step: int | None = field(default_factory=_first_step)
+
+    def go(self, step: int | None) -> None:
+        """Show another step, or none."""
+        self.step = step
+
+
 def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
-    """Show the current step, on whatever page its reader is, with a link to the page that the step is about.
+    """Draw the current step, on any page, with a link to the page that it is about.
 
     Args:
         pages: by the names of their scripts.
     """
-    step: int | None = st.session_state.setdefault(STEP, None if st.query_params.get(PARAMETER) == OFF else 0)
+    state = session_object(TourState)
+    step = state.step
     if step is None:
         if st.query_params.get(PARAMETER) != OFF:
             st.query_params[PARAMETER] = OFF
@@ -60,25 +73,22 @@ def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
         if pages[name] != current:
             st.page_link(pages[name], label="Show me", icon=":material/arrow_forward:", width="content")
         if step > 0:
-            st.button("Back", on_click=_go, args=(step - 1,), type="tertiary", key="tour_back")
+            st.button("Back", on_click=state.go, args=(step - 1,), type="tertiary", key="tour_back")
         st.button(
             "Done" if is_last else "Next",
-            on_click=_go,
+            on_click=state.go,
             args=(None if is_last else step + 1,),
             type="tertiary",
             key="tour_next",
         )
         if not is_last:
-            st.button("Skip the tour", on_click=_go, args=(None,), type="tertiary", key="tour_skip")
+            st.button("Skip the tour", on_click=state.go, args=(None,), type="tertiary", key="tour_skip")
 
 
-def way_back() -> None:
-    """A button at the end of the sidebar that begins the tour again, while it is not shown."""
-    if st.session_state[STEP] is None:
+def restart_button() -> None:
+    """Draw a button in the sidebar that starts the tour again, while it is not shown."""
+    state = session_object(TourState)
+    if state.step is None:
         st.sidebar.button(
-            "Take the tour", on_click=_go, args=(0,), type="tertiary", icon=":material/explore:", key="tour_again"
+            "Take the tour", on_click=state.go, args=(0,), type="tertiary", icon=":material/explore:", key="tour_again"
         )
-
-
-def _go(step: int | None) -> None:
-    st.session_state[STEP] = step

@@ -1,1 +1,1 @@
-"""How the app is served and launched."""
+"""Server and launch of the app."""

@@ -1,4 +1,4 @@
-"""Starting the app as its users do, and finding a browser to look at it: for tests, screenshots and measurements."""
+"""Launch of the app and of a browser, for tests, screenshots and benchmarks."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ CHROMIUM_FLAGS = [
 
 
 def find_chromium() -> str | None:
-    """The path of the system's Chromium or Chrome, else of the one that Playwright installed."""
+    """Return the path of the system's Chromium or Chrome, or else of Playwright's."""
     folders = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
     names = ("chromium", "chromium-browser", "google-chrome")
     installed = sorted(folders.glob("chromium-*/chrome-linux*/chrome"))
@@ -39,18 +39,18 @@ def find_chromium() -> str | None:
 def running_app(
     checkpoint: str | Path | None = None, root: Path = ROOT, script: str = "viz_app/main.py"
 ) -> Iterator[str]:
-    """The app in a process of its own, on a free port.
+    """Run the app in a separate process, on a free port.
 
     Args:
         checkpoint: to start with; None: the shipped one.
-        root: the folder to start it in: another checkout of the project runs its own code.
-        script: what Streamlit runs there.
+        root: the folder to start in; another checkout of the project runs its own code.
+        script: the script that Streamlit runs, relative to `root`.
 
     Yields:
-        Its address, as soon as it answers.
+        The address of the app, as soon as it answers.
 
     Raises:
-        RuntimeError: it does not start; the message holds what it printed.
+        RuntimeError: it does not start; the message includes its output.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Which pages may use this server: its own. Pages of other origins cannot connect to it, and none can frame it."""
+"""Protection from other pages: they can neither connect to the app nor frame it."""
 
 from urllib.parse import urlsplit
 
@@ -6,17 +6,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # as they stand in a `Host` header
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # as in a `Host` header
 HEADERS = {"Content-Security-Policy": "frame-ancestors 'none'", "X-Frame-Options": "DENY"}
 
 
 class OwnOrigin:
-    """ASGI middleware that refuses requests and web sockets of pages from another origin, with status 403.
+    """ASGI middleware that refuses pages of other origins, with status 403.
 
-    A browser lets any page open a web socket to any address and names the page's origin in the handshake; Streamlit
-    accepts every origin on this machine, whatever its port. Here an origin is accepted if it is the address that the
-    request was sent to (its `Host`, to be checked before) or a loopback name with the port that is served. Clients that
-    are no browser send no origin; they are let through.
+    A browser lets any page open a web socket to any address, and sends the page's origin in the handshake. Streamlit
+    accepts all origins on this machine, at any port. Here, an origin is accepted if it is the address that the request
+    was sent to (its `Host`, which has been checked before) or a loopback name with the port of the server. Clients
+    other than browsers send no origin and are accepted.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -27,19 +27,22 @@ class OwnOrigin:
         if scope["type"] in ("http", "websocket"):
             origin = Headers(scope=scope).get("origin")
             if origin is not None and not is_own_origin(origin, scope):
-                text = f"This app answers its own pages only, not those of {origin}: open it at its own address."
+                text = f"This app answers only its own pages, not those of {origin}: open it at its own address."
                 app = PlainTextResponse(text, status_code=403)
         await app(scope, receive, send)
 
 
 def is_own_origin(origin: str, scope: Scope) -> bool:
-    """Whether an `Origin` header names this server, as the request of this ASGI scope reached it."""
+    """Return whether an `Origin` header is the address of this server.
+
+    The address is the one that the request of this ASGI scope was sent to.
+    """
     try:
         parts = urlsplit(origin.lower())
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:  # a port that is no number
+    except ValueError:  # the port is not a number
         return False
-    if port is None or parts.hostname is None:  # "null", or a scheme that no server has
+    if port is None or parts.hostname is None:  # "null", or a scheme without servers
         return False
     if parts.netloc == Headers(scope=scope).get("host", "").lower():
         return True
@@ -48,8 +51,9 @@ def is_own_origin(origin: str, scope: Scope) -> bool:
 
 
 class NotFramed:
-    """ASGI middleware that forbids every other page to show an answer in a frame, where its clicks could be
-    captured.
+    """ASGI middleware that forbids other pages to show the app in a frame.
+
+    There, clicks could be hijacked.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,4 +1,4 @@
-"""What the server does besides Streamlit's own work: it checks who asks, paints a frame, and gets the model ready."""
+"""The server around Streamlit: middleware, and preparations at the start."""
 
 import ast
 import gc
@@ -27,31 +27,29 @@ from viz_app.server.security import LOOPBACK_HOSTS, NotFramed, OwnOrigin
 from viz_app.server.threads import chosen_threads
 from viz_app.session import models, readings
 
-ROOT = b'<div id="root"></div>'  # where Streamlit's page is drawn
+ROOT = b'<div id="root"></div>'  # the element that Streamlit draws in
 STYLE_SHEET = re.compile(rb'<link rel="stylesheet"[^>]*>')
-OPEN_FILES = "/dev/fd"  # of this process, by number, on systems that have it
-PAUSE = 3.0  # seconds after the model until the other pages are imported
-SWITCH_INTERVAL = 0.0005  # seconds that one thread may keep the interpreter from the others while the model is read
+OPEN_FILES = "/dev/fd"  # the open files of this process by number, on systems that have it
+PAUSE = 3.0  # seconds between loading the model and importing the other pages
+SWITCH_INTERVAL = 0.0005  # seconds for which a thread may hold the interpreter while the model is loaded
 
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncGenerator[None]:
-    """Read the model in a thread as soon as the server starts: most readers come when it is done."""
-    send_at_once()
+    """Load the model in a thread as soon as the server starts."""
+    disable_nagle()
     threading.Thread(target=get_ready, name="get-ready", daemon=True).start()
     yield
 
 
-def send_at_once() -> None:
-    """Have connections send what they are given at once.
+def disable_nagle() -> None:
+    """Set TCP_NODELAY on all listening sockets; connections inherit it.
 
-    asyncio sees to that for sockets that name TCP as their protocol. Streamlit's names none, so whatever comes in two
-    parts, as
-    most answers do, waits until the browser has confirmed the first one: 40 ms on Linux. A connection is as its
-    listener is.
+    asyncio does so only for sockets created with TCP as their protocol number. Streamlit's has none, so the second part
+    of an answer waits until the browser has acknowledged the first one: 40 ms on Linux.
     """
     for name in os.listdir(OPEN_FILES) if os.path.isdir(OPEN_FILES) else ():
-        with suppress(OSError):  # closed by then
+        with suppress(OSError):  # closed in the meantime
             if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
                 with socket.socket(fileno=os.dup(int(name))) as listener:
                     if listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
@@ -59,20 +57,20 @@ def send_at_once() -> None:
 
 
 def get_ready(pause: float = PAUSE) -> None:
-    """Load the model that the app starts with and, after a pause, import all other pages, in small enough turns that
-    pages are served meanwhile.
+    """Load the first model and, after a pause, import all other pages.
 
-    What is there then, mostly code, stays. Streamlit collects garbage after every run of a page and of a part of one,
-    and would look through all of it each time, a tenth of a second in which nothing is sent.
+    Pages are served meanwhile, as threads switch often. All objects that exist in the end, mostly code, are frozen:
+    Streamlit collects garbage after every run of a page or fragment, and would traverse them each time, for a tenth of
+    a second.
 
     Args:
-        pause: in seconds; somebody who came at once has the first page by then.
+        pause: seconds in which the first page is sent to a visitor who came at once.
     """
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
-        leave_cores_to_the_browser()
-        with suppress(models.ModelError):  # the page says so
+        set_threads()
+        with suppress(models.ModelError):  # the page shows it
             first_example(models.shipped_model())
         gc.freeze()
         time.sleep(pause)
@@ -82,8 +80,8 @@ def get_ready(pause: float = PAUSE) -> None:
     gc.freeze()
 
 
-def leave_cores_to_the_browser() -> None:
-    """Compute with as many threads as `chosen_threads` says."""
+def set_threads() -> None:
+    """Set the number of threads, see `chosen_threads`."""
     import torch
 
     from core.device import usable_cores
@@ -92,18 +90,16 @@ def leave_cores_to_the_browser() -> None:
 
 
 def first_example(model: models.Model) -> None:
-    """Translate and explain what the first page shows to whoever comes without a sentence."""
+    """Translate and explain the sentence that the first page shows by default."""
     search = readings.Search(sentence_input.EXAMPLES[0], *sentence_input.DEFAULTS)
-    with suppress(ValueError):  # an unusual model may not take it; the page says so
+    with suppress(ValueError):  # an unusual model may not accept it; the page shows it
         translation = search.run(model, lambda done, most: None)
-        _ = readings.Reading(model, search, translation, 0).explanation
+        readings.Reading(model, search, translation, 0, translation.hypotheses[0]).explain()
 
 
 def import_pages() -> None:
-    """Import what the pages import, pandas and matplotlib above all, so that nobody waits for it when a page is
-    opened first.
-    """
-    importlib.import_module("matplotlib.figure")  # for whoever exports
+    """Import what the pages import, above all pandas and matplotlib."""
+    importlib.import_module("matplotlib.figure")  # for exports
     for script in sorted((Path(__file__).parents[1] / "app_pages").glob("*.py")):
         for node in ast.parse(script.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ImportFrom) and node.module:
@@ -117,8 +113,9 @@ def import_pages() -> None:
 
 
 class Framed:
-    """Puts the frame of the app into the page that Streamlit sends, to be seen while the browser still reads
-    Streamlit's scripts.
+    """ASGI middleware that adds a frame of the app to Streamlit's page.
+
+    It is shown while the browser loads the scripts.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -127,7 +124,7 @@ class Framed:
         self.frame = html.replace("{pages}", "".join(f"<p>{title}</p>" for _, title in PAGES)).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hold an HTML answer back until it is whole; let everything else through."""
+        """Buffer HTML pages; pass everything else through."""
         held: list[Message] = []
 
         async def framed(message: Message) -> None:
@@ -145,19 +142,19 @@ class Framed:
     async def _send_framed(self, held: list[Message], send: Send) -> None:
         start, *parts = held
         body = b"".join(part.get("body", b"") for part in parts)
-        # A browser paints nothing below a style sheet before it has read it; the frame needs none but its own.
+        # A browser draws nothing after a style sheet before it has loaded it; the frame needs only its own.
         style_sheets = b"".join(STYLE_SHEET.findall(body))
         body = STYLE_SHEET.sub(b"", body).replace(ROOT, ROOT + self.frame + style_sheets, 1)
         headers = MutableHeaders(raw=start["headers"])
         headers["content-length"] = str(len(body))
-        for name in ("etag", "last-modified"):  # those of the page without the frame
+        for name in ("etag", "last-modified"):  # of the page without the frame
             del headers[name]
         await send(start)
         await send({"type": "http.response.body", "body": body})
 
 
 class FirstPage:
-    """Leads from the address that the first page would have by its name to `/`, where Streamlit has it."""
+    """ASGI middleware that redirects from the name of the first page to `/`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -175,7 +172,7 @@ def _is_page(scope: Scope, start: Message) -> bool:
     return is_html and start["status"] == 200 and scope["method"] == "GET"
 
 
-MIDDLEWARE = [  # the first sees a request first
+MIDDLEWARE = [  # in the order in which they see a request
     Middleware(NotFramed),
     Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK_HOSTS)),
     Middleware(OwnOrigin),

@@ -1,21 +1,21 @@
-"""How many threads the app computes with."""
+"""The number of threads of the app."""
 
-MOST = 4  # at batch 1 a product of this size is too small for more
+MOST = 4  # at batch size 1, matrix products are too small for more
 
 
-def chosen_threads(cores: int, asked: str | None) -> int:
-    """Threads to compute with.
+def chosen_threads(cores: int, requested: str | None) -> int:
+    """Return the number of threads to compute with.
 
-    Half of the cores, since the browser is on this machine too and draws at the same time: PyTorch's threads wait for
-    one another after every product, so one that has lost its core to the browser stops them all. For the same reason
-    never more than there are cores, whatever is asked for.
+    By default half of the cores, since the browser draws on the same machine: PyTorch's threads wait for each other
+    after every product, so one that loses its core to the browser stops all of them. For the same reason there are
+    never more threads than cores.
 
     Args:
-        cores: that may be used.
-        asked: the value of `OMP_NUM_THREADS`: a number, or one for each level of nesting, of which the first counts;
-            what is neither is left to be ignored, as OpenMP does.
+        cores: number of usable cores.
+        requested: the value of `OMP_NUM_THREADS`: a number, or one for each level of nesting, of which the first
+            counts; other values are ignored, as OpenMP does.
     """
-    first = (asked or "").split(",")[0].strip()
+    first = (requested or "").split(",")[0].strip()
     if first.isdecimal() and int(first) > 0:
         return min(int(first), cores)
     return max(1, min(cores // 2, MOST))

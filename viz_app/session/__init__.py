@@ -1,1 +1,4 @@
-"""State of one visitor: current reading and model, permalink, selection, jobs; and what all visitors share."""
+"""State of one visitor: current reading and model, address, selections, jobs.
+
+And results that all visitors share.
+"""

@@ -1,4 +1,4 @@
-"""Heads ranked as word aligners on a text with gold links: the job of a session, and its last results."""
+"""Heads ranked as word aligners on a text with gold links."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from viz_app.session.models import Model
 
 @dataclass(frozen=True)
 class RankedText:
-    """Aligners ranked on a text, best first, and the checkpoint that they are heads of."""
+    """Aligners of a checkpoint, ranked on a text, best first."""
 
     checkpoint: str  # file name
     digest: str
@@ -55,6 +55,9 @@ class TextRankings:
             self.last_by_weights = self.last
 
     def error_rates(self, model: Model) -> Mapping[Head, float]:
-        """Alignment error rate of every head's weights on the last text; empty if this checkpoint was not ranked."""
+        """Alignment error rate of every head's weights on the last text.
+
+        Empty if this checkpoint was not ranked.
+        """
         last = self.last_by_weights
         return head_error_rates(last.aligners) if last is not None and last.digest == model.digest else {}

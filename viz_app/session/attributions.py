@@ -1,20 +1,24 @@
-"""The ways of seeing who attends to whom: what they are called, and their maps of what is being read."""
+"""Attribution methods: names, texts, and rank correlations with the raw weights."""
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.analysis.attribution.gradients import attention_gradients, gradient_maps
-from core.analysis.attribution.methods import METHODS, Method
+from core.analysis.attribution.methods import Method
 from core.analysis.correlation import map_correlation
-from core.analysis.heads.head import Maps
+from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
-from viz_app.session.gradient_output import Output
-from viz_app.session.memory import Memory
-from viz_app.session.models import Model
-from viz_app.session.readings import Reading, explanations
+from viz_app.figures import head_names
+from viz_app.session.gradient_output import Output, file_part, output_text
+from viz_app.session.readings import READING_HASH, Reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core import Explanation
 
 METHOD_NAMES: dict[Method, str] = {
     "attention": "Attention weights",
@@ -25,104 +29,104 @@ METHOD_NAMES: dict[Method, str] = {
     "rolled_contributions": "ALTI, rolled out",
 }
 METHOD_HELP = """
-**Attention weights**: as they are. **Norm-weighted**: times the length of what is moved, ||a f(x)|| (Kobayashi et al.
-2020). **Gradient \u00d7 attention**: times how much the prediction would change. **Attention rollout**: followed down
-through the layers to the words that went in (Abnar & Zuidema 2020). **ALTI**: how near each part alone comes to the
-whole output of a layer (Ferrando et al. 2022), within the layer or rolled out. The last three have one map a layer, not
-one a head.
+**Attention weights**: the raw weights. **Norm-weighted**: each weight times the norm of the transformed value vector,
+||a f(x)|| (Kobayashi et al. 2020). **Gradient \u00d7 attention**: each weight times its gradient. **Attention
+rollout**: attention multiplied through all layers back to the input (Abnar & Zuidema 2020). **ALTI**: how close each
+token's contribution alone comes to the output of a layer (Ferrando et al. 2022), within the layer or rolled out. The
+last three give one map a layer, not one a head.
 """
 METHOD_TEXTS: dict[Method, str] = {
     "attention": "the weights that the model computes",
-    "norms": "each weight times the length of what it moves, as shares of its row",
-    "gradient": "where a weight made the output more probable, as shares of its row",
-    "rollout": "attention followed down through the layers to the words that went in; one map a layer",
-    "contributions": "how near each token's part alone comes to the layer's output; one map a layer",
-    "rolled_contributions": "contributions followed down to the words that went in; one map a layer",
+    "norms": "each weight times the norm of the vector it scales, as shares of its row",
+    "gradient": "where a larger weight would make the output more probable, as shares of its row",
+    "rollout": "attention multiplied through all layers back to the input; one map a layer",
+    "contributions": "how close each token's contribution alone comes to the layer's output; one map a layer",
+    "rolled_contributions": "contributions multiplied through all layers back to the input; one map a layer",
 }
 METHOD_SOURCES: dict[Method, str] = {
     "attention": "Vaswani et al. 2017, equation 1. A large weight says that information may have flowed, not that it "
     "mattered.",
-    "norms": "||a f(x)||, Kobayashi et al. 2020, *Attention is Not Only a Weight*. It sees the value vectors, not "
-    "what later layers do with them.",
-    "gradient": "(grad a \u00d7 a)+, Chefer et al. 2021, for the log-probability of the output, which is all "
-    "predicted tokens where none is named. "
-    "Rows of zeros: nothing spoke for it, or they came after it.",
+    "norms": "||a f(x)||, Kobayashi et al. 2020, *Attention is Not Only a Weight*. It takes the value vectors into "
+    "account, not what later layers do with them.",
+    "gradient": "(grad a \u00d7 a)+, Chefer et al. 2021, for the log-probability of the output: all predicted tokens, "
+    "unless some are selected. A row of zeros: no weight in it raised the log-probability, or the row comes after the "
+    "output.",
     "rollout": "Abnar & Zuidema 2020, *Quantifying Attention Flow in Transformers*. Heads are averaged, half of each "
     "row is the residual connection.",
-    "contributions": "ALTI, Ferrando et al. 2022. A row may lack of 1 what the residual connection carried.",
-    "rolled_contributions": "ALTI, Ferrando et al. 2022. In the decoder a row's 1 is shared between source and prefix.",
+    "contributions": "ALTI, Ferrando et al. 2022. Rows may sum to less than 1; the rest came through the residual "
+    "connection.",
+    "rolled_contributions": "ALTI, Ferrando et al. 2022. In the decoder, a row's sum of 1 is divided between source "
+    "and prefix.",
 }
-NOTHING_TO_RANK = "none, as there is nothing to rank"  # in place of a correlation
-# one map a layer, not one a head
+NOTHING_TO_RANK = "undefined, as there is nothing to rank"  # instead of a correlation
+# methods with one map a layer, not one a head
 PER_LAYER: frozenset[Method] = frozenset({"rollout", "contributions", "rolled_contributions"})
 
 
-@st.cache_resource(show_spinner=False)
-def _remembered() -> "Memory[Maps]":
-    """Of all sessions, by what was read and how; few, as one of 512 tokens takes 150 MB."""
-    return Memory(12)
+@dataclass(frozen=True)
+class Weights:
+    """The choice of an attribution method.
 
-
-def maps_of(
-    model: Model, source: str, target: "str | tuple[int, ...]", method: Method, output: Output | None = None
-) -> Maps:
-    """The maps of one method for a source and any target; computed when first asked for.
-
-    Args:
+    Attributes:
         output: the predicted tokens that the gradient is of; None: all, as for every other method.
-
-    Raises:
-        ValueError: as `Translator.explain`; `output` with another method than the gradient, or not of this target.
-        RuntimeError: the model cannot be taken apart by this method.
     """
-    translator = model.translator
-    if output is not None and method != "gradient":
-        raise ValueError(
-            f"an output was given ({output}), which {METHOD_NAMES[method]} does not ask for: give it with the "
-            f"gradient only"
-        )
-    if method == "attention":
-        return explanations().get((model.digest, source, target), lambda: translator.explain(source, target)).maps
 
-    def compute() -> Maps:
-        if output is None:
-            return METHODS[method](translator, source, target)
-        return gradient_maps(attention_gradients(translator, source, target, output))
+    method: Method = "attention"
+    output: Output | None = None
 
-    return _remembered().get((model.digest, source, target, method, output), compute)
+    @property
+    def per_layer(self) -> bool:
+        """Whether the method has only one map a layer."""
+        return self.method in PER_LAYER
+
+    def name(self, layer: int, head: int) -> str:
+        """Name a head, or a layer if the method has one map a layer."""
+        return head_names.layer_name(layer, head) if self.per_layer else head_names.name_of(layer, head)
+
+    @property
+    def file_part(self) -> str:
+        """The part of a file name that stands for the method; "" for attention weights."""
+        return "" if self.method == "attention" else f"-{self.method}{file_part(self.output)}"
+
+    def output_note(self, explanation: "Explanation") -> str:
+        """Name the output that the gradient is of, to follow the method's name.
+
+        Plain text; "" for other methods.
+        """
+        return f" for {output_text(explanation, self.output)}" if self.method == "gradient" else ""
+
+    def annotated(self, table: "pd.DataFrame", explanation: "Explanation", column: int) -> "pd.DataFrame":
+        """Insert the method, and the output that the gradient is of, as columns.
+
+        Tokens are counted from 0.
+        """
+        if self.method == "gradient":
+            tokens, output = explanation.predicted_tokens, self.output
+            names = [f"{position} {readable(tokens[position])}" for position in output or ()]
+            table.insert(column, "output", "all" if output is None else " ".join(names))
+        table.insert(column, "method", self.method)
+        return table
 
 
-def method_maps(reading: Reading, method: Method, output: Output | None = None) -> Maps:
-    """`maps_of` what is read."""
-    return maps_of(reading.model, reading.translation.source, reading.hypothesis.token_ids, method, output)
-
-
-@st.cache_resource(show_spinner=False)
-def _compared() -> "Memory[dict[int, tuple[float, ...]]]":
-    return Memory(64)
-
-
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
 def rank_correlations(
     reading: Reading, method: Method, kind: Kind, output: Output | None = None
 ) -> dict[int, tuple[float, ...]]:
-    """Spearman's rank correlation of a method's maps with the raw weights of every head, by layer; special tokens and
-    sub-words as they are.
+    """Compute rank correlations of a method's maps with the raw weights, by layer.
 
-    Of an output, decoder rows that come after it are left out: their gradient is 0 for no merit.
+    Special tokens and sub-words are included. With an output, the decoder rows after it are left out: their gradient
+    is 0 because they come later.
     """
-    rows = len(reading.explanation.predicted_tokens) if output is None else output[-1] + 1
-
-    def compute() -> dict[int, tuple[float, ...]]:
-        pairs = zip(method_maps(reading, method, output)[kind], reading.explanation.maps[kind], strict=True)
-        if kind != "encoder_self":
-            pairs = ((first_rows(found, rows), first_rows(raw, rows)) for found, raw in pairs)
-        return {raw.layer: map_correlation(found, raw) for found, raw in pairs}
-
-    return _compared().get((reading.identity, method, kind, output), compute)
+    explanation = reading.explain()
+    rows = len(explanation.predicted_tokens) if output is None else output[-1] + 1
+    pairs = zip(reading.method_maps(method, output)[kind], explanation.maps[kind], strict=True)
+    if kind != "encoder_self":
+        pairs = ((first_rows(found, rows), first_rows(raw, rows)) for found, raw in pairs)
+    return {raw.layer: map_correlation(found, raw) for found, raw in pairs}
 
 
 def first_rows(attention: AttentionMap, count: int) -> AttentionMap:
-    """The rows of the first tokens of a target."""
+    """Keep the rows of the first tokens of a target."""
     predicted = attention.predicted_tokens and attention.predicted_tokens[:count]
     queries, mask = attention.query_tokens[:count], attention.visible[:count]
     return replace(
@@ -131,6 +135,6 @@ def first_rows(attention: AttentionMap, count: int) -> AttentionMap:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Of those that are numbers; NaN where none is."""
+    """Average the values that are not NaN; NaN if there is none."""
     known = [value for value in values if not math.isnan(value)]
     return sum(known) / len(known) if known else math.nan

@@ -1,158 +1,158 @@
-"""Which heads are selected: remembered for each kind of attention, kept in the address, and a default for a new
-session.
-"""
+"""The heads selected on the page Heads, which other pages show too."""
 
 import re
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.analysis.attribution.methods import METHODS, Method
+from core.analysis.attribution.methods import METHODS
 from core.analysis.heads.head import Head
 from core.analysis.heads.mean_and_maximum import combined
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import score_cards
 from core.capture import AttentionMap, Kind
 from viz_app.figures.head_names import ALL, CHOSEN, COMBINED_NAMES, LayerHead, name_of
-from viz_app.session import permalink
-from viz_app.session.attributions import PER_LAYER
+from viz_app.session.attributions import PER_LAYER, Weights
 from viz_app.session.gradient_output import Output
 from viz_app.session.readings import Reading
+from viz_app.session.state import Widget, put_in_address, session_object
 
 if TYPE_CHECKING:
     from core.export.html_page import PageView
 
-_SHOWN, _RECALLED = "heads_shown", "selection_recalled"
-SELECTION, SEPARATOR = "selection", "|"  # its name in the address, and what stands between kind, method and heads there
-OUTPUT_SEPARATOR = "."  # and before each token, counted from 1, of the output that the method is about
+# query parameter `selection=KIND|METHOD|HEAD|HEAD...`; the tokens of a gradient's output follow it as `.NUMBER`
+SELECTION, SEPARATOR, OUTPUT_SEPARATOR = "selection", "|", "."
 
 
-def chosen_key(kind: Kind, per_layer: bool = False) -> str:
-    """Where a session keeps the names of the heads that are looked at on the page Heads."""
-    return f"layers_{kind}" if per_layer else f"heads_{kind}"
+def heads_widget(kind: Kind, per_layer: bool = False) -> Widget[list[str]]:
+    """Return the widget that selects heads, or layers, on the page Heads."""
+    return Widget(f"layers_{kind}" if per_layer else f"heads_{kind}")
 
 
 @dataclass
 class ShownHeads:
-    """What the page Heads has shown last, of the model with this digest. One a session, so that a file made later
-    holds what is seen then.
+    """The last state of the page Heads in this session.
+
+    One object a session, so that an exported file has what is shown at that moment.
+
+    Attributes:
+        digest: of the model; "" before the page was opened.
+        identity: of the reading.
+        was_restored: whether the session has looked for a selection in its address.
     """
 
     digest: str = ""
+    identity: Hashable = None
     kind: Kind = "cross"
-    method: Method = "attention"
+    weights: Weights = field(default_factory=Weights)
     heads: Sequence[LayerHead] = ()
     view: "PageView" = "Lines"
-    output: Output | None = None  # of the reading with this identity
-    output_of: Hashable = None
+    was_restored: bool = False
+
+    def remember(
+        self, about: Reading, kind: Kind, weights: Weights, heads: Sequence[LayerHead], view: "PageView" = "Lines"
+    ) -> None:
+        """Remember what the page shows."""
+        self.digest, self.identity = about.model.digest, about.identity
+        self.kind, self.weights, self.heads, self.view = kind, weights, tuple(heads), view
 
     def first_head(self, digest: str) -> Head | None:
-        """The first that is one head and not many as one; None where there is none of this model."""
+        """Return the first selected head that is not a combination of heads.
+
+        None if there is none of this model.
+        """
         heads = self.heads if digest == self.digest else ()
         return next((Head(self.kind, layer, head) for layer, head in heads if layer >= 0), None)
 
 
-def shown() -> ShownHeads:
-    """That of this session."""
-    return st.session_state.setdefault(_SHOWN, ShownHeads())
+def shown_heads(about: Reading) -> tuple[Kind, Weights, Sequence[LayerHead]]:
+    """Return what the page Heads has shown last of this model.
 
+    By default one head of cross-attention.
 
-def look_at(
-    about: Reading,
-    kind: Kind,
-    method: Method,
-    heads: Sequence[LayerHead],
-    view: "PageView" = "Lines",
-    output: Output | None = None,
-) -> None:
-    """Remember what the page Heads shows, for other pages that draw the same."""
-    now = shown()
-    now.digest, now.kind, now.method, now.heads, now.view = about.model.digest, kind, method, tuple(heads), view
-    now.output, now.output_of = output, about.identity
-
-
-def output_looked_at(about: Reading) -> Output | None:
-    """Which output the method there is about; None for all of it, as of a sentence that was not looked at there."""
-    return shown().output if shown().output_of == about.identity else None
-
-
-def looked_at(about: Reading) -> tuple[Kind, Method, Sequence[LayerHead]]:
-    """The kind, the method and the heads last shown there; a telling head of cross-attention where none of this
-    model were.
+    The output of a gradient is left out if it belongs to another reading.
     """
-    found = shown()
-    if found.digest != about.model.digest or not found.heads:
-        return "cross", "attention", [telling_head("cross", about.explanation.maps["cross"])]
-    return found.kind, found.method, found.heads
+    shown = session_object(ShownHeads)
+    if shown.digest != about.model.digest or not shown.heads:
+        return "cross", Weights(), [default_head("cross", about.explain().maps["cross"])]
+    output = shown.weights.output if shown.identity == about.identity else None
+    return shown.kind, replace(shown.weights, output=output), shown.heads
 
 
-def recall(about: Reading) -> None:
-    """On pages that draw what is chosen on the page Heads: begin with what the address names, if this model has it
-    all.
+def restore_selection(about: Reading) -> None:
+    """In a new session, select what the address names, if this model has it all."""
+    shown = session_object(ShownHeads)
+    is_new, shown.was_restored = not shown.digest and not shown.was_restored, True
+    kind, _, rest = st.query_params.get(SELECTION, "").partition(SEPARATOR)
+    method_part, _, rest = rest.partition(SEPARATOR)
+    method, *numbers = method_part.split(OUTPUT_SEPARATOR)
+    if not is_new or kind not in about.explain().maps or method not in METHODS:
+        return
+    output = _output(about, method, numbers)
+    maps = about.explain().maps[kind]
+    places = [*((each.layer, head) for each in maps for head in range(each.num_heads)), *COMBINED_NAMES]
+    known, names = {name_of(*place): place for place in places}, rest.split(SEPARATOR)
+    if (numbers and output is None) or any(name not in known for name in names):
+        return
+    shown.remember(about, kind, Weights(method, output), [known[name] for name in names])
+    if method not in PER_LAYER:
+        heads_widget(kind).set(names)
+
+
+def _output(about: Reading, method: str, numbers: Sequence[str]) -> Output | None:
+    """Read the output of a gradient, tokens counted from 1.
+
+    None if there is none, or not in this reading.
     """
-    begun = shown().digest or st.session_state.get(_RECALLED)
-    st.session_state[_RECALLED] = True
-    kind, _, asked = st.query_params.get(SELECTION, "").partition(SEPARATOR)
-    named, _, asked = asked.partition(SEPARATOR)
-    method, *numbers = named.split(OUTPUT_SEPARATOR)
-    output = tuple(sorted({int(number) - 1 for number in numbers if re.fullmatch("[1-9][0-9]{0,3}", number)}))
-    possible = len(output) == len(numbers) and (
-        not output or (method == "gradient" and output[-1] < len(about.explanation.predicted_tokens))
-    )
-    chosen = asked.split(SEPARATOR)
-    for known_kind, maps in about.explanation.maps.items():
-        places = [*((each.layer, head) for each in maps for head in range(each.num_heads)), *COMBINED_NAMES]
-        known = {name_of(*place): place for place in places}
-        if (
-            not begun
-            and kind == known_kind
-            and method in METHODS
-            and possible
-            and all(name in known for name in chosen)
-        ):
-            look_at(about, known_kind, method, [known[name] for name in chosen], output=output or None)
-            if method not in PER_LAYER:
-                st.session_state[chosen_key(known_kind)] = chosen
+    found = sorted({int(number) - 1 for number in numbers if re.fullmatch("[1-9][0-9]{0,3}", number)})
+    is_possible = method == "gradient" and len(found) == len(numbers)
+    return tuple(found) if found and is_possible and found[-1] < len(about.explain().predicted_tokens) else None
 
 
-def keep(kind: Kind, method: Method, heads: Sequence[LayerHead], output: Output | None = None) -> None:
-    """There, hold in the address what is drawn."""
-    named = OUTPUT_SEPARATOR.join([method, *(str(position + 1) for position in output or ())])
-    permalink.put(SELECTION, SEPARATOR.join([kind, named, *(name_of(*head) for head in heads)]))
+def write_selection(kind: Kind, weights: Weights, heads: Sequence[LayerHead]) -> None:
+    """Write the selection to the address, on other pages than Heads."""
+    tokens = [str(position + 1) for position in weights.output or ()]
+    method = OUTPUT_SEPARATOR.join([weights.method, *tokens])
+    put_in_address(SELECTION, SEPARATOR.join([kind, method, *(name_of(*head) for head in heads)]))
 
 
-def with_combined(maps: Sequence[AttentionMap], chosen: Collection[LayerHead]) -> list[AttentionMap]:
-    """The layers, and many heads as one: of two heads each, mean and maximum, as if they were the layers `ALL` and
-    `CHOSEN`.
+def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead]) -> list[AttentionMap]:
+    """Append the mean and the maximum of all heads, and of the selected ones.
+
+    They are heads 0 and 1 of the layers `ALL` and `CHOSEN`.
     """
-    heads = {(layer, head) for layer, head in chosen if layer >= 0}
+    heads = {(layer, head) for layer, head in selected if layer >= 0}
     found = [*maps, replace(maps[0], layer=ALL, weights=combined(maps))]
     return [*found, replace(maps[0], layer=CHOSEN, weights=combined(maps, heads))] if heads else found
 
 
-def telling_head(kind: Kind, maps: Sequence[AttentionMap]) -> LayerHead:
-    """The head to show first: the most confident one, less what it rests on tokens that say little.
+def default_head(kind: Kind, maps: Sequence[AttentionMap]) -> LayerHead:
+    """Choose the head to show first.
 
-    In cross-attention only the upper half of the layers is asked: what the lower ones know is the word that was fed,
-    and a reader expects to see where the word came from that is predicted.
+    It has the largest confidence, times its share of weight on tokens other than sinks.
+
+    In cross-attention, only the upper half of the layers is considered. The lower layers only know the word that was
+    fed; a reader expects to see where the predicted word comes from.
     """
 
-    def worth(card: ScoreCard) -> float:
+    def value(card: ScoreCard) -> float:
         return card.confidence * (1 - card.sink_share) if card.num_tokens else 0.0
 
-    asked = maps[len(maps) // 2 :] if kind == "cross" else maps
-    best = max(score_cards([{kind: asked}]), key=worth)
+    candidates = maps[len(maps) // 2 :] if kind == "cross" else maps
+    best = max(score_cards([{kind: candidates}]), key=value)
     return best.head.layer, best.head.head
 
 
-def toggled(chosen: Sequence[str], name: str, compare: bool) -> list[str]:
-    """What is chosen after a click on a head: it alone, or, when comparing, it added or taken away; the last one
-    stays.
+def toggled(selected: Sequence[str], name: str, several: bool) -> list[str]:
+    """Return the selection after a click on a head.
+
+    Args:
+        several: add the head, or remove it unless it is the last one; else select it alone.
     """
-    if not compare:
+    if not several:
         return [name]
-    if name in chosen:
-        return [other for other in chosen if other != name] or [name]
-    return [*chosen, name]
+    if name in selected:
+        return [other for other in selected if other != name] or [name]
+    return [*selected, name]

@@ -1,53 +1,48 @@
-"""Gold alignments: those of the sentence that is read, and whole texts that people bring along."""
+"""Gold links between words, of the current sentence and of whole texts."""
 
 from collections.abc import Hashable, Sequence
-
-import streamlit as st
+from dataclasses import dataclass, field
 
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, Link, format_links, gold_pairs
+from viz_app.session.state import Widget
 
-LINKS = "links"  # the widget that holds the current sentence's links, in the Pharaoh format
-_MADE_FOR, _KEPT = "links_made_for", "links_of"
+LINKS = Widget[str]("links")  # the links of the current sentence, in the Pharaoh format
 SEPARATOR = "|||"
 MAX_BYTES = 5 * 2**20  # of an uploaded text
 
 
-def recall_links(identity: Hashable) -> None:
-    """Before their box is drawn: bring back the links that were made for this sentence, or none."""
-    kept: dict[Hashable, str] = st.session_state.setdefault(_KEPT, {})
-    made_for = st.session_state.get(_MADE_FOR)
-    if (made_for is not None and made_for != identity) or (LINKS not in st.session_state and identity in kept):
-        st.session_state[LINKS] = kept.get(identity, "")
-    st.session_state[_MADE_FOR] = identity
+@dataclass
+class SentenceLinks:
+    """The links that a session has made for each reading.
+
+    Attributes:
+        lines: by the reading's identity, in the Pharaoh format.
+        current: the reading whose links the box has.
+    """
+
+    lines: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
+    current: Hashable = None
+
+    def before_box(self, identity: Hashable, line: str | None) -> str | None:
+        """Return the line to fill in before the box is drawn; None: leave it.
+
+        Args:
+            line: the value of the box; None before it is drawn, or on returning from another page.
+        """
+        changed = self.current is not None and self.current != identity
+        self.current = identity
+        return self.lines.get(identity, "") if changed or (line is None and identity in self.lines) else None
 
 
-def keep_links(identity: Hashable, line: str) -> None:
-    """After their box was drawn: remember what it says."""
-    st.session_state[_KEPT][identity] = line
-
-
-def links_of(identity: Hashable) -> str:
-    """The links that were made for a sentence, as a line; on other pages than their own too."""
-    kept: dict[Hashable, str] = st.session_state.get(_KEPT, {})
-    return kept.get(identity, "")
-
-
-def set_links(links: frozenset[Link]) -> None:
-    """Write links into the box, as if they had been typed."""
-    st.session_state[LINKS] = format_links(links)
-
-
-def toggle_link(gold: GoldLinks, link: Link) -> None:
-    """Add a sure link, or take away one that is there."""
+def toggled(gold: GoldLinks, link: Link) -> str:
+    """Add a sure link, or remove a link that exists; in the Pharaoh format."""
     if link in gold.possible:
-        changed = GoldLinks(gold.sure - {link}, gold.possible - {link})
-    else:
-        changed = GoldLinks(gold.sure | {link}, gold.possible | {link})
-    st.session_state[LINKS] = format_links(changed)
+        return format_links(GoldLinks(gold.sure - {link}, gold.possible - {link}))
+    return format_links(GoldLinks(gold.sure | {link}, gold.possible | {link}))
 
 
 def given_pairs(files: Sequence[tuple[str, bytes]], pasted: str) -> list[GoldPair]:
-    """What files hold, source, target and links, if all three are there; else what was pasted.
+    """Read source, target and links from three files, or else from pasted lines.
 
     Raises:
         ValueError: neither is there, or as `uploaded_pairs` and `pasted_pairs`.
@@ -63,10 +58,10 @@ def given_pairs(files: Sequence[tuple[str, bytes]], pasted: str) -> list[GoldPai
 
 
 def pasted_pairs(text: str) -> list[GoldPair]:
-    """Lines of `source ||| target ||| 0-0 1-2`; blank lines are skipped.
+    """Read lines of `source ||| target ||| 0-0 1-2`; blank lines are skipped.
 
     Raises:
-        ValueError: a line has not three parts, or as `gold_pairs`.
+        ValueError: a line does not have three parts, or as `gold_pairs`.
     """
     lines = [(number, line.split(SEPARATOR)) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     for number, parts in lines:
@@ -75,12 +70,12 @@ def pasted_pairs(text: str) -> list[GoldPair]:
                 f"line {number} has {len(parts)} part{'s'[: len(parts) > 1]}, expected 3: source {SEPARATOR} target "
                 f"{SEPARATOR} links"
             )
-    sources, targets, links = ([parts[place] for _, parts in lines] for place in range(3))
+    sources, targets, links = ([parts[column] for _, parts in lines] for column in range(3))
     return gold_pairs(sources, targets, links)
 
 
 def uploaded_pairs(files: Sequence[tuple[str, bytes]]) -> list[GoldPair]:
-    """Source, target and links as the names and the bytes of three files that go line by line together.
+    """Read source, target and links from the names and bytes of three files.
 
     Raises:
         ValueError: a file is too large or not UTF-8, or as `gold_pairs`.
@@ -91,7 +86,9 @@ def uploaded_pairs(files: Sequence[tuple[str, bytes]]) -> list[GoldPair]:
 
 def _lines(name: str, content: bytes) -> list[str]:
     if len(content) > MAX_BYTES:
-        raise ValueError(f"{name} is larger than {MAX_BYTES // 2**20} MB: give fewer lines, or use the command line")
+        raise ValueError(
+            f"{name} is larger than {MAX_BYTES // 2**20} MB: upload fewer lines, or use `python -m core align`"
+        )
     try:
         return content.decode().removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:

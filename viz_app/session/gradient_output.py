@@ -1,4 +1,4 @@
-"""Which output gradient x attention is asked about: the whole translation, or what is selected of it."""
+"""The output that gradient x attention is computed for: all tokens, or some."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,17 +10,18 @@ if TYPE_CHECKING:
     from core import Explanation
 
 Output = tuple[int, ...]  # the positions of its tokens in `predicted_tokens`, in order
-MOST_NAMED = 4  # words that are called by their names
+MOST_NAMED = 4  # words; more are counted
 WHOLE = "the whole translation"
 ABOUT = """
 The gradient of the log-probability of all predicted tokens, or only of those selected: words of the translation, or the
-token of a decoding step. So it says which inputs spoke for that output.
+token of a decoding step. It shows which inputs made that output more probable.
 """
 
 
 def output_text(explanation: "Explanation", output: Output | None) -> str:
-    """What it is called, as plain text: `the whole translation`, `\u201cHund\u201d (token 3)`; tokens are counted
-    from 1.
+    """Name an output as plain text; tokens are counted from 1.
+
+    Such as `the whole translation` or `\u201cHund\u201d (token 3)`.
     """
     if output is None:
         return WHOLE
@@ -34,7 +35,10 @@ def output_text(explanation: "Explanation", output: Output | None) -> str:
 
 
 def file_part(output: Output | None) -> str:
-    """What the name of a file says of it; tokens are counted from 0."""
+    """Return the part of a file name that stands for an output.
+
+    Tokens are counted from 0.
+    """
     if output is None:
         return ""
     numbers = (
@@ -46,10 +50,13 @@ def file_part(output: Output | None) -> str:
 
 
 def _names(tokens: Sequence[str], output: Output) -> list[str]:
-    """The words that the tokens belong to, each only as far as it is meant."""
+    """Name the words that the tokens belong to.
+
+    Of a word that is only partly in the output, its pieces.
+    """
     names: list[str] = []
     for group in word_groups(tokens):
-        if meant := [tokens[position] for position in group if position in output]:
-            text = readable(word(meant)) if len(meant) == len(group) else " ".join(map(readable, meant))
+        if pieces := [tokens[position] for position in group if position in output]:
+            text = readable(word(pieces)) if len(pieces) == len(group) else " ".join(map(readable, pieces))
             names.append(f"\u201c{isolated(text)}\u201d")
     return names

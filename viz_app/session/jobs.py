@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 
 class Job:
-    """A computation in steps. Every run of a page computes a few, so that clicks are answered in between.
+    """A computation in steps, of which every run of a page computes a few.
+
+    So clicks are answered in between.
 
     Args:
         steps: computes some parts and yields their number; it keeps the results itself. A `ValueError` ends the job.

@@ -1,4 +1,4 @@
-"""The model behind the pages: the shipped checkpoint or an uploaded one, loaded once for all sessions."""
+"""The model: the shipped checkpoint or an uploaded one, loaded for all sessions."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
 import streamlit as st
 
-if TYPE_CHECKING:  # torch takes a second to import: the page is painted before it is asked for
+if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Translator
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,11 +22,11 @@ CHUNK_BYTES = 2**20
 
 @dataclass(frozen=True)
 class Model:
-    """A loaded checkpoint and what it is called.
+    """A loaded checkpoint.
 
     Attributes:
         name: of its file.
-        digest: SHA-256 of its file, in hexadecimal; what everything computed with it is remembered by.
+        digest: SHA-256 of its file, in hexadecimal; part of the key of every cached result.
         translator: shared by all sessions that use the same file.
     """
 
@@ -40,28 +40,28 @@ MODEL_HASH: dict[str | type[Any], Callable[[Any], Any]] = {Model: lambda model: 
 
 
 class ModelError(Exception):
-    """There is no model to work with; the message says why, for the reader of the page."""
+    """There is no model to work with; the message, which the page shows, says why."""
 
 
 def shipped_path() -> Path:
-    """The checkpoint that the app starts with."""
+    """Return the path of the checkpoint that the app starts with."""
     return Path(os.environ.get(CHECKPOINT_VARIABLE) or ROOT / "checkpoints" / "en-de.safetensors")
 
 
 def shipped_model() -> Model:
-    """The model the app starts with.
+    """Return the model that the app starts with.
 
     Raises:
-        ModelError: there is no such file, or it is no checkpoint.
+        ModelError: there is no such file, or it is not a checkpoint.
     """
     return model_at(shipped_path())
 
 
 def model_at(path: Path) -> Model:
-    """The model in a file of this machine.
+    """Load the model in a file on this machine.
 
     Raises:
-        ModelError: there is no such file, or it is no checkpoint.
+        ModelError: there is no such file, or it is not a checkpoint.
     """
     try:
         stat = path.stat()
@@ -72,7 +72,9 @@ def model_at(path: Path) -> Model:
 
 
 def uploaded_model(name: str, file: BinaryIO) -> Model:
-    """The model in a file that anybody may have made: copied to a bounded temporary file, checked, loaded, and removed.
+    """Load the model in an untrusted file.
+
+    The file is copied to a temporary file of bounded size, checked, loaded, and removed.
 
     Raises:
         ModelError: it is not a usable checkpoint.
@@ -116,13 +118,13 @@ def _load(digest: str, _path: Path) -> "Translator":
         )
     try:
         return Translator.from_checkpoint(_path, precision=precision)
-    except ValueError as error:  # CheckpointError is one; another is a device that is not there
+    except ValueError as error:  # a CheckpointError, or a device that is not available
         raise ModelError(str(error)) from error
     except MemoryError as error:
         raise ModelError(
-            f"{_path.name} needs more memory than this machine has left: close something, or use a smaller model."
+            f"{_path.name} needs more memory than this machine has left: close other programs, or use a smaller model."
         ) from error
-    except Exception as error:  # a hostile file must not take the page down, whatever it provokes
+    except Exception as error:  # whatever a hostile file raises, the page goes on
         raise ModelError(
             f"{_path.name} cannot be read ({type(error).__name__}): it is damaged, or was not made by Headlight."
         ) from error

@@ -1,178 +1,277 @@
-"""The current reading: a sentence, its translation by one model, and the hypothesis that the pages explain."""
+"""The current reading: a sentence, its translation, and the target to explain."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_app.session.memory import Memory
-from viz_app.session.models import Model
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.state import Widget, session_object
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn before
     from core import Explanation, ScoredText, Translation
-    from core.analysis.beam_tree import BeamTree
+    from core.analysis.attribution.methods import Method
+    from core.analysis.heads.head import Maps
+    from core.capture import AttentionMap, Kind
     from viz_app.components.sentence_bar import WordSelection
+    from viz_app.session.gradient_output import Output
 
-
-# Where a session keeps things that are no widget's value.
-MODEL = "model"  # the current one
-READING = "reading"  # what the pages are about
-WORDS = "words_selected"  # the selected words, everywhere
-FORCED = "forced"  # which target is looked at though it is none of the hypotheses found
-FORCED_INDEX = -1  # what the choice of hypothesis calls it
-
-
-@st.cache_resource(show_spinner=False)
-def translations() -> "Memory[Translation]":
-    """All sessions' translations, by model digest, text and settings."""
-    return Memory(256)
-
-
-@st.cache_resource(show_spinner=False)
-def explanations() -> "Memory[Explanation]":
-    """All sessions' explanations, by model digest, text and target; few, as one of 512 tokens takes 150 MB."""
-    return Memory(12)
-
-
-@st.cache_resource(show_spinner=False)
-def forced_targets() -> "Memory[ScoredText]":
-    """All sessions' forced targets, by model digest, search and what was forced."""
-    return Memory(128)
-
-
-@st.cache_resource(show_spinner=False)
-def beam_trees() -> "Memory[BeamTree]":
-    """The trees of the last searches."""
-    return Memory(12)
+TEXT = Widget[str]("text")
+HYPOTHESIS = Widget[int]("hypothesis")  # index of the hypothesis, 0 the best, or `FORCED_INDEX`
+FORCED_INDEX = -1
+Progress = Callable[[int, int], None]  # called with the number of tokens found and the most there can be
 
 
 @dataclass(frozen=True)
 class Search:
-    """What was asked for."""
+    """A text to translate, and the settings of the search."""
 
     text: str
     beam_size: int
     length_penalty: float
     num_hypotheses: int
 
-    def run(self, model: Model, progress: Callable[[int, int], None]) -> "Translation":
-        """Raises: ValueError, when the text cannot be translated; the message says why."""
-        translate = model.translator.translate
-        return translations().get(
-            (model.digest, self),
-            lambda: translate(self.text, self.beam_size, self.length_penalty, self.num_hypotheses, progress),
-        )
+    def run(self, model: Model, progress: Progress) -> "Translation":
+        """Translate the text; the results of all sessions are shared.
+
+        Raises:
+            ValueError: the text cannot be translated; the message says why.
+        """
+        return _translation(model, self, progress)
 
 
 @dataclass(frozen=True)
 class Forced:
-    """A target that somebody else than the search chose, or the beginning of one.
+    """A target, or the beginning of one, that was not chosen by the search.
 
     Attributes:
-        prefix: the tokens that the search is made to begin with.
-        target: the tokens that are looked at, a whole translation if they end with `</s>`; None: the best with that
-            prefix.
+        prefix: tokens that the search has to begin with.
+        target: all tokens of the target, a whole translation if they end with `</s>`; None: the best with `prefix`.
     """
 
     prefix: tuple[int, ...] = ()
     target: tuple[int, ...] | None = None
 
-    def run(self, model: Model, search: Search, progress: Callable[[int, int], None]) -> "ScoredText":
-        """Raises: ValueError, when no translation of the text by this model can be, or begin, so; the message says
-        why.
+    def run(self, model: Model, search: Search, progress: Progress) -> "ScoredText":
+        """Score the target, or search for the best one with the prefix.
+
+        The results of all sessions are shared.
+
+        Raises:
+            ValueError: the model cannot translate the text so; the message says why.
         """
-        translator = model.translator
+        return _forced_text(model, search, self, progress)
 
-        def compute() -> "ScoredText":
-            if self.target is not None:
-                return translator.score(search.text, self.target, search.length_penalty)
-            found = translator.translate(search.text, search.beam_size, search.length_penalty, 1, progress, self.prefix)
-            return found.hypotheses[0]
 
-        return forced_targets().get((model.digest, search, self), compute)
+@dataclass(frozen=True)
+class TokenView:
+    """The tokens of a map to show: words or sub-words, with or without special tokens."""
+
+    words: bool
+    hide_special: bool
+
+    def apply(self, attention: "AttentionMap") -> "AttentionMap":
+        """Return the map with these tokens only."""
+        from core.analysis.tokens.words import merge_words, without_special_tokens
+
+        attention = merge_words(attention) if self.words else attention
+        return without_special_tokens(attention) if self.hide_special else attention
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One sentence, its translations by one model, and the hypothesis that is looked at."""
+    """A sentence, its translation by one model, and the target that pages explain.
+
+    Attributes:
+        index: of the hypothesis, 0 the best; `FORCED_INDEX` for a forced target.
+        hypothesis: the target.
+        forced: what was forced of it, if anything was.
+    """
 
     model: Model
     search: Search
     translation: "Translation"
-    index: int  # of the hypothesis, 0 the best; `FORCED_INDEX` for the forced one
-    forced: "ScoredText | None" = None  # a target that the search did not choose, such as the beginning of one
-    forced_as: Forced | None = None  # what of it was forced
-
-    @property
-    def hypothesis(self) -> "ScoredText":
-        if self.index == FORCED_INDEX and self.forced is not None:
-            return self.forced
-        return self.translation.hypotheses[self.index]
+    index: int
+    hypothesis: "ScoredText"
+    forced: Forced | None = None
 
     @property
     def prefix(self) -> tuple[int, ...]:
-        """The tokens that the search for the hypothesis was forced to begin with."""
-        return self.forced_as.prefix if self.index == FORCED_INDEX and self.forced_as is not None else ()
-
-    @property
-    def explanation(self) -> "Explanation":
-        """Of the hypothesis; computed when first asked for."""
-        source, target = self.translation.source, self.hypothesis.token_ids
-        return explanations().get(self.identity, lambda: self.model.translator.explain(source, target))
+        """The tokens that the search for the target was forced to begin with."""
+        return self.forced.prefix if self.forced is not None else ()
 
     @property
     def identity(self) -> Hashable:
         """Equal for readings of the same tokens by the same model."""
         return self.model.digest, self.translation.source, self.hypothesis.token_ids
 
+    def explain(self) -> "Explanation":
+        """Return the model's pass over source and target.
+
+        The results of all sessions are shared.
+        """
+        return explanation(self.model, self.translation.source, self.hypothesis.token_ids)
+
+    def method_maps(self, method: "Method", output: "Output | None" = None) -> "Maps":
+        """Return the maps of one attribution method, with all tokens, see `method_maps`."""
+        return method_maps(self.model, self.translation.source, self.hypothesis.token_ids, method, output)
+
+    def maps(
+        self, kind: "Kind", tokens: TokenView, method: "Method" = "attention", output: "Output | None" = None
+    ) -> "Sequence[AttentionMap]":
+        """Return the maps of all layers, with the tokens to show.
+
+        Args:
+            method, output: as for `method_maps`.
+
+        Raises:
+            RuntimeError: the method cannot be applied to this model.
+        """
+        return _shown_maps(self, kind, tokens, method, output)
+
+
+# For `st.cache_resource`, which would otherwise go through a reading's attention maps.
+READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
+    **MODEL_HASH,
+    Reading: lambda reading: repr(reading.identity),
+}
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
+def _translation(model: Model, search: Search, _progress: Progress) -> "Translation":
+    return model.translator.translate(
+        search.text, search.beam_size, search.length_penalty, search.num_hypotheses, _progress
+    )
+
+
+@st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=MODEL_HASH)
+def _forced_text(model: Model, search: Search, forced: Forced, _progress: Progress) -> "ScoredText":
+    translator, penalty = model.translator, search.length_penalty
+    if forced.target is not None:
+        return translator.score(search.text, forced.target, penalty)
+    return translator.translate(search.text, search.beam_size, penalty, 1, _progress, forced.prefix).hypotheses[0]
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)  # one of 512 tokens takes 150 MB
+def explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
+    """Return the model's pass over a source and a target.
+
+    Raises:
+        ValueError: as `Translator.explain`.
+    """
+    return model.translator.explain(source, target)
+
+
+def method_maps(
+    model: Model, source: str, target: "str | tuple[int, ...]", method: "Method", output: "Output | None" = None
+) -> "Maps":
+    """Return the maps of one attribution method for a source and any target.
+
+    Args:
+        output: the predicted tokens that the gradient is of; None: all, as for every other method.
+
+    Raises:
+        ValueError: as `Translator.explain`; `output` with another method than the gradient, or not of this target.
+        RuntimeError: the method cannot be applied to this model.
+    """
+    if output is not None and method != "gradient":
+        raise ValueError(f"output is {output} with the method {method!r}: only 'gradient' takes an output")
+    if method == "attention":
+        return explanation(model, source, target).maps
+    return _computed_maps(model, source, target, method, output)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
+def _computed_maps(
+    model: Model, source: str, target: "str | tuple[int, ...]", method: "Method", output: "Output | None"
+) -> "Maps":
+    from core.analysis.attribution.gradients import attention_gradients, gradient_maps
+    from core.analysis.attribution.methods import METHODS
+
+    if output is None:
+        return METHODS[method](model.translator, source, target)
+    return gradient_maps(attention_gradients(model.translator, source, target, output))
+
+
+@st.cache_resource(max_entries=6, show_spinner=False, hash_funcs=READING_HASH)  # one of 512 tokens takes 50 MB
+def _shown_maps(
+    reading: Reading, kind: "Kind", tokens: TokenView, method: "Method", output: "Output | None"
+) -> "Sequence[AttentionMap]":
+    return [tokens.apply(attention) for attention in reading.method_maps(method, output)[kind]]
+
+
+@dataclass
+class Current:
+    """The model, reading, selected words and forced target of a session.
+
+    Attributes:
+        reading: None while there is no sentence that can be translated.
+        words: the identity of a reading, and its words that are selected on all pages, in the order of selection.
+        forced: the digest of a model, a source, and what is forced there.
+    """
+
+    model: Model | None = None
+    reading: Reading | None = None
+    words: "tuple[Hashable, tuple[WordSelection, ...]]" = (None, ())
+    forced: tuple[str, str, Forced] | None = None
+
 
 def model() -> Model:
-    """The current one; there is no page without."""
-    return st.session_state[MODEL]
+    """Return the current model; pages run only if there is one."""
+    found = session_object(Current).model
+    assert found is not None
+    return found
 
 
 def reading() -> Reading | None:
-    """What the pages are about; None when there is no sentence that can be translated."""
-    return st.session_state.get(READING)
+    """Return the current reading.
+
+    None while there is no sentence that can be translated.
+    """
+    return session_object(Current).reading
 
 
 def selected_words(about: Reading) -> "tuple[WordSelection, ...]":
-    """The words that are selected everywhere, in the order in which they were, if they are of this reading."""
-    identity, words = st.session_state.get(WORDS, (None, ()))
+    """Return the selected words of a reading, in the order of selection."""
+    identity, words = session_object(Current).words
     return words if identity == about.identity else ()
 
 
 def select_words(about: Reading, words: "Iterable[WordSelection]") -> None:
-    """Select these words everywhere, and no others."""
-    st.session_state[WORDS] = (about.identity, tuple(words))
+    """Select these words on all pages, and no others."""
+    session_object(Current).words = (about.identity, tuple(words))
 
 
 def forced(model: Model, search: Search) -> Forced | None:
-    """What was chosen by `force` for this sentence and this model."""
-    identity, target = st.session_state.get(FORCED, (None, None))
-    return target if identity == (model.digest, search.text) else None
+    """Return what is forced for this text and this model."""
+    match session_object(Current).forced:
+        case (model.digest, search.text, found):
+            return found
+        case _:
+            return None
 
 
 def force(model: Model, search: Search, target: Forced) -> None:
-    """Make any target, finished or not, the one that all pages explain. To be called before the page runs."""
-    st.session_state[FORCED] = ((model.digest, search.text), target)
-    st.session_state["hypothesis"] = FORCED_INDEX
+    """Explain a given target, finished or not, on all pages. Call it in a callback."""
+    session_object(Current).forced = (model.digest, search.text, target)
+    HYPOTHESIS.set(FORCED_INDEX)
 
 
-def look_at(about: Reading, target: "ScoredText") -> None:
-    """The same for a target of the search that is looked at, which may be one of the hypotheses found. To be called
-    before the page runs.
+def show_candidate(about: Reading, target: "ScoredText") -> None:
+    """Explain a candidate of the search, which may be one of its hypotheses.
+
+    Call it in a callback.
     """
     found = [hypothesis.token_ids for hypothesis in about.translation.hypotheses]
     if target.token_ids in found and not about.prefix:
-        st.session_state["hypothesis"] = found.index(target.token_ids)
+        HYPOTHESIS.set(found.index(target.token_ids))
     else:
         force(about.model, about.search, Forced(about.prefix, target.token_ids))
 
 
 def new_sentence(text: str | None = None) -> None:
-    """Begin with the best hypothesis again. With `text`, as if it had been typed."""
+    """Show the best hypothesis again. With `text`, as if it had been typed."""
     if text is not None:
-        st.session_state["text"] = text
-    st.session_state["hypothesis"] = 0
+        TEXT.set(text)
+    HYPOTHESIS.set(0)

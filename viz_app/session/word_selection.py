@@ -1,46 +1,52 @@
-"""One selection of words in all drawings: a word is pointed at and selected in all that have it, though it may stand
-elsewhere in each.
-"""
+"""The selected words of a reading, and their rows and columns in drawings."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core import Explanation
 from core.analysis.comparison import common_axes
 from core.capture import AttentionMap, Kind
 from viz_app.components import word_links
 from viz_app.components.attention_lines import AXES, Axis, Links
 from viz_app.components.sentence_bar import word_name
 from viz_app.session import readings
+from viz_app.session.readings import TokenView
 
-# of each row and key of a drawing: where the same word stands in the reading's own map
+# for each row and column of a drawing: the position of the same word in the reading's own map, or None
 TokenPositions = Mapping[Axis, Sequence[int | None]]
 
 
+def links(explanation: Explanation, kind: Kind, tokens: TokenView) -> dict[Axis, list[str]]:
+    """Name the word that each row and column belongs to, as the sentence bar does."""
+    return word_links.links(explanation, kind, tokens.words, tokens.hide_special)
+
+
 def selected_names(about: readings.Reading) -> set[str]:
-    """The selected words, as `choice.links` names them."""
+    """Name the selected words, as `links` does."""
     return {word_name(word) for word in readings.selected_words(about)}
 
 
 def place(names: Collection[str], links: Links) -> dict[Axis, list[int]]:
-    """The rows and columns of a drawing that belong to words of these names."""
+    """Find the rows and columns of a drawing that belong to words of these names."""
     return {axis: [index for index, name in enumerate(links[axis]) if name in names] for axis in AXES}
 
 
 def look(about: readings.Reading, links: Links) -> dict[str, Any]:
-    """How a drawing of a sentence's words is to show the selection: `links` and `place`, as `attention_map` takes
-    them.
-    """
+    """Return the options `links` and `place` of a drawing, which show the selection."""
     return {"links": links, "place": place(selected_names(about), links)}
 
 
 def own_positions(own: AttentionMap) -> TokenPositions:
-    """Of the reading's map itself."""
+    """Return the positions of the reading's own map."""
     return {"query": range(len(own.query_tokens)), "key": range(len(own.key_tokens))}
 
 
 def other_positions(own: AttentionMap, other: AttentionMap) -> TokenPositions:
-    """Of another map of the same kind; None for the words that only it has."""
+    """Return the positions of another map of the same kind.
+
+    None for words that only the other has.
+    """
     found = [{there: here for here, there in pairs} for pairs in common_axes(own, other)]
     lengths = len(other.query_tokens), len(other.key_tokens)
     return {
@@ -50,27 +56,30 @@ def other_positions(own: AttentionMap, other: AttentionMap) -> TokenPositions:
 
 
 def common_positions(own: AttentionMap, other: AttentionMap) -> TokenPositions:
-    """Of their difference, which has the words of both."""
+    """Return the positions of the difference of two maps, which has the words of both."""
     return {axis: [here for here, _ in pairs] for axis, pairs in zip(AXES, common_axes(own, other), strict=True)}
 
 
 @dataclass(frozen=True)
 class Selection:
-    """That of the words of what is read, in drawings of other words too.
+    """Selected words of an explained sentence, for drawings of other words too.
 
     Attributes:
-        words, hide_special: what was done to the maps, as for `choice.links`.
+        names: of the words, see `selected_names`.
     """
 
-    reading: readings.Reading
+    explanation: Explanation
     kind: Kind
-    words: bool
-    hide_special: bool
+    tokens: TokenView
+    names: Collection[str]
 
     def look(self, positions: TokenPositions) -> dict[str, Any]:
-        """How a drawing is to show it, see `look`; words that the reading has not are linked to none."""
-        names = word_links.links(self.reading.explanation, self.kind, self.words, self.hide_special)
-        return look(
-            self.reading,
-            {axis: ["" if here is None else names[axis][here] for here in positions[axis]] for axis in AXES},
-        )
+        """Return the options of a drawing, see `look`.
+
+        Words that the sentence lacks are linked to none.
+        """
+        own = links(self.explanation, self.kind, self.tokens)
+        found: dict[Axis, list[str]] = {
+            axis: ["" if here is None else own[axis][here] for here in positions[axis]] for axis in AXES
+        }
+        return {"links": found, "place": place(self.names, found)}

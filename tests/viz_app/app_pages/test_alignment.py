@@ -21,7 +21,7 @@ def app(start: Start) -> AppTest:
 
 
 def test_links_rank_the_heads_and_stay_with_their_sentence(app: AppTest) -> None:
-    assert any("every head is ranked" in caption.value for caption in app.caption)
+    assert any("rank all heads" in caption.value for caption in app.caption)
     app.text_input(key="links").set_value("0-0")
     healthy(app.run())
     table = app.dataframe(key="aligners_sentence").value

@@ -11,7 +11,7 @@ from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
-from tests.viz_app.pages import Start, healthy
+from tests.viz_app.pages import Start, healthy, reading
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_second_checkpoint_of_another_shape(app: AppTest, tokenizer: SentenceP
     assert app.selectbox(key="compare_head_cross").options == ["L1 H1", "L1 H2"]
     assert any("same words on both axes" in caption.value for caption in app.caption)  # both read the same translation
     assert min(distances(app)) > 0
-    assert app.session_state["model"].name == "tiny.safetensors"
+    assert reading(app).model.name == "tiny.safetensors"
     uploader = next(each for each in app.file_uploader if each.label == "Second checkpoint")
     uploader.set_value(("bad.safetensors", b"no checkpoint", "application/octet-stream"))
     healthy(app.run())

@@ -12,13 +12,12 @@ from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
-from tests.viz_app.pages import Start
+from tests.viz_app.pages import Start, reading, state_of
 from viz_app.controls.gradient_output_box import NOTHING_SELECTED
 from viz_app.features.heads import head_detail, scorecard_panel, sentence_sample
 from viz_app.figures.display_text import plain
-from viz_app.session import readings
-from viz_app.session.attributions import method_maps
 from viz_app.session.gradient_output import output_text
+from viz_app.session.readings import Current
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +80,7 @@ def test_a_step_many_heads_as_one_and_a_label(app: AppTest) -> None:
     assert "Step 2 of" in captions(app)
     app.multiselect(key="heads_cross").set_value(["Mean of chosen"])
     healthy(app.run())
-    assert "nothing yet to take the mean" in captions(app)
+    assert "Select heads too" in captions(app)
     app.session_state["labels"] = ["aligner"]  # no gold links: no head bears it
     healthy(app.run())
     assert "0 of 4 heads: aligner." in captions(app)
@@ -101,20 +100,17 @@ def test_the_gradient_of_one_output_and_several_words_together(app: AppTest, tok
     opened(app, "heads")
     assert "for the whole translation" in captions(app)
     assert NOTHING_SELECTED in captions(app)
-    reading: readings.Reading = app.session_state[readings.READING]
-    first, second, *_ = word_groups(reading.explanation.predicted_tokens)
-    app.session_state[head_detail.STEP] = 2
+    about, explanation = reading(app), reading(app).explain()
+    first, second, *_ = word_groups(explanation.predicted_tokens)
+    app.session_state[head_detail.STEP.key] = 2
     healthy(app.run())
-    assert f"for {plain(output_text(reading.explanation, (1,)))}: where a weight" in captions(app)
-    app.session_state[readings.WORDS] = (
-        reading.identity,
-        (("target", second), ("target", first), ("source", range(1))),
-    )
+    assert f"for {plain(output_text(explanation, (1,)))}: where a larger weight" in captions(app)
+    state_of(app, Current).words = (about.identity, (("target", second), ("target", first), ("source", range(1))))
     healthy(app.run())  # the words were selected after the step
     positions = (*first, *second)
-    assert f"for {plain(output_text(reading.explanation, positions))}: where a weight" in captions(app)
-    weights = method_maps(reading, "gradient", positions)["cross"][0].weights[1]
-    assert not weights.equal(method_maps(reading, "gradient")["cross"][0].weights[1])
+    assert f"for {plain(output_text(explanation, positions))}: where a larger weight" in captions(app)
+    weights = about.method_maps("gradient", positions)["cross"][0].weights[1]
+    assert not weights.equal(about.method_maps("gradient")["cross"][0].weights[1])
     assert any(title.value.startswith(f"**Mean of {len(positions)} selected rows**") for title in app.markdown)
     table = next(frame.value for frame in app.dataframe if "L1 H2, mean" in frame.value)
     assert table["L1 H2, mean"].tolist() == pytest.approx(weights[list(positions), : len(table)].mean(0).tolist())

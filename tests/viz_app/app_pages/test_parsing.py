@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start
+from tests.viz_app.pages import Start, reading, state_of
+from viz_app.controls.search_progress import StoppedSearches
 from viz_app.features.parsing import parser_model
 
 TREE_TEXT = "It rains."
@@ -40,7 +41,7 @@ def test_a_sentence_becomes_a_tree_of_its_words(page: AppTest) -> None:
 def test_a_parse_that_was_stopped_stays_so_until_it_is_asked_for(page: AppTest) -> None:
     opened(page)
     # as a click on Stop leaves it
-    page.session_state["stopped_parsing"] = (page.session_state["model"].digest, TREE_TEXT)
+    state_of(page, StoppedSearches).searches["parsing"] = (reading(page).model.digest, TREE_TEXT)
     assert "Stopped." in [caption.value for caption in page.run().caption]
     assert not page.code
     page.button(key="again_parsing").click().run()

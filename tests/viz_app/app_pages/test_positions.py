@@ -41,14 +41,14 @@ def test_every_picture_with_its_table_and_its_check(start: Start, tiny_checkpoin
         assert len(view(app, name).get("plotly_chart")) == 1
         assert {button.label for button in app.get("download_button")} >= {"SVG", "PDF", "PNG", "CSV"}
         # where a model's own would be drawn
-        assert ("learned none" in captions(app)) == (name in ("Encoding", "Similarity"))
+        assert ("no learned positions" in captions(app)) == (name in ("Encoding", "Similarity"))
     app.toggle(key="positions_table").set_value(True).run()
     assert list(app.dataframe[0].value.columns)[:2] == ["dimension", "turned_by_degrees"]
     assert not app.get("plotly_chart")
     app.toggle(key="positions_table").set_value(False).run()
-    assert "turned by k = 5 differs from PE" in captions(app)
+    assert "rotated by k = 5 differs from PE" in captions(app)
     app.slider(key="offset").set_value(64)
-    assert "turned by k = 64 differs from PE" in captions(app.run())
+    assert "rotated by k = 64 differs from PE" in captions(app.run())
     assert len(view(app, "First layer").get("plotly_chart")) == 6
     assert "sum to the model's own scores" in captions(app)
     app.session_state["score_kind"] = "decoder_self"
@@ -58,8 +58,8 @@ def test_every_picture_with_its_table_and_its_check(start: Start, tiny_checkpoin
 
 def test_learned_positions_are_drawn_and_compared(start: Start, learned_checkpoint: Path) -> None:
     app = at(start, learned_checkpoint)
-    assert "40 positions, of which 40 are drawn" in captions(app)
+    assert "40, of which 40 are drawn" in captions(app)
     app.session_state["whose"] = "The paper"
-    assert "The model has learned others" in captions(app.run())
+    assert "The model has learned positions instead" in captions(app.run())
     assert "Rank correlation of learned with sinusoidal cosines" in captions(view(app, "Learned"))
     assert "sum to the model's own scores" in captions(view(app, "First layer"))

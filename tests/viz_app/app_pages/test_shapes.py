@@ -13,8 +13,8 @@ from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
+from tests.viz_app.pages import reading
 from viz_app.pages import PAGES
-from viz_app.session import readings
 
 SHELL = str(Path(__file__).parents[3] / "viz_app" / "shell.py")
 
@@ -53,5 +53,4 @@ def test_every_page_shows_it(app: AppTest, heads: tuple[int, int], text: str, na
         app.switch_page(f"app_pages/{name}.py").run()
         assert not app.exception, f"{name}: {app.exception[0].message}"
         assert not app.error, f"{name}: {app.error[0].value}"
-        reading: readings.Reading = app.session_state[readings.READING]
-        assert reading.translation.source.strip() == text.strip(), name
+        assert reading(app).translation.source.strip() == text.strip(), name

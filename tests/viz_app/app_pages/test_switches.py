@@ -4,11 +4,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
-from tests.viz_app.pages import healthy
+from tests.viz_app.pages import healthy, reading, state_of
 from viz_app.controls import job_control, search_progress
+from viz_app.controls.search_progress import StoppedSearches
 from viz_app.features.ablation import switched_heads
+from viz_app.features.ablation.switched_heads import Switches
 from viz_app.figures import ablation
-from viz_app.session import readings
 
 
 def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
@@ -20,33 +21,31 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
     table = app.dataframe[0].value
     assert len(table) == 24  # 2 + 2 layers, 4 heads, cross-attention too
     assert table["change"].is_monotonic_increasing
-    reading: readings.Reading = app.session_state[readings.READING]
+    model, switches = reading(app).model, state_of(app, Switches)
     assert app.button[-1].disabled  # nothing to switch back
-    app.session_state[switched_heads.GATES] = (
-        reading.model.digest,
-        {Head("cross", 1, 0): 0.0, Head("encoder_self", 0, 0): 0.5},
-    )
+    switches.switch(model, [Head("cross", 1, 0)], 0.0)
+    switches.switch(model, [Head("encoder_self", 0, 0)], 0.5)
     monkeypatch.setattr(search_progress, "PATIENCE", 0.0)  # as if the search took long, and found other words
     monkeypatch.setattr(ablation, "difference", lambda *texts: tuple([True] * len(words) for words in texts))
     healthy(app.run())
     assert any("a change of" in text.value for text in app.markdown)
     assert "stop_gated" not in [button.key for button in app.button]  # it is done: there is nothing left to stop
-    stopped = (reading.model.digest, reading.search, frozenset(app.session_state[switched_heads.GATES][1].items()))
     # as a click on Stop leaves it while the switched translation is searched
-    app.session_state["stopped_gated"] = stopped
+    search = (model.digest, reading(app).search, tuple(sorted(switches.of(model).items())))
+    state_of(app, StoppedSearches).searches["gated"] = search
     assert "Stopped." in [caption.value for caption in healthy(app.run()).caption]
     app.button(key="again_gated").click()
     assert "Stopped." not in [caption.value for caption in healthy(app.run()).caption]
     app.button[-1].click()
     healthy(app.run())
-    assert not app.session_state[switched_heads.GATES][1]
+    assert not switches.of(model)
 
 
 def test_the_address_holds_the_switches(app: AppTest) -> None:
     app.query_params[switched_heads.SWITCHED] = "cross L2 H1, encoder L1 H3 0.5"
     app.switch_page("app_pages/switches.py")
     healthy(app.run())
-    assert app.session_state[switched_heads.GATES][1] == {Head("cross", 1, 0): 0.0, Head("encoder_self", 0, 2): 0.5}
+    assert state_of(app, Switches).gates == {Head("cross", 1, 0): 0.0, Head("encoder_self", 0, 2): 0.5}
     assert app.query_params[switched_heads.SWITCHED] == "cross L2 H1,encoder L1 H3 0.5"
     next(button for button in app.button if button.label == "All back on").click()
     healthy(app.run())
@@ -66,7 +65,7 @@ def test_an_address_that_names_no_head_is_refused(app: AppTest, named: str, said
     app.switch_page("app_pages/switches.py")
     healthy(app.run())
     assert said in app.error[0].value.replace("\\", "")
-    assert switched_heads.GATES not in app.session_state
+    assert not state_of(app, Switches).gates
 
 
 @pytest.mark.parametrize("text", ["<b>*_`$x$ :red[a] </script>", "\u0645\u0631\u062d\u0628\u0627"])
@@ -75,9 +74,9 @@ def test_every_text_has_its_heads_measured(app: AppTest, text: str, monkeypatch:
     app.switch_page("app_pages/switches.py")
     app.text_input(key="text").set_value(text)
     healthy(app.run())
-    assert app.session_state[readings.READING].translation.source == text
+    assert reading(app).translation.source == text
     assert len(app.dataframe[0].value) == 24
     assert not app.error
     app.text_input(key="text").set_value("")
-    assert "as soon as there is a sentence" in healthy(app.run()).caption[-1].value
+    assert "Enter a sentence" in healthy(app.run()).caption[-1].value
     assert not app.dataframe

@@ -62,7 +62,7 @@ def view(app: AppTest, name: str) -> AppTest:
 
 
 def test_a_checkpoint_without_log_and_card_says_how_to_make_them(app: AppTest) -> None:
-    assert "was shipped without its log" in app.info[0].value
+    assert "has no log" in app.info[0].value
     assert "train card" in view(app, "Card").info[0].value
     assert "train table3" in view(app, "Table 3").info[0].value
     assert len(view(app, "Learning rate").get("plotly_chart")) == 1  # needs no log
@@ -100,20 +100,20 @@ def test_a_folder_that_is_no_run_is_explained_and_stays_typed(app: AppTest, tmp_
 def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
     facts = {"init": {"file": "en-de.safetensors", "steps": 4450}}
     assert (
-        run_records.told_before(facts)
-        == "It began with the parameters of en-de.safetensors after 4,450 steps: they are not in this log."
+        run_records.start_note(facts)
+        == "It started from en-de.safetensors, trained for 4,450 steps, which are not in this log."
     )
     assert [
-        run_records.told_before(facts)
+        run_records.start_note(facts)
         for facts in ({}, {"init": None}, {"init": {}}, {"init": "x"}, {"init": {"steps": "<b>"}})
     ] == [""] * 5
 
 
 def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
-    assert run_records.run_in(run).is_going_on
+    assert run_records.run_in(run).is_in_progress
     long_ago = time.time() - 2 * run_records.FRESH
     os.utime(run / "log.jsonl", (long_ago, long_ago))
-    assert not run_records.run_in(run).is_going_on
+    assert not run_records.run_in(run).is_in_progress
 
 
 def test_damaged_files_are_named(run: Path, tmp_path: Path) -> None:

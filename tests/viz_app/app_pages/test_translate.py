@@ -2,19 +2,18 @@
 trusted.
 """
 
-from dataclasses import replace
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.sanity_checks import Check
 from core.analysis.tokens.words import word_groups
 from core.capture import KINDS
-from tests.viz_app.pages import Start, healthy
+from tests.viz_app.pages import Start, healthy, reading, state_of
 from viz_app.controls.tables import NOTHING
 from viz_app.features.translate import forced_target
 from viz_app.layout import badges
 from viz_app.session import readings
+from viz_app.session.readings import Current
 
 TEXT = "Where is it?"
 
@@ -24,16 +23,10 @@ def app(start: Start) -> AppTest:
     return start(text=TEXT, beam_size="2")
 
 
-def reading(app: AppTest) -> readings.Reading:
-    return app.session_state[readings.READING]
-
-
 def force(app: AppTest, *token_ids: int, go_on: bool) -> AppTest:
     """A click on the page, which takes two runs."""
-    app.session_state[readings.FORCED] = (
-        (reading(app).model.digest, TEXT),
-        readings.Forced(token_ids) if go_on else readings.Forced(target=token_ids),
-    )
+    forced = readings.Forced(token_ids) if go_on else readings.Forced(target=token_ids)
+    state_of(app, Current).forced = (reading(app).model.digest, TEXT, forced)
     app.run()
     app.selectbox(key="hypothesis").set_value(readings.FORCED_INDEX)
     return healthy(app.run())
@@ -49,7 +42,7 @@ def test_a_forced_beginning_is_kept_across_pages_and_settings_and_in_the_address
     forced = reading(force(app, first, go_on=True))
     assert forced.hypothesis.token_ids[0] == first
     assert len(forced.hypothesis.token_ids) > 1
-    assert forced.explanation.predicted_tokens[: len(forced.hypothesis.tokens)] == forced.hypothesis.tokens
+    assert forced.explain().predicted_tokens[: len(forced.hypothesis.tokens)] == forced.hypothesis.tokens
     assert app.query_params["prefix"] == str(first)
     assert any("1 token forced" in caption.value for caption in app.caption)
     app.slider(key="beam_size").set_value(1)
@@ -68,7 +61,7 @@ def test_the_address_restores_what_was_forced(app: AppTest) -> None:
     target = reading(healthy(app.run()))
     assert target.index == readings.FORCED_INDEX
     assert target.hypothesis.token_ids == (345, 28, 2)
-    assert app.text_area(key=forced_target.TEXT).value == target.hypothesis.text
+    assert app.text_area(key=forced_target.TEXT.key).value == target.hypothesis.text
     assert len(app.dataframe) == 2  # beside the model's own, and the token's numbers
     assert app.dataframe[0].value["change"].isna().any()  # where only one of the two has a token there is a dash
     assert app.dataframe[0].proto.placeholder == NOTHING
@@ -87,11 +80,11 @@ def test_tokens_of_another_checkpoint_are_not_forced(app: AppTest) -> None:
 def test_the_address_restores_the_selected_words(app: AppTest, names: list[str]) -> None:
     app.query_params["word"] = names
     about = reading(healthy(app.run()))
-    sides = {"source.2": about.explanation.source_tokens, "target.1": about.explanation.predicted_tokens}
+    sides = {"source.2": about.explain().source_tokens, "target.1": about.explain().predicted_tokens}
     words = {name: (name[:6], word_groups(tokens)[int(name[-1]) - 1]) for name, tokens in sides.items()}
-    assert app.session_state[readings.WORDS] == (about.identity, tuple(words[name] for name in names))
+    assert state_of(app, Current).words == (about.identity, tuple(words[name] for name in names))
     assert app.query_params["word"] == (names if len(names) > 1 else names[0])
-    app.session_state[readings.WORDS] = (about.identity, ())
+    state_of(app, Current).words = (about.identity, ())
     assert "word" not in healthy(app.run()).query_params
 
 
@@ -107,11 +100,11 @@ def test_the_address_restores_a_hypothesis(app: AppTest) -> None:
     ("name", "value", "message"),
     [
         ("target", "7.400.2", "The target has the token id 400, this model has 0 to 399"),
-        ("prefix", "5;6", "The address holds prefix=5;6, expected token ids such as 7"),
+        ("prefix", "5;6", "The address has prefix=5;6, expected token ids such as 7"),
         ("prefix", "5." * 60 + "5", "which leaves no room for more"),
-        ("hypothesis", "best", "The address holds hypothesis=best, expected a number from 1 on"),
-        ("word", "third", "The address holds word=third, expected one such as source.3"),
-        ("word", "source.40", "The address holds word=source.40, but there are 5 words"),
+        ("hypothesis", "best", "The address has hypothesis=best, expected a number from 1 on"),
+        ("word", "third", "The address has word=third, expected one such as source.3"),
+        ("word", "source.40", "The address has word=source.40, but there are 5 words"),
     ],
 )
 def test_what_the_address_cannot_mean_is_said_and_the_best_is_shown(
@@ -125,33 +118,27 @@ def test_what_the_address_cannot_mean_is_said_and_the_best_is_shown(
 
 def test_a_target_of_one_s_own_is_scored(app: AppTest) -> None:
     healthy(app.run())
-    app.text_area(key=forced_target.TEXT).set_value("Ein  Hund")
+    app.text_area(key=forced_target.TEXT.key).set_value("Ein  Hund")
     next(button for button in app.button if button.label == "Score it").click()
     mine = reading(healthy(app.run()))
     assert (mine.index, mine.hypothesis.text, mine.hypothesis.finished) == (readings.FORCED_INDEX, "Ein Hund", True)
     assert app.query_params["model"] == mine.model.digest[:8]
     assert app.query_params["target"] == ".".join(map(str, mine.hypothesis.token_ids))
-    app.text_area(key=forced_target.TEXT).set_value("zu lang " * 300)
+    app.text_area(key=forced_target.TEXT.key).set_value("zu lang " * 300)
     next(button for button in app.button if button.label == "Score it").click()
     assert reading(healthy(app.run())).hypothesis == mine.hypothesis
     assert "at most 562 can be scored" in app.error[0].value
-    assert app.text_area(key=forced_target.TEXT).value == "zu lang " * 300
+    assert app.text_area(key=forced_target.TEXT.key).value == "zu lang " * 300
 
 
 def test_all_badges_hold_and_a_false_one_is_red_with_its_reason(app: AppTest) -> None:
     healthy(app.run())
     about = reading(app)
-    assert [check.name for check in badges.checks(about) if check.passed] == list(badges.ABOUT)
-    whole = replace(
-        about,
-        forced=about.hypothesis,
-        forced_as=readings.Forced(target=about.hypothesis.token_ids),
-        index=readings.FORCED_INDEX,
-    )
-    assert "replay equals search" not in [check.name for check in badges.checks(whole)]  # nothing was searched
+    assert [check.name for check in badges.checks(about, True) if check.passed] == list(badges.ABOUT)
+    assert "replay equals search" not in [check.name for check in badges.checks(about, False)]
     assert not app.error
-    badges.checks(about)[1:2] = [Check("masks respected", False, "largest weight on a token that is later: 0.2")]
+    badges.checks(about, True)[1:2] = [Check("masks respected", False, "largest weight on a later token: 0.2")]
     healthy(app.run())
-    assert "Not true: masks respected" in app.error[0].value
+    assert "Failed: masks respected" in app.error[0].value
     assert "0\\.2" in app.error[0].value
-    assert set(about.explanation.maps) == set(KINDS)
+    assert set(about.explain().maps) == set(KINDS)

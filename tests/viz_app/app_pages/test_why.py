@@ -37,7 +37,7 @@ def test_every_picture_and_the_table_behind_it(why: AppTest) -> None:
     healthy(why.run())
     assert len(why.get("plotly_chart")) == 1
     assert any("n = 64 < d = 512, self-attention makes 8 times fewer" in text.value for text in why.markdown)
-    assert any("meet at n = 512" in text.value for text in why.caption)
+    assert any("as many multiplications at n = 512" in text.value for text in why.caption)
     for view in ("Multiplications", "Memory", "Sequential steps", "Path length"):
         why.segmented_control(key="why_view").set_value(view)
         healthy(why.run())
@@ -66,10 +66,10 @@ def test_this_machine_is_measured_by_a_click(why: AppTest) -> None:
     assert why.query_params[layer_costs.MEASURED] == "64.32.3.8"
     why.select_slider(key="why_d").set_value(1024)
     healthy(why.run())
-    assert any("Nothing was measured at these sizes" in text.value for text in why.caption)
+    assert any("There are no measurements at these sizes" in text.value for text in why.caption)
     why.segmented_control(key="why_source").set_value("shipped")
     healthy(why.run())
-    assert not any("Nothing was measured" in text.value for text in why.caption)
+    assert not any("There are no measurements" in text.value for text in why.caption)
     assert layer_costs.MEASURED not in why.query_params
 
 
@@ -79,7 +79,7 @@ def test_a_link_to_a_measurement_offers_the_same_again(why: AppTest) -> None:
     why.query_params[layer_costs.MEASURED] = "16.64.5.32"
     healthy(why.run())
     assert state_of(why, LayerMeasurementSlot).measurement is None
-    assert any("measured at n = 16, d = 64, k = 5, r = 32" in text.value for text in why.caption)
+    assert any("a measurement at n = 16, d = 64, k = 5, r = 32" in text.value for text in why.caption)
     why.button(key="measure_same").click()
     healthy(why.run())
     here = state_of(why, LayerMeasurementSlot).measurement
@@ -94,6 +94,6 @@ def test_an_address_that_names_no_measurement_says_what_it_should(named: str, mo
     monkeypatch.setattr(layer_costs.st, "query_params", {layer_costs.MEASURED: named})
     with pytest.raises(
         ValueError,
-        match=f"^the address holds measured={named}, expected n, d, k and r that the sliders offer, such as 64.512.3.8",
+        match=f"^the address has measured={named}, expected n, d, k and r that the sliders offer, such as 64.512.3.8",
     ):
-        layer_costs.named_in_address()
+        layer_costs.read_address()

@@ -1,6 +1,4 @@
-"""The menu that takes the explanation along: its files are what they say, and nothing is made before it is asked
-for.
-"""
+"""The menu "Share / download": its files are what they say, and are made on demand."""
 
 import json
 from dataclasses import replace
@@ -8,27 +6,29 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.viz_app.pages import reading
 from viz_app.figures import head_names
 from viz_app.layout.share_menu import file_content, file_name
-from viz_app.session import readings
+from viz_app.session.attributions import Weights
 from viz_app.session.chosen_heads import ShownHeads
 
 
 def test_every_file_is_about_what_is_read(app: AppTest) -> None:
     assert not app.exception
     labels = [button.label for button in app.get("download_button")]
-    assert {"HTML, to look at", "JSON, for programs", "NPZ, for NumPy"} <= set(labels)
-    reading: readings.Reading = app.session_state[readings.READING]
-    found = json.loads(file_content(reading, ".json", ShownHeads()))
+    assert {"HTML, for a browser", "JSON, for programs", "NPZ, for NumPy"} <= set(labels)
+    about = reading(app)
+    found = json.loads(file_content(about, ".json", ShownHeads()))
     assert found["source"] == "Where?"
     assert found["settings"] == {"target": "search", "beam_size": 2, "length_penalty": 0.6, "hypothesis": 0}
-    assert (found["model"]["name"], found["model"]["sha256"]) == (reading.model.name, reading.model.digest)
-    assert file_content(reading, ".npz", ShownHeads()).startswith(b"PK")
-    chosen = ShownHeads(reading.model.digest, "encoder_self", "norms", [(head_names.ALL, 0), (1, 2)], "Map")
-    opened = file_content(reading, ".html", chosen)
+    assert (found["model"]["name"], found["model"]["sha256"]) == (about.model.name, about.model.digest)
+    assert file_content(about, ".npz", ShownHeads()).startswith(b"PK")
+    chosen = ShownHeads()
+    chosen.remember(about, "encoder_self", Weights("norms"), [(head_names.ALL, 0), (1, 2)], "Map")
+    opened = file_content(about, ".html", chosen)
     assert opened.startswith(b"<!doctype html>")
     assert b'"first":["encoder_self",1,2],"view":"Map"' in opened  # what is chosen on the page Heads
-    assert b'"first":["cross",' in file_content(reading, ".html", replace(chosen, digest="of another model"))
+    assert b'"first":["cross",' in file_content(about, ".html", replace(chosen, digest="of another model"))
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_page_of_another_origin_cannot_connect(client: TestClient, origin: str
     ):
         pass
     assert refused.value.status_code == 403
-    assert f"answers its own pages only, not those of {origin}:" in refused.value.text
+    assert f"answers only its own pages, not those of {origin}:" in refused.value.text
     assert client.get("/", headers={"origin": origin}).status_code == 403
 
 

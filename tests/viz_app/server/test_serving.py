@@ -127,7 +127,10 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
         first_page["text"], first_page["beam_size"], first_page["length_penalty"], first_page["hypotheses"]
     )
     translation = search.run(model, lambda done, most: None)
-    assert readings.Reading(model, search, translation, 0).explanation.source == sentence_input.EXAMPLES[0]
+    assert (
+        readings.Reading(model, search, translation, 0, translation.hypotheses[0]).explain().source
+        == sentence_input.EXAMPLES[0]
+    )
     st.cache_resource.clear()
 
 
@@ -183,7 +186,7 @@ def test_connections_send_what_they_are_given_at_once() -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         before = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-        serving.send_at_once()
+        serving.disable_nagle()
         browser.connect(listener.getsockname())
         connection, _ = listener.accept()
         with connection:

@@ -54,28 +54,28 @@ def test_what_is_no_name_of_a_head_is_refused() -> None:
 
 
 def test_a_click_shows_one_head_and_adds_or_removes_it_when_comparing() -> None:
-    assert chosen_heads.toggled(["L1 H1"], "L2 H2", compare=False) == ["L2 H2"]
-    assert chosen_heads.toggled(["L1 H1"], "L2 H2", compare=True) == ["L1 H1", "L2 H2"]
-    assert chosen_heads.toggled(["L1 H1", "L2 H2"], "L1 H1", compare=True) == ["L2 H2"]
-    assert chosen_heads.toggled(["L1 H1"], "L1 H1", compare=True) == ["L1 H1"]
-    assert chosen_heads.toggled([], "L1 H1", compare=True) == ["L1 H1"]
+    assert chosen_heads.toggled(["L1 H1"], "L2 H2", several=False) == ["L2 H2"]
+    assert chosen_heads.toggled(["L1 H1"], "L2 H2", several=True) == ["L1 H1", "L2 H2"]
+    assert chosen_heads.toggled(["L1 H1", "L2 H2"], "L1 H1", several=True) == ["L2 H2"]
+    assert chosen_heads.toggled(["L1 H1"], "L1 H1", several=True) == ["L1 H1"]
+    assert chosen_heads.toggled([], "L1 H1", several=True) == ["L1 H1"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_telling_head_is_one_of_the_kind(explanation: Explanation, kind: Kind) -> None:
-    layer, head = chosen_heads.telling_head(kind, explanation.maps[kind])
+def test_the_default_head_is_one_of_the_kind(explanation: Explanation, kind: Kind) -> None:
+    layer, head = chosen_heads.default_head(kind, explanation.maps[kind])
     assert layer in ((1,) if kind == "cross" else (0, 1))
     assert 0 <= head < 4
 
 
-def test_the_telling_head_looks_at_words_and_not_at_the_end_of_the_sentence() -> None:
+def test_the_default_head_looks_at_words_and_not_at_the_end_of_the_sentence() -> None:
     tokens = ("\u2581a", "\u2581b", "\u2581c", "</s>")
     resting = torch.tensor([[0.0, 0.0, 0.0, 1.0]] * 4)
     looking = torch.eye(4)[[1, 2, 1, 1]]
     broad = torch.full((4, 4), 0.25)
     maps = [AttentionMap("encoder_self", 0, torch.stack([resting, broad]), tokens, tokens)]
     maps.append(AttentionMap("encoder_self", 1, torch.stack([broad, looking]), tokens, tokens))
-    assert chosen_heads.telling_head("encoder_self", maps) == (1, 1)
+    assert chosen_heads.default_head("encoder_self", maps) == (1, 1)
 
 
 @pytest.mark.parametrize("kind", KINDS)

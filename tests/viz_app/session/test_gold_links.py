@@ -1,5 +1,4 @@
 import pytest
-import streamlit as st
 
 from core.analysis.alignment.pharaoh import GoldPair, parse_links
 from viz_app.session import gold_links
@@ -7,33 +6,20 @@ from viz_app.session import gold_links
 LINES = "a dog runs ||| ein Hund l\u00e4uft ||| 0-0 1-1 2?2\n\nwhere ? ||| wo ? ||| 0-0"
 
 
-@pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    state: dict[str, object] = {}
-    monkeypatch.setattr(st, "session_state", state)
-    return state
+def test_links_are_toggled_and_sure_ones_are_written_first() -> None:
+    assert gold_links.toggled(parse_links("0-0 1?2"), (2, 1)) == "0-0 1?2 2-1"
+    assert gold_links.toggled(parse_links("0-0 1?2"), (1, 2)) == "0-0"
 
 
-def test_links_are_toggled_and_sure_ones_are_written_first(session: dict[str, object]):
-    gold_links.toggle_link(parse_links("0-0 1?2"), (2, 1))
-    assert session[gold_links.LINKS] == "0-0 1?2 2-1"
-    gold_links.toggle_link(parse_links("0-0 1?2"), (1, 2))
-    assert session[gold_links.LINKS] == "0-0"
-
-
-def test_every_sentence_has_links_of_its_own(session: dict[str, object]):
-    session[gold_links.LINKS] = "0-0"  # as an address brings them
-    gold_links.recall_links("one")
-    assert session[gold_links.LINKS] == "0-0"
-    gold_links.keep_links("one", "0-0 1-1")
-    gold_links.recall_links("two")
-    assert session[gold_links.LINKS] == ""
-    gold_links.keep_links("two", "")
-    gold_links.recall_links("one")
-    assert session[gold_links.LINKS] == "0-0 1-1"
-    del session[gold_links.LINKS]  # another page does not draw the box
-    gold_links.recall_links("one")
-    assert session[gold_links.LINKS] == "0-0 1-1"
+def test_every_sentence_has_links_of_its_own() -> None:
+    sentences = gold_links.SentenceLinks()
+    assert sentences.before_box("one", "0-0") is None  # as an address brings them
+    sentences.lines["one"] = "0-0 1-1"
+    assert sentences.before_box("two", "0-0 1-1") == ""
+    sentences.lines["two"] = ""
+    assert sentences.before_box("one", "") == "0-0 1-1"
+    assert sentences.before_box("one", "0-0 1-1 2-2") is None
+    assert sentences.before_box("one", None) == "0-0 1-1"  # another page does not draw the box
 
 
 def test_pasted_and_uploaded_texts_are_the_same_pairs():

@@ -5,9 +5,10 @@ import pytest
 from core import Explanation, Translator
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
-from viz_app.session.attributions import first_rows, maps_of
+from viz_app.session.attributions import first_rows
 from viz_app.session.gradient_output import file_part, output_text
 from viz_app.session.models import Model
+from viz_app.session.readings import method_maps
 
 
 @pytest.fixture
@@ -43,14 +44,12 @@ def test_an_output_is_for_the_gradient_alone_and_known_apart_from_the_whole(
     model = Model("tiny", "digest", Translator(tiny_model, tokenizer))
     sentence = ("A dog.", "Ein Hund.")
     whole, one, again = (
-        maps_of(model, *sentence, "gradient", output)["cross"][0].weights for output in (None, (1,), (1,))
+        method_maps(model, *sentence, "gradient", output)["cross"][0].weights for output in (None, (1,), (1,))
     )
     assert not one.equal(whole)
     assert one is again
     assert one[:, 2:].abs().max() == 0
-    with pytest.raises(
-        ValueError, match=r"an output was given .* Norm-weighted does not ask for: give it with the gradient only"
-    ):
-        maps_of(model, *sentence, "norms", (1,))
-    decoder = maps_of(model, *sentence, "attention")["decoder_self"][0]
+    with pytest.raises(ValueError, match=r"output is \(1,\) with the method 'norms': only 'gradient' takes an output"):
+        method_maps(model, *sentence, "norms", (1,))
+    decoder = method_maps(model, *sentence, "attention")["decoder_self"][0]
     assert first_rows(decoder, 2).predicted_tokens == (decoder.predicted_tokens or ())[:2]

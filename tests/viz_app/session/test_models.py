@@ -133,8 +133,8 @@ def test_the_precision_comes_from_the_environment_and_is_said(
     [
         ({}, ""),
         ({"steps": 3600}, "trained for 3,600 steps"),
-        ({"steps": 3600, "init": {"file": "first.safetensors", "steps": 4450}}, "trained for 4,450 + 3,600 steps"),
-        ({"steps": 3600, "init": {"file": "strange.safetensors"}}, "trained for ? + 3,600 steps"),
+        ({"steps": 3600, "init": {"file": "first.safetensors", "steps": 4450}}, "trained for 8,050 steps (in 2 runs)"),
+        ({"steps": 3600, "init": {"file": "strange.safetensors"}}, "trained for at least 3,600 steps (in 2 runs)"),
         ({"steps": "<b>", "init": 7}, ""),
     ],
 )

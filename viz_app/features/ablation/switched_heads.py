@@ -1,8 +1,8 @@
-"""Which heads a session has switched, and what that does to its translation."""
+"""Switched heads, whose output is scaled, and their effect on the translation."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,134 +11,115 @@ from core.analysis.attribution.gradients import attention_gradients, head_import
 from core.analysis.heads.ablation import GateEffect, ablate_each_head, gate_effect
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
-from viz_app.session import permalink
 from viz_app.session.jobs import Job
-from viz_app.session.memory import Memory
-from viz_app.session.models import Model
-from viz_app.session.readings import Reading
-from viz_app.session.state import session_object
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.readings import READING_HASH, Progress, Reading, Search
+from viz_app.session.state import put_in_address, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from core import ScoredText
 
-GATES = "gates"  # where a session keeps its switches
-SWITCHED = "switched"  # their name in the address, and in the session what was wrong with them there
-_NAMED = re.compile(r"(encoder|decoder|cross) L(\d{1,3}) H(\d{1,3})(?: (0(?:\.\d{1,2})?))?")
+SWITCHED = "switched"  # query parameter
+_HEAD_GATE = re.compile(r"(encoder|decoder|cross) L(\d{1,3}) H(\d{1,3})(?: (0(?:\.\d{1,2})?))?")
+Gates = tuple[tuple[Head, float], ...]  # heads whose output is scaled, by what; sorted, without those scaled by 1
 
 
-@st.cache_resource(show_spinner=False)
-def _gated_translations() -> "Memory[ScoredText]":
-    return Memory(64)
+@dataclass
+class Switches:
+    """The switched heads of a session.
 
-
-@st.cache_resource(show_spinner=False)
-def _gate_effects() -> Memory[GateEffect]:
-    return Memory(64)
-
-
-@st.cache_resource(show_spinner=False)
-def _importances() -> Memory[dict[Head, float]]:
-    return Memory(64)
-
-
-def gates(model: Model) -> dict[Head, float]:
-    """The heads of this model that are not as they were."""
-    digest, found = st.session_state.get(GATES, (None, {}))
-    return found if digest == model.digest else {}
-
-
-def switch(model: Model, heads: Sequence[Head], gate: float) -> None:
-    """Set heads to a gate; if they all have it already, back to 1."""
-    st.session_state[SWITCHED] = ""
-    old = gates(model)
-    new = 1.0 if all(old.get(head, 1.0) == gate for head in heads) else gate
-    changed = old | dict.fromkeys(heads, new)
-    st.session_state[GATES] = (model.digest, {head: value for head, value in changed.items() if value != 1.0})
-
-
-def read_address(model: Model) -> str:
-    """Switch what the address names, when the session begins.
-
-    Returns:
-        Why nothing was switched, until something is; else nothing.
+    Attributes:
+        digest: of the model whose heads they are.
+        gates: what the output of each switched head is multiplied by.
+        problem: why nothing was switched that the address asked for, or "".
+        was_restored: whether the session has read its address.
     """
-    if SWITCHED not in st.session_state:
-        st.session_state[SWITCHED] = ""
+
+    digest: str = ""
+    gates: dict[Head, float] = field(default_factory=dict[Head, float])
+    problem: str = ""
+    was_restored: bool = False
+
+    def of(self, model: Model) -> dict[Head, float]:
+        """Return the switched heads of this model."""
+        return self.gates if self.digest == model.digest else {}
+
+    def switch(self, model: Model, heads: Sequence[Head], gate: float) -> None:
+        """Set heads to a gate; if all of them have it already, back to 1."""
+        old = self.of(model)
+        new = 1.0 if all(old.get(head, 1.0) == gate for head in heads) else gate
+        changed = old | dict.fromkeys(heads, new)
+        self.problem, self.digest = "", model.digest
+        self.gates = {head: value for head, value in changed.items() if value != 1.0}
+
+    def restore(self, model: Model) -> None:
+        """In a new session, switch the heads that the address names."""
+        if self.was_restored:
+            return
+        self.was_restored = True
         try:
-            named = _named(model, st.query_params.get(SWITCHED, ""))
-            if named:
-                st.session_state[GATES] = (model.digest, named)
+            self.digest, self.gates = model.digest, _parsed_gates(model, st.query_params.get(SWITCHED, ""))
         except ValueError as error:
-            st.session_state[SWITCHED] = str(error)
-    return st.session_state[SWITCHED]
+            self.problem = str(error)
 
 
-def _named(model: Model, text: str) -> dict[Head, float]:
-    """The heads and gates of `cross L5 H3, encoder L1 H2 0.5`; off where no gate is said.
+def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
+    """Parse heads and gates such as `cross L5 H3, encoder L1 H2 0.5`.
+
+    A head without a gate is off.
 
     Raises:
-        ValueError: it names what is not there, or no head at all.
+        ValueError: it names no head, or one that the model does not have.
     """
     heads = {str(head): head for head in all_heads(model.translator.model)}
     found: dict[Head, float] = {}
     for name in map(str.strip, text.split(",") if text else ()):
-        named = _NAMED.fullmatch(name)
-        if named is None:
+        parts = _HEAD_GATE.fullmatch(name)
+        if parts is None:
             raise ValueError(
-                f"the address holds {SWITCHED}={name}, expected heads such as 'cross L5 H3' or 'cross L5 H3 0.5': all "
-                f"are on"
+                f"the address has {SWITCHED}={name}, expected heads such as 'cross L5 H3' or 'cross L5 H3 0.5': all "
+                f"heads are on"
             )
-        head = heads.get(f"{named[1]} L{int(named[2])} H{int(named[3])}")
+        head = heads.get(f"{parts[1]} L{int(parts[2])} H{int(parts[3])}")
         if head is None:
-            raise ValueError(f"the address switches {name}, which {model.name} does not have: all its heads are on")
-        found[head] = float(named[4] or 0)
+            raise ValueError(f"the address switches {name}, which {model.name} does not have: all heads are on")
+        found[head] = float(parts[4] or 0)
     return found
 
 
-def write_address(set_to: Mapping[Head, float]) -> None:
-    """Name in the address what is switched, and by how much unless it is off."""
-    named = ",".join(f"{head} {gate:g}" if gate else str(head) for head, gate in sorted(set_to.items()))
-    permalink.put(SWITCHED, named)
+def write_address(gates: Gates) -> None:
+    """Write the switched heads to the address, with their gates unless they are off."""
+    names = ",".join(f"{head} {gate:g}" if gate else str(head) for head, gate in gates)
+    put_in_address(SWITCHED, names)
 
 
-def gated_translation(
-    about: Reading, set_to: Mapping[Head, float], progress: Callable[[int, int], None] | None = None
-) -> "ScoredText":
-    """The best translation with these switches, by the search that the reading was made with; `progress` as for
-    `translate_gated`.
-    """
-    search = about.search
-
-    def translate() -> "ScoredText":
-        return translate_gated(
-            about.model.translator,
-            search.text,
-            set_to,
-            search.beam_size,
-            search.length_penalty,
-            search.num_hypotheses,
-            progress,
-        )
-
-    return _gated_translations().get((about.model.digest, search, frozenset(set_to.items())), translate)
-
-
-def gated_effect(about: Reading, set_to: Mapping[Head, float]) -> GateEffect:
-    """What these switches do to the log-probability of the hypothesis."""
-    source, target = about.translation.source, about.hypothesis.token_ids
-    return _gate_effects().get(
-        (about.identity, frozenset(set_to.items())), lambda: gate_effect(about.model.translator, source, target, set_to)
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def gated_translation(model: Model, search: Search, gates: Gates, _progress: Progress | None = None) -> "ScoredText":
+    """Return the best translation with these gates."""
+    return translate_gated(
+        model.translator,
+        search.text,
+        dict(gates),
+        search.beam_size,
+        search.length_penalty,
+        search.num_hypotheses,
+        _progress,
     )
 
 
-def importance(about: Reading) -> dict[Head, float]:
-    """Of every head, by the gradient of the hypothesis' log-probability."""
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
+def gated_effect(about: Reading, gates: Gates) -> GateEffect:
+    """Return the effect of these gates on the log-probability of the target."""
+    return gate_effect(about.model.translator, about.translation.source, about.hypothesis.token_ids, dict(gates))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
+def importance(about: Reading) -> Mapping[Head, float]:
+    """Return every head's importance by the gradient of the target's log-probability."""
     source, target = about.translation.source, about.hypothesis.token_ids
-    return _importances().get(
-        about.identity, lambda: head_importance(attention_gradients(about.model.translator, source, target))
-    )
+    return head_importance(attention_gradients(about.model.translator, source, target))
 
 
 @dataclass

@@ -1,37 +1,46 @@
-"""Aligners as a table whose rows can be chosen, in either half of the page Alignment."""
+"""The selected aligner of the page Alignment, and tables to select one."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
-from core.analysis.alignment.aligners import Aligner
-from viz_app.controls.tables import show_table
+from core.analysis.alignment.aligners import Aligner, Rows
+from core.analysis.attribution.methods import Method
+from viz_app.controls.tables import selectable_table
 from viz_app.figures.aligner_tables import aligner_table
+from viz_app.session.state import Widget, session_object
 
-CHOSEN = "aligner_chosen"  # whether one was just chosen, perhaps in the other half of the page
+METHOD = Widget[Method]("method")
+ALIGNER = Widget[str]("aligner")  # a head or a mean, by name
+ROWS = Widget[Rows]("rows")
 
 
-def just_chosen() -> bool:
-    """Whether one was chosen since this was last asked."""
-    return st.session_state.pop(CHOSEN, False)
+@dataclass
+class AlignerClick:
+    """Whether an aligner was just selected in a table of either half of the page."""
+
+    pending: bool = False
+
+    def take(self) -> bool:
+        """Return whether there was a click since the last call."""
+        was_pending, self.pending = self.pending, False
+        return was_pending
 
 
 def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
-    """A table of aligners whose rows can be chosen."""
+    """Draw a table of aligners; selecting a row selects that aligner on the page."""
 
-    def chosen() -> None:
-        rows: list[int] = st.session_state[f"aligners_{key}"]["selection"]["rows"]
-        if rows and rows[0] < len(aligners):
-            aligner = aligners[rows[0]]
-            st.session_state["aligner"], st.session_state["rows"] = str(aligner), aligner.rows
-            st.session_state[CHOSEN] = True
+    def select(row: int) -> None:
+        ALIGNER.set(str(aligners[row]))
+        ROWS.set(aligners[row].rows)
+        session_object(AlignerClick).pending = True
 
-    show_table(
+    selectable_table(
         aligner_table(aligners),
+        f"aligners_{key}",
+        select,
         height=330,
-        on_select=chosen,
-        selection_mode="single-row",
-        key=f"aligners_{key}",
         column_config={
             "head": st.column_config.TextColumn("Head", width=75),
             "rows": st.column_config.TextColumn("Rows", width=80),

@@ -1,4 +1,4 @@
-"""The second part of the page Alignment: all heads ranked as aligners on a text with gold links."""
+"""The second part of the page Alignment: heads ranked on a text with gold links."""
 
 import streamlit as st
 
@@ -29,7 +29,10 @@ def text_with_gold() -> None:
 
 @st.fragment
 def form() -> None:
-    """Draw the form for the text. In a form, one click also sends text that is still being typed."""
+    """Draw the form for the text.
+
+    In a form, one click also sends text that is still being typed.
+    """
     st.markdown("**Heads as aligners of a text with gold links**", help=ABOUT_FILE)
     with st.form("gold_text", border=False):
         files = [
@@ -53,14 +56,14 @@ def form() -> None:
         except ValueError as error:
             st.error(sentence_case(str(error)))
             return
-        session_object(TextRankings).begin(readings.model(), st.session_state["method"], pairs)
+        session_object(TextRankings).begin(readings.model(), aligner_list.METHOD.value or "attention", pairs)
         st.rerun()
 
 
 @st.fragment
 def results() -> None:
     """Draw all aligners, best first; a click on one shows it above."""
-    if aligner_list.just_chosen():
+    if session_object(aligner_list.AlignerClick).take():
         st.rerun()
     ranked = session_object(TextRankings).last
     if ranked is None:

@@ -1,4 +1,4 @@
-"""What the current reading is compared with: another hypothesis, another sentence, or another checkpoint."""
+"""The second side of the page Compare: another hypothesis, sentence or checkpoint."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -9,8 +9,8 @@ from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Maps
 from viz_app.controls import search_progress
 from viz_app.figures.display_text import sentence_case, shortened
-from viz_app.session import models, permalink, readings
-from viz_app.session.attributions import maps_of
+from viz_app.session import models, readings
+from viz_app.session.state import Widget, put_in_address, session_object
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -18,127 +18,144 @@ if TYPE_CHECKING:
 Against = Literal["Hypothesis", "Sentence", "Checkpoint"]
 AGAINST: tuple[Against, ...] = ("Hypothesis", "Sentence", "Checkpoint")
 
-HYPOTHESIS = "second"  # what the address calls the second one, the first is 1
-# where the session keeps a second checkpoint: its file's id, and the model or why there is none
-UPLOADED = "second_model"
+HYPOTHESIS = Widget[int]("second_hypothesis")  # index, 0 the best
+HYPOTHESIS_NUMBER = "second"  # query parameter: the same counted from 1
+TEXT = Widget[str]("second_text")
 
 
 @dataclass(frozen=True)
 class ComparedSide:
-    """One of the two: what it is called, and what is looked at."""
+    """One of the two sides: its title, a model, a source and a target."""
 
-    name: str
+    title: str
     model: models.Model
     source: str
     target: tuple[int, ...] | str
 
     def maps(self, method: Method) -> Maps:
-        """Raises: as `maps_of`."""
-        return maps_of(self.model, self.source, self.target, method)
+        """Return the maps of a method, see `readings.method_maps`."""
+        return readings.method_maps(self.model, self.source, self.target, method)
 
 
-def chosen(reading: readings.Reading, against: Against, place: "DeltaGenerator") -> ComparedSide | None:
-    """What to compare with; None, with the reason, when there is nothing yet.
+@dataclass
+class SecondCheckpoint:
+    """The uploaded second checkpoint: the model in the file, or why it was refused."""
+
+    file_id: str = ""
+    model: models.Model | models.ModelError | None = None
+
+
+def select_other(reading: readings.Reading, against: Against, place: "DeltaGenerator") -> ComparedSide | None:
+    """Select the second side; None, with the reason on the page, while there is none.
 
     Args:
-        place: where it is chosen.
+        place: of the widgets.
     """
     waiting = st.empty()
     try:
         with place:
-            return {"Hypothesis": other_hypothesis, "Sentence": other_sentence, "Checkpoint": other_checkpoint}[
-                against
-            ](reading, waiting)
+            if against == "Hypothesis":
+                return other_hypothesis(reading)
+            return (other_sentence if against == "Sentence" else other_checkpoint)(reading, waiting)
     except (ValueError, models.ModelError) as error:
         waiting.error(sentence_case(str(error)))
         return None
 
 
-def other_hypothesis(reading: readings.Reading, _waiting: "DeltaGenerator") -> ComparedSide | None:
-    """Another one of the same search."""
+def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
+    """Select another hypothesis of the same search."""
     hypotheses = reading.translation.hypotheses
     others = [index for index in range(len(hypotheses)) if index != reading.index]
     if not others:
-        st.info("The search found one hypothesis only: ask for more in the settings beside the sentence.")
+        st.info("The search found only one hypothesis: ask for more in the settings next to the sentence.")
         return None
-    if st.session_state.get("second_hypothesis") not in others:
-        asked = st.query_params.get(HYPOTHESIS, "")
-        st.session_state["second_hypothesis"] = next((index for index in others if str(index + 1) == asked), others[0])
+    if HYPOTHESIS.value not in others:
+        number = st.query_params.get(HYPOTHESIS_NUMBER, "")
+        HYPOTHESIS.set(next((index for index in others if str(index + 1) == number), others[0]))
     index = st.selectbox(
         "Second hypothesis",
         others,
         format_func=lambda index: f"{index + 1}: {shortened(hypotheses[index].text)}",
-        key="second_hypothesis",
+        key=HYPOTHESIS.key,
         width=520,
     )
-    permalink.put(HYPOTHESIS, str(index + 1))
-    return side_of(replace(reading, index=index))
+    put_in_address(HYPOTHESIS_NUMBER, str(index + 1))
+    other = hypotheses[index]
+    return ComparedSide(other.text, reading.model, reading.translation.source, other.token_ids)
 
 
 def other_sentence(reading: readings.Reading, waiting: "DeltaGenerator") -> ComparedSide | None:
-    """Another one, translated with the same settings."""
-    if "second_text" not in st.session_state and "second_text" not in st.query_params:
-        permalink.preset("second_text", reading.translation.source)
-    text = st.text_input("Second sentence", key="second_text", bind="query-params", width=520)
+    """Select another sentence, translated with the same settings."""
+    if TEXT.requested is None:
+        TEXT.preset(reading.translation.source)
+    text = st.text_input("Second sentence", key=TEXT.key, bind="query-params", width=520)
     if not text.strip():
         st.info("Type a second sentence.")
         return None
     if text == reading.translation.source:
-        st.caption("Both are the same sentence now: change a word of the second.")
-    return translated(reading, reading.model, replace(reading.search, text=text), waiting)
+        st.caption("Both sentences are the same: change a word of the second one.")
+    return translated(reading.model, replace(reading.search, text=text), waiting)
 
 
 def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> ComparedSide | None:
-    """Another model on the same sentence."""
+    """Select another model for the same sentence."""
     file = st.file_uploader(
         "Second checkpoint",
         type="safetensors",
         key="second_upload",
-        help="As in the sidebar; it stays on this machine.",
+        help="A .safetensors file written by Headlight. It stays on this machine.",
     )
     same_target = st.toggle(
         "Same translation",
         True,
         key="same_target",
         bind="query-params",
-        help="The second reads the first's translation. Off: it makes its own.",
+        help="Both models explain the first one's translation. Off: the second makes its own.",
     )
     model = second_model(file and file.file_id, file.name if file else "", file)
     if model is None:
-        st.info("Upload a second checkpoint, and it reads the same sentence.")
+        st.info("Upload a second checkpoint to compare it on the same sentence.")
         return None
     if not same_target:
-        return translated(reading, model, reading.search, waiting, model.name)
+        return translated(model, reading.search, waiting, model.name)
     same_tokens = reading.model.translator.tokenizer.to_bytes() == model.translator.tokenizer.to_bytes()
     target = reading.hypothesis.token_ids if same_tokens else reading.hypothesis.text
     return ComparedSide(model.name, model, reading.translation.source, target)
 
 
 def translated(
-    reading: readings.Reading, model: models.Model, search: readings.Search, waiting: "DeltaGenerator", name: str = ""
+    model: models.Model, search: readings.Search, waiting: "DeltaGenerator", title: str = ""
 ) -> ComparedSide | None:
-    """A translation of the second's own; None where it was stopped.
+    """Translate for the second side; None if the search was stopped.
+
+    Args:
+        title: the translation, unless given.
 
     Raises:
-        ValueError: it cannot be made.
+        ValueError: as `Search.run`.
     """
     progress = search_progress.stoppable(waiting, (model.digest, search), "second")
     if progress is None:
         return None
     translation = search.run(model, progress)
     waiting.empty()
-    return side_of(replace(reading, model=model, search=search, translation=translation, index=0), name)
+    best = translation.hypotheses[0]
+    return ComparedSide(title or best.text, model, translation.source, best.token_ids)
 
 
-def side_of(reading: readings.Reading, name: str = "") -> ComparedSide:
-    """What is read, called by its target unless it has another name."""
-    return ComparedSide(
-        name or reading.hypothesis.text, reading.model, reading.translation.source, reading.hypothesis.token_ids
-    )
+def first_side(reading: readings.Reading, title: str = "") -> ComparedSide:
+    """Return the current reading as a side.
+
+    Its title is the translation, unless given.
+    """
+    hypothesis = reading.hypothesis
+    return ComparedSide(title or hypothesis.text, reading.model, reading.translation.source, hypothesis.token_ids)
 
 
 def second_model(file_id: str | None, name: str, file: BinaryIO | None) -> models.Model | None:
-    """The checkpoint in an uploaded file, read once; without a file the shipped one, when another is current.
+    """Load an uploaded checkpoint, once a file.
+
+    Without a file return the shipped one, unless it is the current one.
 
     Raises:
         ModelError: it is not a usable checkpoint.
@@ -146,13 +163,13 @@ def second_model(file_id: str | None, name: str, file: BinaryIO | None) -> model
     if file is None or file_id is None:
         shipped = models.shipped_model()
         return shipped if shipped.digest != readings.model().digest else None
-    kept_id, kept = st.session_state.get(UPLOADED, (None, None))
-    if kept_id != file_id:
+    second = session_object(SecondCheckpoint)
+    if second.file_id != file_id:
         try:
-            kept = models.uploaded_model(name, file)
+            model = models.uploaded_model(name, file)
         except models.ModelError as error:
-            kept = error
-        st.session_state[UPLOADED] = (file_id, kept)
-    if isinstance(kept, models.ModelError):
-        raise kept
-    return kept
+            model = error
+        second.file_id, second.model = file_id, model
+    if isinstance(second.model, models.ModelError):
+        raise second.model
+    return second.model

@@ -1,7 +1,8 @@
-"""All heads at a glance: what the grid shows, how it is sorted, and which labels it is narrowed down to."""
+"""The overview on the page Heads: all heads as a grid, sorted and filtered."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
@@ -9,11 +10,12 @@ import streamlit as st
 from core.analysis.attribution.methods import Method
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
-from core.capture import AttentionMap
-from viz_app.components.attention_lines import Highlight, Links
+from core.capture import AttentionMap, Kind
 from viz_app.components.head_grid import grid_rows, head_grid
 from viz_app.controls.downloads import downloads
-from viz_app.controls.toolbar import Options, method_box, page_theme
+from viz_app.controls.toolbar import method_box
+from viz_app.controls.widgets import page_theme
+from viz_app.features.heads.heads_view import HeadsView
 from viz_app.figures import head_names
 from viz_app.figures.display_text import decimal, plain
 from viz_app.figures.export.canvas import Format
@@ -28,22 +30,46 @@ from viz_app.session.attributions import (
     METHOD_TEXTS,
     NOTHING_TO_RANK,
     PER_LAYER,
+    Weights,
     mean,
     rank_correlations,
 )
 
 ABOUT_CORRELATION = """
-Spearman's rank correlation (1904) over all pairs of tokens that may be looked at, special ones included: 1 where the
-method ranks them as the raw weights do, 0 where the two have nothing to do with each other. It says whether they agree,
-not which of them is right.
+Spearman's rank correlation (1904) over all pairs of tokens that attention may connect, special ones included: 1 if the
+method ranks them like the raw weights, 0 if the two rankings are unrelated. It says whether they agree, not which of
+them is right.
 """
 
 
+@dataclass(frozen=True)
+class Arrangement:
+    """The order of the grid, and the heads it is limited to.
+
+    Attributes:
+        cards: of all heads.
+        labels: only heads with one of these are shown; none: all heads.
+    """
+
+    sort: Sort
+    cards: Sequence[ScoreCard]
+    labels: Sequence[str]
+
+    def order(self) -> Sequence[head_names.LayerHead] | None:
+        """Return the heads to show in order; None: all heads, layer by layer."""
+        order = ordered(self.cards, self.sort)
+        if not self.labels:
+            return order
+        kept = labelled(self.cards, self.labels)
+        heads = [(card.head.layer, card.head.head) for card in self.cards] if order is None else order
+        return [head for head in heads if head in kept]
+
+
 def grid_boxes() -> tuple[Sort, Method]:
-    """What the grid shows, and what it is sorted by."""
+    """Select the order of the grid and the attribution method."""
     method = method_box()
     per_layer = method in PER_LAYER
-    by: Sort = st.selectbox(
+    sort: Sort = st.selectbox(
         "Sorted",
         SORTS,
         format_func=SORTS.__getitem__,
@@ -53,15 +79,18 @@ def grid_boxes() -> tuple[Sort, Method]:
         disabled=per_layer,
         width=165,
     )
-    return "layer" if per_layer else by, method
+    return "layer" if per_layer else sort, method
 
 
-def label_box(found: Sequence[ScoreCard], per_layer: bool) -> list[str]:
-    """Which labels the grid is narrowed down to; none: all heads. Each says what it means and how many have it."""
-    counts = {name: len(labelled(found, [name])) for name in DEFINITIONS}
+def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
+    """Select the labels that the grid is limited to.
+
+    Below, what they mean and how many heads have them.
+    """
+    counts = {name: len(labelled(cards, [name])) for name in DEFINITIONS}
     with st.popover("Labels", disabled=per_layer):
-        chosen: list[str] = st.pills(
-            "Show only heads that are",
+        selected: list[str] = st.pills(
+            "Show only heads labelled",
             list(DEFINITIONS),
             selection_mode="multi",
             key="labels",
@@ -70,20 +99,23 @@ def label_box(found: Sequence[ScoreCard], per_layer: bool) -> list[str]:
         st.caption(
             "\n".join(f"- **{name}**, {counts[name]}: {plain(meaning)}." for name, meaning in DEFINITIONS.items())
         )
-    return [] if per_layer else chosen
+    return [] if per_layer else selected
 
 
-def about_method(reading: readings.Reading, options: Options) -> None:
-    """What the method is, and how far it ranks tokens as the raw weights do."""
-    method = options.method
+def about_method(reading: readings.Reading, kind: Kind, weights: Weights) -> None:
+    """Describe a method, and how far it ranks tokens like the raw weights.
+
+    Nothing for the raw weights.
+    """
+    method = weights.method
     if method == "attention":
         return
-    values = rank_correlations(reading, method, options.kind, options.output).values()
+    values = rank_correlations(reading, method, kind, weights.output).values()
     correlation = mean(value for layer in values for value in layer)
-    told = NOTHING_TO_RANK if math.isnan(correlation) else f"{decimal(correlation, 2)} over all heads"
+    text = NOTHING_TO_RANK if math.isnan(correlation) else f"{decimal(correlation, 2)} over all heads"
     st.caption(
-        f"**{METHOD_NAMES[method]}**{plain(options.about_output(reading))}: {METHOD_TEXTS[method]}. Rank correlation "
-        f"with the raw weights: {told}.",
+        f"**{METHOD_NAMES[method]}**{plain(weights.output_note(reading.explain()))}: {METHOD_TEXTS[method]}. Rank "
+        f"correlation with the raw weights: {text}.",
         help="\n\n".join(
             [METHOD_SOURCES[method], *([gradient_output.ABOUT] if method == "gradient" else []), ABOUT_CORRELATION]
         ),
@@ -92,70 +124,63 @@ def about_method(reading: readings.Reading, options: Options) -> None:
 
 def grid(
     reading: readings.Reading,
+    view: HeadsView,
     maps: Sequence[AttentionMap],
     heads: Sequence[head_names.LayerHead],
-    options: Options,
-    chosen_key: str,
-    by: Sort,
-    found: Sequence[ScoreCard],
-    labels: Sequence[str],
-    place: Highlight,
-    links: Links,
+    arrangement: Arrangement,
 ) -> None:
-    """All heads, to click on, and their mean and maximum; sorted, and narrowed down to those that bear a label.
+    """Draw all heads to click on and, in the order of layers, their mean and maximum.
 
     Args:
-        place: rows and columns to light up in every map.
-        links: the words that rows and columns belong to.
+        maps: of all layers, with the combined heads.
+        heads: the selected ones.
     """
-    order = ordered(found, by)
-    if labels:
-        kept = labelled(found, labels)
-        order = [head for head in order or [(card.head.layer, card.head.head) for card in found] if head in kept]
-        st.caption(f"{len(order)} of {len(found)} heads: {' or '.join(labels)}.")
+    order, explanation, weights = arrangement.order(), reading.explain(), view.weights
+    if arrangement.labels and order is not None:
+        st.caption(f"{len(order)} of {len(arrangement.cards)} heads: {' or '.join(arrangement.labels)}.")
         if not order:
             return
-    if by != "layer":
-        unlabelled = by == "label" and not any(head_labels(card) for card in found)
-        st.caption("No head stands out: the most confident ones come first." if unlabelled else SORT_TEXTS[by])
+    if arrangement.sort != "layer":
+        unlabelled = arrangement.sort == "label" and not any(head_labels(card) for card in arrangement.cards)
+        text = "No head has a label: the most confident ones come first."
+        st.caption(text if unlabelled else SORT_TEXTS[arrangement.sort])
+    widget = chosen_heads.heads_widget(view.kind, weights.per_layer)
 
     def click(head: head_names.LayerHead) -> None:
-        st.session_state[chosen_key] = chosen_heads.toggled(
-            st.session_state[chosen_key], options.name(*head), st.session_state["compare"]
-        )
+        widget.set(chosen_heads.toggled(widget.value or [], weights.name(*head), view.several))
 
     shown = maps if order is not None else [attention for attention in maps if attention.layer != head_names.CHOSEN]
-    said = None if options.per_layer else notes(found, by)
     look = {
         "order": order,
-        "notes": said,
+        "notes": None if weights.per_layer else notes(arrangement.cards, arrangement.sort),
         "row_height": 58 if order is None else 74,
-        "per_layer": options.per_layer,
-        "place": place,
-        "links": links,
+        "per_layer": weights.per_layer,
+        "place": view.highlight(reading),
+        "links": view.links(explanation),
     }
-    head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{chosen_key}", **look)
+    head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{widget.key}", **look)
     rows = grid_rows(shown, order)
     title = (
-        f"{head_names.KIND_NAMES[options.kind].lower()} attention, "
-        f"{METHOD_NAMES[options.method].lower()}{options.about_output(reading)}"
+        f"{head_names.KIND_NAMES[view.kind].lower()} attention, "
+        f"{METHOD_NAMES[weights.method].lower()}{weights.output_note(explanation)}"
     )
+    singles = [head for _, row in rows for head in row if head[0] >= 0]
     downloads(
-        f"all-{'layers' if options.per_layer else 'heads'}-{options.kind}{options.file_part}",
-        partial(export_grid, shown, rows, options, title, page_theme()),
-        lambda: options.noted(grid_table(shown, [head for _, row in rows for head in row if head[0] >= 0]), reading, 2),
+        f"all-{'layers' if weights.per_layer else 'heads'}-{view.kind}{weights.file_part}",
+        partial(export_grid, shown, rows, weights, title, page_theme()),
+        lambda: weights.annotated(grid_table(shown, singles), explanation, 2),
     )
 
 
 def export_grid(
     maps: Sequence[AttentionMap],
     rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]],
-    options: Options,
+    weights: Weights,
     title: str,
     theme: Theme,
     file_format: Format,
 ) -> bytes:
-    """The grid as a file, as it is arranged, each head with its name."""
-    weights = {attention.layer: attention.weights.float().numpy() for attention in maps}
-    panels = [[(options.name(layer, head), weights[layer][head]) for layer, head in row] for _, row in rows]
+    """Draw the grid as a file, in the same arrangement, each head with its name."""
+    matrices = {attention.layer: attention.weights.float().numpy() for attention in maps}
+    panels = [[(weights.name(layer, head), matrices[layer][head]) for layer, head in row] for _, row in rows]
     return export_panels(panels, file_format, theme, title=title)

@@ -1,4 +1,4 @@
-"""Score-cards of the chosen heads: on the sentence, and beside it on a sample of sentences."""
+"""Score-cards of the selected heads, on the sentence and on a sample of sentences."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,81 +17,88 @@ from core.analysis.heads.scoring import score_cards
 from core.capture import Kind
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
-from viz_app.controls.toolbar import Options
+from viz_app.controls.widgets import segments
 from viz_app.features.heads import sentence_sample
 from viz_app.features.heads.head_overview import ABOUT_CORRELATION
+from viz_app.features.heads.heads_view import HeadsView
 from viz_app.features.heads.sentence_sample import Sample
 from viz_app.figures import head_names
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.scorecard_text import offset_name, sentences
-from viz_app.session import gold_links, memory, readings
+from viz_app.session import readings
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
-from viz_app.session.state import session_object
+from viz_app.session.gold_links import SentenceLinks
+from viz_app.session.state import Widget, session_object
 
 Basis = Literal["Sentence", "Sample"]
 BASES: tuple[Basis, ...] = ("Sentence", "Sample")
-BASIS = "judged_by"  # the widget that says what heads are sorted and labelled by
+BASIS = Widget[Basis]("judged_by")  # read before it is drawn
 COLUMNS: dict[str, tuple[str, str]] = {
     "entropy": (
         "Entropy",
-        "0 looks at one token, 1 at all alike: the entropy of a row over the greatest possible. Clark et al. 2019.",
+        "0: attends to one token; 1: to all alike. The entropy of a row over its maximum (Clark et al. 2019).",
     ),
-    "confidence": ("Confident", "The mean of each row's largest weight, `</s>` left out. Voita et al. 2019."),
-    "offset": ("Offset", "Where the largest weight is, most often: -1 is the token before, 0 the same position."),
+    "confidence": ("Confident", "The mean of each row's largest weight, `</s>` left out (Voita et al. 2019)."),
+    "offset": (
+        "Offset",
+        "The most frequent position of the largest weight: -1 is the token before, 0 the same position.",
+    ),
     "offset_share": (
         "At it",
-        "For how many tokens the largest weight is at that offset; from 90 % on a head is positional (Voita et al. "
+        "Share of tokens whose largest weight is at that offset; from 90 % on a head is positional (Voita et al. "
         "2019).",
     ),
     "sink_share": ("Sink", "The share of weight on `<s>`, `</s>`, the first token and punctuation."),
     "rare_token": (
         "Rare",
-        "For how many tokens the largest weight is on the rarest token in sight (Voita et al. 2019). Rare is what "
-        "occurs least in "
-        "the sample, the shipped one at first; among equals, what the tokenizer learned last.",
+        "Share of tokens whose largest weight is on the rarest token of the sentence (Voita et al. 2019). Frequencies "
+        "are those of the sample, at first the shipped one; ties go to the token that the tokenizer learned last.",
     ),
     "alignment_error_rate": (
         "AER",
-        "As a word aligner: 0 finds all gold links and no others (Och & Ney 2003). It needs gold links: on the page "
-        "Alignment, "
-        "link this sentence's words, or rank a text.",
+        "Alignment error rate of the head as a word aligner: 0 if it finds all gold links and no others (Och & Ney "
+        "2003). It needs gold links: on the page Alignment, link this sentence's words, or rank a text.",
     ),
 }
 ABOUT_SAMPLE = """
 Every sentence is translated greedily, and every head is scored on all tokens, special ones included; the numbers are
-means over tokens, so long sentences count for more. One sentence is little to judge a head by. What was computed for a
-checkpoint is kept while the app runs.
+means over tokens, so long sentences count for more. One sentence says little about a head. Results are kept while the
+app runs.
 """
 OWN_SAMPLE = (
-    "This address was made with its maker's own sample, which it does not hold: under My own, give the sentences again."
+    "This link was made with its author's own sample, which it does not include: enter the sentences under My own."
 )
 
 
-@st.cache_resource(show_spinner=False)
-def _scored() -> "memory.Memory[list[ScoreCard]]":
-    return memory.Memory(16)
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=readings.READING_HASH)
+def _scored(
+    reading: readings.Reading, kind: Kind, sample: tuple[str, ...], error_rates: tuple[tuple[Head, float], ...]
+) -> list[ScoreCard]:
+    frequencies = sentence_sample.frequencies(reading.model, sample)
+    return score_cards([{kind: reading.explain().maps[kind]}], frequencies, dict(error_rates))
 
 
 def judged(reading: readings.Reading, kind: Kind) -> list[ScoreCard]:
-    """Every head's card, on the sentence or on the sample: by what heads are sorted and labelled."""
-    # its widget is drawn where there is a sample, and after this
-    basis = st.session_state.get(BASIS, st.query_params.get(BASIS))
-    on_sample = sample_cards(reading, kind) if basis == "Sample" else None
+    """Return the cards by which heads are sorted and labelled.
+
+    They are those on the sentence or, if selected, on the sample.
+    """
+    on_sample = sample_cards(reading, kind) if BASIS.requested == "Sample" else None
     return on_sample if on_sample is not None else sentence_cards(reading, kind)
 
 
 def sentence_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard]:
-    """Every head's card on the sentence that is read, by its raw weights."""
-    rates = _error_rates(reading) if kind == "cross" else None
-    sentences = session_object(Sample).sentences
-    frequencies = sentence_sample.frequencies(reading.model, sentences)
-    about = (reading.identity, kind, sentences, tuple((rates or {}).items()))
-    return _scored().get(about, lambda: score_cards([{kind: reading.explanation.maps[kind]}], frequencies, rates))
+    """Return the card of every head on the current sentence, by its raw weights."""
+    rates = _error_rates(reading) if kind == "cross" else {}
+    return _scored(reading, kind, session_object(Sample).sentences, tuple(rates.items()))
 
 
 def sample_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard] | None:
-    """The same on the sample; None where this checkpoint has not been scored on it."""
+    """Return the card of every head on the sample.
+
+    None if this checkpoint has not been scored on it.
+    """
     cards = session_object(Sample).cards(reading.model)
     if cards is None:
         return None
@@ -100,55 +107,57 @@ def sample_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard] | Non
 
 
 def _error_rates(reading: readings.Reading) -> Mapping[Head, float]:
-    """Of every head as an aligner of this sentence, where the reader has linked its words on the page Alignment."""
-    line, explanation = gold_links.links_of(reading.identity), reading.explanation
+    """Return every head's alignment error rate on this sentence, if it has gold links."""
+    line, explanation = session_object(SentenceLinks).lines.get(reading.identity, ""), reading.explain()
     if not line.strip():
         return {}
     try:
         links = parse_links(
             line, len(shown_words(explanation.source_tokens)), len(shown_words(explanation.predicted_tokens))
         )
-    except ValueError:  # said where they are typed
+    except ValueError:  # the page Alignment shows the reason
         return {}
     return head_error_rates(rank_sentence(explanation.maps["cross"], links)) if links.possible else {}
 
 
 def basis_box(reading: readings.Reading) -> None:
-    """Whether heads are sorted and labelled by the sentence or by the sample, once there is one."""
+    """Select whether heads are judged by the sentence or by the sample.
+
+    Nothing is drawn before the sample is scored.
+    """
     if session_object(Sample).cards(reading.model) is not None:
-        st.segmented_control(
-            "Judged by",
-            BASES,
-            default="Sentence",
-            required=True,
-            key=BASIS,
-            bind="query-params",
-            label_visibility="collapsed",
-        )
+        segments("Judged by", BASES, "Sentence", BASIS.key, hide_label=True)
 
 
-def cards(reading: readings.Reading, heads: Sequence[head_names.LayerHead], options: Options) -> None:
-    """What the chosen heads do, in numbers and in words; beside another method, how it ranks tokens."""
-    if options.method != "attention":
-        _correlations(reading, heads, options)
+def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
+    """Draw the score-cards of the selected heads, and their labels in words.
+
+    Above, the rank correlations of a method.
+    """
+    if view.weights.method != "attention":
+        _correlations(reading, view, heads)
     heads = [head for head in heads if head[0] >= 0]
-    if options.per_layer or not heads:
+    if view.weights.per_layer or not heads:
         return
-    found = {"Sentence": sentence_cards(reading, options.kind), "Sample": sample_cards(reading, options.kind) or []}
+    found = {"Sentence": sentence_cards(reading, view.kind), "Sample": sample_cards(reading, view.kind) or []}
     table = card_table(found, heads)
-    st.markdown("**Score-cards**" + ("" if options.method == "attention" else " of the raw weights"), help=ABOUT_SAMPLE)
+    of_raw = "" if view.weights.method == "attention" else " of the raw weights"
+    st.markdown(f"**Score-cards**{of_raw}", help=ABOUT_SAMPLE)
     config = {
         name: st.column_config.NumberColumn(title, help=text, format="%.2f") for name, (title, text) in COLUMNS.items()
     }
     config["offset"] = st.column_config.TextColumn(COLUMNS["offset"][0], help=COLUMNS["offset"][1])
     show_table(table, column_config={"head": "Head", "on": "On", **config})
-    for line in in_words(found, heads):
-        st.caption(plain_but_bold(*line))
+    for name, text in label_texts(found, heads):
+        st.caption(f"**{name}** {plain(text)}")
     sample_box(reading)
 
 
 def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]) -> pd.DataFrame:
-    """A row for each head on each basis that it has been scored on; a column only where something was measured."""
+    """Make a row for each head and each basis it was scored on.
+
+    Columns without values are left out.
+    """
     rows = [
         {
             "head": head_names.name_of(*head),
@@ -164,8 +173,10 @@ def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_na
     return pd.DataFrame(rows).dropna(axis=1, how="all")
 
 
-def in_words(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]) -> list[tuple[str, str]]:
-    """What the labels say of each head on each basis, if they say anything."""
+def label_texts(
+    found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
+) -> list[tuple[str, str]]:
+    """Return the name of each head that has labels, with a text, on each basis."""
     lines: list[tuple[str, str]] = []
     for head in heads:
         for basis, each in found.items():
@@ -176,19 +187,15 @@ def in_words(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_name
     return lines
 
 
-def plain_but_bold(name: str, text: str) -> str:
-    """A head's name and what is said of it, for Markdown."""
-    return f"**{name}** {plain(text)}"
-
-
-def _correlations(reading: readings.Reading, heads: Sequence[head_names.LayerHead], options: Options) -> None:
-    correlations = rank_correlations(reading, options.method, options.kind, options.output)
+def _correlations(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
+    weights = view.weights
+    correlations = rank_correlations(reading, weights.method, view.kind, weights.output)
     for layer, head in heads:
         if layer < 0:
             continue
-        values = correlations[layer] if options.per_layer else correlations[layer][head : head + 1]
+        values = correlations[layer] if weights.per_layer else correlations[layer][head : head + 1]
         st.caption(
-            f"**{options.name(layer, head)}**: rank correlation with the raw weights {_spread(values)}.",
+            f"**{weights.name(layer, head)}**: rank correlation with the raw weights {_spread(values)}.",
             help=ABOUT_CORRELATION,
         )
 
@@ -212,8 +219,8 @@ def sample_box(reading: readings.Reading) -> None:
     with st.expander(title, expanded=is_missing or job is not None):
         if is_missing:
             st.caption(OWN_SAMPLE)
-        source = st.segmented_control(
-            "Sentences", ("Shipped", "My own"), default="Shipped", required=True, key="sample_source", help=ABOUT_SAMPLE
+        source = segments(
+            "Sentences", ("Shipped", "My own"), "Shipped", "sample_source", in_address=False, help=ABOUT_SAMPLE
         )
         text, file = "", None
         if source == "My own":

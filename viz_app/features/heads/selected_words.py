@@ -1,6 +1,6 @@
-"""The numbers of several selected words together: of rows the mean, of columns the sum, in the heads that are shown."""
+"""Tables of several selected words: the mean of their rows, the sum of columns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -10,72 +10,74 @@ from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from viz_app.components.attention_lines import Axis, Highlight
 from viz_app.controls.tables import show_table
-from viz_app.controls.toolbar import Options
 from viz_app.figures.display_text import isolated, plain
 
-TAKEN: dict[Axis, str] = {"query": "mean", "key": "sum"}  # what stands for several rows, and for several columns
-MOST_NAMED = 12  # words that are called by their names
+TAKEN: dict[Axis, str] = {"query": "mean", "key": "sum"}  # of several rows, and of several columns
+MOST_NAMED = 12  # words; more are counted
+Name = Callable[[int, int], str]  # names a head by its layer and number
 ABOUT = """
-Selected words are taken together as the pieces of a word are: averaged where they look, summed where they are looked
-at. A decoder row is named by what it predicts. With one head, each of them stands beside.
+Selected words are combined as the sub-words of a word are: rows are averaged, columns summed. A decoder row is named
+by the token it predicts. With one head selected, each word also has a column of its own.
 """
 
 
-def tables(heads: Sequence[tuple[AttentionMap, int]], selected: Highlight, options: Options) -> None:
-    """A table of the selected rows, and one of the selected columns, where there are several.
+def tables(heads: Sequence[tuple[AttentionMap, int]], selected: Highlight, name: Name) -> None:
+    """Draw a table of the selected rows, and one of the selected columns, if several.
 
     Args:
         heads: each as its layer's map and its number, all of one kind.
+        name: names a head.
     """
     for axis, indices in selected.items():
         if heads and len(indices) > 1:
-            show(heads, axis, indices, options)
+            show(heads, axis, indices, name)
 
 
-def show(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], options: Options) -> None:
-    """One of the two."""
-    names = [f"\u201c{isolated(plain(name))}\u201d" for name in words(heads[0][0], axis, indices)]
+def show(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], name: Name) -> None:
+    """Draw the table of one axis."""
+    names = [f"\u201c{isolated(plain(text))}\u201d" for text in words(heads[0][0], axis, indices)]
     named = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
     st.markdown(f"**{title(axis, len(indices))}**: {named}", help=ABOUT)
-    table = together_table(heads, axis, indices, options)
-    look = {name: st.column_config.NumberColumn(name, format="%.3f") for name in table.columns[1:]}
+    table = together_table(heads, axis, indices, name)
+    look = {column: st.column_config.NumberColumn(column, format="%.3f") for column in table.columns[1:]}
     show_table(table, height=min(420, 38 + 35 * len(table)), column_config=look)
 
 
 def title(axis: Axis, count: int) -> str:
-    """What the numbers are: `Mean of 3 selected rows`."""
+    """Return the title of the table, such as `Mean of 3 selected rows`."""
     return f"{TAKEN[axis].capitalize()} of {count} selected {'rows' if axis == 'query' else 'columns'}"
 
 
 def together_table(
-    heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], options: Options
+    heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], name: Name
 ) -> pd.DataFrame:
-    """Of several rows, a line for each word that they look at; of several columns, for each that looks at them. A
-    column a head.
+    """Combine several rows, with a line for each column of the map.
 
-    With a single head the selected words follow, each in a column of its own.
+    Or several columns, with a line for each row.
+
+    A column of the table is a head. With a single head, each selected word also has a column.
     """
     first = heads[0][0]
     others: Axis = "key" if axis == "query" else "query"
     table = pd.DataFrame(
         {
-            "Looks at" if axis == "query" else "Token": words(
+            "Attends to" if axis == "query" else "Token": words(
                 first, others, range(first.weights.shape[2 if axis == "query" else 1])
             )
         }
     )
     taken = mean_of_rows if axis == "query" else sum_of_columns
     for attention, head in heads:
-        table[f"{options.name(attention.layer, head)}, {TAKEN[axis]}"] = taken(attention, indices)[head].tolist()
+        table[f"{name(attention.layer, head)}, {TAKEN[axis]}"] = taken(attention, indices)[head].tolist()
     if len(heads) == 1:
         weights = first.weights[heads[0][1]]
-        for index, name in zip(indices, words(first, axis, indices), strict=True):
+        for index, text in zip(indices, words(first, axis, indices), strict=True):
             column = weights[index] if axis == "query" else weights[:, index]
-            table[name if name not in table.columns else f"{name} ({index})"] = column.tolist()
+            table[text if text not in table.columns else f"{text} ({index})"] = column.tolist()
     return table
 
 
 def words(attention: AttentionMap, axis: Axis, indices: Sequence[int]) -> list[str]:
-    """What rows or columns are called; a decoder row by what it predicts."""
+    """Name rows or columns; a decoder row by the token it predicts."""
     tokens = attention.key_tokens if axis == "key" else attention.row_tokens
     return [readable(tokens[index]) for index in indices]

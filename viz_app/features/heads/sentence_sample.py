@@ -1,4 +1,4 @@
-"""A sample of sentences on which all heads are scored: its sentences, the job of a session, and the score-cards."""
+"""A sample of sentences on which all heads are scored."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,10 +8,9 @@ import streamlit as st
 from core.analysis.heads.corpus_maps import sample_maps
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import Scorer, piece_frequencies
-from viz_app.session import permalink
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
-from viz_app.session.state import session_object
+from viz_app.session.state import put_in_address, session_object
 
 MAX_SENTENCES = 500
 MAX_BYTES = 2**20  # of an uploaded text
@@ -57,7 +56,10 @@ SHIPPED = (
 
 @dataclass
 class SampleScores:
-    """Score-cards of all heads of a checkpoint on a sample; None until they are computed."""
+    """Score-cards of all heads of a checkpoint on a sample.
+
+    None until they are computed.
+    """
 
     cards: list[ScoreCard] | None = None
 
@@ -113,17 +115,21 @@ class Sample:
         return self.job if self.job is not None and not self.job.finished and self.digest == model.digest else None
 
     def cards(self, model: Model) -> list[ScoreCard] | None:
-        """The card of every head on `sentences`; None if this checkpoint has not been scored on them."""
+        """The card of every head on `sentences`.
+
+        None if this checkpoint has not been scored on them.
+        """
         return None if self.is_missing() else sample_scores(model, self.sentences).cards
 
     def is_missing(self) -> bool:
-        """Whether the link was made with a visitor's own sample, which has not been entered in this session."""
+        """Whether the address is for a visitor's own sample that is not entered yet."""
         return self.chosen is None and st.query_params.get(ADDRESS) == OWN_NAME
 
 
 def restore_sample(model: Model) -> None:
-    """Score the shipped sample if the address asks for it and the session has none; then write to the address which
-    sample is shown.
+    """Score the shipped sample if the address asks for it and the session has none.
+
+    Then write to the address which sample is shown.
 
     Raises:
         ValueError: as `Sample.begin`.
@@ -132,12 +138,15 @@ def restore_sample(model: Model) -> None:
     if sample.chosen is None and st.query_params.get(ADDRESS) == SHIPPED_NAME:
         sample.begin(model, SHIPPED)
     if sample.chosen is not None or sample.cards(model) is not None:
-        permalink.put(ADDRESS, SHIPPED_NAME if sample.sentences == SHIPPED else OWN_NAME)
+        put_in_address(ADDRESS, SHIPPED_NAME if sample.sentences == SHIPPED else OWN_NAME)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)
 def frequencies(model: Model, sentences: tuple[str, ...]) -> Mapping[str, float]:
-    """Return the frequency of each piece in these sentences; rarer ones are ranked by the vocabulary."""
+    """Return the frequency of each piece in these sentences.
+
+    Rarer ones are ranked by the vocabulary.
+    """
     return piece_frequencies(model.translator.tokenizer, sentences)
 
 

@@ -1,4 +1,4 @@
-"""What the page "Why self-attention" knows: measurements that came with the app, those of this machine, and traces."""
+"""The data of the page "Why self-attention": costs of layers, and path lengths."""
 
 import re
 from collections.abc import Iterator
@@ -11,22 +11,22 @@ import streamlit as st
 from core.analysis.layers.layer_cost import Cost, CostTable, from_json, grid, hardware, measure
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
 from core.analysis.layers.path_length import PathLength, measure_path_length
-from viz_app.session import permalink
 from viz_app.session.jobs import Job
-from viz_app.session.state import session_object
+from viz_app.session.permalink import SEPARATOR
+from viz_app.session.state import put_in_address, session_object
 
-NS, DS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (32, 64, 128, 256, 512, 1024)  # what the sliders offer
+NS, DS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (32, 64, 128, 256, 512, 1024)  # the options of the sliders
 KS, RS = (3, 5, 9), (8, 32, 128)
 SHIPPED = Path(__file__).with_name("layer_types.json")
-MEASURED = "measured"  # its sizes in the address
-TRACED = (2, 4, 8, 16, 32)  # n of the instances that are traced
+MEASURED = "measured"  # query parameter with the sizes of a measurement on this machine, `n.d.k.r`
+TRACED = (2, 4, 8, 16, 32)  # the n at which paths are counted
 SECONDS = 0.02  # for each measurement on this machine
 MOST_OPERATIONS = 2**31  # of a layer that is measured on this machine: below a second, even on a slow one
 
 
 @cache
 def shipped() -> CostTable:
-    """The measurements that came with the app.
+    """Return the measurements that are shipped with the app.
 
     Raises:
         ValueError, OSError: the installation is damaged.
@@ -36,7 +36,7 @@ def shipped() -> CostTable:
 
 @cache
 def traced(k: int, r: int, dilated: bool) -> dict[tuple[str, int], PathLength]:
-    """Sequential operations and paths, counted, of every layer at every n of `TRACED`."""
+    """Count sequential operations and path length of every layer at n in `TRACED`."""
     return {
         (layer, n): measure_path_length(layer_type, Sizes(n=n, d=1, k=k, r=r, dilated=dilated))
         for layer, layer_type in LAYER_TYPES.items()
@@ -71,7 +71,7 @@ class LayerMeasurementSlot:
 
 
 def begin(at: Sizes) -> None:
-    """Start to measure on this machine: all layers over n at this d, and over d at this n."""
+    """Start to measure all layers on this machine, over n and over d."""
     wanted = dict.fromkeys([*grid(NS, [at.d], [at.k], [at.r]), *grid([at.n], DS, [at.k], [at.r])])
     feasible = [one for one in wanted if LAYER_TYPES[one[0]].operations(one[1]) <= MOST_OPERATIONS]
     costs: list[Cost] = []
@@ -90,25 +90,28 @@ def measurement() -> LayerMeasurement | None:
     return session_object(LayerMeasurementSlot).measurement
 
 
-def name_in_address(shown: LayerMeasurement | None) -> None:
-    """Hold n, d, k and r of the measurement that is shown, such as `64.512.3.8`; None takes them away."""
+def write_address(shown: LayerMeasurement | None) -> None:
+    """Write the sizes of the measurement that is shown to the address.
+
+    They are n, d, k and r, such as `64.512.3.8`; None removes them.
+    """
     sizes = (shown.at.n, shown.at.d, shown.at.k, shown.at.r) if shown else ()
-    permalink.put(MEASURED, permalink.SEPARATOR.join(map(str, sizes)))
+    put_in_address(MEASURED, SEPARATOR.join(map(str, sizes)))
 
 
-def named_in_address() -> Sizes | None:
-    """At what the view that the address brings back was measured; its numbers stayed where it was.
+def read_address() -> Sizes | None:
+    """Read the sizes of a measurement from the address, which lacks its results.
 
     Raises:
-        ValueError: it names no sizes that the sliders offer.
+        ValueError: they are not options of the sliders.
     """
     if not (asked := st.query_params.get(MEASURED, "")):
         return None
-    sizes = [int(size) for size in asked.split(permalink.SEPARATOR) if re.fullmatch("[0-9]{1,4}", size)]
+    sizes = [int(size) for size in asked.split(SEPARATOR) if re.fullmatch("[0-9]{1,4}", size)]
     if len(sizes) != 4 or any(size not in offered for size, offered in zip(sizes, (NS, DS, KS, RS), strict=True)):
         raise ValueError(
-            f"the address holds {MEASURED}={asked}, expected n, d, k and r that the sliders offer, such as "
-            f"64.512.3.8: what was shipped is shown"
+            f"the address has {MEASURED}={asked}, expected n, d, k and r that the sliders offer, such as 64.512.3.8: "
+            f"the shipped measurements are shown"
         )
     n, d, k, r = sizes
     return Sizes(n=n, d=d, k=k, r=r)

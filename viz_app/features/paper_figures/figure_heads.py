@@ -1,20 +1,15 @@
-"""What the paper's figures 3 to 5 show, and which heads of another model are shown in their stead."""
+"""The paper's figures 3 to 5, and the heads of another model to show in them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import streamlit as st
 import torch
 
 from core.analysis.tokens.words import is_special
 from core.capture import AttentionMap
 from viz_app.figures.appendix import LinePanel
-from viz_app.session.memory import Memory
 from viz_app.session.models import Model
-
-if TYPE_CHECKING:
-    from core import Explanation
+from viz_app.session.readings import explanation
 
 LAYER = 5  # of the paper's 6, counted from 1
 PAPER_LAYERS = 6
@@ -33,9 +28,9 @@ class PaperFigure:
     """One of the paper's figures.
 
     Attributes:
-        word: whose lines are drawn; none: all of them.
-        num_heads: how many are shown; None: all of the layer.
-        about: what the paper shows with it.
+        word: the word whose lines are drawn; None: all words.
+        num_heads: number of heads shown; None: all of the layer.
+        about: the content of the figure in the paper.
     """
 
     sentence: str
@@ -49,39 +44,40 @@ FIGURES: dict[str, PaperFigure] = {
         MAKING,
         "making",
         None,
-        "the lines from one word, all heads: in the paper, many reach from \u201cmaking\u201d to \u201cmore "
-        "difficult\u201d, far away",
+        "the lines from one word, all heads. In the paper, many of them link \u201cmaking\u201d to the distant "
+        "\u201cmore difficult\u201d",
     ),
     "Figure 4": PaperFigure(
         LAW,
         "its",
         2,
-        "above all lines of one head, below those from one word, two heads: in the paper, sharp on \u201cLaw\u201d "
-        "and \u201capplication\u201d",
+        "at the top all lines of one head, below the lines from one word, two heads. In the paper, these attend "
+        "sharply to \u201cLaw\u201d and \u201capplication\u201d",
     ),
     "Figure 5": PaperFigure(
-        LAW, None, 2, "all lines of two heads: in the paper, each follows the structure of the sentence in its own way"
+        LAW,
+        None,
+        2,
+        "all lines of two heads. In the paper, each follows the structure of the sentence in a different way",
     ),
 }
 
 
-@st.cache_resource(show_spinner=False)
-def _read() -> "Memory[Explanation]":
-    return Memory(12)
-
-
 def encoder_maps(model: Model, sentence: str) -> Sequence[AttentionMap]:
-    """The encoder's attention to a sentence: all that these figures need, so nothing is translated.
+    """Return the encoder's attention to a sentence.
+
+    The figures need no more, so nothing is translated.
 
     Raises:
-        ValueError: there is no sentence, or too long a one.
+        ValueError: the sentence is empty or too long.
     """
-    return _read().get((model.digest, sentence), lambda: model.translator.explain(sentence, "")).maps["encoder_self"]
+    return explanation(model, sentence, "").maps["encoder_self"]
 
 
 def nearest_layer(num_layers: int) -> tuple[int, str]:
-    """The layer that stands for the paper's, counted from 0, and a sentence that says so where it is another model's
-    shape.
+    """Return the layer to show, counted from 0, and a note.
+
+    The note is "" if the model has as many layers as the paper's.
     """
     layer = min(LAYER, num_layers)
     if num_layers == PAPER_LAYERS:
@@ -93,16 +89,18 @@ def nearest_layer(num_layers: int) -> tuple[int, str]:
     )
 
 
-def telling_heads(attention: AttentionMap, query: int | None, count: int | None) -> list[int]:
-    """Heads of another model have other numbers than the paper's: those that look most sharply at words are taken.
+def sharpest_heads(attention: AttentionMap, query: int | None, count: int | None) -> list[int]:
+    """Choose heads by their weights.
+
+    The heads of another model have other numbers than the paper's.
 
     Args:
-        query: the word whose lines are drawn, if only one's are.
-        count: how many; None: all.
+        query: the word whose lines are drawn; None: all words.
+        count: number of heads; None: all.
 
     Returns:
-        Heads by their number, those whose largest weight on a word (special tokens and the word itself left out), of
-        the word or on average over all words, is the greatest.
+        The heads whose largest weight is the greatest: that of `query`, or the mean over all words. Weights on special
+        tokens and on the word itself do not count.
     """
     if count is None:
         return list(range(attention.num_heads))
@@ -115,7 +113,7 @@ def telling_heads(attention: AttentionMap, query: int | None, count: int | None)
 
 
 def panels(figure: str, attention: AttentionMap, heads: Sequence[int], query: int | None) -> list[LinePanel]:
-    """The drawings that a figure consists of."""
+    """Return the drawings of a figure."""
     queries = () if query is None else (query,)
     if figure == "Figure 4":
         return [LinePanel(attention, (heads[0],)), LinePanel(attention, tuple(heads), queries)]

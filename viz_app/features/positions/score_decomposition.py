@@ -1,6 +1,4 @@
-"""The part of the page Positions about the first layer: how much of its scores is about words, and how much about
-places.
-"""
+"""The view "First layer" of the page Positions: scores of content and position."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,33 +8,34 @@ import streamlit as st
 from core.analysis.score_decomposition import Part, ScoreParts, SelfAttentionKind, score_parts
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import segments
 from viz_app.figures import head_names, position_tables
 from viz_app.figures.export.canvas import Format
 from viz_app.figures.export.map_panels import export_panels
 from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.score_map import score_map
 from viz_app.figures.theme import Theme, head_name
-from viz_app.session import memory, readings
+from viz_app.session import readings
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
     from torch import Tensor
 
 FIRST_LAYER = "First layer"
-FIRST_LAYER_TEXT = "what its heads ask for, words or places: every score split into the parts that it is the sum of."
+FIRST_LAYER_TEXT = "every score of a head, split into the parts for content and for position that add up to it."
 FIRST_LAYER_HELP = """
-    Only in the first layer is what goes in exactly a token's embedding plus the encoding of its position. So a query is
-    one part content and one part position, a key too, and their product falls into four, named after the query first; a
-    fifth part is what the bias of the queries adds. The bias of the keys adds the same to a whole row and is left out.
-    The percentages say how much of the differences within a row, which are all that the softmax sees, come from each
-    part: they sum to 100, and a part that works against the others is below 0. Numbers are scores before the softmax,
-    not weights.
+    Only in the first layer is the input exactly a token's embedding plus the encoding of its position. So queries and
+    keys are each the sum of a content part and a position part, and their product has four parts, named after the query
+    first; the bias of the queries adds a fifth. The bias of the keys adds the same to a whole row and is left out. The
+    softmax depends only on the differences within a row; the percentages say how much of these comes from each part.
+    They sum to 100; a part that works against the others is below 0. Numbers are scores before the softmax, not
+    weights.
     """
 PART_NAMES: dict[Part, str] = {
-    "content_content": "Content asks for content",
-    "content_position": "Content asks for position",
-    "position_content": "Position asks for content",
-    "position_position": "Position asks for position",
+    "content_content": "Content to content",
+    "content_position": "Content to position",
+    "position_content": "Position to content",
+    "position_position": "Position to position",
     "bias": "Bias of the queries",
 }
 KINDS: dict[SelfAttentionKind, str] = {
@@ -45,46 +44,35 @@ KINDS: dict[SelfAttentionKind, str] = {
 }
 
 
-@st.cache_resource(show_spinner=False)
-def _remembered() -> "memory.Memory[ScoreParts]":
-    return memory.Memory(8)
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=readings.READING_HASH)
+def _score_parts(reading: readings.Reading, kind: SelfAttentionKind) -> ScoreParts:
+    return score_parts(reading.model.translator, reading.translation.source, reading.hypothesis.token_ids, kind)
 
 
 def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
-    """One head's scores, their parts, and the check that these add up.
+    """Draw the scores of one head, their parts, and the check that these add up.
 
     Args:
-        bar: where the choices go.
+        bar: the place of the widgets.
     """
     reading = readings.reading()
     if reading is None:
-        st.caption("The scores appear here as soon as there is a sentence to look at.")
+        st.caption("Enter a sentence above to see the scores.")
         return
     with bar:
-        kind: SelfAttentionKind = st.segmented_control(
-            "Layer",
-            tuple(KINDS),
-            default="encoder_self",
-            required=True,
-            format_func=KINDS.__getitem__,
-            key="score_kind",
-            bind="query-params",
-        )
-        heads = reading.explanation.maps[kind][0].num_heads
+        kind = segments("Layer", KINDS, "encoder_self", "score_kind")
+        heads = reading.explain().maps[kind][0].num_heads
         names = [head_name(0, head) for head in range(heads)]
         head = names.index(st.selectbox("Head", names, key="score_head", bind="query-params", width=110))
         as_table = table_box()
-    source, target = reading.translation.source, reading.hypothesis.token_ids
-    found = _remembered().get(
-        (reading.identity, kind), lambda: score_parts(reading.model.translator, source, target, kind)
-    )
+    found = _score_parts(reading, kind)
     if as_table:
         show_table(position_tables.score_table(found, head))
     else:
         draw(found, head, theme)
     st.caption(
-        f"Checked now: the five parts sum to the model's own scores, off by at most {found.error:.1g} in all {heads} "
-        f"heads."
+        f"Checked now: the five parts sum to the model's own scores, with an error of at most {found.error:.1g} in all "
+        f"{heads} heads."
     )
     downloads(
         f"scores-{kind}-layer0-head{head}",
@@ -94,18 +82,18 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
 
 
 def table_box() -> bool:
-    """Whether the numbers are shown rather than the picture."""
+    """Select whether to show the numbers instead of the picture."""
     return st.toggle("Table", key="positions_table", bind="query-params")
 
 
 def named_maps(found: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]":
-    """The sum and its parts, and the largest size of any score, for the scale of all."""
-    maps = {"Score, the sum": found.total[head]} | {name: found.parts[part][head] for part, name in PART_NAMES.items()}
+    """Return the scores and their parts by name, and their largest absolute value."""
+    maps = {"Score": found.total[head]} | {name: found.parts[part][head] for part, name in PART_NAMES.items()}
     return maps, max(float(matrix[found.allowed].abs().max()) for matrix in maps.values())
 
 
 def export(found: ScoreParts, head: int, theme: Theme, file_format: Format) -> bytes:
-    """The same maps as a file."""
+    """Draw the same maps as a file."""
     maps, most = named_maps(found, head)
     panels = [(name, matrix.masked_fill(~found.allowed, float("nan")).float().numpy()) for name, matrix in maps.items()]
     tokens = (found.tokens, found.tokens)
@@ -115,7 +103,7 @@ def export(found: ScoreParts, head: int, theme: Theme, file_format: Format) -> b
 
 
 def draw(found: ScoreParts, head: int, theme: Theme) -> None:
-    """The sum and its parts, all on one scale."""
+    """Draw the scores and their parts on one scale."""
     maps, most = named_maps(found, head)
     shares = {PART_NAMES[part]: share for part, share in found.shares(head).items()}
     with st.container(key="score-parts"):

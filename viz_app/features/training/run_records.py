@@ -1,4 +1,4 @@
-"""What is left of training runs: the shipped checkpoint's log and card, and any run's folder on this machine."""
+"""Records of training runs: the shipped log and card, and folders of runs."""
 
 import json
 import re
@@ -13,9 +13,8 @@ from core.runlog import Line, read_log
 from viz_app.session import models
 
 TABLE_3 = "table3.csv"
-# the folder of the rows that were trained here
-SHIPPED_TABLE_3 = Path(__file__).resolve().parents[3] / "docs" / "table3"
-FRESH = 300.0  # seconds after its last line for which a run counts as in progress
+SHIPPED_TABLE_3 = Path(__file__).resolve().parents[3] / "docs" / "table3"  # folder of the shipped results
+FRESH = 300.0  # seconds since its last line for which a run counts as in progress
 TABLE_3_COLUMNS = {
     "row",
     "change",
@@ -30,18 +29,18 @@ TABLE_3_COLUMNS = {
 
 
 class RunRecordError(Exception):
-    """There is no such run to look at; the message says why, for the reader of the page."""
+    """A run cannot be shown; the message, which the page shows, says why."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run wrote down, as far as it is there.
+    """The records of a run.
 
     Attributes:
         lines: of its log.
-        age: seconds since something was last written to it.
-        facts: preset, config and recipe it was begun with.
-        card: Markdown; empty if there is none.
+        age: seconds since the log was written.
+        facts: preset, config and recipe.
+        card: the model card in Markdown, or "".
     """
 
     name: str
@@ -52,22 +51,24 @@ class Run:
 
     @property
     def step(self) -> int:
-        """The last that it wrote about; 0 before the first."""
+        """The last step in the log; 0 before the first."""
         return self.lines[-1]["step"] if self.lines else 0
 
     @property
     def last_step(self) -> int | None:
-        """The one that it is to end with, if that is known."""
+        """The step that the run ends with, if known."""
         return self.facts.get("recipe", {}).get("steps")
 
     @property
-    def is_going_on(self) -> bool:
-        """Whether it seems to be in progress: it is not at its end, and wrote something lately."""
+    def is_in_progress(self) -> bool:
+        """Whether the run is not at its end and has written something lately."""
         return self.age < FRESH and self.last_step is not None and self.step < self.last_step
 
 
 def shipped_run() -> Run:
-    """That of the checkpoint that the app starts with: what lies beside it, named alike.
+    """Read the records of the shipped checkpoint.
+
+    They have its name with other suffixes.
 
     Raises:
         RunRecordError: a file is damaged.
@@ -84,20 +85,18 @@ def shipped_run() -> Run:
 
 
 def run_in(folder: Path) -> Run:
-    """The run in a folder, as `python -m train fit` leaves it.
+    """Read the run in a folder that `python -m train fit` has written.
 
     Raises:
-        RunRecordError: there is no run in it, or it cannot be read.
+        RunRecordError: it has no run, or cannot be read.
     """
     log, recipe = folder / "log.jsonl", folder / "recipe.json"
     if not folder.is_dir():
-        raise RunRecordError(
-            f"There is no folder {folder}: give the one that stands after --run of `python -m train fit`."
-        )
+        raise RunRecordError(f"There is no folder {folder}: enter the one given to `python -m train fit --run`.")
     if not log.exists() and not recipe.exists():
         raise RunRecordError(
-            f"{folder} has neither log.jsonl nor recipe.json, so it is not the folder of a run: give the one that "
-            f"stands after --run."
+            f"{folder} has neither log.jsonl nor recipe.json, so it is not the folder of a run: enter the one given to "
+            f"`python -m train fit --run`."
         )
     try:
         facts = json.loads(recipe.read_text(encoding="utf-8")) if recipe.exists() else {}
@@ -110,14 +109,16 @@ def run_in(folder: Path) -> Run:
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """The folders of runs in a folder, or the folder itself if it is one; none if it holds none."""
+    """List the folders of runs in a folder, or the folder itself if it is one."""
     if (folder / "log.jsonl").exists() or (folder / "recipe.json").exists():
         return [folder]
     return sorted(path.parent for path in folder.glob("*/recipe.json")) if folder.is_dir() else []
 
 
 def table_3(folder: Path) -> pd.DataFrame | None:
-    """What `python -m train table3` wrote into a folder; None if it wrote nothing there.
+    """Read the results of `python -m train table3` in a folder.
+
+    None if there are none.
 
     Raises:
         RunRecordError: the file is damaged.
@@ -138,13 +139,15 @@ def table_3(folder: Path) -> pd.DataFrame | None:
     return table
 
 
-def told_before(facts: dict[str, Any]) -> str:
-    """Where a run began, if not with random parameters: what its log does not hold; "" if it does not say."""
+def start_note(facts: dict[str, Any]) -> str:
+    """Say which checkpoint a run started from, in a sentence.
+
+    "" if it started from random parameters.
+    """
     init: Any = facts.get("init")
     steps = init.get("steps") if isinstance(init, dict) else None
     return (
-        f"It began with the parameters of {init.get('file', 'a checkpoint')} after {steps:,} steps: they are not in "
-        f"this log."
+        f"It started from {init.get('file', 'a checkpoint')}, trained for {steps:,} steps, which are not in this log."
         if isinstance(steps, int)
         else ""
     )
@@ -158,5 +161,8 @@ def _lines(log: Path) -> tuple[Line, ...]:
 
 
 def _without_pictures(markdown: str) -> str:
-    """A card lies beside its pictures; the page does not, and draws the curves itself."""
+    """Remove the pictures of a card, which are files next to it.
+
+    The page draws the curves itself.
+    """
     return re.sub(r"!\[[^\]]*\]\([^)]*\)\s*", "", markdown)

@@ -1,24 +1,45 @@
-"""What a reader changes in a translation: another token, a word of their own, or a whole text."""
+"""Forced targets on the page Translate: a token, a typed word, or a whole text."""
 
-import streamlit as st
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from core.analysis.tokens.edited_target import replace_token
 from viz_app.figures.display_text import sentence_case
 from viz_app.session import readings
+from viz_app.session.state import Widget, session_object
 
-TEXT = "own_text"  # the widget that holds a translation of one's own
-FILLED = "own_text_for"  # what it was filled in for
-REFUSED_WORD, REFUSED_TEXT = "refused_word", "refused_text"  # of which reading, and why
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+TEXT = Widget[str]("own_text")  # the visitor's own translation
 
 
-def choose(about: readings.Reading, position: int, text: str, typed: bool) -> None:
-    """Force a token, or a word that was typed, at a position; the search goes on behind it. Before the page runs.
+@dataclass
+class ForcedInput:
+    """A visitor's input to be forced, and the reasons why it was refused.
+
+    Attributes:
+        filled_for: the reading whose translation the text box was filled with.
+        word_problem: of a reading: the position of the refused word, the word, and why.
+        text_problem: of a reading: why the text in the box was refused.
+    """
+
+    filled_for: "Hashable" = None
+    word_problem: "tuple[Hashable, tuple[int, str, str]] | None" = None
+    text_problem: "tuple[Hashable, str] | None" = None
+
+
+def force_token(about: readings.Reading, position: int, text: str, typed: bool) -> None:
+    """Force a token, or a typed word, at a position; the search continues from it.
+
+    Call it in a callback.
 
     Args:
-        text: the name of a token, or anything if it was `typed`.
+        text: the name of a token, or any text if it was `typed`.
     """
     tokenizer, token_ids = about.model.translator.tokenizer, about.hypothesis.token_ids
-    st.session_state.pop(REFUSED_WORD, None)
+    state = session_object(ForcedInput)
+    state.word_problem = None
     try:
         prefix = (
             replace_token(tokenizer, token_ids, position, text)
@@ -27,83 +48,79 @@ def choose(about: readings.Reading, position: int, text: str, typed: bool) -> No
         )
         prefix = about.model.translator.prefix_ids(about.translation.source, prefix)
     except ValueError as error:
-        st.session_state[REFUSED_WORD] = (about.identity, (position, text if typed else "", _sentence(error)))
+        message = str(error)
+        reason = f"{message[:1].upper()}{message[1:]}."  # the component draws plain text
+        state.word_problem = (about.identity, (position, text if typed else "", reason))
         return
     readings.force(about.model, about.search, readings.Forced(tuple(prefix)))
 
 
 def word_problem(about: readings.Reading) -> tuple[int, str, str] | None:
-    """Where a word was refused, the word, and why."""
-    identity, problem = st.session_state.get(REFUSED_WORD, (None, None))
+    """Return the position of a refused word, the word, and why it was refused."""
+    identity, problem = session_object(ForcedInput).word_problem or (None, None)
     return problem if identity == about.identity else None
 
 
 def fill_in(about: readings.Reading) -> None:
-    """Put the translation that is looked at into the box, unless it has been there. To be called before the box is
-    drawn.
+    """Fill the box with the current translation, once for each reading.
+
+    Call it before the box is drawn.
     """
-    if st.session_state.get(FILLED) != about.identity or TEXT not in st.session_state:
-        st.session_state[FILLED], st.session_state[TEXT] = about.identity, about.hypothesis.text
+    state = session_object(ForcedInput)
+    if state.filled_for != about.identity or TEXT.value is None:
+        state.filled_for = about.identity
+        TEXT.set(about.hypothesis.text)
 
 
 def score_text(about: readings.Reading) -> None:
-    """Look at the text in the box as a whole translation. Before the page runs."""
-    translator, search = about.model.translator, about.search
-    st.session_state.pop(REFUSED_TEXT, None)
+    """Force the text in the box as a whole translation. Call it in a callback."""
+    translator, search, state = about.model.translator, about.search, session_object(ForcedInput)
+    state.text_problem = None
     try:
-        target = readings.Forced(
-            target=(*translator.target_ids(st.session_state[TEXT]), translator.model.config.eos_id)
-        )
+        target = readings.Forced(target=(*translator.target_ids(TEXT.value or ""), translator.model.config.eos_id))
         target.run(about.model, search, lambda _done, _most: None)
     except ValueError as error:
-        st.session_state[REFUSED_TEXT] = (about.identity, sentence_case(str(error)))
+        state.text_problem = (about.identity, sentence_case(str(error)))
         return
     readings.force(about.model, search, target)
 
 
 def text_problem(about: readings.Reading) -> str | None:
-    """Why the text in the box was refused."""
-    identity, problem = st.session_state.get(REFUSED_TEXT, (None, None))
+    """Return why the text in the box was refused."""
+    identity, problem = session_object(ForcedInput).text_problem or (None, None)
     return problem if identity == about.identity else None
 
 
 def num_forced(about: readings.Reading) -> int:
-    """How many tokens of what is looked at were forced, from the first on."""
-    if about.index != readings.FORCED_INDEX:
-        return 0
-    return len(about.prefix or about.hypothesis.token_ids)
+    """Count the tokens of the target that were forced, from the first on."""
+    return 0 if about.forced is None else len(about.prefix or about.hypothesis.token_ids)
 
 
 def step(about: readings.Reading) -> int | None:
-    """The position to look into: that of the word selected last, or where the search took over; None if there is
-    neither.
+    """Return the position whose alternatives are shown.
+
+    It is that of the word selected last, or that of the last forced token.
+
+    None if there is neither.
     """
     for side, word in reversed(readings.selected_words(about)):
         if side == "target":
             return word.start
-    return len(about.prefix) - 1 if about.prefix and _searched_on(about) else None
+    return len(about.prefix) - 1 if about.prefix and _is_completed(about) else None
 
 
 def origin_text(about: readings.Reading) -> str:
-    """How what is looked at came to be, if it is not the best that was found: a sentence."""
-    if about.index != readings.FORCED_INDEX:
+    """Say how the target was found, in a sentence, if it is not the best hypothesis."""
+    if about.forced is None:
         return f"Number {about.index + 1} of the {len(about.translation.hypotheses)} best that the search found."
     forced = f"{len(about.prefix)} {'token' if len(about.prefix) == 1 else 'tokens'} forced"
     if about.prefix:
-        return f"{forced}, the rest searched." if _searched_on(about) else f"Looked at by the search with {forced}."
-    return (
-        "Forced: nothing of it was searched."
-        if about.hypothesis.finished
-        else "A beginning, looked at as if it ended there."
-    )
+        return f"{forced}, the rest searched." if _is_completed(about) else f"A candidate of the search, {forced}."
+    if about.hypothesis.finished:
+        return "Your translation, scored as given."
+    return "The beginning of a translation, scored as given."
 
 
-def _searched_on(about: readings.Reading) -> bool:
-    """Whether it is the best that begins as it was forced to."""
-    return about.forced_as is not None and about.forced_as.target is None
-
-
-def _sentence(error: ValueError) -> str:
-    """As plain text."""
-    message = str(error)
-    return message[:1].upper() + message[1:] + "."
+def _is_completed(about: readings.Reading) -> bool:
+    """Whether the search has completed the forced prefix."""
+    return about.forced is not None and about.forced.target is None

@@ -10,6 +10,7 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from viz_app.components.sentence_bar import words_by_name
 from viz_app.features.heads import joint_view
+from viz_app.session.readings import TokenView
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def matrix(explanation: Explanation, plain: bool) -> JointMap:
 @pytest.mark.parametrize("plain", [False, True])
 def test_rows_and_columns_are_linked_to_words_of_their_own_sentence(explanation: Explanation, plain: bool) -> None:
     joint, known = matrix(explanation, plain), words_by_name(explanation)
-    linked = joint_view.links(explanation, not plain, not plain)
+    linked = joint_view.links(explanation, TokenView(not plain, not plain))
     assert (len(linked["query"]), len(linked["key"])) == joint.weights.shape
     rows = (*joint.rows[: joint.source_rows], *joint.predicted)
     for names, tokens, divided in (

@@ -6,7 +6,7 @@ from core.capture import AttentionMap
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from viz_app.features.paper_figures.figure_heads import FIGURES, nearest_layer, panels, telling_heads
+from viz_app.features.paper_figures.figure_heads import FIGURES, nearest_layer, panels, sharpest_heads
 
 TOKENS = ("▁a", "▁b", "▁c", "</s>")
 
@@ -29,10 +29,10 @@ def test_the_heads_that_look_most_sharply_at_another_word_are_shown() -> None:
     looking, at_b = torch.eye(4)[[1, 2, 0, 0]] * 0.9, broad.clone()
     at_b[0] = torch.tensor([0.0, 0.99, 0.01, 0.0])
     attention = AttentionMap("encoder_self", 4, torch.stack([itself, resting, looking, broad, at_b]), TOKENS, TOKENS)
-    assert telling_heads(attention, None, 2) == [2, 4]
-    assert telling_heads(attention, 0, 1) == [4]
-    assert telling_heads(attention, None, None) == [0, 1, 2, 3, 4]
-    assert len(telling_heads(attention, 0, 9)) == 5
+    assert sharpest_heads(attention, None, 2) == [2, 4]
+    assert sharpest_heads(attention, 0, 1) == [4]
+    assert sharpest_heads(attention, None, None) == [0, 1, 2, 3, 4]
+    assert len(sharpest_heads(attention, 0, 9)) == 5
 
 
 def test_every_figure_consists_of_the_paper_s_panels() -> None:

@@ -1,0 +1,46 @@
+"""Small widgets, and the theme, in the one form that all pages use."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from viz_app.figures.theme import Theme, theme_named
+
+T = TypeVar("T")
+
+
+def page_theme() -> Theme:
+    """Return the theme of the page."""
+    return theme_named(st.context.theme.type)
+
+
+def segments(
+    label: str,
+    options: Mapping[T, str] | Sequence[T],
+    default: T,
+    key: str,
+    *,
+    hide_label: bool = False,
+    in_address: bool = True,
+    **look: Any,
+) -> T:
+    """Draw a choice of one of a few options side by side.
+
+    Args:
+        options: values, or values with their names.
+        in_address: whether the address holds the choice.
+        look: as for `st.segmented_control`.
+    """
+    names = options if isinstance(options, Mapping) else {option: str(option) for option in options}
+    return st.segmented_control(
+        label,
+        tuple(names),
+        default=default,
+        required=True,
+        format_func=names.__getitem__,
+        key=key,
+        bind="query-params" if in_address else None,
+        label_visibility="collapsed" if hide_label else "visible",
+        **look,
+    )

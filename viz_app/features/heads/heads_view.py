@@ -1,0 +1,42 @@
+"""The settings of the page Heads, as chosen in its widgets."""
+
+from dataclasses import dataclass
+
+from core import Explanation
+from core.capture import Kind
+from core.export.html_page import PageView
+from viz_app.components.attention_lines import Axis, Highlight
+from viz_app.session import word_selection
+from viz_app.session.attributions import Weights
+from viz_app.session.readings import Reading, TokenView
+
+
+@dataclass(frozen=True)
+class HeadsView:
+    """The settings of the page Heads, besides the selected heads.
+
+    Attributes:
+        top_mass: share of each row's weight that is drawn as lines; None: all lines.
+        step: the row of the selected decoding step, if one is selected.
+        several: whether a click on a head adds it to the selected ones.
+    """
+
+    kind: Kind
+    view: PageView
+    tokens: TokenView
+    weights: Weights
+    top_mass: float | None = None
+    step: int | None = None
+    several: bool = False
+
+    def links(self, explanation: Explanation) -> dict[Axis, list[str]]:
+        """Name the word that each row and column belongs to."""
+        return word_selection.links(explanation, self.kind, self.tokens)
+
+    def highlight(self, reading: Reading) -> Highlight:
+        """Return the rows and columns of the selected words.
+
+        Of the rows only the decoding step, if one is selected.
+        """
+        found = word_selection.place(word_selection.selected_names(reading), self.links(reading.explain()))
+        return found if self.step is None else {"query": [self.step], "key": found["key"]}
