@@ -145,7 +145,7 @@ def picture(reading: readings.Reading, alignment: WordAlignment, links: GoldLink
 def shares(reading: readings.Reading) -> tuple[float, ...]:
     """Return the share of each target word that comes from the source.
 
-    None if ALTI cannot be applied to this model.
+    The result is empty if ALTI cannot be applied to this model.
     """
     try:
         rolled = reading.method_maps("rolled_contributions")
@@ -158,7 +158,7 @@ def shares(reading: readings.Reading) -> tuple[float, ...]:
 def links_box(reading: readings.Reading, alignment: WordAlignment) -> GoldLinks | None:
     """Edit the gold links as text.
 
-    None, with the reason on the page, if they cannot be parsed.
+    Returns None, with the reason on the page, if they cannot be parsed.
     """
     sentences = session_object(SentenceLinks)
     restored = sentences.before_box(reading.identity, LINKS.value)

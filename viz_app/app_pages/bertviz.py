@@ -78,7 +78,7 @@ def export_row(maps: Sequence[AttentionMap], view: BertVizView, layer: int, head
 def layer_and_heads(reading: readings.Reading, kind: Kind, maps: Sequence[AttentionMap]) -> tuple[int, list[int]]:
     """Return the layer of the first head selected on the page Heads, and its heads.
 
-    If none is selected, a default head.
+    If none is selected, a default head is returned.
     """
     chosen_heads.restore_selection(reading)
     selected = [head_names.parsed(name) for name in chosen_heads.heads_widget(kind).value or []]

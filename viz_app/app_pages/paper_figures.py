@@ -108,7 +108,7 @@ def word_box(attention: AttentionMap, default: str, number: str) -> int:
 def heads_box(attention: AttentionMap, query: int | None, count: int | None, number: str, about: Hashable) -> list[int]:
     """Select heads, counted from 0.
 
-    At first, and whenever `about` changes, the sharpest ones.
+    At first, and whenever `about` changes, the sharpest ones are selected.
     """
     names = [head_names.name_of(attention.layer, head) for head in range(attention.num_heads)]
     widget = Widget[list[str]](f"paper_heads_{number}")
@@ -120,7 +120,7 @@ def heads_box(attention: AttentionMap, query: int | None, count: int | None, num
 def selection(tokens: TokenView) -> tuple[list[LinePanel], str]:
     """Draw what is selected on the page Heads, layer by layer.
 
-    If words are selected, only their lines.
+    If words are selected, only their lines are drawn.
     """
     reading = readings.reading()
     if reading is None:

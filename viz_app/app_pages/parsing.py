@@ -45,10 +45,7 @@ KINDS: dict[DecoderKind, str] = {"cross": "Cross", "decoder_self": "Decoder"}
 
 @dataclass
 class SelectedNode:
-    """The node of a tree that was selected last, and the text of the tree.
-
-    None before that.
-    """
+    """The node of a tree that was selected last, and the text of the tree, if any."""
 
     text: str | None = None
     node: int = 0

@@ -61,7 +61,7 @@ HOW_TO_READ = {
     FIRST_LAYER: FIRST_LAYER_HELP,
 }
 NONE_LEARNED = (
-    f"The model has no learned positions; for a checkpoint that has (Table 3, row E), the view {LEARNED} compares them."
+    f"The model has no learned positions; for one that has (Table 3, row E), the view {LEARNED} compares both kinds."
 )
 CIRCLES = (0, 1 / 8, 1 / 4, 1 / 2)  # the pairs of dimensions that are drawn, as fractions of all
 
@@ -116,7 +116,7 @@ def count_box() -> int:
 def chosen_positions() -> tuple[Tensor, str]:
     """Return the encodings to draw, and a note.
 
-    For a model with learned positions, either those or the paper's.
+    For a model with learned positions, they are either those or the paper's.
     """
     model, count = readings.model(), count_box()
     sinusoids = f"The paper's sinusoids at d_model {width()}, that of {plain(model.name)}."

@@ -135,7 +135,7 @@ def status(run: run_records.Run) -> str:
 def known(run: run_records.Run) -> dict[str, Any]:
     """Return the settings of a run.
 
-    For the shipped one, those in the metadata of its checkpoint.
+    For the shipped run, they are in the metadata of its checkpoint.
     """
     return run.facts or (readings.model().translator.training if readings.model().name == run.name else {})
 

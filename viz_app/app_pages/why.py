@@ -135,7 +135,7 @@ def measurements(at: Sizes) -> CostTable:
 def requested_sizes() -> Sizes | None:
     """Return the sizes of the measurement that the address names.
 
-    None, with the reason on the page, if impossible.
+    Returns None, with the reason on the page, if they are not possible.
     """
     try:
         return layer_costs.read_address()
@@ -160,8 +160,8 @@ def captions(view: str, table: pd.DataFrame, measured: CostTable, at: Sizes, alo
     crossing = layer_types.measured_crossover(measured.costs, at, along) if view == TIME else None
     if crossing is not None:
         meet = at.d if along == "n" else at.n
-        products = f"Self-attention and the recurrent layer have as many multiplications at {along} = {meet}"
-        st.caption(f"{products}, and took the same time at about {along} = {crossing:,.0f}.")
+        products = f"Self-attention and the recurrent layer need the same number of multiplications at {along} = {meet}"
+        st.caption(f"{products}; they took the same time at about {along} = {crossing:,.0f}.")
     if view in QUANTITIES and table.empty:
         st.caption("There are no measurements at these sizes. Measure on this machine, or select the shipped ones.")
     if view == PATH and any(path is pd.NA for path in table["path"]):

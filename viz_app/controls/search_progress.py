@@ -39,7 +39,7 @@ def stoppable(
 ) -> "Callable[[int, int], None] | None":
     """Show the progress of a search, with a button to stop it.
 
-    If it was stopped, a button to start it again.
+    If it was stopped, only a button to start it again is drawn.
 
     Args:
         place: holds one element.

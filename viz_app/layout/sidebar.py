@@ -39,7 +39,7 @@ class UploadedCheckpoint:
 def checkpoint_box() -> models.Model | None:
     """Show the current model and take uploads.
 
-    None, with a message on the page, if there is no model at all.
+    Returns None, with a message on the page, if there is no model at all.
     """
     upload = session_object(UploadedCheckpoint)
     with st.sidebar:
@@ -111,7 +111,7 @@ def facts_html(model: models.Model) -> str:
 def training_text(training: object) -> str:
     """Say for how many steps a checkpoint was trained, in all runs it continues.
 
-    "" if it is not known.
+    Returns "" if it is not known.
 
     Args:
         training: the checkpoint's record of its training; `init` is that of the checkpoint it started from.

@@ -1,4 +1,1 @@
-"""State of one visitor: current reading and model, address, selections, jobs.
-
-And results that all visitors share.
-"""
+"""State of one visitor, and results that all visitors share."""

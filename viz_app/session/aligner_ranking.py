@@ -55,9 +55,9 @@ class TextRankings:
             self.last_by_weights = self.last
 
     def error_rates(self, model: Model) -> Mapping[Head, float]:
-        """Alignment error rate of every head's weights on the last text.
+        """Return the alignment error rate of every head's weights on the last text.
 
-        Empty if this checkpoint was not ranked.
+        The result is empty if this checkpoint was not ranked.
         """
         last = self.last_by_weights
         return head_error_rates(last.aligners) if last is not None and last.digest == model.digest else {}

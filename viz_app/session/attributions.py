@@ -91,7 +91,7 @@ class Weights:
     def output_note(self, explanation: "Explanation") -> str:
         """Name the output that the gradient is of, to follow the method's name.
 
-        Plain text; "" for other methods.
+        The name is plain text, and "" for other methods.
         """
         return f" for {output_text(explanation, self.output)}" if self.method == "gradient" else ""
 

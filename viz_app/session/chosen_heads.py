@@ -35,7 +35,7 @@ def heads_widget(kind: Kind, per_layer: bool = False) -> Widget[list[str]]:
 class ShownHeads:
     """The last state of the page Heads in this session.
 
-    One object a session, so that an exported file has what is shown at that moment.
+    There is one object a session, so that an exported file has what is shown at that moment.
 
     Attributes:
         digest: of the model; "" before the page was opened.
@@ -61,7 +61,7 @@ class ShownHeads:
     def first_head(self, digest: str) -> Head | None:
         """Return the first selected head that is not a combination of heads.
 
-        None if there is none of this model.
+        Returns None if there is none of this model.
         """
         heads = self.heads if digest == self.digest else ()
         return next((Head(self.kind, layer, head) for layer, head in heads if layer >= 0), None)
@@ -70,7 +70,7 @@ class ShownHeads:
 def shown_heads(about: Reading) -> tuple[Kind, Weights, Sequence[LayerHead]]:
     """Return what the page Heads has shown last of this model.
 
-    By default one head of cross-attention.
+    By default, that is one head of cross-attention.
 
     The output of a gradient is left out if it belongs to another reading.
     """
@@ -104,7 +104,7 @@ def restore_selection(about: Reading) -> None:
 def _output(about: Reading, method: str, numbers: Sequence[str]) -> Output | None:
     """Read the output of a gradient, tokens counted from 1.
 
-    None if there is none, or not in this reading.
+    Returns None if there is none, or not in this reading.
     """
     found = sorted({int(number) - 1 for number in numbers if re.fullmatch("[1-9][0-9]{0,3}", number)})
     is_possible = method == "gradient" and len(found) == len(numbers)

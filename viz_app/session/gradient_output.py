@@ -21,7 +21,7 @@ token of a decoding step. It shows which inputs made that output more probable.
 def output_text(explanation: "Explanation", output: Output | None) -> str:
     """Name an output as plain text; tokens are counted from 1.
 
-    Such as `the whole translation` or `\u201cHund\u201d (token 3)`.
+    Examples: `the whole translation`, `\u201cHund\u201d (token 3)`.
     """
     if output is None:
         return WHOLE
@@ -52,7 +52,7 @@ def file_part(output: Output | None) -> str:
 def _names(tokens: Sequence[str], output: Output) -> list[str]:
     """Name the words that the tokens belong to.
 
-    Of a word that is only partly in the output, its pieces.
+    Of a word that is only partly in the output, the pieces are named.
     """
     names: list[str] = []
     for group in word_groups(tokens):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 class Job:
     """A computation in steps, of which every run of a page computes a few.
 
-    So clicks are answered in between.
+    Between two runs, clicks are answered.
 
     Args:
         steps: computes some parts and yields their number; it keeps the results itself. A `ValueError` ends the job.

@@ -227,7 +227,7 @@ def model() -> Model:
 def reading() -> Reading | None:
     """Return the current reading.
 
-    None while there is no sentence that can be translated.
+    Returns None while there is no sentence that can be translated.
     """
     return session_object(Current).reading
 

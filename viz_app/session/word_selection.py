@@ -45,7 +45,7 @@ def own_positions(own: AttentionMap) -> TokenPositions:
 def other_positions(own: AttentionMap, other: AttentionMap) -> TokenPositions:
     """Return the positions of another map of the same kind.
 
-    None for words that only the other has.
+    The position is None for words that only the other map has.
     """
     found = [{there: here for here, there in pairs} for pairs in common_axes(own, other)]
     lengths = len(other.query_tokens), len(other.key_tokens)

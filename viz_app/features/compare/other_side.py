@@ -155,7 +155,7 @@ def first_side(reading: readings.Reading, title: str = "") -> ComparedSide:
 def second_model(file_id: str | None, name: str, file: BinaryIO | None) -> models.Model | None:
     """Load an uploaded checkpoint, once a file.
 
-    Without a file return the shipped one, unless it is the current one.
+    Without a file, returns the shipped one, unless it is the current one.
 
     Raises:
         ModelError: it is not a usable checkpoint.

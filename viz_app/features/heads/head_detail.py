@@ -65,7 +65,7 @@ def mass_box(view: str) -> float | None:
 def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | None:
     """Select a decoding step, as a row of the maps.
 
-    None: all of them, as in the encoder.
+    Returns None for all steps, as in the encoder.
     """
     attention = tokens.apply(reading.explain().maps[kind][0])
     if attention.predicted_tokens is None:

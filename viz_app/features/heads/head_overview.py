@@ -85,7 +85,7 @@ def grid_boxes() -> tuple[Sort, Method]:
 def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
     """Select the labels that the grid is limited to.
 
-    Below, what they mean and how many heads have them.
+    Below the choice, their meaning and number of heads are listed.
     """
     counts = {name: len(labelled(cards, [name])) for name in DEFINITIONS}
     with st.popover("Labels", disabled=per_layer):
@@ -105,7 +105,7 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
 def about_method(reading: readings.Reading, kind: Kind, weights: Weights) -> None:
     """Describe a method, and how far it ranks tokens like the raw weights.
 
-    Nothing for the raw weights.
+    Nothing is drawn for the raw weights.
     """
     method = weights.method
     if method == "attention":

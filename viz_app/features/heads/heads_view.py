@@ -36,7 +36,7 @@ class HeadsView:
     def highlight(self, reading: Reading) -> Highlight:
         """Return the rows and columns of the selected words.
 
-        Of the rows only the decoding step, if one is selected.
+        If a decoding step is selected, it is the only row.
         """
         found = word_selection.place(word_selection.selected_names(reading), self.links(reading.explain()))
         return found if self.step is None else {"query": [self.step], "key": found["key"]}

@@ -39,13 +39,13 @@ COLUMNS: dict[str, tuple[str, str]] = {
         "Entropy",
         "0: attends to one token; 1: to all alike. The entropy of a row over its maximum (Clark et al. 2019).",
     ),
-    "confidence": ("Confident", "The mean of each row's largest weight, `</s>` left out (Voita et al. 2019)."),
+    "confidence": ("Confidence", "The mean of each row's largest weight, `</s>` left out (Voita et al. 2019)."),
     "offset": (
         "Offset",
         "The most frequent position of the largest weight: -1 is the token before, 0 the same position.",
     ),
     "offset_share": (
-        "At it",
+        "At offset",
         "Share of tokens whose largest weight is at that offset; from 90 % on a head is positional (Voita et al. "
         "2019).",
     ),
@@ -97,7 +97,7 @@ def sentence_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard]:
 def sample_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard] | None:
     """Return the card of every head on the sample.
 
-    None if this checkpoint has not been scored on it.
+    Returns None if this checkpoint has not been scored on it.
     """
     cards = session_object(Sample).cards(reading.model)
     if cards is None:
@@ -132,7 +132,7 @@ def basis_box(reading: readings.Reading) -> None:
 def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
     """Draw the score-cards of the selected heads, and their labels in words.
 
-    Above, the rank correlations of a method.
+    Above them, the rank correlations of another method than the raw weights.
     """
     if view.weights.method != "attention":
         _correlations(reading, view, heads)

@@ -51,9 +51,9 @@ def title(axis: Axis, count: int) -> str:
 def together_table(
     heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], name: Name
 ) -> pd.DataFrame:
-    """Combine several rows, with a line for each column of the map.
+    """Combine several rows, or several columns, of the maps of some heads.
 
-    Or several columns, with a line for each row.
+    Rows have a line for each column of the map, columns a line for each row.
 
     A column of the table is a head. With a single head, each selected word also has a column.
     """

@@ -56,10 +56,7 @@ SHIPPED = (
 
 @dataclass
 class SampleScores:
-    """Score-cards of all heads of a checkpoint on a sample.
-
-    None until they are computed.
-    """
+    """Score-cards of all heads of a checkpoint on a sample, once they are computed."""
 
     cards: list[ScoreCard] | None = None
 
@@ -115,9 +112,9 @@ class Sample:
         return self.job if self.job is not None and not self.job.finished and self.digest == model.digest else None
 
     def cards(self, model: Model) -> list[ScoreCard] | None:
-        """The card of every head on `sentences`.
+        """Return the card of every head on `sentences`.
 
-        None if this checkpoint has not been scored on them.
+        Returns None if this checkpoint has not been scored on them.
         """
         return None if self.is_missing() else sample_scores(model, self.sentences).cards
 
@@ -129,7 +126,7 @@ class Sample:
 def restore_sample(model: Model) -> None:
     """Score the shipped sample if the address asks for it and the session has none.
 
-    Then write to the address which sample is shown.
+    Then the address says which sample is shown.
 
     Raises:
         ValueError: as `Sample.begin`.

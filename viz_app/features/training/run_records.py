@@ -118,7 +118,7 @@ def runs_in(folder: Path) -> list[Path]:
 def table_3(folder: Path) -> pd.DataFrame | None:
     """Read the results of `python -m train table3` in a folder.
 
-    None if there are none.
+    Returns None if there are none.
 
     Raises:
         RunRecordError: the file is damaged.
@@ -142,7 +142,7 @@ def table_3(folder: Path) -> pd.DataFrame | None:
 def start_note(facts: dict[str, Any]) -> str:
     """Say which checkpoint a run started from, in a sentence.
 
-    "" if it started from random parameters.
+    Returns "" if it started from random parameters.
     """
     init: Any = facts.get("init")
     steps = init.get("steps") if isinstance(init, dict) else None
