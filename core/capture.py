@@ -61,7 +61,7 @@ class AttentionMap:
 
     @property
     def row_tokens(self) -> tuple[str, ...]:
-        """Tokens that name the rows: the predicted ones in the decoder, the query tokens in the encoder."""
+        """Tokens that name the rows: predicted tokens in the decoder, else query tokens."""
         return self.predicted_tokens or self.query_tokens
 
     def select(self, rows: Sequence[int], keys: Sequence[int]) -> "AttentionMap":

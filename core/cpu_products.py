@@ -87,7 +87,10 @@ class Int8Linear(nn.Module):
 
 
 class BFloat16Linear(nn.Module):
-    """`nn.Linear` with inputs, weights and results rounded to bfloat16, sums in float32, in oneDNN's layout."""
+    """`nn.Linear` in bfloat16 with sums in float32, in oneDNN's layout.
+
+    Inputs, weights and results are rounded to bfloat16.
+    """
 
     name = "bfloat16"
 

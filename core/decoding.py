@@ -133,9 +133,9 @@ class Candidate(NamedTuple):
 
 
 class _Continuations(NamedTuple):
-    """The best continuations of one sentence's hypotheses as columns, best first; fields as in `Candidate`.
+    """Best continuations of one sentence's hypotheses, best first; see `Candidate`.
 
-    Impossible ones, with a log-probability of minus infinity, come last.
+    As columns. Impossible ones, with a log-probability of minus infinity, come last.
     """
 
     parents: list[int]
@@ -247,7 +247,10 @@ def run_search(
 
 
 def best_hypotheses(state: BeamState, options: SearchOptions) -> tuple[Hypothesis, ...]:
-    """The best hypotheses if the search ended at this state, best first; finished ones precede live ones."""
+    """Best hypotheses if the search ended at this state, best first.
+
+    Finished hypotheses precede live ones.
+    """
     return (state.finished + state.live)[: options.num_hypotheses]
 
 
@@ -362,7 +365,12 @@ def top_k(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def _best_continuations(logits: Tensor, log_probs: Tensor, options: SearchOptions) -> list[_Continuations]:
-    """The 2 x beam_size best continuations of each sentence. Args: logits [B, W, V], log_probs [B, W]."""
+    """The 2 x beam_size best continuations of each sentence.
+
+    Args:
+        logits: [B, W, V]
+        log_probs: [B, W] of the hypotheses.
+    """
     tokens, token_log_probs = _most_probable_tokens(logits, 2 * options.beam_size, options)  # [B, W, C]
     totals = (log_probs[:, :, None] + token_log_probs).flatten(1)
     top = totals.topk(min(2 * options.beam_size, totals.size(1)))
@@ -374,7 +382,7 @@ def _best_continuations(logits: Tensor, log_probs: Tensor, options: SearchOption
 
 
 def _forced_continuation(logits: Tensor, hypothesis: Hypothesis, token_id: int) -> _Continuations:
-    """The forced token as the only continuation of the only live hypothesis. Args: logits [V]."""
+    """The forced token as the only continuation. Args: logits [V]."""
     token_log_prob = float(logits.log_softmax(-1)[token_id])
     return _Continuations([0], [token_id], [token_log_prob], [hypothesis.log_prob + token_log_prob])
 
@@ -412,7 +420,7 @@ def _advance(
     limit: int,
     options: SearchOptions,
 ) -> BeamState:
-    """Advance one sentence by one position: choose the survivors and decide whether to stop."""
+    """Advance one sentence by one position: select survivors, decide whether to stop."""
     candidates: list[Candidate] = []
     survivors: list[Hypothesis] = []
     parents: list[int] = []

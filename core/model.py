@@ -1,9 +1,11 @@
-"""The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), in the order of its section 3.
+"""The Transformer of "Attention Is All You Need", in the order of its section 3.
+
+Vaswani et al. 2017. References such as (3.2.1) are to its sections.
 
 Shapes:  B batch   S source length   T target length   Q queries   K keys
          H heads   D d_model         E width of a head  V vocabulary
 
-A mask is boolean and True means "may attend". Callers pass token ids; the masks are made here.
+A mask is boolean and True means "may attend". Callers pass token ids; the model makes the masks.
 """
 
 import math
@@ -132,7 +134,10 @@ class Encoder(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then a feed-forward network, each as LayerNorm(x + Dropout(Sublayer(x))) (3.1, 5.4)."""
+    """Self-attention and a feed-forward network (3.1).
+
+    Each sub-layer computes LayerNorm(x + Dropout(Sublayer(x))) (5.4).
+    """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -307,7 +312,7 @@ class FeedForward(nn.Module):
 
 
 class Embedding(nn.Module):
-    """Token embeddings times sqrt(d_model) (3.4), plus positions (3.5), with dropout on the sum (5.4)."""
+    """Dropout(sqrt(d_model) * token embedding + position) (3.4, 3.5, 5.4)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -340,7 +345,9 @@ class SinusoidalPositions(nn.Module):
 
 
 def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
-    """PE(pos, 2i) = sin(pos / 10000^(2i / d_model)) and PE(pos, 2i + 1) = cos(the same) (3.5).
+    """Sinusoidal positional encodings (3.5).
+
+    PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(pos / 10000^(2i / d_model)).
 
     Returns:
         [num_positions, d_model], sines in the even columns and cosines in the odd ones.

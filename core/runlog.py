@@ -1,4 +1,6 @@
-"""Training logs: JSON lines {"kind": "train" | "valid" | "sample", "step": ..., ...}.
+"""Training logs: one JSON object per line.
+
+{"kind": "train" | "valid" | "sample", "step": ..., ...}:
 
 train    loss, nll (nats per target token), rate, tokens_per_second, ...
 valid    nll, perplexity

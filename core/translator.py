@@ -365,7 +365,10 @@ class Translator:
     def search_options(
         self, beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int | None = None
     ) -> SearchOptions:
-        """Search options with this model's special tokens; `num_hypotheses` defaults to `beam_size`.
+        """Search options with this model's special tokens.
+
+        Args:
+            num_hypotheses: `beam_size` by default.
 
         Raises:
             ValueError: a value is out of range.
@@ -388,9 +391,10 @@ class Translator:
 
     @torch.inference_mode()
     def next_logits(self, sources: Sequence[Sequence[int]]) -> NextLogits:
-        """Encode sources and return a scorer of next tokens for one search over their translations.
+        """Encode sources and return a scorer of next tokens.
 
-        The scorer caches keys and values. It holds the model's lock for one position at a time.
+        The scorer serves one search over their translations. It caches keys and values, and holds the model's lock for
+        one position at a time.
 
         Args:
             sources: token ids of each sentence, `</s>` included.
@@ -431,7 +435,7 @@ class Translator:
         )
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """The tokens as pieces; byte tokens as `BytePiece`, which records the character they spell."""
+        """The tokens as pieces, byte tokens as `BytePiece`."""
         return resolve_bytes([self.tokenizer.piece(token_id) for token_id in token_ids])
 
 
@@ -446,7 +450,7 @@ def _is_watched(model: Transformer) -> bool:
 
 @contextmanager
 def naming_sentence(number: int) -> Generator[None]:
-    """Prefix the message of a `ValueError` raised inside the block with the number of the sentence."""
+    """Prefix the message of a `ValueError` inside the block with a sentence number."""
     try:
         yield
     except ValueError as error:

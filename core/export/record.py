@@ -1,4 +1,4 @@
-"""An explanation with its origin, and its description: the JSON document in every export format.
+"""Explanations with their origin, and the JSON description in every format.
 
 The description, version 1; layers, heads and positions are counted from 0:
 

@@ -1,4 +1,4 @@
-"""`python -m core align`: rank every cross-attention head of a checkpoint as a word aligner."""
+"""`python -m core align`: rank all cross-attention heads as word aligners."""
 
 import argparse
 import sys

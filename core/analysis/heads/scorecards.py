@@ -18,7 +18,7 @@ class ScoreCard:
             & Monz 2017; Clark et al. 2019).
         confidence: mean of max_j a, without `</s>` (Voita et al. 2019).
         offset: most frequent distance (key position minus query position) of the largest weight; the query position of
-            cross-attention is that of the predicted token.
+            cross-attention is the position of the predicted token.
         offset_share: share of tokens whose largest weight is at `offset`.
         sink_end, sink_start, sink_punctuation: weight on `</s>`, on `<s>` or the first token, and on other punctuation.
         previous, same_position, following: weight at offset -1, 0, +1, the pattern score sum(a P) / sum(a).
