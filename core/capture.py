@@ -1,6 +1,6 @@
 """Capture of the attention weights of every head, by hooks on `AttentionWeights`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from core.config import TransformerConfig
 from core.model import AttentionWeights, Transformer
 from core.restricted import causal_neighbourhood, centred_neighbourhood
 
@@ -153,3 +154,36 @@ def capture_attention(model: Transformer, replace: Replace | None = None) -> Ite
             f"{', ...' if len(unseen) > 3 else ''}): run the whole model inside the block, and not through "
             f"torch.compile"
         )
+
+
+def attention_maps(
+    captured: Mapping[str, Tensor],
+    config: TransformerConfig,
+    source_tokens: tuple[str, ...],
+    fed_tokens: tuple[str, ...],
+    predicted_tokens: tuple[str, ...],
+    row: int = 0,
+) -> dict[Kind, tuple[AttentionMap, ...]]:
+    """Attention maps of one sentence from the output of `capture_attention`.
+
+    Args:
+        row: of the batch; its padding is cut off.
+    """
+
+    def layers(
+        kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], predicted: tuple[str, ...] | None
+    ) -> tuple[AttentionMap, ...]:
+        mask = attention_mask(kind, len(keys), config.neighbourhood)
+        weights = (
+            captured[attention_path(kind, layer)][row, :, : len(queries), : len(keys)].float().cpu()
+            for layer in range(count)
+        )
+        return tuple(
+            AttentionMap(kind, layer, matrix, queries, keys, predicted, mask) for layer, matrix in enumerate(weights)
+        )
+
+    return {
+        "encoder_self": layers("encoder_self", config.num_encoder_layers, source_tokens, source_tokens, None),
+        "decoder_self": layers("decoder_self", config.num_decoder_layers, fed_tokens, fed_tokens, predicted_tokens),
+        "cross": layers("cross", config.num_decoder_layers, fed_tokens, source_tokens, predicted_tokens),
+    }

@@ -1,7 +1,7 @@
 """Translator: text to translations and explanations, for many threads."""
 
 import math
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
@@ -12,9 +12,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from core.byte_pieces import alternative_piece, resolve_bytes
 from core.cache import cached_decoder
-from core.capture import AttentionMap, Kind, attention_mask, attention_path, capture_attention
+from core.capture import attention_maps, capture_attention
 from core.checkpoint import load_checkpoint
-from core.config import TransformerConfig
 from core.cpu_inference import PackedTransformer, Precision, packable
 from core.decoding import (
     BeamState,
@@ -488,36 +487,3 @@ def batches_by_length(lengths: Sequence[int], max_tokens: int) -> Iterator[list[
         batch.append(index)
     if batch:
         yield batch
-
-
-def attention_maps(
-    captured: Mapping[str, Tensor],
-    config: TransformerConfig,
-    source_tokens: tuple[str, ...],
-    fed_tokens: tuple[str, ...],
-    predicted_tokens: tuple[str, ...],
-    row: int = 0,
-) -> dict[Kind, tuple[AttentionMap, ...]]:
-    """Attention maps of one sentence from the output of `capture_attention`.
-
-    Args:
-        row: of the batch; its padding is cut off.
-    """
-
-    def layers(
-        kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], predicted: tuple[str, ...] | None
-    ) -> tuple[AttentionMap, ...]:
-        mask = attention_mask(kind, len(keys), config.neighbourhood)
-        weights = (
-            captured[attention_path(kind, layer)][row, :, : len(queries), : len(keys)].float().cpu()
-            for layer in range(count)
-        )
-        return tuple(
-            AttentionMap(kind, layer, matrix, queries, keys, predicted, mask) for layer, matrix in enumerate(weights)
-        )
-
-    return {
-        "encoder_self": layers("encoder_self", config.num_encoder_layers, source_tokens, source_tokens, None),
-        "decoder_self": layers("decoder_self", config.num_decoder_layers, fed_tokens, fed_tokens, predicted_tokens),
-        "cross": layers("cross", config.num_decoder_layers, fed_tokens, source_tokens, predicted_tokens),
-    }

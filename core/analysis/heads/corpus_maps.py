@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from core.analysis.heads.head import Maps
-from core.capture import capture_attention
-from core.translator import Translator, attention_maps
+from core.capture import attention_maps, capture_attention
+from core.translator import Translator
 
 BATCH_SIZE = 8  # sentences; other threads may use the model between two batches
 
