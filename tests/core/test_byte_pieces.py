@@ -1,4 +1,4 @@
-"""Bytes by the characters they spell, and what reads as one character."""
+"""Byte tokens: the characters they spell, and grapheme clusters."""
 
 import pickle
 
@@ -89,5 +89,5 @@ def test_to_a_program_a_byte_is_the_token_that_it_was() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\u200d", "\u00ad"])
-def test_what_cannot_be_seen_is_marked(text: str) -> None:
+def test_invisible_text_is_marked(text: str) -> None:
     assert visible(text) == "\u2423"

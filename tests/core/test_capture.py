@@ -1,4 +1,4 @@
-"""Looking at attention neither changes nor misses anything."""
+"""Capture changes nothing and misses nothing."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -179,7 +179,7 @@ def test_replacing_weights_by_themselves_changes_nothing(model: Transformer, ids
 
 
 def test_a_head_can_be_made_to_look_at_one_token(model: Transformer, ids: tuple[Tensor, Tensor]) -> None:
-    """With all weight on key 3, a head puts out the value of key 3."""
+    """With all weight on key 3, the output of a head is the value of key 3."""
 
     def third(path: str, weights: Tensor) -> Tensor:
         return torch.nn.functional.one_hot(torch.full(weights.shape[:-1], 3), weights.size(-1)).to(weights)

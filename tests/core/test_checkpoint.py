@@ -1,4 +1,4 @@
-"""One file in, one file out: nothing is lost on the way."""
+"""Loading returns what was saved."""
 
 import copy
 import json
@@ -85,9 +85,7 @@ def test_a_loaded_model_does_not_depend_on_its_file(
 
 
 def test_loading_is_quick_to_start(tiny_checkpoint: Path) -> None:
-    """PyTorch's compiler, which some operations on `meta` import, would cost the app's first screen a second or
-    more.
-    """
+    """Some operations on `meta` import PyTorch's compiler, which takes a second or more."""
     code = (
         f"import sys; from core import load_checkpoint; load_checkpoint({str(tiny_checkpoint)!r}); print('sympy' "
         f"in sys.modules)"
@@ -107,7 +105,7 @@ def test_loading_draws_no_random_numbers(tiny_checkpoint: Path) -> None:
 def test_every_length_of_header_is_read(
     tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first bytes of a file are the header's length: 0x80 begins a pickle, and "PK" a zip, but not here."""
+    """The first bytes are the length of the header: 0x80 begins a pickle and "PK" a zip, but not here."""
     monkeypatch.setattr(os, "fsync", lambda _: None)  # which takes longest
     path, starts = tmp_path / "model.safetensors", set[bytes]()
     save_checkpoint(path, tiny_model, tokenizer, {"": ""})
@@ -120,7 +118,7 @@ def test_every_length_of_header_is_read(
     assert 0x80 in {start[0] for start in starts}
 
 
-def test_what_is_not_saved(
+def test_invalid_models_are_not_saved(
     tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "model.safetensors"

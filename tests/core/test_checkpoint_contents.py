@@ -1,4 +1,4 @@
-"""Whole files whose metadata and tensors do not fit together."""
+"""Valid safetensors files whose metadata and tensors are inconsistent."""
 
 import json
 import math
@@ -26,7 +26,7 @@ Remake = Callable[[Callable[[Tensors, Metadata], None]], Path]
 
 @pytest.fixture
 def remake(tiny_checkpoint: Path, tmp_path: Path) -> Remake:
-    """The good checkpoint with something changed in it."""
+    """The valid checkpoint with one change."""
 
     def make(change: Callable[[Tensors, Metadata], None]) -> Path:
         tensors, metadata = contents(tiny_checkpoint)
@@ -165,7 +165,7 @@ def test_missing_and_surplus_tensors(remake: Remake) -> None:
 
 
 def test_names_are_shown_harmlessly(remake: Remake) -> None:
-    """A name from the file can neither fill the screen nor reach the terminal as an escape sequence."""
+    """Names from the file cannot flood the screen or reach the terminal as escape sequences."""
     path = remake(lambda tensors, _: tensors.update({"\x1b[31m" + "x" * 10_000: torch.zeros(1)}))
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(path)
@@ -218,9 +218,7 @@ def test_finite_weights_that_overflow_when_they_are_used(value: float, remake: R
     [EMBEDDING, "encoder.layers.0.feed_forward.inner.weight", "decoder.layers.1.cross_attention.k_proj.weight"],
 )
 def test_a_model_that_computes_nothing_finite(tensor: str, remake: Remake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the limit on weights, one pass tells; of the embedding it is enough that one row is damaged, whichever
-    it is.
-    """
+    """Without the limit on weights, the trial pass detects a single damaged row of the embedding."""
 
     def change(tensors: Tensors, _: Metadata) -> None:
         tensors[tensor][-1] = 3e38
@@ -238,9 +236,7 @@ def test_a_model_that_computes_nothing_finite(tensor: str, remake: Remake, monke
 def test_the_largest_weights_that_are_read_compute_something_finite(
     changes: dict[str, Any], tokenizer: SentencePieceTokenizer, tmp_path: Path
 ) -> None:
-    """The worst case: every weight at the limit, with a random sign. The search finds something, and what it finds
-    can be explained.
-    """
+    """Worst case: every weight at the limit with a random sign. Search and explanation still work."""
     model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **changes))
     generator = torch.Generator().manual_seed(0)
     for parameter in model.parameters():

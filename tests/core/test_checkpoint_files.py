@@ -1,4 +1,4 @@
-"""Files that are no checkpoint: something else, cut off, damaged, or with a header that lies."""
+"""Files that are not checkpoints: other formats, truncated, damaged, or with a false header."""
 
 import json
 import pickle
@@ -226,7 +226,7 @@ def test_a_header_that_lies_about_the_data(
 
 
 def test_damage_anywhere_is_refused_or_harmless(tiny_checkpoint: Path, tiny_model: Transformer, tmp_path: Path) -> None:
-    """Bytes changed at random: a checkpoint comes out, or a CheckpointError; nothing else."""
+    """Random bytes changed: a checkpoint or a CheckpointError, nothing else."""
     whole = tiny_checkpoint.read_bytes()
     header = 8 + int.from_bytes(whole[:8], "little")
     path, generator, refused = tmp_path / "damaged.safetensors", random.Random(0), 0

@@ -1,4 +1,4 @@
-"""Checkpoints damaged at random, and by design: each is refused with a reason, or it is a model that works."""
+"""Checkpoints mutated at random or by design are refused with a reason, or work."""
 
 import json
 import math
@@ -23,7 +23,7 @@ PER_KIND = 6
 
 
 class Mutator:
-    """A checkpoint's file, and random changes to it."""
+    """The file of a checkpoint, and random changes to it."""
 
     def __init__(self, path: Path, seed: int) -> None:
         whole = path.read_bytes()

@@ -71,7 +71,7 @@ def test_a_killed_process_leaves_a_whole_file(
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_who_may_read_it_is_the_users_choice(
+def test_file_permissions_follow_the_umask(
     mask: int, mode: int, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path
 ) -> None:
     before = os.umask(mask)
@@ -88,9 +88,7 @@ def test_a_folder_that_is_not_there(tiny_model: Transformer, tokenizer: Sentence
 
 
 def test_the_file_and_its_folder_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The content before the new name, the name before the return; a file system that cannot flush a folder is no
-    reason to fail.
-    """
+    """Content is flushed before the rename, the rename before the return, if the file system can flush folders."""
     events: list[str] = []
     replace_file = os.replace
 

@@ -1,4 +1,4 @@
-"""`python -m core`: a line in, a line out; what is in a file; errors as one line and an exit code."""
+"""`python -m core`: translation by lines, contents of a file, errors in one line with an exit code."""
 
 import hashlib
 import io
@@ -273,10 +273,10 @@ def test_as_a_program(tiny_checkpoint: Path, feed: Callable[[bytes], None], caps
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_who_has_read_enough_is_told_no_error(
+def test_a_closed_pipe_is_no_error(
     tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As with `| head`: standard output is a pipe that nobody reads."""
+    """As with `| head`: nobody reads the pipe on standard output."""
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w", encoding="utf-8") as cut:

@@ -1,4 +1,4 @@
-"""A configuration that exists is one that a model can be built from."""
+"""Every valid configuration builds a model."""
 
 from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
@@ -53,7 +53,7 @@ def test_parameters_of_base_add_up() -> None:
 
 @pytest.mark.parametrize(("preset", "millions"), TABLE_3.items())
 def test_parameters_of_table_3(preset: str, millions: int) -> None:
-    """One vocabulary of 40,800 pieces meets every count that the table prints."""
+    """One vocabulary of 40,800 pieces matches every parameter count in the table."""
     assert num_parameters(replace(PRESETS[preset], vocab_size=40_800)) / 1e6 == pytest.approx(millions, abs=0.6)
 
 
@@ -113,7 +113,7 @@ def test_sizes_have_a_bound(name: str, most: int) -> None:
 
 
 def test_every_integer_of_the_configuration_has_a_bound() -> None:
-    """Token ids are below vocab_size."""
+    """Special token ids are below vocab_size."""
     integers = {field.name for field in fields(TransformerConfig) if field.type in (int, int | None)}
     assert (
         integers
@@ -123,7 +123,7 @@ def test_every_integer_of_the_configuration_has_a_bound() -> None:
 
 
 def test_the_largest_configuration_has_shapes() -> None:
-    """Nothing overflows where shapes are worked out, and no memory is taken for them."""
+    """Shapes are computed without overflow and without memory."""
     layers = {"num_encoder_layers": 1, "num_decoder_layers": 1}
     assert num_parameters(TransformerConfig(**{**MAX_SIZES, **layers}, positions="learned")) > 2**44
 

@@ -1,4 +1,4 @@
-"""Search over toy scorers whose every answer can be worked out by hand or by trying everything."""
+"""Search over toy scorers, against results by hand or by enumeration."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ VOCAB_SIZE = 6
 
 
 class ToyScorer:
-    """Random but fixed logits for every beginning of a translation of every sentence; no model, no cache."""
+    """Random but fixed logits for every prefix of every sentence; no model, no cache."""
 
     def __init__(self, seeds: Sequence[int], eos_bonus: float = 0.0, vocab_size: int = VOCAB_SIZE) -> None:
         self.seeds = list(seeds)
@@ -42,7 +42,7 @@ class ToyScorer:
         return logits
 
     def log_probs_of(self, row: int, token_ids: Sequence[int]) -> list[float]:
-        """Log-probability of each token, worked out from the start."""
+        """Log-probability of each token, computed from the start."""
         return [
             float(self.logits_after(self.seeds[row], (BOS, *token_ids[:index])).log_softmax(-1)[token_id])
             for index, token_id in enumerate(token_ids)
@@ -179,7 +179,7 @@ def test_the_length_penalty_is_that_of_wu_et_al_and_counts_the_end() -> None:
     assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
 
 
-def test_what_comes_to_the_limit_is_returned_unfinished_and_after_what_has_ended() -> None:
+def test_hypotheses_at_the_limit_are_unfinished_and_follow_finished_ones() -> None:
     for found in (
         greedy_search(ToyScorer([1], eos_bonus=-50), [3], options())[0],
         beam_search(ToyScorer([1], eos_bonus=-50, vocab_size=20), [3], options())[0][0],
@@ -367,7 +367,7 @@ def test_options_out_of_range(values: dict[str, object], message: str) -> None:
 
 
 class BrokenScorer(ToyScorer):
-    """All logits are one value after every beginning of two words, or only after those that begin with one word."""
+    """All logits are one value after every prefix of two words, or only after prefixes with a given first word."""
 
     def __init__(self, seeds: Sequence[int], value: float, first: int | None = None) -> None:
         super().__init__(seeds, eos_bonus=-20)
@@ -394,7 +394,7 @@ def test_nothing_finite_is_an_error_that_says_where(value: float, beam_size: int
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_hypothesis_without_a_finite_continuation_is_dropped(value: float, seed: int) -> None:
-    """As one is that is impossible: NaN does not take the places of what can go on."""
+    """As for an impossible hypothesis: NaN does not displace possible continuations."""
     limit, search = 4, options(beam_size=4, num_hypotheses=4)
     (broken,) = beam_search(BrokenScorer([seed], value, first=3), [limit], search)
     (impossible,) = beam_search(BrokenScorer([seed], -math.inf, first=3), [limit], search)

@@ -10,7 +10,7 @@ from core.translator import Translator
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch):
-    """`machine(cuda=2, mps=True)`: what PyTorch says that there is."""
+    """`machine(cuda=2, mps=True)`: devices that PyTorch reports."""
     monkeypatch.delenv("HEADLIGHT_DEVICE", raising=False)
 
     def have(cuda: int = 0, mps: bool = False) -> None:

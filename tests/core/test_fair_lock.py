@@ -1,4 +1,4 @@
-"""The lock that a model's users share: one at a time, in the order in which they came."""
+"""The lock of a model: one thread at a time, in the order of requests."""
 
 import threading
 import time

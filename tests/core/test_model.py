@@ -1,4 +1,4 @@
-"""The architecture against the paper's formulas and against PyTorch's own Transformer."""
+"""The architecture against the paper's formulas and PyTorch's Transformer."""
 
 import math
 from dataclasses import replace
@@ -45,7 +45,7 @@ def ids() -> tuple[Tensor, Tensor]:
 
 
 def unlike_fresh(model: Transformer) -> Transformer:
-    """Biases and norms that are not zeros and ones, so that forgetting one shows."""
+    """Biases and norms other than zeros and ones, so that omitting one is detected."""
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.1)
@@ -53,9 +53,7 @@ def unlike_fresh(model: Transformer) -> Transformer:
 
 
 def torch_transformer(model: Transformer) -> nn.Transformer:
-    """PyTorch's post-norm Transformer with this model's weights, and without the final norms that the paper does not
-    have.
-    """
+    """PyTorch's post-norm Transformer with this model's weights and no final norms, as in the paper."""
     config = model.config
     common = {"d_model": config.d_model, "dim_feedforward": config.d_ff, "dropout": 0.0, "batch_first": True}
     encoder_layer = nn.TransformerEncoderLayer(nhead=config.num_heads, **common)
@@ -72,7 +70,7 @@ def torch_transformer(model: Transformer) -> nn.Transformer:
 
 
 def torch_state(ours: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Our parameters (or their gradients) under the names and in the layout of torch.nn.Transformer."""
+    """Our parameters (or their gradients) with the names and layout of torch.nn.Transformer."""
     renamed = {
         "self_attention_norm": "norm1",
         "cross_attention_norm": "norm2",
@@ -142,7 +140,7 @@ def test_same_gradients_as_torch(ids: tuple[Tensor, Tensor]) -> None:
 
 
 def test_attention_as_the_paper_writes_it() -> None:
-    """3.2.1 and 3.2.2 head by head, with d_k and d_v of their own."""
+    """3.2.1 and 3.2.2 head by head, with d_k and d_v other than d_model / h."""
     attention = MultiHeadAttention(TINY.d_model, HeadShape(TINY.num_heads, d_k=5, d_v=3))
     x, memory = torch.randn(2, 4, TINY.d_model), torch.randn(2, 6, TINY.d_model)
     mask = torch.rand(2, 1, 4, 6) > 0.4
@@ -318,9 +316,7 @@ def test_learned_positions_are_parameters_with_an_end() -> None:
 
 
 def test_initial_values() -> None:
-    """Xavier bounds, those of what a residual connection adds scaled down by depth; zero biases; unit-variance
-    embeddings.
-    """
+    """Xavier bounds, residual branches scaled down by depth; zero biases; unit-variance embeddings."""
     model = tiny(num_encoder_layers=2, num_decoder_layers=3, vocab_size=2_000)
     gains = {"encoder": 0.87 * (2**4 * 3) ** (-1 / 16), "decoder": (12 * 3) ** (-1 / 4)}
     for name, module in model.named_modules():
@@ -358,7 +354,7 @@ def test_dropout_keeps_its_share_and_the_expectation(p: float) -> None:
 
 
 def test_dropout_draws_are_independent() -> None:
-    """Neighbours, which come from one random number, are dropped together as often as chance has it."""
+    """Neighbours that share a random number are dropped together as often as independent ones."""
     torch.manual_seed(0)
     dropped = (Dropout(0.3).train()(torch.ones(400_000)) == 0).double()
     for shift in (1, 2, 3, 4):
@@ -389,7 +385,7 @@ def test_dropout_is_off_in_evaluation(ids: tuple[Tensor, Tensor]) -> None:
 
 
 def test_dropout_sits_where_5_4_puts_it(ids: tuple[Tensor, Tensor]) -> None:
-    """On every sub-layer's output before it is added, and on the sum of embedding and position; nowhere else."""
+    """On every sub-layer's output before the addition, and on embedding plus position; nowhere else."""
     model = tiny(dropout=0.5).train()
     inputs: list[Tensor] = []
     for module in model.modules():
@@ -414,7 +410,7 @@ def test_dropout_sits_where_5_4_puts_it(ids: tuple[Tensor, Tensor]) -> None:
 
 
 def test_post_norm(ids: tuple[Tensor, Tensor]) -> None:
-    """3.1: every sub-layer ends in LayerNorm(x + Sublayer(x)), so what leaves a stack of fresh layers is normalised."""
+    """3.1: every sub-layer ends in LayerNorm(x + Sublayer(x)), so the output of a fresh stack is normalised."""
     memory = tiny().encode(ids[0])
     torch.testing.assert_close(memory.mean(-1), torch.zeros(3, 9), rtol=0, atol=1e-5)
     torch.testing.assert_close(memory.var(-1, unbiased=False), torch.ones(3, 9), rtol=0, atol=1e-3)

@@ -1,4 +1,4 @@
-"""Restricted self-attention is full attention with a band mask, at a cost that grows with r n alone."""
+"""Restricted self-attention equals full attention with a band mask, at a cost linear in r n."""
 
 import math
 from dataclasses import replace
@@ -32,7 +32,7 @@ def tiny(**changes: Any) -> Transformer:
 
 
 def seen_by(query: int, length: int, size: int, causal: bool) -> list[int]:
-    """The positions nearest to a query, one by one: by distance, the earlier first, as far as they may be seen."""
+    """Oracle: visible positions by distance to the query, earlier ones first."""
     allowed = range(query + 1) if causal else range(length)
     return sorted(sorted(allowed, key=lambda key: (abs(key - query), key))[:size])
 
@@ -56,7 +56,7 @@ def test_a_neighbourhood_is_the_r_nearest_positions_that_may_be_seen(size: int, 
 @settings(max_examples=40, deadline=None)
 @given(longest=st.integers(1, 23), size=st.integers(1, 26), causal=st.booleans(), seed=st.integers(0, 2**16))
 def test_the_same_as_full_attention_with_a_band_mask(longest: int, size: int, causal: bool, seed: int) -> None:
-    """In double precision, outputs and gradients; whatever r, n and padding."""
+    """In double precision, outputs and gradients, for all r, n and padding."""
     generator = torch.Generator().manual_seed(seed)
     attention = MultiHeadAttention(TINY.d_model, HeadShape(2, d_k=3, d_v=5)).double()
     lengths = [longest, *torch.randint(1, longest + 1, (2,), generator=generator).tolist()]
@@ -108,7 +108,7 @@ def test_the_decoder_is_causal_and_sees_so_far_back_and_no_farther() -> None:
     assert differs == [False, False, True, True, True, False]  # each of two layers carries it one position on
 
 
-def test_what_is_captured_is_zero_outside_and_changes_nothing() -> None:
+def test_captured_weights_are_zero_outside_the_band_and_change_nothing() -> None:
     model = tiny(neighbourhood=3)
     plain = model(SOURCE, TARGET)
     with torch.no_grad(), capture_attention(model) as maps:
@@ -137,7 +137,7 @@ def test_a_head_can_be_replaced_as_in_any_other_model() -> None:
 @pytest.mark.parametrize("train", [False, True])
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
 def test_memory_grows_with_r_n(side: str, train: bool) -> None:
-    """By the largest tensor of a pass, and back. Full attention in training holds n x n for every head."""
+    """The largest tensor of a forward and backward pass. Full attention in training has n x n for every head."""
 
     def largest(length: int, size: int | None) -> int:
         model = tiny(neighbourhood=size, num_encoder_layers=1, num_decoder_layers=1)
@@ -162,7 +162,7 @@ def test_memory_grows_with_r_n(side: str, train: bool) -> None:
 
 
 def test_it_learns_to_copy_in_bfloat16() -> None:
-    """The explicit path under autocast, as training on a CPU takes it, down from the loss of guessing."""
+    """The explicit path under autocast, as in training on a CPU, reduces the initial loss."""
     torch.manual_seed(0)
     model = Transformer(
         replace(TINY, vocab_size=9, neighbourhood=3, num_encoder_layers=1, num_decoder_layers=1)

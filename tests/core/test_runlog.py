@@ -50,7 +50,7 @@ def test_a_line_that_is_being_written_is_left_out_until_it_is_whole(tmp_path: Pa
     assert read_log(path) == []
 
 
-def test_what_is_no_log_is_named(tmp_path: Path) -> None:
+def test_malformed_logs_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"kind": "train", "step": 1}\n{"kind": "tra\n{"kind": "train", "step": 2}\n', encoding="utf-8")
     with pytest.raises(ValueError, match="line 2 is not JSON"):

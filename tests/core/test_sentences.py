@@ -1,4 +1,4 @@
-"""The simple rule that splits text into sentences, and that it loses nothing."""
+"""Sentence splitting: its rule, and that no text is lost."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Text comes back as it went in, and nothing is unknown."""
+"""Decoding inverts encoding, and no text is unknown."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The facade: text in, text out, what was found is what is explained, and threads may share it."""
+"""Translator: translations, explanations of the same tokens, and use by many threads."""
 
 import copy
 import math
@@ -64,7 +64,7 @@ def test_replaying_a_hypothesis_gives_the_log_probs_that_the_search_saw(translat
 
 
 def test_replaying_a_hypothesis_gives_the_attention_that_the_search_saw(translator: Translator) -> None:
-    """The search's own rows, a position at a time, against those of the one replayed pass."""
+    """Log-probabilities of the search, position by position, equal those of one replayed pass."""
     seen: list[dict[str, torch.Tensor]] = []
     with translator.inspect() as model, capture_attention(model) as maps:
         for state in translator.search(SENTENCE, beam_size=1):
@@ -82,7 +82,7 @@ def test_replaying_a_hypothesis_gives_the_attention_that_the_search_saw(translat
             )
 
 
-def test_what_is_hooked_in_the_model_sees_its_explanation(translator: Translator) -> None:
+def test_hooks_of_the_model_see_its_explanation(translator: Translator) -> None:
     seen: list[int] = []
     with translator.inspect() as model:
         handle = model.decoder.layers[0].feed_forward.register_forward_hook(
@@ -126,7 +126,7 @@ def test_a_batch_gives_each_sentence_what_it_gets_alone(
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that has learned nothing goes on to the limit: here that is near."""
+    """An untrained model continues to the limit: make it short."""
     monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
 
 
@@ -329,7 +329,7 @@ METHODS: list[Callable[[Translator, str], object]] = [
         ("half \ud83d", r"the text has a lone surrogate \('\\ud83d' at 5\), which cannot be encoded: remove it"),
     ],
 )
-def test_what_cannot_be_translated_is_refused_with_the_reason(
+def test_invalid_texts_are_refused_with_the_reason(
     translator: Translator, call: Callable[[Translator, str], object], text: str, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -438,8 +438,8 @@ def test_a_half_precision_file_translates(tmp_path, tiny_model: Transformer, tok
     assert Translator.from_checkpoint(tmp_path / "half.safetensors").translate(SENTENCE, beam_size=1).hypotheses
 
 
-def test_what_is_not_finite_is_an_error_everywhere(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
-    """Rather than no hypothesis, or a page full of NaN."""
+def test_non_finite_outputs_are_an_error_everywhere(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
+    """Instead of no hypothesis, or a page of NaN."""
     broken = Translator(copy.deepcopy(tiny_model), tokenizer)
     broken.model.decoder.layers[0].feed_forward.inner.weight[0, 0] = math.nan
     calls: list[tuple[Callable[[], object], str]] = [
@@ -485,7 +485,7 @@ def test_fast_is_an_error_too_where_anything_is_not_finite(
     number: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """8-bit integers would make finite numbers of NaN."""
+    """8-bit integers would turn NaN into finite numbers."""
     monkeypatch.setattr("core.cpu_inference.choose", lambda seconds: list(seconds)[min(1, len(seconds) - 1)])
     broken = Translator(copy.deepcopy(tiny_model), tokenizer, precision="fast")
     broken.model.get_submodule(part).feed_forward_norm.weight.mul_(number)

@@ -1,4 +1,4 @@
-"""Models to look into: nothing in them is zero or one by chance of initialisation."""
+"""Models for analyses: no parameter is zero or one by initialisation."""
 
 import pytest
 import torch

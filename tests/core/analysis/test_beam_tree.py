@@ -1,4 +1,4 @@
-"""The tree of a search, against a search worked out by hand and against what a translator finds."""
+"""Beam trees against a search by hand and against a translator."""
 
 import math
 

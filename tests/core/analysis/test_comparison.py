@@ -59,7 +59,7 @@ def test_in_self_attention_a_word_is_named_once():
     assert difference(one, other).first_only == ("c",)
 
 
-def test_what_has_too_little_in_common_is_refused_with_the_reason(first: AttentionMap):
+def test_maps_with_too_few_common_tokens_are_refused(first: AttentionMap):
     with pytest.raises(ValueError, match="of 3 and 3 rows only 0 are the same words in the same order"):
         difference(first, cross(first.weights, predicted="uvw"))
     with pytest.raises(ValueError, match="of 3 and 3 keys only 1 are"):

@@ -32,7 +32,7 @@ def test_no_order_no_correlation():
     assert math.isnan(spearman([], []))
 
 
-def test_what_is_masked_is_left_out():
+def test_masked_weights_are_excluded():
     first, second = causal([[[1.0, 0.0], [0.7, 0.3]]]), causal([[[1.0, 0.0], [0.2, 0.8]]])
     assert map_correlation(first, second) == pytest.approx((spearman([1, 0.7, 0.3], [1, 0.2, 0.8]),))
 
@@ -42,7 +42,7 @@ def test_one_head_against_each_of_several():
     assert map_correlation(one, several) == pytest.approx((1.0, -1.0))
 
 
-def test_what_cannot_be_compared():
+def test_incomparable_maps_are_refused():
     with pytest.raises(ValueError, match="found 2 and 3"):
         spearman([1, 2], [1, 2, 3])
     encoder = AttentionMap("encoder_self", 0, torch.ones(1, 1, 1), ("a",), ("a",))

@@ -7,7 +7,7 @@ from core.translator import Translator
 
 
 def maps(encoder_layers: int = 1, decoder_layers: int = 1, encoder_heads: int = 2, decoder_heads: int = 2):
-    """Two source tokens and three of the target; every weight of a block is its own number."""
+    """Two source tokens and three target tokens; all weights of a block differ."""
     source, fed, predicted = ("▁a", "</s>"), ("<s>", "▁x", "▁y"), ("▁x", "▁y", "</s>")
 
     def layers(kind, count, heads, queries, keys, put_out, base):
@@ -48,7 +48,7 @@ def test_the_mean_and_the_maximum_over_a_layer_and_over_all():
     assert joint_map(three, None, "maximum").weights[2, 0] == pytest.approx(31.1)
 
 
-def test_what_a_shallower_stack_or_a_smaller_layer_lacks_is_left_free_and_named():
+def test_missing_layers_and_heads_are_nan_and_listed():
     deeper = joint_map(maps(encoder_layers=3, decoder_layers=1), 2, 0)
     assert deeper.missing == ("decoder_self", "cross")
     assert deeper.weights[2:].isnan().all()
@@ -56,7 +56,7 @@ def test_what_a_shallower_stack_or_a_smaller_layer_lacks_is_left_free_and_named(
     assert joint_map(maps(encoder_heads=1), 0, 1).missing == ("encoder_self",)
 
 
-def test_what_no_kind_has_is_refused():
+def test_a_layer_and_head_of_no_kind_are_refused():
     with pytest.raises(ValueError, match="no attention of this model has a layer 4 with a head 0"):
         joint_map(maps(), 4, 0)
     with pytest.raises(ValueError, match="head 0 of all layers is not one map"):

@@ -51,11 +51,11 @@ def test_turning_by_an_offset_gives_the_encoding_that_far_on(offset: int) -> Non
 
 
 def test_a_quarter_turn_by_hand() -> None:
-    """Two dimensions turn by one radian a position: from sin 0, cos 0 to sin 1, cos 1."""
+    """Two dimensions rotate by one radian per position: from sin 0, cos 0 to sin 1, cos 1."""
     torch.testing.assert_close(rotated(torch.tensor([[0.0, 1.0]]), 1), torch.tensor([[math.sin(1), math.cos(1)]]))
 
 
-def test_what_a_model_adds_at_each_position(tiny_model: Transformer) -> None:
+def test_encodings_of_a_model(tiny_model: Transformer) -> None:
     torch.testing.assert_close(model_positions(tiny_model, 30), sinusoidal_encoding(30, tiny_model.config.d_model))
     learned = Transformer(replace(PRESETS["tiny"], vocab_size=50, positions="learned", max_positions=20))
     assert torch.equal(model_positions(learned, 30), learned.embedding.positions.table.weight.detach())

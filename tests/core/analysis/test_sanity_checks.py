@@ -31,7 +31,7 @@ def explanation(translator: Translator) -> Explanation:
     return translator.explain(SOURCE, TARGET)
 
 
-def test_what_is_shown_is_what_the_model_did(translator: Translator, explanation: Explanation):
+def test_checks_of_a_correct_explanation_pass(translator: Translator, explanation: Explanation):
     checks = check_explanation(translator, explanation)
     assert [check.name for check in checks] == NAMES
     assert not failed(checks)
@@ -119,7 +119,7 @@ def test_a_model_left_in_training_mode(translator: Translator, explanation: Expl
 
 
 def test_a_seam_that_changes_what_it_should_only_show(translator: Translator, explanation: Explanation):
-    """Whatever makes the explicit path differ from the fused one is noticed: here, a softmax that is not one."""
+    """A difference between explicit and fused path is detected: here, a softmax that is not normalised."""
     seam = translator.model.encoder.layers[0].self_attention.weights
     seam.forward = lambda scores: scores.softmax(-1) ** 2
     try:

@@ -1,4 +1,4 @@
-"""Scores of the first layer in parts."""
+"""Decomposition of first-layer scores."""
 
 import copy
 from typing import get_args
@@ -55,7 +55,7 @@ def test_without_biases_there_are_four_parts_and_they_are_the_same(translator: T
 
 
 def test_shares_say_which_part_decides() -> None:
-    """Two keys, two queries, by hand: the scores differ by 3 within a row, of which 4 by content and -1 by position."""
+    """Two keys, two queries, by hand: within a row, scores differ by 3: 4 by content and -1 by position."""
     zero = torch.zeros(1, 2, 2)
     content, place = torch.tensor([[[4.0, 0.0], [0.0, 4.0]]]), torch.tensor([[[0.0, 1.0], [1.0, 0.0]]])
     constant = torch.full((1, 2, 2), 7.0)  # the same for all keys: it decides nothing
@@ -75,7 +75,7 @@ def test_shares_sum_to_one_where_there_is_a_choice(parts: ScoreParts) -> None:
 
 
 def test_the_bias_of_the_keys_is_in_no_part(parts: ScoreParts, translator: Translator) -> None:
-    """It adds the same to all scores of a row, so no head attends otherwise for it."""
+    """It adds a constant to each row of scores, so attention is unchanged."""
     other = Translator(copy.deepcopy(translator.model), translator.tokenizer)
     for stack in (other.model.encoder, other.model.decoder):
         stack.layers[0].self_attention.k_proj.bias += 3 * torch.randn(stack.layers[0].self_attention.k_proj.bias.shape)

@@ -1,6 +1,4 @@
-"""Which keys a query may attend to in restricted self-attention (4), and all that is measured over them, against
-brute force.
-"""
+"""Masks of restricted self-attention (section 4), and measures over visible keys, against brute force."""
 
 import json
 import math
@@ -35,9 +33,7 @@ SELF: tuple[Kind, ...] = ("encoder_self", "decoder_self")
 
 
 def by_definition(kind: Kind, queries: int, keys: int, size: int | None) -> Tensor:
-    """The masks of `core.restricted` themselves; without r all keys, in the decoder's self-attention those up to the
-    query.
-    """
+    """The masks of `core.restricted`; without r all keys, in the decoder those up to the query."""
     if kind == "cross":
         return torch.ones(queries, keys, dtype=torch.bool)
     neighbourhood = causal_neighbourhood if kind == "decoder_self" else centred_neighbourhood
@@ -65,7 +61,7 @@ def test_a_map_says_what_its_queries_may_see(restricted: Translator):
 
 
 def test_entropy_is_over_the_entropy_of_what_is_visible(restricted: Translator):
-    """With the rows, and the number of keys they may choose from, counted one by one."""
+    """Rows, and the number of their visible keys, are counted one by one."""
     size = restricted.model.config.neighbourhood
     explanation = restricted.explain(SOURCE, TARGET)
     for card in score_cards([explanation.maps]):
@@ -96,7 +92,7 @@ def test_a_head_that_looks_everywhere_alike_has_an_entropy_of_one(kind: Kind, si
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_the_rarest_token_is_the_rarest_in_sight(size: int):
-    """The rarest of the sentence is its first: only rows that see it can look at it."""
+    """The rarest token is the first of the sentence: only rows that see it can attend to it."""
     tokens = tuple("abcdefgh")
     frequencies = {token: float(index) for index, token in enumerate(tokens)}
     for kind in SELF:
@@ -143,7 +139,7 @@ def test_a_map_does_not_correlate_with_its_reverse():
 
 
 def test_every_method_has_maps_with_their_masks(restricted: Translator):
-    """And nothing outside of them, but for what is rolled out through several layers."""
+    """No weight outside the neighbourhood, except for methods rolled out through several layers."""
     size = restricted.model.config.neighbourhood
     for name, method in METHODS.items():
         for kind, layers in method(restricted, SOURCE, TARGET).items():
@@ -157,7 +153,7 @@ def test_every_method_has_maps_with_their_masks(restricted: Translator):
 
 
 def groups(attention: AttentionMap, merged: AttentionMap, pieces: Sequence[str]) -> list[list[int]]:
-    """Positions behind each of the merged words, found by walking along their letters."""
+    """Oracle: positions of each merged word, from their letters."""
     found: list[list[int]] = []
     position = 0
     for word in merged.key_tokens if pieces is attention.key_tokens else merged.predicted_tokens or merged.query_tokens:
@@ -219,7 +215,7 @@ def test_an_export_with_an_impossible_neighbourhood_is_refused(
         load_explanation(path)
 
 
-def test_what_a_bracket_could_look_at_is_its_neighbourhood(restricted: Translator):
+def test_keys_of_a_bracket_are_its_neighbourhood(restricted: Translator):
     size = restricted.model.config.neighbourhood or 1000
     explanation = restricted.explain("A dog runs.", "Ein Hund.")
     for position in range(len(explanation.fed_tokens)):

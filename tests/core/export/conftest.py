@@ -10,7 +10,7 @@ from core.translator import Translator
 
 @pytest.fixture(scope="session")
 def record(tiny_checkpoint: Path) -> ExplanationRecord:
-    """Of text that means harm where it is not escaped; the model puts hostile facts beside it."""
+    """With text that is harmful unless escaped, and hostile facts in the model."""
     translator = Translator.from_checkpoint(tiny_checkpoint)
     translator.training["note"] = "</script><script>document.title='broken'</script>"
     translator.training["loss"] = float("nan")

@@ -1,4 +1,4 @@
-"""The HTML file: nothing in it can run but its own script, nothing is fetched, and every weight is there."""
+"""The HTML page runs only its own script, fetches nothing, and has every weight."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from viz_app.figures.theme import DARK, LIGHT
 
 
 class Elements(HTMLParser):
-    """The elements of a page as a browser finds them, and what stands in its scripts."""
+    """The elements of a page as a browser parses them, and the contents of its scripts."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -67,9 +67,7 @@ def test_every_weight_is_kept_to_a_hundred_thousandth(record: ExplanationRecord)
 
 
 def test_a_long_sentence_of_the_paper_s_depth_stays_small() -> None:
-    """40 tokens on either side, 6 + 6 layers of 8 heads: three arrays of 6 * 8 * 40 * 40 weights at two bytes, in
-    base64.
-    """
+    """40 tokens per side, 6 + 6 layers of 8 heads: three arrays of 6 * 8 * 40 * 40 two-byte weights in base64."""
     assert (
         3 * len(quantised(np.zeros((6, 8, 40, 40), dtype=np.float32))) == 3 * 6 * 8 * 40 * 40 * 2 * 4 // 3 < 1_000_000
     )

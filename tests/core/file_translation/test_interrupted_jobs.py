@@ -221,7 +221,7 @@ def test_resume_needs_the_same_beginning(
         ),
     ],
 )
-def test_what_is_not_continued(
+def test_jobs_that_cannot_be_resumed(
     interrupted: Job, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = interrupted.output.read_bytes()

@@ -1,4 +1,4 @@
-"""The input in windows: lines, their sentences, what is wrong with them, and a digest of what was read."""
+"""Input in windows: lines, their sentences, errors, and a digest of the bytes read."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""An output that is continued where it stopped, and refused where it cannot be."""
+"""Outputs are resumed after an interruption, and refused if they cannot be."""
 
 import json
 from contextlib import suppress
@@ -13,7 +13,7 @@ SETTINGS = {"checkpoint_sha256": "abc", "beam_size": 4}
 
 
 class StopError(Exception):
-    """Ends a job before its end."""
+    """Interrupts a job."""
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def interrupted(path: Path) -> Path:
-    """A job that has written two lines and stopped."""
+    """A job interrupted after two lines."""
     with suppress(StopError), open_output(path, SETTINGS, resume=False) as output:
         output.write(["eins", ""], 1, "digest")
         raise StopError
@@ -41,7 +41,7 @@ def test_a_job_without_interruption(path: Path) -> None:
 
 
 @pytest.mark.parametrize("after", [b"", b"dr", b"drei\nvier\nf"])
-def test_what_comes_after_the_last_window_is_cut_off(interrupted: Path, after: bytes) -> None:
+def test_output_after_the_last_window_is_truncated(interrupted: Path, after: bytes) -> None:
     interrupted.write_bytes(interrupted.read_bytes() + after)
     # killed while it was written
     (interrupted.parent / f".{progress_path(interrupted).name}.0123.part").write_text("{")

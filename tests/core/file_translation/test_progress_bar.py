@@ -1,4 +1,4 @@
-"""Progress on a terminal and without one."""
+"""Progress on a terminal and elsewhere."""
 
 import re
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The same job on two nodes of a Ray cluster, both on this machine."""
+"""Translation on a Ray cluster of two nodes on this machine."""
 
 import sys
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def test_without_a_cluster(
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Of a cluster of two nodes with a core each."""
+    """Address of a cluster of two nodes with one core each."""
     pytest.importorskip("ray", reason="the optional extra headlight[ray] is not installed")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     from ray.cluster_utils import Cluster

@@ -1,6 +1,4 @@
-"""Lines keep their order, whichever batch is translated first; what is together in a batch depends on the window
-alone.
-"""
+"""Lines keep their order in any order of batches; batches depend on the window alone."""
 
 import io
 import random
@@ -24,7 +22,7 @@ def translator(tiny_checkpoint: Path) -> Translator:
 
 @pytest.fixture
 def text(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Lines of any length, blank ones, a window of nothing but blank ones, and a line that is split into sentences."""
+    """Lines of various lengths, blank ones, a blank window, and a line that is split into sentences."""
     monkeypatch.setattr(lines, "WINDOW_LINES", 100)
     generator = random.Random(1)
     text = [" ".join(generator.choices(WORDS, k=generator.randrange(40))) for _ in range(430)]
@@ -80,7 +78,7 @@ def test_a_batch_has_sentences_of_like_length(text: list[str], translator: Trans
 
 
 def test_windows_are_read_when_they_are_needed(text: list[str], translator: Translator) -> None:
-    """So memory does not grow with the input."""
+    """Memory does not grow with the input."""
     read = 0
 
     def windows() -> Iterator[LineWindow]:

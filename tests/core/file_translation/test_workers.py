@@ -1,4 +1,4 @@
-"""Worker processes: the same results from any number of them, and no hang when one dies."""
+"""Worker processes: equal results for any number, and no hang if one dies."""
 
 import multiprocessing
 import os

@@ -1,6 +1,4 @@
-"""The search for trees, over random scores and over a model that has learned nothing: whatever they prefer, trees
-come out.
-"""
+"""The constrained search returns trees, for random scores and for an untrained model."""
 
 import itertools
 import math
@@ -25,7 +23,7 @@ TAGGED = Brackets(words=(3, 4), closing={5: 6, 7: 8})
 
 
 class RandomScores:
-    """Random but fixed logits after every beginning of every sentence's tree."""
+    """Random but fixed logits for every prefix of every sentence's tree."""
 
     def __init__(self, seeds: Sequence[int]) -> None:
         self.beginnings: list[list[tuple[int, ...]]] = [[(seed,)] for seed in seeds]
@@ -63,7 +61,7 @@ def searched(
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize(("beam_size", "brackets"), [(1, BRACKETS), (5, BRACKETS), (5, TAGGED)])
-def test_whatever_the_scores_trees_over_the_sentences_come_out(seed: int, beam_size: int, brackets: Brackets) -> None:
+def test_any_scores_give_trees_over_the_sentences(seed: int, beam_size: int, brackets: Brackets) -> None:
     num_words, limits = [1, 4, 9], [4, 12, 40]  # 4 has room for one bracket and one word only
     found = searched([seed, seed + 100, seed + 200], num_words, limits, beam_size, brackets)
     for words, limit, token_ids in zip(num_words, limits, found, strict=True):
@@ -73,7 +71,7 @@ def test_whatever_the_scores_trees_over_the_sentences_come_out(seed: int, beam_s
 
 
 def all_trees(words: int, room: int) -> Iterator[list[int]]:
-    """Every tree over so many words with at most `room` tokens, found by trying every sequence of symbols."""
+    """Oracle: every tree over so many words with at most `room` tokens, by enumeration of all sequences."""
     for length in range(words + 2, room + 1):
         for symbols in itertools.product([4, 5, 6, 7, 8], repeat=length):
             try:
@@ -85,7 +83,7 @@ def all_trees(words: int, room: int) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_wide_beam_finds_the_tree_that_the_model_scores_highest(seed: int) -> None:
-    """The model's own log-probabilities count, not those among the allowed tokens."""
+    """Hypotheses are ranked by the model's log-probabilities, not renormalised over allowed tokens."""
     options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), length_penalty=0.3)
 
     def score(symbols: list[int]) -> float:
@@ -169,7 +167,7 @@ def test_the_log_probabilities_are_those_of_a_replay(parser: Parser) -> None:
     ("sentence", "message"),
     [("  ", "the sentence is empty"), (["two words"], "'two words' is not one word"), ([""], "'' is not one word")],
 )
-def test_what_cannot_be_parsed_is_named(parser: Parser, sentence: str | list[str], message: str) -> None:
+def test_invalid_sentences_are_refused(parser: Parser, sentence: str | list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parser.parse(sentence)
     with pytest.raises(ValueError, match=f"sentence 2: {message}"):

@@ -1,4 +1,4 @@
-"""Cutting text into the treebank's words."""
+"""Penn Treebank tokenization."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Trees in brackets and as sequences: what goes in comes back, and what is no tree is named."""
+"""Bracketed and linearised trees: round trips, and errors for malformed input."""
 
 import pytest
 from hypothesis import given, settings
@@ -93,7 +93,7 @@ def test_names_what_is_no_sequence_of_a_tree(symbols: str, message: str) -> None
         restore(symbols.split(), ["the", "sea"])
 
 
-def test_where_constituents_stand() -> None:
+def test_spans_of_constituents() -> None:
     (tree,) = read_trees(SENTENCE)
     assert constituents(tree) == [
         Constituent("S", depth=0, start=0, end=5, opened=0, closed=12),

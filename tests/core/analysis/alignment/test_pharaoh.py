@@ -25,7 +25,7 @@ def test_found_links_are_written_in_order():
 
 
 @pytest.mark.parametrize("text", ["0", "0-", "a-b", "0--1", "-1-0", "0-1-2", "0:1", "0-1,", "²-0"])
-def test_what_is_not_a_link(text: str):
+def test_malformed_links_are_refused(text: str):
     with pytest.raises(ValueError, match="is not a link: expected SOURCE-TARGET such as 0-0"):
         parse_links(f"0-0 {text}")
 

@@ -25,9 +25,7 @@ def cross(weights: torch.Tensor, layer: int = 0) -> AttentionMap:
 
 @pytest.fixture
 def layers() -> list[AttentionMap]:
-    """Head 0 of layer 0 looks at the word it is about to put out, head 1 at the one it was fed; layer 1 at nothing
-    but `</s>`.
-    """
+    """Head 0 of layer 0 attends to the word it predicts next, head 1 to the word fed; layer 1 to `</s>` only."""
     aligned = torch.tensor([[1.0, 0, 0, 0, 0], [0, 0.5, 0.5, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]])
     late = torch.cat((aligned[-1:], aligned[:-1]))
     sink = torch.zeros(2, 5, 5)
@@ -83,7 +81,7 @@ def test_means_are_over_heads_and_over_layers(layers: list[AttentionMap]):
         ([[0.5, 0.4, 0.1], [0.5, 0.5, 0.0], [0.4, 0.6, 0.0]], None),  # only punctuation is left out
     ],
 )
-def test_what_speaks_against_an_alignment_is_said(weights: list[list[float]], concern: str | None):
+def test_concerns_about_an_alignment(weights: list[list[float]], concern: str | None):
     concerns = WordAlignment(("A", "dog", "."), ("Ein", "Hund", "."), torch.tensor(weights)).concerns()
     assert len(concerns) == (concern is not None)
     assert concern is None or concern in concerns[0]

@@ -50,8 +50,8 @@ def test_contributions_by_their_definition(traced: ForwardTrace):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_where_every_contribution_is_clipped_the_nearest_part_has_them_all(seed: int, translator: Translator):
-    """A LayerNorm with a large bias hides what went in: then parts come no nearer to the output than nothing does."""
+def test_the_nearest_part_has_the_share_of_a_row_of_zeros(seed: int, translator: Translator):
+    """A LayerNorm with a large bias dominates the output: then no part is nearer to it than zero."""
     biased = Translator(copy.deepcopy(translator.model), translator.tokenizer)
     generator = torch.Generator().manual_seed(seed)
     for name, parameter in biased.model.named_parameters():
@@ -71,7 +71,7 @@ def test_where_every_contribution_is_clipped_the_nearest_part_has_them_all(seed:
 
 
 def test_a_first_row_that_is_clipped_still_comes_from_the_prefix(translator: Translator):
-    """`<s>` sees itself alone: its self-attention's share is 1 whatever its sign, so the rollout is not all source."""
+    """`<s>` attends only to itself: its share of self-attention is 1, so the rollout is not all source."""
     found: list[float] = []
     for sign in (1, -1):
         biased = Translator(copy.deepcopy(translator.model), translator.tokenizer)

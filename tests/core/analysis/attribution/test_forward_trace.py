@@ -5,7 +5,7 @@ from core.translator import Translator
 
 
 def test_the_sublayers_are_what_the_model_computes(translator: Translator, traced: ForwardTrace):
-    """Each one, given what it was given, puts out what was kept; and the decoder's chain from one to the next."""
+    """Each sub-layer maps its recorded inputs to its recorded output, and decoder layers are chained."""
     for kind, sublayers in traced.sublayers.items():
         for sublayer in sublayers:
             x, memory = sublayer.x[None], sublayer.memory[None]

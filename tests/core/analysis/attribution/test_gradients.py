@@ -131,9 +131,7 @@ def test_a_position_that_is_not_there(translator: Translator):
 
 
 def test_importances_are_normalised_within_their_layer():
-    """Michel et al. 2019: a layer's divided by their Euclidean norm, here 5 and 2, so that a layer of large
-    gradients is not all at the top.
-    """
+    """Michel et al. 2019: divided by each layer's Euclidean norm, here 5 and 2."""
     raw = {
         Head("cross", 0, 0): 3.0,
         Head("cross", 0, 1): 4.0,

@@ -8,7 +8,7 @@ from core.model import MultiHeadAttention
 
 
 def hand_made() -> SubLayer:
-    """Two heads of width 1 on two tokens: W_V reads one coordinate a head, W_O writes (3, 4) and (0, 1)."""
+    """Two heads of width 1 on two tokens: W_V reads one coordinate per head, W_O writes (3, 4) and (0, 1)."""
     attention = MultiHeadAttention(2, HeadShape(2, 1, 1)).requires_grad_(False)
     attention.v_proj.weight.copy_(torch.eye(2))
     attention.v_proj.bias.copy_(torch.tensor([0.0, 1.0]))
@@ -29,8 +29,8 @@ def test_by_hand():
     )
 
 
-def test_what_arrives_sums_to_the_attention_s_output(traced: ForwardTrace):
-    """The transformed vectors, weighted by attention, plus W_O's bias, are the layer's output."""
+def test_transformed_vectors_sum_to_the_attention_s_output(traced: ForwardTrace):
+    """Transformed vectors, weighted by attention, plus W_O's bias, are the layer's output."""
     for sublayers in traced.sublayers.values():
         for sublayer in sublayers:
             summed = (

@@ -23,14 +23,14 @@ def test_two_layers_by_hand():
 
 
 def test_one_decoder_layer_by_hand():
-    """One prefix token, two source tokens: attention and residual of each sub-layer weigh a half."""
+    """One prefix token, two source tokens: attention and residual of each sub-layer have weight 1/2."""
     source, prefix = roll_out_decoder([torch.tensor([[1.0]])], [torch.tensor([[0.25, 0.75]])], torch.eye(2))[0]
     assert torch.equal(source, torch.tensor([[0.125, 0.375]]))
     assert torch.equal(prefix, torch.tensor([[0.5]]))
 
 
 def test_the_decoder_is_the_encoder_s_rollout_on_one_joint_matrix():
-    """Oracle: one matrix over source and target positions together, rolled out as if it were a single stack."""
+    """Oracle: one matrix over source and target positions, rolled out as a single stack."""
     generator = torch.Generator().manual_seed(0)
     source_length, target_length, layers = 4, 3, 3
 

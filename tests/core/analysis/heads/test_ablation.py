@@ -13,7 +13,7 @@ def test_gates_of_one_change_nothing(translator: Translator):
     assert effect.change == pytest.approx(0, abs=1e-5)
 
 
-def test_each_head_off_is_that_head_s_gate_at_zero(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+def test_ablating_each_head_equals_its_gate_at_zero(translator: Translator, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ablation, "BLOCK_TOKENS", 200)  # several heads at once, and a last batch that is not full
     effects = dict(ablate_each_head(translator, SOURCE, TARGET))
     assert list(effects) == all_heads(translator.model)
@@ -37,7 +37,7 @@ def test_changes_are_after_minus_before(translator: Translator):
     assert effect.change == pytest.approx(sum(effect.log_probs) - sum(before))
 
 
-def test_who_stops_asking_stops_the_work(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+def test_closing_the_iterator_stops_the_work(translator: Translator, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ablation, "BLOCK_TOKENS", 1)
     calls: list[int] = []
     encode = translator.model.encode

@@ -1,4 +1,4 @@
-"""The attention of one symbol of a tree, against the maps that it is a row of."""
+"""Attention of one symbol of a tree, against the rows of the maps."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_brackets_look_at_what_was_written_before(parsed: tuple[Parse, Explanati
     assert torch.allclose(found.weights.sum(-1), torch.ones(2, 4))
 
 
-def test_what_does_not_fit_is_named(parsed: tuple[Parse, Explanation]) -> None:
+def test_invalid_positions_and_words_are_refused(parsed: tuple[Parse, Explanation]) -> None:
     parse, explanation = parsed
     with pytest.raises(ValueError, match=r"position \(900\) must be from 0 to"):
         symbol_attention(explanation, parse.words, 900, "cross")

@@ -23,7 +23,7 @@ def test_people_count_from_1():
 
 
 def test_a_gate_scales_what_the_head_adds_before_w_o(translator: Translator):
-    """The oracle edits the weights instead: W_O's columns of that head times the gate."""
+    """Oracle: edited weights, W_O's columns of that head times the gate."""
     source_ids, fed, _ = (torch.tensor([ids]) for ids in translator.token_ids(SOURCE, TARGET))
     with torch.inference_mode(), gated(translator, {HEAD: 0.3}):
         found = translator.model(source_ids, fed)

@@ -64,7 +64,7 @@ def test_same_token():
 
 
 def test_causal_rows_are_measured_by_what_they_see():
-    """Two visible keys, alike: all the entropy there can be. The first row has no choice and does not count."""
+    """Two visible keys of equal weight: maximum entropy. The first row has one key and is not counted."""
     weights = torch.tensor([[[1.0, 0, 0], [0.5, 0.5, 0], [0, 1, 0]]])
     tokens = ("<s>", "▁x", "▁y")
     maps = {"decoder_self": [AttentionMap("decoder_self", 0, weights, tokens, tokens, ("▁x", "▁y", "</s>"))]}

@@ -1,4 +1,4 @@
-"""Measurements, and the files they are kept in. How long anything took is nobody's to test."""
+"""Measurements and their files. No test depends on time."""
 
 import json
 from dataclasses import asdict
@@ -19,7 +19,7 @@ def test_a_grid_has_every_layer_once_for_the_sizes_that_matter_to_it() -> None:
 
 
 def test_memory_grows_as_it_must() -> None:
-    """The n x n weights of full attention are there at once; what restriction leaves of them is n r."""
+    """The n x n weights of full attention are in memory at once; with restriction n r."""
     small, large = ({cost.layer: cost for cost in measure(grid([n], [16], [3], [8]), seconds=0)} for n in (128, 512))
     assert large["self_attention"].peak_bytes >= 512 * 512 * 4
     assert large["self_attention"].peak_bytes > 10 * small["self_attention"].peak_bytes
@@ -81,8 +81,6 @@ def test_the_command_writes_what_it_measured(tmp_path: Path, capsys: pytest.Capt
         (["--n", "2", "--device", "abacus"], "the device 'abacus' cannot be used"),
     ],
 )
-def test_what_cannot_be_measured_is_said(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_options_are_refused(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["layer-types", *arguments]) == 1
     assert f"python -m core layer-types: {message}" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The five layers compute what they are called, and cost what their formulas say."""
+"""The layer types compute what they are named for, at the cost of their formulas."""
 
 import math
 
@@ -48,7 +48,7 @@ def test_convolutions_by_their_sums() -> None:
 @pytest.mark.parametrize("n", [32, 64])
 @pytest.mark.parametrize("name", LAYER_TYPES)
 def test_operations_are_those_that_pytorch_counts(name: str, n: int) -> None:
-    """In floating-point operations, of which a multiplication with its addition is two."""
+    """In floating-point operations; a multiplication with an addition counts as two."""
     sizes = Sizes(n=n, d=24, k=5, r=8)
     layer_type = LAYER_TYPES[name]
     with FlopCounterMode(display=False) as counter, torch.no_grad():
@@ -75,7 +75,7 @@ def test_attention_and_recurrence_cost_the_same_where_n_is_d() -> None:
 
 
 def test_a_separable_layer_with_k_as_large_as_n_costs_n_squared_d_and_n_d_squared() -> None:
-    """Which is self-attention and a point-wise layer, says section 4."""
+    """Equals self-attention and a point-wise layer, as section 4 states."""
     sizes = Sizes(n=20, d=6, k=20)
     assert LAYER_TYPES["separable"].bound(sizes) == 20**2 * 6 + 20 * 6**2
 
@@ -93,9 +93,7 @@ def test_sizes_are_positive_integers(name: str, value: object) -> None:
 @pytest.mark.parametrize("n", [1, 2, 7, 16])
 @pytest.mark.parametrize(("name", "dilated"), CASES)
 def test_sequential_operations(name: str, dilated: bool, n: int) -> None:
-    """By hand: two products for attention (with the keys, with the values), n for a recurrence, one or two for
-    convolutions.
-    """
+    """By hand: two products for attention, n for a recurrence, one or two for convolutions."""
     expected = {"self_attention": 2, "restricted": 2, "recurrent": n, "convolutional": 1, "separable": 2}[name]
     assert measure_path_length(LAYER_TYPES[name], Sizes(n=n, d=64, k=3, r=3, dilated=dilated)).sequential == expected
 
@@ -116,9 +114,7 @@ def test_path_lengths_by_hand(n: int) -> None:
 
 @pytest.mark.parametrize(("name", "dilated"), CASES)
 def test_paths_grow_as_table_1_says(name: str, dilated: bool) -> None:
-    """From n = 6 to n = 24, counted and by formula, within rounding: in steps (the differences), not in their
-    factors.
-    """
+    """From n = 6 to n = 24, differences of counts equal those of the formulas, within rounding."""
     layer_type = LAYER_TYPES[name]
     counted, bound = [], []
     for n in (6, 12, 24):
@@ -136,7 +132,7 @@ def test_paths_grow_as_table_1_says(name: str, dilated: bool) -> None:
         assert abs(growth - halfway) <= 2
 
 
-def test_what_never_connects_has_no_path() -> None:
+def test_a_stack_that_never_connects_has_no_path() -> None:
     trace = measure_path_length(LAYER_TYPES["convolutional"], Sizes(n=4, d=1, k=1))
     assert (trace.depth, trace.path) == (None, None)
     assert measure_path_length(LAYER_TYPES["restricted"], Sizes(n=4, d=1, r=1)).path is None
@@ -151,7 +147,7 @@ def test_tracing_leaves_the_random_numbers_alone() -> None:
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_dependence_composes_to_that_of_the_whole_stack(depth: int) -> None:
-    """Layer by layer with 0 and 1, or by the gradients through all of them."""
+    """Layer by layer with 0 and 1, or by gradients through all layers."""
     sizes = Sizes(n=9, d=4, k=3)
     torch.manual_seed(0)
     inputs = [torch.randn(1, 4, dtype=torch.float64, requires_grad=True) for _ in range(9)]

@@ -1,4 +1,4 @@
-"""Bytes that can be counted by hand."""
+"""Memory that can be counted by hand."""
 
 import torch
 
@@ -7,7 +7,7 @@ from core.analysis.layers.live_memory import LiveMemory
 KB = 1024
 
 
-def test_what_is_freed_no_longer_counts() -> None:
+def test_freed_memory_is_not_counted() -> None:
     before = torch.zeros(256)  # 1 KB, allocated outside
     with LiveMemory() as memory:
         one = before + 1
@@ -23,7 +23,7 @@ def test_what_is_freed_no_longer_counts() -> None:
     assert (memory.live, memory.peak, memory.largest) == (0, 4 * KB, 2 * KB)
 
 
-def test_what_the_backward_pass_needs_stays() -> None:
+def test_memory_for_the_backward_pass_is_counted() -> None:
     x = torch.ones(256, requires_grad=True)
     with torch.no_grad(), LiveMemory() as without:
         x.exp().exp().sum()

@@ -46,7 +46,7 @@ def test_groups_cover_every_token_once_and_in_order(tokenizer: SentencePieceToke
 @pytest.mark.parametrize(
     "text", [*SENTENCES, "\u0627\u0644\u0643\u0644\u0628\u064f", "\U0001f469\u200d\U0001f467 \u0301 x"]
 )
-def test_what_reads_as_one_character_is_within_one_word(tokenizer: SentencePieceTokenizer, text: str) -> None:
+def test_a_grapheme_is_within_one_word(tokenizer: SentencePieceTokenizer, text: str) -> None:
     tokens = [*pieces(tokenizer, text), "</s>", "\u0301", "<unk>", "\u0301"]
     groups = list(grapheme_groups(tokens))
     assert [position for group in groups for position in group] == list(range(len(tokens)))
