@@ -1,87 +1,158 @@
-// Draws the explanation beside it. Whatever stands in its texts is set as text, never as HTML; nothing is fetched.
+// @ts-check
+// The exported page: draws the explanation that is stored in the same file. It fetches nothing.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const SVG = "http://www.w3.org/2000/svg";
-const STEPS = 65535; // a stored weight of 1
-const FAINTEST = 0.02; // lines below are not drawn: they are not seen, and there are many
-const ROW = 22; // pixels of a word beside the lines
+/** @import { AxisData, Drawing, Head, PerAxis, Span } from "../drawing/types" */
+
+import { button, element, goTo, group, moveInRows, spelled } from "../drawing/dom.js";
+import { drawLines } from "../drawing/lines.js";
+import { drawMap } from "../drawing/map.js";
+import { decodedWeights, paintWeights } from "../drawing/weights.js";
+
+/**
+ * @typedef {"Lines" | "Map" | "Table"} View
+ *
+ * @typedef {AxisData & {
+ *   kind: string,
+ *   name: string,
+ *   text: string,
+ *   titles: PerAxis<string>,
+ *   shape: [layers: number, heads: number, rows: number, columns: number],
+ *   weights: string,
+ * }} KindData
+ *
+ * @typedef {object} Data See `payload` in html_page.py.
+ * @property {string} source
+ * @property {string} target
+ * @property {{ spans: Span[], logProb: number, others: [text: string, logProb: number][] }[]} predicted
+ * @property {KindData[]} kinds
+ * @property {[kind: string, layer: number, head: number]} first
+ * @property {View} view
+ * @property {[name: string, value: string][]} facts
+ */
+
+/** @type {Data} */
+const data = JSON.parse(byId("data").textContent ?? "");
+/** @type {View[]} */
 const VIEWS = ["Lines", "Map", "Table"];
+/** @type {Record<View, string>} */
+const HINTS = {
+  Lines: "Hover a word, or move with Tab and the arrow keys, to read its weights.",
+  Map: "Hover a cell or a word, or move with Tab and the arrow keys, to read the weights.",
+  Table: "",
+};
+const MIN_WEIGHT = 0.02; // smaller weights have no line: it would not be seen
 
-const view = { kind: 0, layer: 0, head: 0, view: data.view };
-const places = {};
+const kinds = data.kinds.map((kind) => {
+  const [layers, heads, rows, columns] = kind.shape;
+  return { ...kind, layers, heads, rows, columns, weights: decodedWeights(kind.weights) };
+});
+/** @typedef {typeof kinds[number]} AttentionKind */
 
-for (const kind of data.kinds) {
-  const bytes = Uint8Array.from(atob(kind.weights), (character) => character.charCodeAt(0));
-  const numbers = new DataView(bytes.buffer);
-  kind.weights = Float32Array.from({ length: bytes.length / 2 }, (_, index) => numbers.getUint16(2 * index, true) / STEPS);
-  [kind.layers, kind.heads, kind.rows, kind.columns] = kind.shape;
-}
+/** What is shown: a kind, a layer and a head by number, and how. */
+const shown = { kind: 0, layer: 0, head: 0, view: data.view };
+const places = {
+  text: element("p"),
+  grid: group("grid", "Heads"),
+  scale: element("canvas"),
+  name: element("b"),
+  hint: element("p", "faint hint"),
+  picture: element("div", "picture"),
+};
+/** @type {HTMLButtonElement[][]} */
+let cells = [];
+/** @type {Drawing | undefined} */
+let drawing;
+/** @type {string[]} */
+let scale = [];
+/** @type {(() => void)[]} */
+const pressedStates = [];
 
-// --- the page -------------------------------------------------------------------------------------------------------
+// --- the page --------------------------------------------------------------------------------------------------------
 
 function build() {
-  const page = document.getElementById("page");
-  const title = element("h1", "", []);
+  const title = element("h1");
   title.append(isolated(data.source), element("span", "arrow", "\u2192"), isolated(data.target));
-  const hint = "Attention shows where a head looked, not why the model said what it said. Layers and heads are counted from 1.";
+  const note =
+    "Attention weights show which tokens a head mixed, not why the model chose its words. " +
+    "Layers and heads are counted from 1.";
   const controls = element("div", "controls");
-  controls.append(choice("Attention", data.kinds.map(({ name }) => name), () => view.kind, (kind) => select({ kind })));
-  controls.append(choice("View", VIEWS, () => VIEWS.indexOf(view.view), (index) => select({ view: VIEWS[index] })));
-  const both = element("div", "both");
+  const names = kinds.map(({ name }) => name);
+  controls.append(
+    choice(
+      "Attention",
+      names,
+      () => shown.kind,
+      (kind) => select({ kind }),
+    ),
+  );
+  controls.append(
+    choice(
+      "View",
+      VIEWS,
+      () => VIEWS.indexOf(shown.view),
+      (index) => select({ view: VIEWS[index] }),
+    ),
+  );
   const overview = element("section", "overview");
-  const detail = element("section", "detail");
-  places.text = element("p", "");
-  places.grid = element("div", "grid");
-  places.grid.setAttribute("role", "group");
-  places.grid.setAttribute("aria-label", "Heads");
-  places.grid.onkeydown = walk;
-  places.name = element("p", "");
-  places.status = element("div", "status");
-  places.status.setAttribute("role", "status");
-  places.picture = element("div", "scroll");
-  overview.append(places.text, places.grid, scale());
-  detail.append(places.name, places.status, places.picture);
-  both.append(overview, detail);
-  page.append(title, element("p", "faint", hint), controls, both, tokens(), facts());
-}
-
-function choice(name, labels, current, choose) {
-  const group = element("div", "choice");
-  group.setAttribute("role", "group");
-  group.setAttribute("aria-label", name);
-  const buttons = labels.map((label, index) => {
-    const button = element("button", "", label);
-    button.type = "button";
-    button.onclick = () => choose(index);
-    return button;
-  });
-  group.append(...buttons);
-  (places.choices ??= []).push(() => buttons.forEach((button, index) => button.setAttribute("aria-pressed", index === current())));
-  return group;
-}
-
-function scale() {
   const bar = element("div", "bar");
-  places.scale = element("canvas");
-  Object.assign(places.scale, { width: 180, height: 1 });
   bar.append(element("span", "number", "0"), places.scale, element("span", "number", "1"));
-  return bar;
+  overview.append(places.text, places.grid, bar);
+  const detail = element("section", "detail");
+  const name = element("p");
+  name.append(places.name);
+  detail.append(name, places.hint, places.picture);
+  const both = element("div", "both");
+  both.append(overview, detail);
+  places.grid.onkeydown = (event) => moveInRows(cells, event);
+  byId("page").append(title, element("p", "faint", note), controls, both, tokens(), facts());
+}
+
+/**
+ * @param {string} name
+ * @param {string[]} labels
+ * @param {() => number} current
+ * @param {(index: number) => void} choose
+ */
+function choice(name, labels, current, choose) {
+  const row = group("choice", name);
+  const buttons = labels.map((label, index) => {
+    const node = element("button", "", label);
+    node.type = "button";
+    node.onclick = () => choose(index);
+    return node;
+  });
+  row.append(...buttons);
+  pressedStates.push(() => {
+    buttons.forEach((node, index) => node.setAttribute("aria-pressed", String(index === current())));
+  });
+  return row;
 }
 
 function tokens() {
   const section = element("section");
   const table = element("table");
-  table.append(row("th", ["", "token", "log-prob", "probability", "most probable, with their probability"], [0, 2, 3]));
-  data.predicted.forEach(({ label, logProb, others }, index) => {
-    const line = row("td", [index + 1, "", logProb.toFixed(3), Math.exp(logProb).toFixed(3), ""], [0, 2, 3]);
-    line.children[1].append(named(label));
+  const header = ["", "token", "log-prob", "probability", "alternatives, with their probabilities"];
+  table.append(
+    tableRow(
+      "th",
+      header.map((text) => [text]),
+      [0, 2, 3],
+    ),
+  );
+  data.predicted.forEach(({ spans, logProb, others }, index) => {
     const track = element("span", "chance");
-    const filled = element("i");
-    filled.style.width = `${100 * Math.exp(logProb)}%`;
-    track.append(filled);
-    line.children[3].append(track);
-    others.forEach(([text, value], place) => line.children[4].append(place ? ", " : "", isolated(text), ` ${Math.exp(value).toFixed(2)}`));
-    table.append(line);
+    const bar = element("i");
+    bar.style.width = `${100 * Math.exp(logProb)}%`;
+    track.append(bar);
+    const probability = [Math.exp(logProb).toFixed(3), track];
+    const listed = others.flatMap(([text, value], at) => [
+      at ? ", " : "",
+      isolated(text),
+      ` ${Math.exp(value).toFixed(2)}`,
+    ]);
+    table.append(
+      tableRow("td", [[String(index + 1)], spelled(spans), [logProb.toFixed(3)], probability, listed], [0, 2, 3]),
+    );
   });
   section.append(element("h2", "", "Translation, token by token"), table);
   return section;
@@ -90,308 +161,183 @@ function tokens() {
 function facts() {
   const details = element("details");
   const table = element("table");
-  for (const [name, value] of data.facts) table.append(row("td", [name, value], []));
+  for (const [name, value] of data.facts) table.append(tableRow("td", [[name], [value]]));
   details.append(element("summary", "", "Model, settings and versions"), table);
   return details;
 }
 
-// --- what is selected -----------------------------------------------------------------------------------------------
+// --- the selected head -----------------------------------------------------------------------------------------------
 
+/** @param {Partial<typeof shown>} change */
 function select(change) {
-  Object.assign(view, change);
-  const kind = data.kinds[view.kind];
-  view.layer = Math.min(view.layer, kind.layers - 1);
-  view.head = Math.min(view.head, kind.heads - 1);
-  if ("kind" in change) overview(kind);
-  for (const cell of places.grid.querySelectorAll(".cell")) {
-    const on = Number(cell.dataset.layer) === view.layer && Number(cell.dataset.head) === view.head;
-    cell.setAttribute("aria-pressed", on);
+  Object.assign(shown, change);
+  const kind = kinds[shown.kind];
+  shown.layer = Math.min(shown.layer, kind.layers - 1);
+  shown.head = Math.min(shown.head, kind.heads - 1);
+  if ("kind" in change) drawOverview(kind);
+  for (const cell of cells.flat()) {
+    const on = Number(cell.dataset.row) === shown.layer && Number(cell.dataset.column) === shown.head;
+    cell.setAttribute("aria-pressed", String(on));
     cell.tabIndex = on ? 0 : -1; // Tab reaches the grid, arrow keys its heads
   }
-  places.choices.forEach((mark) => mark());
-  const name = `${kind.name} attention, ${headName(view.layer, view.head)}`;
-  places.name.replaceChildren(element("b", "", name));
-  tell();
-  places.picture.replaceChildren({ Lines: lines, Map: map, Table: matrix }[view.view](kind));
-  history.replaceState(null, "", `#${kind.kind},${view.layer},${view.head},${view.view}`);
+  for (const update of pressedStates) update();
+  places.name.textContent = `${kind.name} attention, ${headName(shown.layer, shown.head)}`;
+  places.hint.textContent = HINTS[shown.view];
+  drawing?.disconnect();
+  drawing = drawDetail(kind);
+  history.replaceState(null, "", `#${kind.kind},${shown.layer},${shown.head},${shown.view}`);
 }
 
-// The address names a head, counted from 0, so that a link to this file can open it there.
-function recall() {
-  const [name, layer, head, shown] = decodeURIComponent(location.hash.slice(1)).split(",");
-  const asked = data.kinds.findIndex(({ kind }) => kind === name);
+/** Select the head in the address, counted from 0, so that a link to this file can name it. */
+function restore() {
+  const [name, layer, head, view] = decodeURIComponent(location.hash.slice(1)).split(",");
   const [firstKind, firstLayer, firstHead] = data.first;
-  const known = asked >= 0 && [layer, head].every((number) => /^\d+$/.test(number ?? ""));
-  const kind = known ? asked : data.kinds.findIndex(({ kind }) => kind === firstKind);
+  const named = kinds.findIndex(({ kind }) => kind === name);
+  const known = named >= 0 && [layer, head].every((number) => /^\d+$/.test(number ?? ""));
   select({
-    kind,
-    layer: Math.min(known ? Number(layer) : firstLayer, data.kinds[kind].layers - 1),
-    head: Math.min(known ? Number(head) : firstHead, data.kinds[kind].heads - 1),
-    view: VIEWS.includes(shown) ? shown : view.view,
+    kind: known ? named : kinds.findIndex(({ kind }) => kind === firstKind),
+    layer: known ? Number(layer) : firstLayer,
+    head: known ? Number(head) : firstHead,
+    view: VIEWS.find((each) => each === view) ?? shown.view,
   });
 }
 
-function weight(kind, row, column) {
-  return kind.weights[((view.layer * kind.heads + view.head) * kind.rows + row) * kind.columns + column];
+/**
+ * @param {AttentionKind} kind
+ * @param {number} layer
+ * @param {number} head
+ */
+function weightsOf(kind, layer, head) {
+  const size = kind.rows * kind.columns;
+  const start = (layer * kind.heads + head) * size;
+  return kind.weights.subarray(start, start + size);
 }
 
+/**
+ * @param {number} layer
+ * @param {number} head
+ */
 function headName(layer, head) {
   return `L${layer + 1} H${head + 1}`;
 }
 
-// --- all heads ------------------------------------------------------------------------------------------------------
-
-function overview(kind) {
+/** @param {AttentionKind} kind */
+function drawOverview(kind) {
   places.text.replaceChildren(element("b", "", `${kind.name} attention`), `: ${kind.text}`);
   places.grid.style.gridTemplateColumns = `2.2em repeat(${kind.heads}, minmax(0, 1fr))`;
-  const cells = [element("span")];
-  for (let head = 0; head < kind.heads; head++) cells.push(element("span", "name", `H${head + 1}`));
-  for (let layer = 0; layer < kind.layers; layer++) {
-    cells.push(element("span", "name", `L${layer + 1}`));
-    for (let head = 0; head < kind.heads; head++) cells.push(cell(kind, layer, head));
-  }
-  places.grid.replaceChildren(...cells);
+  const numbers = (/** @type {number} */ count) => [...Array(count).keys()];
+  cells = numbers(kind.layers).map((layer) => numbers(kind.heads).map((head) => gridCell(kind, layer, head)));
+  const names = numbers(kind.heads).map((head) => element("span", "name", `H${head + 1}`));
+  const rows = cells.flatMap((row, layer) => [element("span", "name", `L${layer + 1}`), ...row]);
+  places.grid.replaceChildren(element("span"), ...names, ...rows);
 }
 
-function cell(kind, layer, head) {
-  const button = element("button", "cell");
-  button.type = "button";
-  button.setAttribute("aria-label", headName(layer, head));
-  button.title = headName(layer, head);
-  Object.assign(button.dataset, { layer, head });
-  button.onclick = () => select({ layer, head });
+/**
+ * @param {AttentionKind} kind
+ * @param {number} layer
+ * @param {number} head
+ */
+function gridCell(kind, layer, head) {
+  const node = button("cell");
+  node.setAttribute("aria-label", headName(layer, head));
+  node.title = headName(layer, head);
+  Object.assign(node.dataset, { row: layer, column: head });
+  node.onclick = () => {
+    select({ layer, head });
+    goTo(node, []);
+  };
   const canvas = element("canvas");
-  const start = (layer * kind.heads + head) * kind.rows * kind.columns;
-  paint(canvas, kind.columns, kind.rows, (index) => kind.weights[start + index]);
-  button.append(canvas);
-  return button;
+  paintWeights(canvas, weightsOf(kind, layer, head), kind.columns, scale);
+  node.append(canvas);
+  return node;
 }
 
-function walk(event) {
-  const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [0, 0];
-  const { layer, head } = event.target.dataset;
-  if (layer === undefined || (!down && !right)) return;
-  event.preventDefault();
-  places.grid.querySelector(`[data-layer="${Number(layer) + down}"][data-head="${Number(head) + right}"]`)?.focus();
-}
-
-function paint(canvas, width, height, value) {
-  Object.assign(canvas, { width, height });
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(width, height);
-  for (let index = 0; index < width * height; index++) image.data.set(color(value(index)), 4 * index);
-  context.putImageData(image, 0, 0);
-}
-
-function color(value) {
-  const place = Math.min(Math.max(value, 0), 1) * (places.ramp.length - 1);
-  const index = Math.min(Math.floor(place), places.ramp.length - 2);
-  const [from, to] = [places.ramp[index], places.ramp[index + 1]];
-  return [0, 1, 2].map((channel) => Math.round(from[channel] + (to[channel] - from[channel]) * (place - index))).concat(255);
-}
-
-function readRamp() {
-  const text = getComputedStyle(document.documentElement).getPropertyValue("--ramp");
-  places.ramp = text.split(",").map((hex) => [1, 3, 5].map((start) => parseInt(hex.trim().slice(start, start + 2), 16)));
-  paint(places.scale, 180, 1, (index) => index / 179);
-}
-
-// --- one head -------------------------------------------------------------------------------------------------------
-
-function lines(kind) {
-  const box = element("div", "lines");
-  const height = ROW * Math.max(kind.rows, kind.columns);
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", `0 0 100 ${height}`);
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("aria-hidden", "true");
-  svg.style.height = `${height}px`;
-  const drawn = [];
-  for (let row = 0; row < kind.rows; row++) {
-    for (let column = 0; column < kind.columns; column++) {
-      const value = weight(kind, row, column);
-      if (value < FAINTEST) continue;
-      const line = document.createElementNS(SVG, "line");
-      const ends = { x1: 0, x2: 100, y1: (row + 0.5) * ROW, y2: (column + 0.5) * ROW, "stroke-opacity": value };
-      for (const [name, end] of Object.entries(ends)) line.setAttribute(name, end);
-      drawn.push({ line, row, column, value });
-      svg.append(line);
-    }
-  }
-  const sides = { row: element("div", "left"), column: element("div", "right") };
-  const words = {
-    row: kind.queries.map((label, index) => word(rowName(kind, index), "row", index)),
-    column: kind.keys.map((label, index) => word([named(label)], "column", index)),
+/** @param {AttentionKind} kind */
+function drawDetail(kind) {
+  const { query, key, predicted, titles } = kind;
+  const axes = { query, key, predicted, titles, legend: false };
+  /** @type {Head} */
+  const head = {
+    name: headName(shown.layer, shown.head),
+    color: "var(--accent)",
+    dash: "solid",
+    weights: weightsOf(kind, shown.layer, shown.head),
   };
-  function show(side, index) {
-    for (const button of [...words.row, ...words.column]) button.querySelector(".number")?.remove();
-    for (const button of [...words.row, ...words.column]) button.classList.remove("off", "on");
-    for (const each of drawn) each.line.style.display = side === undefined || each[side] === index ? "" : "none";
-    if (side === undefined) return;
-    const other = side === "row" ? "column" : "row";
-    words[side][index].classList.add("on");
-    words[other].forEach((button, place) => {
-      const value = side === "row" ? weight(kind, index, place) : weight(kind, place, index);
-      button.classList.toggle("off", value < FAINTEST);
-      if (value >= 0.001) button[other === "row" ? "append" : "prepend"](element("span", "number", value.toFixed(3)));
-    });
-  }
-  function word(parts, side, index) {
-    const button = element("button", "word");
-    button.type = "button";
-    button.tabIndex = index ? -1 : 0;
-    button.append(...parts);
-    button.onmouseenter = button.onfocus = () => show(side, index);
-    button.onmouseleave = button.onblur = () => show();
-    button.onkeydown = (event) => {
-      const goal = { ArrowDown: [side, index + 1], ArrowUp: [side, index - 1], ArrowLeft: ["row", index], ArrowRight: ["column", index] }[event.key];
-      const next = goal && words[goal[0]][goal[1]];
-      if (!next) return;
-      event.preventDefault();
-      next.focus();
-    };
-    return button;
-  }
-  for (const side of ["row", "column"]) sides[side].append(...words[side]);
-  box.append(sides.row, svg, sides.column);
-  return box;
+  if (shown.view === "Lines") return drawLines(places.picture, { ...axes, heads: [head], minWeight: MIN_WEIGHT });
+  if (shown.view === "Map") return drawMap(places.picture, { ...axes, heads: [head], scale, low: 0 });
+  places.picture.replaceChildren(matrix(kind, head.weights));
+  return undefined;
 }
 
-function map(kind) {
-  const size = Math.min(26, Math.max(5, Math.floor(560 / Math.max(kind.rows, kind.columns))));
-  const canvas = element("canvas");
-  canvas.tabIndex = 0;
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `${headName(view.layer, view.head)}: arrow keys read the weights`);
-  const ratio = window.devicePixelRatio || 1;
-  Object.assign(canvas, { width: kind.columns * size * ratio, height: kind.rows * size * ratio });
-  Object.assign(canvas.style, { width: `${kind.columns * size}px`, height: `${kind.rows * size}px`, boxSizing: "content-box" });
-  const context = canvas.getContext("2d");
-  context.scale(ratio, ratio);
-  function draw(marked) {
-    for (let row = 0; row < kind.rows; row++) {
-      for (let column = 0; column < kind.columns; column++) {
-        context.fillStyle = `rgb(${color(weight(kind, row, column)).slice(0, 3).join(",")})`;
-        context.fillRect(column * size, row * size, size, size);
-      }
-    }
-    if (!marked) return;
-    context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--accent");
-    context.lineWidth = 1.5;
-    context.strokeRect(0, marked[0] * size, kind.columns * size, size);
-    context.strokeRect(marked[1] * size, 0, size, kind.rows * size);
-  }
-  const labels = {
-    top: labelled("columns", kind.keys, size, "width"),
-    left: labelled("rows left", kind.queries, size, "height"),
-    right: kind.predicted ? labelled("rows", kind.predicted, size, "height") : element("span"),
-  };
-  let marked = null;
-  function mark(place) {
-    marked = place;
-    draw(place);
-    for (const [side, axis] of [["top", 1], ["left", 0], ["right", 0]]) {
-      [...labels[side].children].forEach((label, index) => label.classList.toggle("on", place?.[axis] === index));
-    }
-    place ? tell(kind, ...place) : tell();
-  }
-  canvas.onmousemove = ({ offsetX, offsetY }) => {
-    const place = [Math.floor(offsetY / size), Math.floor(offsetX / size)];
-    if (place[0] >= 0 && place[0] < kind.rows && place[1] >= 0 && place[1] < kind.columns) mark(place);
-  };
-  canvas.onmouseleave = canvas.onblur = () => mark(null);
-  canvas.onkeydown = (event) => {
-    const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [];
-    if (down === undefined) return;
-    event.preventDefault();
-    const [row, column] = marked ?? [-down, -right];
-    mark([Math.min(Math.max(row + down, 0), kind.rows - 1), Math.min(Math.max(column + right, 0), kind.columns - 1)]);
-  };
-  draw(null);
-  const box = element("div", "heat");
-  const heading = (text) => element("span", "faint", kind.predicted ? text : "");
-  box.append(heading("fed"), labels.top, heading("predicts"), labels.left, canvas, labels.right);
-  return box;
-}
-
-function labelled(style, labels, size, extent) {
-  const box = element("div", style);
-  labels.forEach((label) => {
-    const line = element("div");
-    Object.assign(line.style, { [extent]: `${size}px`, lineHeight: `${size}px`, fontSize: `${Math.min(12, Math.max(5, size - 1))}px` });
-    line.append(named(label));
-    box.append(line);
-  });
-  return box;
-}
-
-function matrix(kind) {
+/**
+ * @param {AttentionKind} kind
+ * @param {Float32Array} weights
+ */
+function matrix({ query, key, predicted, rows, columns }, weights) {
   const table = element("table", "matrix");
-  const head = element("tr");
-  head.append(element("th"), ...kind.keys.map((label) => labelCell("th", [named(label)])));
-  table.append(head);
-  for (let index = 0; index < kind.rows; index++) {
-    const line = element("tr");
-    line.append(labelCell("th", rowName(kind, index)));
-    for (let column = 0; column < kind.columns; column++) line.append(element("td", "number", weight(kind, index, column).toFixed(3)));
+  table.append(tableRow("th", [[], ...key.map(spelled)]));
+  for (let row = 0; row < rows; row++) {
+    const values = [...weights.subarray(row * columns, (row + 1) * columns)].map((weight) => [weight.toFixed(3)]);
+    const line = tableRow("td", values, [...values.keys()]);
+    const name = element("th");
+    const next = predicted?.[row];
+    name.append(...spelled(query[row]), ...(next ? [element("span", "faint", " \u25b8 "), ...spelled(next)] : []));
+    line.prepend(name);
     table.append(line);
   }
   return table;
 }
 
-function labelCell(tag, parts) {
-  const cell = element(tag);
-  cell.append(...parts);
-  return cell;
+// --- elements --------------------------------------------------------------------------------------------------------
+
+/** @param {string} id */
+function byId(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id));
 }
 
-function tell(kind, row, column) {
-  if (!kind) {
-    const hints = { Lines: "Hover a word, or walk with Tab and arrow keys, to read its weights.", Map: "Hover a cell, or use arrow keys, to read it.", Table: "" };
-    return places.status.replaceChildren(element("span", "faint", hints[view.view]));
-  }
-  const value = element("b", "number", weight(kind, row, column).toFixed(3));
-  places.status.replaceChildren(...rowName(kind, row), " looks at ", named(kind.keys[column]), ": ", value);
-}
-
-// --- words ----------------------------------------------------------------------------------------------------------
-
-// A row: its query; in the decoder what was fed, and what is predicted.
-function rowName(kind, index) {
-  const fed = named(kind.queries[index]);
-  return kind.predicted ? [fed, element("span", "faint", " \u25b8 "), named(kind.predicted[index])] : [fed];
-}
-
-function named([text, style]) {
-  const span = isolated(text);
-  span.className = style;
-  return span;
-}
-
-// Text of any direction that does not turn the text around it.
+/**
+ * Text of any direction that does not affect the text around it.
+ * @param {string} text
+ */
 function isolated(text) {
   const span = element("bdi", "", text);
   span.dir = "auto";
   return span;
 }
 
-function row(tag, texts, numbers) {
+/**
+ * @param {"td" | "th"} tag
+ * @param {(Node | string)[][]} contents
+ * @param {number[]} [numbers] Columns of numbers.
+ */
+function tableRow(tag, contents, numbers = []) {
   const line = element("tr");
-  line.append(...texts.map((text, index) => element(tag, numbers.includes(index) ? "number" : "", String(text))));
+  contents.forEach((content, column) => {
+    const cell = element(tag, numbers.includes(column) ? "number" : "");
+    cell.append(...content);
+    line.append(cell);
+  });
   return line;
 }
 
-function element(tag, style, text) {
-  const node = document.createElement(tag);
-  if (style) node.className = style;
-  if (text !== undefined) node.append(...[text].flat());
-  return node;
+/** Read the colours of the page's theme, which the style sheet sets. */
+function readScale() {
+  scale = getComputedStyle(document.documentElement)
+    .getPropertyValue("--ramp")
+    .split(",")
+    .map((color) => color.trim());
+  paintWeights(
+    places.scale,
+    Float32Array.from({ length: 180 }, (_, index) => index / 179),
+    180,
+    scale,
+  );
 }
 
 build();
-readRamp();
-recall();
+readScale();
+restore();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  readRamp();
-  select({ kind: view.kind });
+  readScale();
+  select({ kind: shown.kind });
 });

@@ -8,25 +8,19 @@ import math
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from core.analysis.heads.head import Head
 from core.analysis.heads.scoring import score_cards
-from core.analysis.tokens.words import is_special, readable
+from core.analysis.tokens.words import readable
 from core.capture import Kind
+from core.drawing.axis_words import KIND_NAMES, KIND_TEXTS, axis_words
+from core.drawing.bundle import bundled_script, bundled_style
+from core.drawing.token_spans import label_spans
+from core.drawing.weights import encoded_weights
 from core.export.record import ExplanationRecord, weights_of
 from core.results import Explanation
 
-STEPS = 2**16 - 1  # weights are stored as multiples of 1/65535, in two bytes
 NEGLIGIBLE = math.log(0.005)  # displayed as 0.00
-NAMES: dict[Kind, tuple[str, str]] = {
-    "encoder_self": ("Encoder", "each source token attends to the source"),
-    "decoder_self": ("Decoder", "each target token attends to the target before it"),
-    "cross": ("Cross", "each target token attends to the source"),
-}
 PageView = Literal["Lines", "Map", "Table"]
-TokenLabel = tuple[str, str]  # text, "special" or ""
 
 _HERE = Path(__file__).parent
 _PAGE = """<!doctype html>
@@ -57,7 +51,7 @@ def page(record: ExplanationRecord, first: Head | None = None, view: PageView = 
         first: head shown large initially; by default `default_head`.
         view: view of that head initially.
     """
-    style, script = ((_HERE / f"html_page.{suffix}").read_text("utf-8") for suffix in ("css", "js"))
+    style, script = bundled_style(_HERE / "html_page.css"), bundled_script(_HERE / "html_page.js")
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
         f"base-uri 'none'; form-action 'none'"
@@ -80,29 +74,24 @@ def payload(record: ExplanationRecord, first: Head | None = None, view: PageView
     return {
         "source": explanation.source,
         "target": explanation.target,
-        "sourceTokens": _labels(explanation.source_tokens),
         "predicted": [
             {
-                "label": label,
+                "spans": label_spans(token),
                 "logProb": round(log_prob, 4),
                 "others": [[readable(piece), round(value, 3)] for piece, value in alternatives if value > NEGLIGIBLE],
             }
-            for label, log_prob, alternatives in zip(
-                _labels(explanation.predicted_tokens), explanation.log_probs, explanation.alternatives, strict=True
+            for token, log_prob, alternatives in zip(
+                explanation.predicted_tokens, explanation.log_probs, explanation.alternatives, strict=True
             )
         ],
         "kinds": [
             {
+                **axis_words(explanation.maps[kind][0]),
                 "kind": kind,
-                "name": NAMES[kind][0],
-                "text": NAMES[kind][1],
+                "name": KIND_NAMES[kind],
+                "text": KIND_TEXTS[kind],
                 "shape": list(weights.shape),
-                "queries": _labels(explanation.maps[kind][0].query_tokens),
-                "keys": _labels(explanation.maps[kind][0].key_tokens),
-                "predicted": None
-                if kind == "encoder_self"
-                else _labels(explanation.maps[kind][0].predicted_tokens or ()),
-                "weights": quantised(weights),
+                "weights": encoded_weights(weights),
             }
             for kind, weights in weights_of(explanation).items()
         ],
@@ -112,25 +101,12 @@ def payload(record: ExplanationRecord, first: Head | None = None, view: PageView
     }
 
 
-def quantised(weights: NDArray[np.float32]) -> str:
-    """Encode weights from 0 to 1 as little-endian 16-bit integers in base64.
-
-    In steps of 1/65535, so the error of each is below 0.00001.
-    """
-    steps = np.rint(np.clip(weights.astype(np.float64), 0, 1) * STEPS).astype("<u2")
-    return base64.b64encode(steps.tobytes()).decode()
-
-
 def default_head(explanation: Explanation) -> Head:
     """Most confident head of the upper cross-attention layers, less its sink share."""
     kind: Kind = "cross" if "cross" in explanation.maps else next(iter(explanation.maps))
     layers = explanation.maps[kind]
     cards = score_cards([{kind: layers[len(layers) // 2 :]}])
     return max(cards, key=lambda card: card.confidence * (1 - card.sink_share) if card.num_tokens else 0.0).head
-
-
-def _labels(tokens: tuple[str, ...]) -> list[TokenLabel]:
-    return [(readable(token), "special" if is_special(token) else "") for token in tokens]
 
 
 def _facts(record: ExplanationRecord) -> list[tuple[str, str]]:

@@ -75,7 +75,7 @@ def test_first_screen_shows_a_translation_and_asks_nothing_of_the_outside(
     expect(page.locator("#frame")).to_have_count(0)
     expect(page.locator(".hypotheses tbody tr")).to_have_count(4)
     expect(page.get_by_text("Example: head")).to_be_visible()
-    expect(page.get_by_label("looks at source", exact=True).get_by_role("button").first).to_be_visible()
+    expect(page.get_by_label("attends to source", exact=True).get_by_role("button").first).to_be_visible()
     go_to(page, "Heads")
     expect(head(page, "L2 H4")).to_be_visible()
     go_to(page, "Positions")
@@ -182,7 +182,7 @@ def test_a_word_that_is_pointed_at_lights_up_in_the_map_and_the_grid(page: Page,
         expect(page.locator(f".band.{axis}")).to_be_visible()
     page.get_by_label("Rows", exact=True).get_by_role("button", name="wet").hover()
     expect(words(page, "wet")).to_have_class(re.compile(r"\bpointed\b"))
-    expect(page.get_by_role("status").filter(has_text="wet looks at")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="wet attends to")).to_be_visible()
 
 
 def test_a_word_selected_anywhere_is_selected_everywhere(page: Page, app: str) -> None:

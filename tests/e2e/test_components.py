@@ -11,13 +11,16 @@ import torch
 from playwright.sync_api import Page, expect
 
 from core.analysis.joint import JointMap
+from core.analysis.tokens.aggregation import mean_of_rows, sum_of_columns
 from core.capture import AttentionMap
+from core.drawing import bundle, weights
 from core.translator import Explanation
 from viz_app.components import attention_lines, attention_map, sentence_bar
-from viz_app.components.attention_lines import Links, lines_payload
+from viz_app.components.attention_lines import lines_payload
 from viz_app.components.attention_map import joint_payload, map_payload
-from viz_app.components.component import script_beside
+from viz_app.components.highlight import Links
 from viz_app.components.sentence_bar import sentence_payload
+from viz_app.figures.line_weights import MIN_WEIGHT, drawn
 from viz_app.figures.theme import LIGHT
 
 EVIL = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
@@ -42,8 +45,12 @@ STYLE = """css => {
 
 
 def mount(page: Page, module: Any, payload: dict[str, Any], since: int = 1) -> None:
-    script = base64.b64encode(script_beside(module.__file__).encode()).decode()
-    page.evaluate(MOUNT, [f"data:text/javascript;base64,{script}", json.loads(json.dumps([since, payload]))])
+    page.evaluate(MOUNT, [address(Path(module.__file__).with_suffix(".js")), json.loads(json.dumps([since, payload]))])
+
+
+def address(script: Path) -> str:
+    """The address of a module that holds all that it needs."""
+    return f"data:text/javascript;base64,{base64.b64encode(bundle.bundled_script(script).encode()).decode()}"
 
 
 @pytest.fixture
@@ -112,7 +119,7 @@ def test_a_cell_a_row_and_a_column_are_read_with_the_keyboard(page: Page, attent
         "words": ["target 2", "source 1"],
     }
     page.get_by_role("button", name="fed Ein, predicts Hund").focus()
-    expect(tip).to_have_text("fed Ein \u25b8 predicts Hund looks at1.000 dog0.000 " + EVIL)
+    expect(tip).to_have_text("fed Ein \u25b8 predicts Hund attends to1.000 dog0.000 " + EVIL)
     page.keyboard.press("Enter")
     assert page.evaluate("clicked") == [["target 1", False]]
     assert page.locator("img, script").count() == 0
@@ -131,17 +138,53 @@ def test_the_joint_matrix_says_why_a_block_is_empty_and_tells_source_from_target
     page.get_by_role("img", name="L5 mean, 3 rows and 3 columns").focus()
     for key in ("ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    expect(tip).to_have_text(f"{EVIL}does not look at <s>the source does not see the target")
+    expect(tip).to_have_text(f"{EVIL}cannot attend to <s>the source does not see the target")
     page.get_by_role("button", name="fed Hund, predicts </s>").focus()
-    expect(tip).to_have_text(f"fed Hund \u25b8 predicts </s> looks atsource1.000 {EVIL}target0.750 Hund0.250 <s>")
+    expect(tip).to_have_text(f"fed Hund \u25b8 predicts </s> attends tosource1.000 {EVIL}target0.750 Hund0.250 <s>")
     page.get_by_role("button", name="Hund, target", exact=True).focus()
-    expect(tip).to_have_text("Hund is looked at bytarget0.750 </s>0.000 Hund")
+    expect(tip).to_have_text("Hund is attended to bytarget0.750 </s>0.000 Hund")
     page.keyboard.press("Enter")
     assert page.evaluate("clicked") == [["target 0", False]]
     empty = page.evaluate(
         "Array.from(host.shadowRoot.querySelector('canvas').getContext('2d').getImageData(1, 0, 2, 1).data)"
     )
     assert empty == [0] * 8  # two cells that are see-through
+
+
+def test_the_browser_draws_the_weights_that_files_and_tables_have(page: Page) -> None:
+    """Weights are encoded in steps of 1/32767: no weight of these is so near a bound that the step decides."""
+    attention = AttentionMap(
+        "cross",
+        0,
+        torch.randn(2, 9, 13, generator=torch.Generator().manual_seed(3)).mul(3).softmax(-1),
+        ("a",) * 9,
+        ("b",) * 13,
+        ("c",) * 9,
+    )
+    script = address(Path(weights.__file__).with_suffix(".js"))
+    sent = weights.encoded_weights(attention.weights[1].numpy())
+    for options in ({}, {"min_weight": 0.1}, {"min_weight": 0.0, "top_mass": 0.75}, {"top_mass": 0.0}):
+        kept = page.evaluate(
+            """async ([script, sent, minWeight, topMass]) => {
+              const { decodedWeights, lineWeights } = await import(script);
+              const lines = lineWeights(decodedWeights(sent), 13, minWeight, topMass);
+              return lines.map(({ query, key, weight }) => [query, key, weight]);
+            }""",
+            [script, sent, options.get("min_weight", MIN_WEIGHT), options.get("top_mass")],
+        )
+        expected = drawn(attention.weights[1], **options)
+        assert sorted([query, key] for query, key, _ in kept) == expected.nonzero().tolist()
+        for query, key, weight in kept:
+            assert weight == pytest.approx(attention.weights[1, query, key].item(), abs=2e-5)
+    mean, total = page.evaluate(
+        """async ([script, sent]) => {
+          const { decodedWeights, meanOfRows, sumOfColumns } = await import(script);
+          return [meanOfRows(decodedWeights(sent), 13, [1, 8]), sumOfColumns(decodedWeights(sent), 13, [0, 4, 12])];
+        }""",
+        [script, sent],
+    )
+    assert mean == pytest.approx(mean_of_rows(attention, [1, 8])[1].tolist(), abs=5e-5)
+    assert total == pytest.approx(sum_of_columns(attention, [0, 4, 12])[1].tolist(), abs=5e-5)
 
 
 def test_what_was_sent_first_is_not_drawn_over_what_was_sent_last(page: Page, attention: AttentionMap) -> None:
@@ -260,31 +303,45 @@ CLICK = "detail => window.dispatchEvent(new CustomEvent('headlight:clicked', { d
 PIXELS = "canvas => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]"
 
 
-def test_a_map_draws_a_clicked_head_at_once_and_no_older_answer_after_it(page: Page, attention: AttentionMap) -> None:
-    first, second, third = (
-        map_payload(replace(attention, layer=layer), layer % 2, LIGHT, follows_clicks=True) for layer in range(3)
-    )
-    picture, name = page.locator("canvas.picture"), page.locator(".head")
+@pytest.mark.parametrize("module", [attention_lines, attention_map], ids=["lines", "map"])
+def test_a_clicked_head_is_drawn_at_once_and_no_older_answer_after_it(
+    page: Page, attention: AttentionMap, module: Any
+) -> None:
+    def payload(layer: int, head: int, **options: Any) -> dict[str, Any]:
+        own = replace(attention, layer=layer)
+        if module is attention_lines:
+            return lines_payload(own, [head], LIGHT, **options)
+        return map_payload(own, head, LIGHT, **options)
+
+    first, second, third = (payload(layer, layer % 2, follows_clicks=True) for layer in range(3))
+    name = page.locator(".head")
+
+    def picture() -> Any:
+        if module is attention_lines:
+            return page.locator("path").evaluate_all(
+                "paths => paths.map(path => [path.getAttribute('d'), path.style.stroke])"
+            )
+        return page.locator("canvas.picture").evaluate(PIXELS)
 
     def clicked(payload: dict[str, Any], queries: int = 3) -> None:
-        detail = {"head": payload["head"], "weights": payload["weights"], "size": {"query": queries, "key": 2}}
+        detail = {"head": payload["heads"][0], "size": {"query": queries, "key": 2}}
         page.evaluate(CLICK, json.loads(json.dumps(detail)))
 
-    mount(page, attention_map, second)
-    drawn_by_the_page = picture.evaluate(PIXELS)
-    mount(page, attention_map, first, since=2)
-    assert picture.evaluate(PIXELS) != drawn_by_the_page
+    mount(page, module, second)
+    drawn_by_the_page = picture()
+    mount(page, module, first, since=2)
+    assert picture() != drawn_by_the_page
     clicked(second)
     expect(name).to_have_text("L2 H2")
-    assert picture.evaluate(PIXELS) == drawn_by_the_page
+    assert picture() == drawn_by_the_page
     clicked(third)
-    mount(page, attention_map, second, since=3)  # the answer to the click before the last
+    mount(page, module, second, since=3)  # the answer to the click before the last
     expect(name).to_have_text("L3 H1")
-    mount(page, attention_map, third, since=4)
-    mount(page, attention_map, first, since=5)  # chosen by name: no click is left to be answered
+    mount(page, module, third, since=4)
+    mount(page, module, first, since=5)  # chosen by name: no click is left to be answered
     expect(name).to_have_text("L1 H1")
     clicked(second, queries=4)  # of another sentence
     expect(name).to_have_text("L1 H1")
-    mount(page, attention_map, map_payload(attention, 0, LIGHT), since=6)  # heads are being compared
+    mount(page, module, payload(4, 0), since=6)  # heads are being compared
     clicked(second)
     expect(name).to_have_text("L5 H1")

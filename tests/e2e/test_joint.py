@@ -12,7 +12,7 @@ def test_the_joint_view_by_layer_and_head(page: Page, app: str) -> None:
     matrix = page.get_by_role("img", name="L1 mean, ")
     expect(page.get_by_text("the source does not see the target")).to_be_visible()
     page.get_by_role("button", name="dog, source").first.hover()
-    expect(page.get_by_role("status")).to_contain_text("dog is looked at by")
+    expect(page.get_by_role("status")).to_contain_text("dog is attended to by")
     dog = page.get_by_role("group", name="Source").get_by_role("button", name="dog")
     expect(dog).to_have_class(re.compile("pointed"))
     matrix.click(position={"x": 12, "y": 12})  # the first row

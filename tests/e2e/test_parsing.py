@@ -28,7 +28,7 @@ def test_a_bracket_shows_what_the_heads_looked_at(page: Page, tree_app: str) -> 
     expect(
         page.get_by_text(re.compile(r"was written, at position [2-9]\d* of|was written, at position 1\d+ of"))
     ).to_be_visible()
-    word = tree.get_by_role("button", name=re.compile("^rains, looked at 0\\."))
+    word = tree.get_by_role("button", name=re.compile("^rains, attention 0\\."))
     word.focus()
     page.keyboard.press("Enter")
     expect(word).to_have_attribute("aria-pressed", "true")

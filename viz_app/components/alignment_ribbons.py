@@ -5,8 +5,8 @@ from typing import Any
 
 from core.analysis.alignment.pharaoh import GoldLinks, Link
 from core.analysis.alignment.sentence_alignment import WordAlignment
+from core.drawing.token_spans import label_spans
 from viz_app.components.component import component_beside, draw
-from viz_app.components.token_spans import label_spans
 
 DECIMALS = 3
 MIN_WEIGHT = 0.01  # a thinner ribbon is not seen

@@ -1,181 +1,273 @@
-// A beam search, a row a position. Rows after the step that is looked at are hidden; tokens are set as text, never as HTML.
+// @ts-check
+// A beam search, a row for each position. Rows after the selected step are hidden.
+
+/** @import { Span } from "../../core/drawing/types" */
+/** @import { Component } from "./streamlit" */
+
+import { button, element, focusedIn, goTo, group, spelled, vector } from "../../core/drawing/dom.js";
+import { component, decimal, keep, restored, rootOf } from "./shared.js";
 
 const MARKS = { live: "\u25cf", finished: "\u25a0", pruned: "\u00d7", dropped: "\u25cb" };
-const NAMES = { live: "live", finished: "finished", pruned: "pruned at once", dropped: "went on, then dropped" };
-const STEP = "beam_step"; // what the address calls the one that is looked at, unless it is the last
-const HINT = "Hover a candidate to read it, click it to look at its attention.";
+const NAMES = { live: "live", finished: "finished", pruned: "pruned at once", dropped: "continued, then dropped" };
+const STEP = "beam_step"; // the step in the address, unless it is the last
+const HINT = "Hover a candidate to read it; click it to see its attention.";
 
-function draw({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".root");
-  const place = { ...parentElement.activeElement?.dataset };
+/**
+ * @typedef {keyof typeof MARKS} Fate
+ *
+ * @typedef {object} Candidate
+ * @property {Span[]} spans
+ * @property {Span[]} run The same within a running text.
+ * @property {string} name For screen readers.
+ * @property {boolean} glued Whether no space is before it.
+ * @property {number | null} parent Rank at the position before.
+ * @property {number} tokenLogProb
+ * @property {number} score
+ * @property {Exclude<Fate, "dropped">} fate
+ * @property {number} until Last position at which it is live.
+ * @property {boolean} best Whether it is on the way to the best hypothesis.
+ * @property {boolean} forced
+ * @property {number} reason
+ *
+ * @typedef {object} Data See `tree_payload`.
+ * @property {Candidate[][]} steps
+ * @property {string[]} reasons
+ * @property {string} stop
+ * @property {string} direction
+ * @property {number} columns
+ * @property {[position: number, rank: number] | null} selected
+ *
+ * @typedef {Candidate & { position: number, rank: number, line: SVGPathElement, button: HTMLButtonElement, mark: HTMLElement }} TreeNode
+ *
+ * @typedef {object} State
+ * @property {HTMLElement} root
+ * @property {Data} data
+ * @property {number} last Position.
+ * @property {number} step Up to which the search is shown.
+ * @property {HTMLElement[][]} rows Elements of each position.
+ * @property {TreeNode[][]} nodes
+ * @property {HTMLInputElement} slider
+ * @property {HTMLElement} output Beside the slider.
+ * @property {HTMLElement} stop
+ * @property {HTMLElement} description Of the candidate that is pointed at.
+ * @property {(position: number, rank: number) => void} send
+ */
+
+/**
+ * Step that the reader has selected; null: the last one, however many there are.
+ * @type {WeakMap<HTMLElement, number | null>}
+ */
+const selectedSteps = new WeakMap();
+
+export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
+  const root = rootOf(parentElement);
+  const focused = { ...focusedIn(root)?.dataset };
   const { scrollTop = 0, scrollLeft = 0 } = root.querySelector(".box") ?? {};
   const last = data.steps.length;
-  const asked = root.dataset.step === undefined ? held(STEP, 1, last) : undefined;
-  const known = asked ?? Number(root.dataset.step ?? last);
-  const atEnd = asked === undefined && root.dataset.atEnd !== "false";
-  const view = { data, last, step: atEnd ? last : Math.min(known, last), rows: [], nodes: [], root };
-  view.send = (position, rank) => setTriggerValue("node", { position, rank });
+  const known = selectedSteps.has(root) ? selectedSteps.get(root) : restored(STEP, 1, last);
+  /** @type {State} */
+  const state = {
+    root,
+    data,
+    last,
+    step: Math.min(known ?? last, last),
+    rows: [],
+    nodes: [],
+    slider: element("input"),
+    output: element("output"),
+    stop: element("div", "stop", data.stop),
+    description: element("div", "told"),
+    send: (position, rank) => setTriggerValue("node", { position, rank }),
+  };
   const box = element("div", "box");
-  box.append(tree(view));
-  view.told = element("div", "told");
-  view.told.setAttribute("role", "status");
-  root.replaceChildren(controls(view), view.told, box);
-  show(view, view.step);
-  say(view, data.selected && view.nodes[data.selected[0] - 1][data.selected[1]]);
+  box.append(tree(state));
+  state.description.setAttribute("role", "status");
+  root.replaceChildren(controls(state), state.description, box);
+  show(state, state.step);
+  describe(state, data.selected && state.nodes[data.selected[0] - 1][data.selected[1]]);
   Object.assign(box, { scrollTop, scrollLeft });
-  const focused = place.rank !== undefined ? view.nodes[place.position - 1]?.[place.rank]?.button : place.step ? view.slider : null;
-  focused?.focus({ preventScroll: true });
-}
+  const node = focused.rank === undefined ? null : state.nodes[Number(focused.position) - 1]?.[Number(focused.rank)];
+  (node ? node.button : focused.step ? state.slider : null)?.focus({ preventScroll: true });
+});
 
-function controls(view) {
+/** @param {State} state */
+function controls(state) {
+  const { slider, output, last, step } = state;
   const line = element("div", "controls");
   const label = element("label", "stepper", "Step");
-  view.slider = element("input", "");
-  Object.assign(view.slider, { type: "range", min: 1, max: view.last, step: 1, value: view.step, title: "Arrow keys go step by step" });
-  view.slider.dataset.step = "slider";
-  view.output = element("output", "");
-  view.slider.oninput = () => show(view, Number(view.slider.value));
-  label.append(view.slider, view.output);
+  Object.assign(slider, {
+    type: "range",
+    min: 1,
+    max: last,
+    step: 1,
+    value: step,
+    title: "Arrow keys move step by step",
+  });
+  slider.dataset.step = "slider";
+  slider.oninput = () => show(state, Number(slider.value));
+  label.append(slider, output);
   const legend = element("div", "legend");
-  for (const [fate, name] of Object.entries(NAMES)) {
-    const item = element("span", "");
-    item.append(element("b", "", MARKS[fate]), name);
+  for (const fate of /** @type {Fate[]} */ (Object.keys(NAMES))) {
+    const item = element("span");
+    item.append(element("b", "", MARKS[fate]), NAMES[fate]);
     legend.append(item);
   }
   line.append(label, legend);
   return line;
 }
 
-function tree(view) {
-  const { data } = view;
-  const grid = element("div", "tree");
-  grid.style.setProperty("--columns", data.columns);
-  grid.setAttribute("role", "group");
-  grid.setAttribute("aria-label", "Search tree");
+/** @param {State} state */
+function tree(state) {
+  const { data, nodes, rows } = state;
+  const grid = group("tree", "Search tree");
+  grid.style.setProperty("--columns", String(data.columns));
   const start = element("div", "row start");
   const root = element("span", "node start");
-  root.append(element("span", "mark", ""), label([["<s>", "special"]]), element("span", "score", "start"));
+  root.append(element("span", "mark"), tokenSpan([["<s>", "special"]]), element("span", "score", "start"));
   start.append(root);
   grid.append(element("span", "number", "0"), start);
-  data.steps.forEach((nodes, index) => {
+  data.steps.forEach((candidates, index) => {
     const row = element("div", "row");
     const lines = vector("svg", { viewBox: `0 0 ${data.columns} 18`, preserveAspectRatio: "none" });
     row.append(lines);
-    view.nodes.push(nodes.map((node, rank) => place(view, lines, row, node, index + 1, rank)));
+    nodes.push(candidates.map((candidate, rank) => treeNode(state, lines, row, candidate, index + 1, rank)));
     const number = element("span", "number", String(index + 1));
-    view.rows.push([number, row]);
+    rows.push([number, row]);
     grid.append(number, row);
   });
-  view.stop = element("div", "stop", data.stop);
-  grid.append(view.stop);
-  grid.onmouseleave = () => say(view, chosen(view));
-  grid.onkeydown = (event) => move(view, event);
-  view.nodes[0][0].button.tabIndex = 0; // Tab reaches the tree, arrow keys its nodes
+  grid.append(state.stop);
+  grid.onmouseleave = () => describe(state, selectedNode(state));
+  grid.onkeydown = (event) => move(state, event);
+  nodes[0][0].button.tabIndex = 0; // Tab reaches the tree, arrow keys its nodes
   return grid;
 }
 
-function place(view, lines, row, node, position, rank) {
-  const line = vector("path", {});
-  const [from, to] = [(node.parent ?? 0) + 0.5, rank + 0.5];
-  line.setAttribute("d", `M${from},0 C${from},9 ${to},9 ${to},18`);
-  line.style.strokeWidth = `${0.8 + 3.2 * Math.exp(node.tokenLogProb)}px`;
+/**
+ * @param {State} state
+ * @param {SVGElement} lines
+ * @param {HTMLElement} row
+ * @param {Candidate} candidate
+ * @param {number} position
+ * @param {number} rank
+ * @returns {TreeNode}
+ */
+function treeNode(state, lines, row, candidate, position, rank) {
+  const [from, to] = [(candidate.parent ?? 0) + 0.5, rank + 0.5];
+  const line = vector("path", { d: `M${from},0 C${from},9 ${to},9 ${to},18` });
+  line.style.strokeWidth = `${0.8 + 3.2 * Math.exp(candidate.tokenLogProb)}px`;
   lines.append(line);
-  const button = element("button", "node");
-  button.type = "button";
-  button.tabIndex = -1;
-  Object.assign(button.dataset, { position, rank });
+  const entry = button("node");
+  Object.assign(entry.dataset, { position, rank });
   const mark = element("span", "mark");
-  button.append(mark, label(node.spans), element("span", "score", decimal(node.score, 2)));
-  const drawn = { ...node, position, rank, line, button, mark };
-  button.onmouseenter = button.onfocus = () => say(view, drawn);
-  button.onclick = () => view.send(position, rank);
-  row.append(button);
-  return drawn;
+  entry.append(mark, tokenSpan(candidate.spans), element("span", "score", decimal(candidate.score, 2)));
+  const node = { ...candidate, position, rank, line, button: entry, mark };
+  entry.onmouseenter = entry.onfocus = () => describe(state, node);
+  entry.onclick = () => state.send(position, rank);
+  row.append(entry);
+  return node;
 }
 
-function label(spans) {
+/** @param {Span[]} spans */
+function tokenSpan(spans) {
   const token = element("span", "token");
   token.dir = "auto";
   token.append(...spelled(spans));
   return token;
 }
 
-// The search as it stood after a step.
-function show(view, step) {
-  const { data, last, root } = view;
-  view.step = step;
-  Object.assign(root.dataset, { step, atEnd: step === last });
-  hold(STEP, step === last ? null : step);
-  view.slider.value = step;
-  view.output.textContent = `${step} of ${last}`;
-  view.rows.forEach((parts, index) => parts.forEach((part) => (part.hidden = index >= step)));
-  view.stop.hidden = step < last;
-  for (const node of view.nodes.slice(0, step).flat()) {
-    const fate = stateOf(node, step);
+/**
+ * Show the search as it was after a step.
+ * @param {State} state
+ * @param {number} step
+ */
+function show(state, step) {
+  const { data, last, root } = state;
+  state.step = step;
+  selectedSteps.set(root, step === last ? null : step);
+  keep(STEP, step === last ? null : step);
+  state.slider.value = String(step);
+  state.output.textContent = `${step} of ${last}`;
+  state.rows.forEach((parts, index) => parts.forEach((part) => (part.hidden = index >= step)));
+  state.stop.hidden = step < last;
+  for (const node of state.nodes.slice(0, step).flat()) {
+    const fate = fateAt(node, step);
     const best = node.best && step === last;
     const alive = fate === "live" || fate === "finished";
     const on = data.selected?.[0] === node.position && data.selected[1] === node.rank;
+    const styles = ["node", fate, !alive && "dead", best && "best", on && "on", node.forced && "forced"];
     node.mark.textContent = MARKS[fate];
-    node.button.className = ["node", fate, alive ? "" : "dead", best ? "best" : "", on ? "on" : "", node.forced ? "forced" : ""].join(" ");
+    node.button.className = styles.filter(Boolean).join(" ");
     node.line.setAttribute("class", best ? "best" : alive ? "alive" : "");
-    node.button.setAttribute("aria-pressed", on);
-    node.button.setAttribute("aria-label", `${node.name}, position ${node.position}, rank ${node.rank + 1}, ${NAMES[fate]}`);
+    node.button.setAttribute("aria-pressed", String(on));
+    const name = `${node.name}, position ${node.position}, rank ${node.rank + 1}, ${NAMES[fate]}`;
+    node.button.setAttribute("aria-label", name);
   }
-  say(view, chosen(view));
+  describe(state, selectedNode(state));
 }
 
-function stateOf(node, step) {
-  if (node.fate !== "live") return node.fate;
-  return node.until >= step ? "live" : "dropped";
+/**
+ * @param {Candidate} candidate
+ * @param {number} step
+ * @returns {Fate}
+ */
+function fateAt({ fate, until }, step) {
+  return fate === "live" && until < step ? "dropped" : fate;
 }
 
-function chosen({ data, nodes, step }) {
-  return data.selected && data.selected[0] <= step ? nodes[data.selected[0] - 1][data.selected[1]] : null;
+/** @param {State} state */
+function selectedNode({ data: { selected }, nodes, step }) {
+  return selected && selected[0] <= step ? nodes[selected[0] - 1][selected[1]] : null;
 }
 
-// What a node says, its way from the start marked.
-function say(view, node) {
-  const { data, nodes, told, last, step } = view;
+/**
+ * Describe a node, and mark its way from the start.
+ * @param {State} state
+ * @param {TreeNode | null} node
+ */
+function describe({ data, nodes, description, last, step }, node) {
   for (const each of nodes.flat()) {
     each.button.classList.remove("way");
     each.line.classList.remove("way");
   }
-  if (!node) return void told.replaceChildren(HINT);
+  if (!node) return description.replaceChildren(HINT);
   const path = [node];
   while (path[0].parent !== null) path.unshift(nodes[path[0].position - 2][path[0].parent]);
   for (const each of path) {
     each.button.classList.add("way");
     each.line.classList.add("way");
   }
-  const words = element("div", "path");
-  words.dir = data.direction;
+  const text = element("div", "path");
+  text.dir = data.direction;
   path.forEach(({ run, spans, glued }, index) => {
-    if (index && !glued) words.append(" ");
-    words.append(...(index === path.length - 1 && !run.length ? spans : run).map(([part, style]) => element("span", style, part)));
+    if (index && !glued) text.append(" ");
+    const shown = index === path.length - 1 && !run.length ? spans : run;
+    text.append(...shown.map(([part, style]) => element("span", style, part)));
   });
-  const state = stateOf(node, step);
-  const reason = step < last && state === "live" ? `Live at step ${step}.` : data.reasons[node.reason];
-  const facts = `rank ${node.rank + 1} of ${nodes[node.position - 1].length}, score ${decimal(node.score, 2)}, token log-prob ${decimal(node.tokenLogProb, 2)}`;
-  const line = element("div", "");
-  line.append(element("span", "numbers", `${facts}  `), reason);
-  told.replaceChildren(words, line);
+  const rank = `rank ${node.rank + 1} of ${nodes[node.position - 1].length}`;
+  const facts = `${rank}, score ${decimal(node.score, 2)}, token log-prob ${decimal(node.tokenLogProb, 2)}`;
+  const live = step < last && fateAt(node, step) === "live";
+  const line = element("div");
+  line.append(element("span", "numbers", `${facts}  `), live ? `Live at step ${step}.` : data.reasons[node.reason]);
+  description.replaceChildren(text, line);
 }
 
-function move(view, event) {
-  const { position, rank } = event.target.dataset;
-  if (position === undefined) return;
-  const node = view.nodes[position - 1][rank];
-  const goal = {
-    ArrowLeft: () => view.nodes[position - 1][node.rank - 1],
-    ArrowRight: () => view.nodes[position - 1][node.rank + 1],
-    ArrowUp: () => view.nodes[position - 2]?.[node.parent],
-    ArrowDown: () => (Number(position) < view.step ? view.nodes[position].find(({ parent }) => parent === node.rank) : undefined),
-  }[event.key];
-  if (!goal) return;
+/**
+ * @param {State} state
+ * @param {KeyboardEvent} event
+ */
+function move({ nodes, step }, event) {
+  const from = nodes.flat().find((node) => node.button === event.target);
+  if (!from) return;
+  const { position, rank, parent } = from;
+  /** @type {Record<string, () => TreeNode | undefined>} */
+  const goals = {
+    ArrowLeft: () => nodes[position - 1][rank - 1],
+    ArrowRight: () => nodes[position - 1][rank + 1],
+    ArrowUp: () => (parent === null ? undefined : nodes[position - 2]?.[parent]),
+    ArrowDown: () => (position < step ? nodes[position].find((child) => child.parent === rank) : undefined),
+  };
+  if (!(event.key in goals)) return;
   event.preventDefault();
-  const next = goal();
-  if (!next) return;
-  event.target.tabIndex = -1;
-  next.button.tabIndex = 0;
-  next.button.focus();
+  const goal = goals[event.key]();
+  if (goal) goTo(goal.button, [from.button]);
 }

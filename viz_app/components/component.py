@@ -1,6 +1,4 @@
-"""A drawing of our own: the files beside its Python file make it, and what the browser sends of a click is read
-back.
-"""
+"""Components of the app: registered from the files beside their Python file, and what the browser sends them."""
 
 import json
 import time
@@ -11,17 +9,15 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.components.v2 import component
 
-V = TypeVar("V")
-Drawing = Callable[..., Any]  # what `component_beside` gives: called with data, a key and its listeners
+from core.drawing.bundle import bundled_script, bundled_style
 
-_SHARED = Path(__file__).with_name("shared.js")
+V = TypeVar("V")
+Drawing = Callable[..., Any]  # called with data, a key and listeners
 
 
 def component_beside(file: str) -> Drawing:
-    """The component of a Python file: its style sheet and its script, which have the same name."""
-    here = Path(file)
-    css = here.with_suffix(".css").read_text(encoding="utf-8")
-    renderer = component(f"headlight_{here.stem}", html='<div class="root"></div>', css=css, js=script_beside(file))
+    """Return the component of a Python file, made of the style sheet and the script of the same name."""
+    renderer = registered_component(file)
 
     def drawing(data: Any, key: str, **listeners: Any) -> Any:
         return renderer(data=dated(key, data), key=key, **listeners)
@@ -29,14 +25,21 @@ def component_beside(file: str) -> Drawing:
     return drawing
 
 
-def dated(key: str, data: Any) -> list[Any]:
-    """Since when a session draws these data under this key, in microseconds, and the data.
+def registered_component(file: str) -> Drawing:
+    """Register the style sheet and the script beside a Python file, with their imports inlined, as a component."""
+    path = Path(file)
+    css, js = bundled_style(path.with_suffix(".css")), bundled_script(path.with_suffix(".js"))
+    return component(f"headlight_{path.stem}", html='<div class="root"></div>', css=css, js=js)
 
-    The browser asks for a script whenever it has new data, and while the script is not there yet, Chromium often
-    answers the
-    later question first: what was sent last would be drawn first, and what is old would stay. With the date it is left
-    out (shared.js). The date stays while the data do, for the browser draws again whatever has changed. The two come as
-    a list: in a dictionary Streamlit looks for tables, with pandas, which takes the first page half a second to import.
+
+def dated(key: str, data: Any) -> list[Any]:
+    """Return the time since when the session draws these data under this key, in microseconds, and the data.
+
+    The browser loads a component's script for each new set of data, and until the script is cached Chromium often
+    resolves the later load first: the data sent last would be drawn first and then be replaced by older ones. With the
+    time the older ones are skipped (`component` in shared.js). The time stays the same while the data do, because the
+    browser draws again whatever has changed. The two are a list: in a dictionary Streamlit looks for tables with
+    pandas, whose import takes half a second of the first page.
     """
     name, content = f"dated_{key}", json.dumps(data)
     known, since = st.session_state.get(name, (None, 0))
@@ -46,21 +49,16 @@ def dated(key: str, data: Any) -> list[Any]:
     return [since, data]
 
 
-def script_beside(file: str) -> str:
-    """The script of a Python file, behind what all drawings share: the browser reads a component as one module."""
-    return _SHARED.read_text(encoding="utf-8") + Path(file).with_suffix(".js").read_text(encoding="utf-8")
-
-
 def draw(
     drawing: Drawing, data: Any, key: str, event: str, read: Callable[[object], V | None], on_click: Callable[[V], None]
 ) -> None:
-    """Draw it on the page, and answer to what is clicked in it.
+    """Draw a component on the page and handle its clicks.
 
     Args:
-        key: of the component, as for any widget.
-        event: what a click sends.
-        read: what was sent as what it means; None where it means nothing, for a browser may send anything.
-        on_click: told what was clicked, before the page runs again.
+        key: Key of the component, as for any widget.
+        event: Name of the trigger value that a click sets.
+        read: Validates the value: a browser may send anything. Returns None for an invalid one.
+        on_click: Called with the valid value, before the page runs again.
     """
 
     def clicked() -> None:
@@ -73,4 +71,4 @@ def draw(
 
 
 def listening() -> None:
-    """For what is read from the component's result instead: a browser sends only what somebody listens to."""
+    """Do nothing. For values read from the component's result: the browser sends only those that have a listener."""

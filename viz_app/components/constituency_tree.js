@@ -1,80 +1,127 @@
-// A constituency tree. Labels are set as text, never as HTML. Tab reaches the tree, arrow keys go from node to node.
+// @ts-check
+// A constituency tree. Tab reaches it, arrow keys go from node to node.
+
+/** @import { Component } from "./streamlit" */
+
+import { element, focusedIn, goTo, vector } from "../../core/drawing/dom.js";
+import { component, rootOf } from "./shared.js";
 
 const CHARACTER = 8.2; // pixels
 const ROW = 44;
 const BOX = 24;
 
-function draw({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".root");
-  const hadFocus = parentElement.activeElement?.dataset?.node !== undefined;
-  const { scrollLeft = 0 } = root.querySelector(".box") ?? {};
+/**
+ * @typedef {object} TreeNode
+ * @property {string} label
+ * @property {number} x In characters.
+ * @property {number} row
+ * @property {number | null} parent
+ * @property {[first: number, last: number]} words Counted from 1.
+ * @property {number | null} weight Of a word; null for a bracket.
+ *
+ * @typedef {{ nodes: TreeNode[], columns: number, rows: number, selected: number }} Data See `tree_payload`.
+ */
+
+export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
+  const root = rootOf(parentElement);
+  const hadFocus = focusedIn(root)?.dataset.node !== undefined;
+  const scrolled = root.querySelector(".box")?.scrollLeft ?? 0;
   const box = element("div", "box");
-  const [wide, high] = [data.columns * CHARACTER + 8, data.rows * ROW + 14];
-  const picture = vector("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "group", "aria-label": "Tree" });
-  for (const node of data.nodes) if (node.parent !== null) picture.append(line(data.nodes[node.parent], node));
-  const drawn = data.nodes.map((node, index) => drawing(node, index, index === data.selected, () => setTriggerValue("node", index)));
-  picture.append(...drawn);
-  picture.onkeydown = (event) => move(event, data.nodes, drawn);
+  const [width, height] = [data.columns * CHARACTER + 8, data.rows * ROW + 14];
+  const picture = vector("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+    role: "group",
+    "aria-label": "Tree",
+  });
+  for (const node of data.nodes) if (node.parent !== null) picture.append(edge(data.nodes[node.parent], node));
+  const groups = data.nodes.map((node, index) =>
+    group(node, index, index === data.selected, () => setTriggerValue("node", index)),
+  );
+  picture.append(...groups);
+  picture.onkeydown = (event) => move(event, data.nodes, groups);
   box.append(picture);
   root.replaceChildren(box);
-  box.scrollLeft = scrollLeft;
-  if (hadFocus) drawn[data.selected].focus({ preventScroll: true });
-}
+  box.scrollLeft = scrolled;
+  if (hadFocus) groups[data.selected].focus({ preventScroll: true });
+});
 
+/** @param {TreeNode} node */
 const left = (node) => node.x * CHARACTER + 4;
+/** @param {TreeNode} node */
 const top = (node) => node.row * ROW + 4;
 
-// To a place in the next row, and straight down from there, as far below as a word may stand: so no line crosses another.
-function line(over, node) {
-  const [x0, y0, x1, y1] = [left(over), top(over) + BOX, left(node), top(node)];
-  return vector("path", { class: "edge", d: `M${x0},${y0}L${x1},${top(over) + ROW}V${y1}` });
+/**
+ * A line to the next row and from there straight down, as far as a word may stand below: no two lines cross.
+ * @param {TreeNode} parent
+ * @param {TreeNode} node
+ */
+function edge(parent, node) {
+  const [x0, y0, x1, y1] = [left(parent), top(parent) + BOX, left(node), top(node)];
+  return vector("path", { class: "edge", d: `M${x0},${y0}L${x1},${top(parent) + ROW}V${y1}` });
 }
 
-function drawing(node, index, selected, send) {
+/**
+ * @param {TreeNode} node
+ * @param {number} index
+ * @param {boolean} selected
+ * @param {() => void} send
+ */
+function group(node, index, selected, send) {
   const isWord = node.weight !== null;
-  const group = vector("g", { class: `node ${isWord ? "word" : "bracket"}${selected ? " on" : ""}`, role: "button", tabindex: selected ? 0 : -1 });
-  group.dataset.node = index;
-  group.setAttribute("aria-pressed", selected);
+  const style = `node ${isWord ? "word" : "bracket"}${selected ? " on" : ""}`;
   const [first, last] = node.words;
   const where = first === last ? `word ${first}` : `words ${first} to ${last}`;
-  const name = isWord ? `${node.label}, looked at ${node.weight.toFixed(3)}` : `${node.label}, ${where}`;
-  group.setAttribute("aria-label", name);
+  const name = isWord ? `${node.label}, attention ${node.weight?.toFixed(3)}` : `${node.label}, ${where}`;
+  const whole = vector("g", { class: style, role: "button", tabindex: selected ? 0 : -1 });
+  whole.dataset.node = String(index);
+  whole.setAttribute("aria-pressed", String(selected));
+  whole.setAttribute("aria-label", name);
   const title = vector("title", {});
   title.textContent = name;
   const width = Math.max(2, node.label.length) * CHARACTER + 6;
   const frame = vector("rect", { x: left(node) - width / 2, y: top(node), width, height: BOX, rx: 4 });
-  if (isWord) frame.style.setProperty("--share", `${(100 * node.weight).toFixed(1)}%`);
   const text = vector("text", { x: left(node), y: top(node) + BOX / 2 + 0.5 });
   text.textContent = node.label;
-  if (isWord && node.weight > 0.5) text.setAttribute("class", "over");
-  group.append(title, frame, text);
-  if (isWord && node.weight >= 0.005) {
-    const number = vector("text", { class: "number", x: left(node), y: top(node) + BOX + 10 });
-    number.textContent = node.weight.toFixed(2);
-    group.append(number);
+  whole.append(title, frame, text);
+  if (node.weight !== null) {
+    frame.style.setProperty("--share", `${(100 * node.weight).toFixed(1)}%`);
+    if (node.weight > 0.5) text.setAttribute("class", "over");
+    if (node.weight >= 0.005) {
+      const number = vector("text", { class: "number", x: left(node), y: top(node) + BOX + 10 });
+      number.textContent = node.weight.toFixed(2);
+      whole.append(number);
+    }
   }
-  group.onclick = send;
-  return group;
+  whole.onclick = send;
+  return whole;
 }
 
-function move(event, nodes, drawn) {
-  const index = drawn.indexOf(event.target);
+/**
+ * @param {KeyboardEvent} event
+ * @param {TreeNode[]} nodes
+ * @param {SVGGElement[]} groups
+ */
+function move(event, nodes, groups) {
+  const index = groups.findIndex((node) => node === event.target);
   if (index < 0) return;
   if (event.key === "Enter" || event.key === " ") {
     event.preventDefault();
-    drawn[index].onclick();
+    groups[index].dispatchEvent(new MouseEvent("click"));
     return;
   }
-  const siblings = nodes.map((node, other) => [node, other]).filter(([node]) => node.parent === nodes[index].parent).map(([, other]) => other);
+  const siblings = [...nodes.keys()].filter((other) => nodes[other].parent === nodes[index].parent);
   const place = siblings.indexOf(index);
-  const next = {
+  /** @type {Record<string, number | null>} */
+  const goals = {
     ArrowUp: nodes[index].parent,
     ArrowDown: nodes.findIndex((node) => node.parent === index),
-    ArrowLeft: siblings[place - 1],
-    ArrowRight: siblings[place + 1],
-  }[event.key];
-  if (!(event.key in { ArrowUp: 1, ArrowDown: 1, ArrowLeft: 1, ArrowRight: 1 })) return;
+    ArrowLeft: siblings[place - 1] ?? null,
+    ArrowRight: siblings[place + 1] ?? null,
+  };
+  if (!(event.key in goals)) return;
   event.preventDefault();
-  if (next === undefined || next === null || next < 0) return;
-  goTo(drawn[next], drawn);
+  const goal = goals[event.key];
+  if (goal !== null && goal >= 0) goTo(groups[goal], groups);
 }

@@ -1,13 +1,20 @@
-// Copies the address; where the browser does not allow that, shows it to be copied by hand.
+// @ts-check
+// A button that copies the address. Where the browser does not allow that, it shows the address to be copied by hand.
+
+/** @import { Component } from "./streamlit" */
+
+import { element } from "../../core/drawing/dom.js";
+import { rootOf } from "./shared.js";
 
 const LABEL = "Copy link to this view";
+const CONFIRMED = 2000; // milliseconds that "Copied" stays
 
+/** @param {Component<null>} component */
 export default function ({ parentElement }) {
-  const root = parentElement.querySelector(".root");
-  if (root.firstChild) return; // the page has run again: what the button says stays
-  const button = document.createElement("button");
+  const root = rootOf(parentElement);
+  if (root.firstChild) return; // the page has run again: the button's text stays
+  const button = element("button", "", LABEL);
   button.type = "button";
-  button.textContent = LABEL;
   button.setAttribute("aria-live", "polite");
   button.onclick = async () => {
     const address = window.location.href;
@@ -15,9 +22,9 @@ export default function ({ parentElement }) {
     try {
       await navigator.clipboard.writeText(address);
       button.textContent = "Copied";
-      setTimeout(() => (button.textContent = LABEL), 2000);
+      setTimeout(() => (button.textContent = LABEL), CONFIRMED);
     } catch {
-      const field = document.createElement("input");
+      const field = element("input");
       field.readOnly = true;
       field.value = address;
       field.setAttribute("aria-label", "Link to this view");

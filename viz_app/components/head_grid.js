@@ -1,70 +1,117 @@
-// All heads as one picture, cut up into a button for each.
+// @ts-check
+// All heads as one picture, divided into a button for each.
 
-function draw({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".root");
-  const focused = parentElement.activeElement?.dataset;
-  const place = focused && { ...focused };
-  const send = (cell) => {
-    setTriggerValue("head", { layer: cell.layer, head: cell.head });
-    const weights = data.weights[cell.layer]?.[cell.head];
-    if (weights) window.dispatchEvent(new CustomEvent(CLICKED, { detail: { head: { name: cell.name, ...data.looks[cell.head] }, weights, size: data.size } }));
+/** @import { Axis, Dash, PerAxis, Place } from "../../core/drawing/types" */
+/** @import { Component } from "./streamlit" */
+
+import { button, element, focusedIn, group, moveInRows } from "../../core/drawing/dom.js";
+import { component, listen, placed, rootOf, tellClicked } from "./shared.js";
+
+/**
+ * @typedef {object} Cell
+ * @property {string} name
+ * @property {string} title Written on the map.
+ * @property {number} layer
+ * @property {number} head
+ * @property {string} caption
+ * @property {string} text Shown on hover.
+ * @property {{ color: string, dash: string, text: string, badge: string } | null} mark Of a selected head.
+ *
+ * @typedef {object} Data See `grid_payload`.
+ * @property {string} picture Address of the picture of all maps.
+ * @property {string[]} columns
+ * @property {boolean} sorted Whether the rows are ranks and no layers.
+ * @property {PerAxis<number[]>} lit
+ * @property {PerAxis<number>} size
+ * @property {PerAxis<string[]> | null} links
+ * @property {number} rowHeight
+ * @property {Record<number, string[]>} weights Encoded, by layer and head; empty for a long sentence.
+ * @property {{ color: string, dash: Dash }[]} looks Of heads by number.
+ * @property {{ name: string, cells: Cell[] }[]} rows
+ */
+
+export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
+  const root = rootOf(parentElement);
+  const focused = { ...focusedIn(root)?.dataset };
+  const { columns, lit, links, rows, size } = data;
+  const click = (/** @type {Cell} */ { name, layer, head }) => {
+    setTriggerValue("head", { layer, head });
+    const weights = data.weights[layer]?.[head];
+    if (weights) tellClicked({ head: { name, ...data.looks[head], weights }, size });
   };
-  const grid = element("div", "grid");
-  grid.setAttribute("role", "group");
-  grid.setAttribute("aria-label", "Heads");
-  grid.style.setProperty("--columns", data.columns.length);
+  const grid = group("grid", "Heads");
+  grid.style.setProperty("--columns", String(columns.length));
   grid.style.setProperty("--row", `${data.rowHeight}px`);
-  grid.style.setProperty("--rows", data.rows.length);
+  grid.style.setProperty("--rows", String(rows.length));
   grid.append(element("span", "name layer", data.sorted ? "rank" : ""));
-  for (const name of data.columns) grid.append(element("span", "name", name));
-  const buttons = data.rows.map(({ cells }, row) => cells.map((cell, column) => button(cell, row, column, data, send)));
-  data.rows.forEach(({ name }, row) => {
+  for (const name of columns) grid.append(element("span", "name", name));
+  const buttons = rows.map(({ cells }, row) => cells.map((cell, column) => cellButton(cell, row, column, data, click)));
+  rows.forEach(({ name }, row) => {
     const title = element("span", "name layer", name);
-    title.style.gridRow = row + 2; // rows may differ in length
+    title.style.gridRow = String(row + 2); // rows may differ in length
     grid.append(title, ...buttons[row]);
   });
-  grid.append(element("style", "maps", `.frame { background-image: url("${data.picture}") }`)); // in a style sheet it is read once for all
+  // In a style sheet the picture is decoded once for all cells.
+  grid.append(element("style", "maps", `.frame { background-image: url("${data.picture}") }`));
   grid.onkeydown = (event) => moveInRows(buttons, event);
   root.replaceChildren(grid);
   buttons.flat()[0].tabIndex = 0; // Tab reaches the grid, arrow keys its cells
-  if (place?.row) buttons[place.row]?.[place.column]?.focus({ preventScroll: true });
-  light(grid, data.lit, data.size);
-  return listen(root, (place) => light(grid, meant(data.lit, placed(place, data.size, data.links)), data.size));
-}
+  if (focused.row) buttons[Number(focused.row)]?.[Number(focused.column)]?.focus({ preventScroll: true });
+  highlight(grid, lit, size);
+  return listen(root, (place) => highlight(grid, shownPlaces(lit, placed(place, size, links)), size));
+});
 
-// What is lit while a word is pointed at: its own row and column, or with one of those selected, those of all.
-function meant(lit, { query, key }) {
-  if ((query === undefined && key === undefined) || lit.query.includes(query) || lit.key.includes(key)) return lit;
+/**
+ * Rows and columns highlighted while a word is pointed at: its own, or all selected ones if it is among them.
+ * @param {PerAxis<number[]>} lit
+ * @param {Place} place
+ */
+function shownPlaces(lit, { query, key }) {
+  const selected = (query !== undefined && lit.query.includes(query)) || (key !== undefined && lit.key.includes(key));
+  if ((query === undefined && key === undefined) || selected) return lit;
   return { query: query === undefined ? [] : [query], key: key === undefined ? [] : [key] };
 }
 
-// Rows and columns of every small map; neighbours are one band. Edges of many would hide what is between.
-function light(grid, lit, size) {
-  for (const [axis, way] of [["query", "bottom"], ["key", "right"]]) {
-    const at = (index) => `${(100 * index) / size[axis]}%`;
+/**
+ * Highlight rows and columns of every map. Neighbours are one band, for the edges of many would hide the weights.
+ * @param {HTMLElement} grid
+ * @param {PerAxis<number[]>} lit
+ * @param {PerAxis<number>} size
+ */
+function highlight(grid, lit, size) {
+  for (const axis of /** @type {Axis[]} */ (["query", "key"])) {
+    const at = (/** @type {number} */ index) => `${(100 * index) / size[axis]}%`;
     const first = lit[axis].filter((index) => !lit[axis].includes(index - 1));
     const last = lit[axis].filter((index) => !lit[axis].includes(index + 1));
     const edge = first.length > 1 ? "var(--lit)" : "var(--edge)";
     const stops = first.flatMap((index, band) => {
       const [from, to] = [at(index), `max(${at(last[band] + 1)}, ${at(index)} + 2px)`];
-      return [`transparent ${from}`, `${edge} ${from} calc(${from} + 1px)`, `var(--lit) 0 calc(${to} - 1px)`, `${edge} 0 ${to}`, "transparent 0"];
+      const inner = `var(--lit) 0 calc(${to} - 1px)`;
+      return [`transparent ${from}`, `${edge} ${from} calc(${from} + 1px)`, inner, `${edge} 0 ${to}`, "transparent 0"];
     });
+    const way = axis === "query" ? "bottom" : "right";
     grid.classList.toggle(`lit-${axis}`, stops.length > 0);
     grid.style.setProperty(`--${axis}`, stops.length ? `linear-gradient(to ${way}, ${stops.join()})` : "none");
   }
 }
 
-function button(cell, row, column, { rows, columns }, send) {
-  const node = element("button", cell.mark ? "cell on" : "cell");
-  node.type = "button";
+/**
+ * @param {Cell} cell
+ * @param {number} row
+ * @param {number} column
+ * @param {Data} data
+ * @param {(cell: Cell) => void} click
+ */
+function cellButton(cell, row, column, { rows, columns }, click) {
+  const node = button(cell.mark ? "cell on" : "cell");
   node.title = cell.text;
-  node.tabIndex = -1;
   Object.assign(node.dataset, { row, column });
   node.setAttribute("aria-label", cell.name);
-  node.setAttribute("aria-pressed", Boolean(cell.mark));
+  node.setAttribute("aria-pressed", String(Boolean(cell.mark)));
   node.style.gridArea = `${row + 2} / ${column + 2}`;
   const frame = element("span", "frame");
-  frame.style.backgroundPosition = [column / (columns.length - 1 || 1), row / (rows.length - 1 || 1)].map((share) => `${100 * share}%`).join(" ");
+  const [x, y] = [column / (columns.length - 1 || 1), row / (rows.length - 1 || 1)];
+  frame.style.backgroundPosition = `${100 * x}% ${100 * y}%`;
   if (cell.title) frame.append(element("span", "strip top", cell.title), element("span", "strip bottom", cell.caption));
   if (cell.mark) {
     Object.assign(frame.style, { borderColor: cell.mark.color, borderStyle: cell.mark.dash });
@@ -75,7 +122,7 @@ function button(cell, row, column, { rows, columns }, send) {
   node.append(frame);
   node.onclick = () => {
     node.classList.add("pressed");
-    send(cell);
+    click(cell);
   };
   return node;
 }

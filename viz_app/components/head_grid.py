@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from core.capture import AttentionMap
-from viz_app.components.attention_lines import AXES, COMBINED_TITLES, NO_HIGHLIGHT, Highlight, Links
-from viz_app.components.attention_map import encoded
+from viz_app.components.attention_data import encoded, head_look, highlight_data
 from viz_app.components.component import component_beside, draw
+from viz_app.components.highlight import AXES, NO_HIGHLIGHT, Highlight, Links
 from viz_app.figures import head_names
 from viz_app.figures.head_grid import MAX_CELL, grid_picture, readable_on
 from viz_app.figures.head_names import LayerHead
@@ -72,7 +72,7 @@ def grid_payload(
 
     def cell(layer: int, head: int) -> dict[str, Any]:
         note = (notes or {}).get((layer, head), Note("", name(layer, head)))
-        title = COMBINED_TITLES[head] if layer < 0 else name(layer, head) if order is not None else ""
+        title = head_names.COMBINED_TITLES[head] if layer < 0 else name(layer, head) if order is not None else ""
         badge = title or (name(layer, head) if per_layer else str(head + 1))
         mark = {**_mark(head, theme), "badge": badge} if (layer, head) in selected else None
         return {
@@ -89,12 +89,11 @@ def grid_payload(
         "picture": grid_picture(maps, theme),
         "columns": columns,
         "sorted": order is not None,
-        "lit": {axis: list(place[axis]) for axis in AXES},
         "size": dict(zip(AXES, maps[0].weights.shape[1:], strict=True)),
-        "links": links,
+        **highlight_data(place, links),
         "rowHeight": row_height,
         "weights": _weights(layers),
-        "looks": [{"color": mark.color, "dash": mark.dash} for mark in map(theme.head_mark, range(width))],
+        "looks": [head_look(theme, head) for head in range(width)],
         "rows": [{"name": title, "cells": [cell(*place) for place in row]} for title, row in named_rows],
     }
 

@@ -1,86 +1,116 @@
+// @ts-check
 // A button for each head, and for each layer one that stands for all its heads.
 
-function draw({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".root");
-  const place = { ...parentElement.activeElement?.dataset };
-  const boards = element("div", "boards");
-  const columns = Math.max(...data.boards.flatMap(({ rows }) => rows.map(({ cells }) => cells.length))); // of all boards: cells of one size
-  boards.append(...data.boards.map((board) => drawn(board, columns, (layer, head) => setTriggerValue("switch", { kind: board.kind, layer, head }))));
-  root.replaceChildren(boards, legend(data));
-  if (place.kind) {
-    const again = root.querySelector(`[data-kind="${place.kind}"][data-row="${place.row}"][data-column="${place.column}"]`);
-    if (again) {
-      for (const each of root.querySelectorAll(`[data-kind="${place.kind}"]`)) each.tabIndex = -1;
-      again.tabIndex = 0;
-      again.focus({ preventScroll: true });
-    }
-  }
-}
+/** @import { Component } from "./streamlit" */
 
-function drawn({ kind, name, rows }, columns, send) {
-  const board = element("div", "board");
-  const off = rows.flatMap(({ cells }) => cells).filter(({ gate }) => gate !== 1).length;
-  board.append(element("div", "title", off ? `${name}: ${off} set` : name));
-  const grid = element("div", "grid");
+import { button, element, focusedIn, goTo, group, moveInRows } from "../../core/drawing/dom.js";
+import { component, rootOf } from "./shared.js";
+
+/**
+ * @typedef {object} Cell
+ * @property {number} head
+ * @property {string} name
+ * @property {number} gate Factor of the head's output; 1: unchanged.
+ * @property {number | null} effect Change of the log-probability in nats when this head alone is off.
+ * @property {string} color
+ * @property {string} text Colour of the text.
+ *
+ * @typedef {{ name: string, layer: number, cells: Cell[] }} Row
+ * @typedef {{ kind: string, name: string, rows: Row[] }} Board
+ * @typedef {{ boards: Board[], limit: number | null, scale: string[] }} Data See `switchboard_payload`.
+ */
+
+export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
+  const root = rootOf(parentElement);
+  const { kind, row, column } = focusedIn(root)?.dataset ?? {};
+  const boards = element("div", "boards");
+  // The most columns of all boards, for cells of one size.
+  const columns = Math.max(...data.boards.flatMap(({ rows }) => rows.map(({ cells }) => cells.length)));
+  for (const each of data.boards) {
+    boards.append(board(each, columns, (layer, head) => setTriggerValue("switch", { kind: each.kind, layer, head })));
+  }
+  root.replaceChildren(boards, legend(data));
+  const buttons = /** @type {HTMLElement[]} */ ([...root.querySelectorAll(`[data-kind="${kind}"]`)]);
+  const focused = buttons.find(({ dataset }) => dataset.row === row && dataset.column === column);
+  if (focused) goTo(focused, buttons);
+});
+
+/**
+ * @param {Board} board
+ * @param {number} columns
+ * @param {(layer: number, head: number | null) => void} send null: all heads of the layer.
+ */
+function board({ kind, name, rows }, columns, send) {
+  const node = element("div", "board");
+  const changed = rows.flatMap(({ cells }) => cells).filter(({ gate }) => gate !== 1).length;
+  node.append(element("div", "title", changed ? `${name}: ${changed} changed` : name));
+  const grid = group("grid", `Switches: ${name}`);
   const heads = Math.max(...rows.map(({ cells }) => cells.length));
-  grid.style.setProperty("--columns", columns);
-  grid.setAttribute("role", "group");
-  grid.setAttribute("aria-label", `Switches: ${name}`);
+  grid.style.setProperty("--columns", String(columns));
   grid.append(element("span", "name"));
   for (let head = 0; head < columns; head++) grid.append(element("span", "name", head < heads ? `H${head + 1}` : ""));
   const buttons = rows.map((row, index) => {
-    const all = button("layer", row.name, kind, index, 0, () => send(row.layer, null));
-    all.setAttribute("aria-label", `All heads of ${name} ${row.name}`);
+    const all = button("layer");
+    all.textContent = row.name;
     all.title = "All heads of this layer";
-    return [all, ...row.cells.map((cell, column) => switched(cell, kind, index, column + 1, () => send(row.layer, cell.head)))];
+    all.setAttribute("aria-label", `All heads of ${name} ${row.name}`);
+    all.onclick = () => send(row.layer, null);
+    const line = [all, ...row.cells.map((cell) => cellButton(cell, () => send(row.layer, cell.head)))];
+    line.forEach((each, column) => Object.assign(each.dataset, { kind, row: index, column }));
+    return line;
   });
   for (const line of buttons) {
     grid.append(...line);
-    for (let gap = line.length; gap <= columns; gap++) grid.append(element("span", ""));
+    for (let gap = line.length; gap <= columns; gap++) grid.append(element("span"));
   }
-  (buttons[0]?.[1] ?? buttons[0]?.[0]).tabIndex = 0; // Tab reaches a board, arrow keys its switches
+  const first = buttons[0]?.[1] ?? buttons[0]?.[0];
+  if (first) first.tabIndex = 0; // Tab reaches a board, arrow keys its switches
   grid.onkeydown = (event) => moveInRows(buttons, event);
-  board.append(grid);
-  return board;
-}
-
-function switched(cell, kind, row, column, send) {
-  const set = cell.gate !== 1;
-  const node = button(set ? "cell set" : "cell", "", kind, row, column, send);
-  const effect = cell.effect === null ? "" : `off alone ${signed(cell.effect, 3)} nats`;
-  if (set) node.append(element("span", "", cell.gate === 0 ? "off" : cell.gate.toFixed(1)));
-  else if (cell.effect !== null) node.textContent = short(cell.effect);
-  Object.assign(node.style, { background: cell.color, color: cell.text });
-  node.title = [cell.name, set ? `set to ${cell.gate.toFixed(2)}` : "on", effect].filter(Boolean).join("\n");
-  node.setAttribute("aria-label", cell.name);
-  node.setAttribute("aria-pressed", set);
+  node.append(grid);
   return node;
 }
 
+/**
+ * @param {Cell} cell
+ * @param {() => void} send
+ */
+function cellButton({ name, gate, effect, color, text }, send) {
+  const changed = gate !== 1;
+  const node = button(changed ? "cell set" : "cell");
+  if (changed) node.append(element("span", "", gate === 0 ? "off" : gate.toFixed(1)));
+  else if (effect !== null) node.textContent = short(effect);
+  Object.assign(node.style, { background: color, color: text });
+  const lines = [name, changed ? `scaled by ${gate.toFixed(2)}` : "on"];
+  if (effect !== null) lines.push(`off alone: ${signed(effect, 3)} nats`);
+  node.title = lines.join("\n");
+  node.setAttribute("aria-label", name);
+  node.setAttribute("aria-pressed", String(changed));
+  node.onclick = send;
+  return node;
+}
+
+/** @param {Data} data */
 function legend({ limit, scale }) {
   const line = element("div", "legend");
   if (limit === null) return line;
-  const bar = element("i", "");
+  const bar = element("i");
   bar.style.background = `linear-gradient(to right, ${scale.join(", ")})`;
-  line.append(element("b", "", `\u2212${limit}`), bar, element("b", "", `+${limit}`), "log-probability, head off alone, in nats");
+  const name = "change of the log-probability in nats with this head alone off";
+  line.append(element("b", "", `\u2212${limit}`), bar, element("b", "", `+${limit}`), name);
   return line;
 }
 
+/**
+ * @param {number} value
+ * @param {number} digits
+ */
 function signed(value, digits) {
   const text = Math.abs(value).toFixed(digits);
   return Number(text) === 0 ? text : `${value < 0 ? "\u2212" : "+"}${text}`;
 }
 
+/** @param {number} effect */
 function short(effect) {
   const text = signed(effect, Math.abs(effect) < 9.95 ? 1 : 0);
   return Number(text) === 0 ? "0" : text.replace(/^([\u2212+])0\./, "$1.");
-}
-
-function button(style, text, kind, row, column, send) {
-  const node = element("button", style, text);
-  node.type = "button";
-  node.tabIndex = -1;
-  Object.assign(node.dataset, { kind, row, column });
-  node.onclick = send;
-  return node;
 }

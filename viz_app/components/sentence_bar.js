@@ -1,150 +1,235 @@
-// A sentence and its translation as words to click. Everything that comes from them is set as text, never as HTML.
+// @ts-check
+// A sentence and its translation as words to click.
+
+/** @import { Span } from "../../core/drawing/types" */
+/** @import { Component } from "./streamlit" */
+
+import { button, element, focusedIn, goTo, group, textOf } from "../../core/drawing/dom.js";
+import { component, listen, onSelected, rootOf, select, tellPointed } from "./shared.js";
 
 const CURSIVE = /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
 // Letters that never join the one after them: alef, dal, reh, waw and their kin (Joining_Type R and U of Unicode).
-const ENDS_STROKE = /^[\u0621-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0677\u0688-\u0699\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2\u06d3\u06d5\u06e5\u06e6\u06ee\u06ef]$/;
-const MORE = 24; // pixels at the edge of a long sentence that fade, see the style sheet
-const JOINER = "\u200d"; // makes a letter take the form that it has beside another one, though they are different pieces
+const ENDS_STROKE =
+  /^[\u0621-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0677\u0688-\u0699\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2\u06d3\u06d5\u06e5\u06e6\u06ee\u06ef]$/;
+const MARGIN = 24; // pixels at the edge of a long sentence that fade, see the style sheet
+const JOINER = "\u200d"; // zero-width joiner: shapes a letter as if it were joined to one of another piece
 
-function draw({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".root");
-  const focused = parentElement.activeElement?.dataset;
-  const place = focused && { ...focused };
-  const turned = new Map(sidesOf(root).map((side) => [side.textContent, side.scrollTop]));
-  const chosen = chosenIn(root);
-  const drawn = { ...data, selected: selectionOf(root, data) };
+/**
+ * @typedef {"source" | "target"} Side
+ * @typedef {{ spans: Span[], probability: number | null }} Piece
+ * @typedef {{ start: number, glued: boolean, direction: string, pieces: Piece[] }} Word
+ *
+ * @typedef {object} Data See `sentence_payload`.
+ * @property {Word[]} source
+ * @property {Word[]} target
+ * @property {Record<Side, string>} directions
+ * @property {string[]} selected Names of words.
+ */
+
+/**
+ * The selection, which is decided here for all drawings, so that quick clicks all count. A selection that was sent
+ * stands until the page arrives with it, or with another sentence.
+ * @type {WeakMap<HTMLElement, { about: string, words: string[], sent: boolean }>}
+ */
+const selections = new WeakMap();
+
+export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
+  const root = rootOf(parentElement);
+  const { side, start } = focusedIn(root)?.dataset ?? {};
+  const scrolled = new Map(sidesOf(root).map((each) => [each.textContent, each.scrollTop]));
+  const before = highlighted(root);
+  const selected = currentSelection(root, data);
   const arrow = element("span", "arrow", "\u2192");
   arrow.setAttribute("aria-hidden", "true");
   const target = element("div", "target");
-  target.append(arrow, sentence("target", drawn));
-  root.replaceChildren(sentence("source", drawn), target);
-  if (place?.side) root.querySelector(`[data-side="${place.side}"][data-start="${place.start}"]`)?.focus({ preventScroll: true });
-  for (const side of sidesOf(root)) side.scrollTop = turned.get(side.textContent) ?? 0;
-  if (chosenIn(root) !== chosen) reveal(root.querySelector(".on"));
-  // The style sheet lets a colour of the page pass over in no time: so another theme is noticed, whose drawings the server makes.
-  root.ontransitionend = ({ target }) => target === root && setTriggerValue("theme", true);
-  for (const word of root.querySelectorAll(".word")) {
-    word.onmouseenter = word.onfocus = () => tell(root, { words: [nameOf(word)] });
-    word.onmouseleave = word.onblur = () => tell(root, null);
+  target.append(arrow, sentence("target", data, selected));
+  root.replaceChildren(sentence("source", data, selected), target);
+  wordsOf(root)
+    .find(({ dataset }) => dataset.side === side && dataset.start === start)
+    ?.focus({ preventScroll: true });
+  for (const each of sidesOf(root)) each.scrollTop = scrolled.get(each.textContent) ?? 0;
+  if (highlighted(root) !== before) reveal(root.querySelector(".on"));
+  // The style sheet gives a colour of the page a transition of no length: its end means that the theme has changed, and
+  // the server has to make new pictures.
+  root.ontransitionend = (event) => event.target === root && setTriggerValue("theme", true);
+  for (const word of wordsOf(root)) {
+    word.onmouseenter = word.onfocus = () => tellPointed(root, { words: [nameOf(word)] });
+    word.onmouseleave = word.onblur = () => tellPointed(root, null);
   }
-  const rest = answerClicks(root, (words) => setTriggerValue("words", words));
-  const deafen = listen(root, (place) => {
-    for (const word of root.querySelectorAll(".word")) word.classList.toggle("pointed", Boolean(place?.words.includes(nameOf(word))));
-    for (const side of sidesOf(root)) reveal(side.querySelector(".pointed"));
-  });
-  return () => [rest(), deafen()];
-}
+  const stops = [
+    onSelected(root, (word, also) => change(root, word, also, (words) => setTriggerValue("words", words))),
+    listen(root, (place) => {
+      for (const word of wordsOf(root)) word.classList.toggle("pointed", Boolean(place?.words.includes(nameOf(word))));
+      for (const each of sidesOf(root)) reveal(each.querySelector(".pointed"));
+    }),
+  ];
+  return () => stops.forEach((stop) => stop());
+});
 
-// Which words are selected is settled here, for all drawings: however quick the clicks, each counts. What was sent last stands
-// until the page comes back with it, or with another sentence.
-function selectionOf(root, data) {
+/**
+ * @param {HTMLElement} root
+ * @param {Data} data
+ */
+function currentSelection(root, data) {
   const about = JSON.stringify([data.source, data.target]);
-  const waits = root.chosen?.sent && root.chosen.about === about && String(root.chosen.words) !== String(data.selected);
-  if (!waits) root.chosen = { about, words: data.selected, sent: false };
-  return root.chosen.words;
+  const last = selections.get(root);
+  if (last?.sent && last.about === about && String(last.words) !== String(data.selected)) return last.words;
+  selections.set(root, { about, words: data.selected, sent: false });
+  return data.selected;
 }
 
-// Answer to what is clicked, here and in other drawings, until the bar is drawn anew or taken off the page. Returns how to stop it.
-function answerClicks(root, send) {
-  window.removeEventListener(SELECTED, root.answer);
-  const answer = (root.answer = ({ detail: { word, also } }) => {
-    const words = selectedAfter(root.chosen.words, word, also);
-    Object.assign(root.chosen, { words, sent: true });
-    for (const each of root.querySelectorAll(".word")) {
-      mark(each, words);
-      if (nameOf(each) === word) reveal(each);
-    }
-    send(words);
-  });
-  window.addEventListener(SELECTED, answer);
-  return () => window.removeEventListener(SELECTED, answer);
+/**
+ * Change the selection as a click on a word does, here or in another drawing.
+ * @param {HTMLElement} root
+ * @param {string} name
+ * @param {boolean} also
+ * @param {(words: string[]) => void} send
+ */
+function change(root, name, also, send) {
+  const last = selections.get(root);
+  if (!last) return;
+  const words = selectedAfter(last.words, name, also);
+  selections.set(root, { about: last.about, words, sent: true });
+  for (const word of wordsOf(root)) {
+    mark(word, words);
+    if (nameOf(word) === name) reveal(word);
+  }
+  send(words);
 }
 
-// On the only selected word a click selects none; beside others it is one more or one less; without a word, none is left.
-function selectedAfter(selected, word, also) {
-  const others = selected.filter((each) => each !== word);
-  if (!word) return [];
-  if (also) return others.length < selected.length ? others : [...selected, word];
-  return selected.length === 1 && !others.length ? [] : [word];
+/**
+ * @param {string[]} selected
+ * @param {string} name "": clear the selection.
+ * @param {boolean} also Add the word or take it away, in place of selecting it alone.
+ */
+function selectedAfter(selected, name, also) {
+  const others = selected.filter((each) => each !== name);
+  if (!name) return [];
+  if (also) return others.length < selected.length ? others : [...selected, name];
+  return selected.length === 1 && !others.length ? [] : [name];
 }
 
+/**
+ * @param {HTMLElement} word
+ * @param {string[]} selected
+ */
 function mark(word, selected) {
-  const chosen = selected.includes(nameOf(word));
-  word.classList.toggle("on", chosen);
-  word.setAttribute("aria-pressed", chosen);
+  const on = selected.includes(nameOf(word));
+  word.classList.toggle("on", on);
+  word.setAttribute("aria-pressed", String(on));
 }
 
+/** @param {HTMLElement} root */
 function sidesOf(root) {
-  return [...root.querySelectorAll(".side")];
+  return /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".side")]);
 }
 
-function chosenIn(root) {
-  return [...root.querySelectorAll(".on")].map(nameOf).join();
+/** @param {HTMLElement} root */
+function wordsOf(root) {
+  return /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".word")]);
 }
 
-// Bring a word of a long sentence into sight by turning its side alone: the page stays where it is.
+/** @param {HTMLElement} root */
+function highlighted(root) {
+  const on = /** @type {HTMLElement[]} */ ([...root.querySelectorAll(".on")]);
+  return on.map(nameOf).join();
+}
+
+/**
+ * Scroll a long sentence to a word; the page stays where it is.
+ * @param {HTMLElement | null} word
+ */
 function reveal(word) {
   const side = word?.closest(".side");
-  if (!side) return;
-  const [most, least] = [word.offsetTop - MORE, word.offsetTop + word.offsetHeight + MORE - side.clientHeight];
+  if (!word || !side) return;
+  const [most, least] = [word.offsetTop - MARGIN, word.offsetTop + word.offsetHeight + MARGIN - side.clientHeight];
   side.scrollTop = Math.max(least, Math.min(most, side.scrollTop));
 }
 
-// Where a long sentence goes on, out of sight.
+/**
+ * Mark where a long sentence continues out of sight.
+ * @param {HTMLElement} side
+ */
 function markMore(side) {
   side.classList.toggle("above", side.scrollTop > 0);
   side.classList.toggle("below", side.scrollTop + side.clientHeight + 1 < side.scrollHeight);
 }
 
-// What the other drawings call a word, see `links` of word_links.py.
+/**
+ * The name that all drawings give a word, see `links` in word_links.py.
+ * @param {HTMLElement} word
+ */
 function nameOf({ dataset }) {
   return `${dataset.side} ${dataset.start}`;
 }
 
-function sentence(side, data) {
-  const list = element("div", "side");
-  list.setAttribute("role", "group");
-  list.setAttribute("aria-label", side === "source" ? "Source" : "Translation");
+/**
+ * @param {Side} side
+ * @param {Data} data
+ * @param {string[]} selected
+ */
+function sentence(side, data, selected) {
+  const list = group("side", side === "source" ? "Source" : "Translation");
   list.dir = data.directions[side];
-  const buttons = data[side].map(({ start, glued, direction, pieces }, index) => {
-    const word = element("button", `word${glued ? " glued" : ""}`);
-    word.type = "button";
-    word.tabIndex = index ? -1 : 0; // Tab reaches a sentence, arrow keys its words
-    Object.assign(word.dataset, { side, start });
-    mark(word, data.selected);
-    word.setAttribute("aria-label", spoken(pieces));
-    word.dir = direction;
-    word.append(...pieces.map((each, place) => piece(each, joins(pieces[place - 1], each), joins(each, pieces[place + 1]))));
-    word.title = pieces.filter((each) => each.probability !== null).map(described).join("\n");
-    word.onclick = (event) => select(nameOf(word), event);
-    word.oncontextmenu = (event) => {
-      if (event.pointerType !== "touch") return;
-      event.preventDefault(); // a long touch adds a word, as there is no key to hold
-      select(nameOf(word), { shiftKey: true });
-    };
-    word.onkeydown = (event) => (event.key === "Escape" ? select("", event) : move(buttons, index, event));
-    return word;
-  });
-  list.append(...runs(buttons));
+  /** @type {HTMLButtonElement[]} */
+  const words = data[side].map((word, index) =>
+    wordButton(side, word, index, selected, (event) => move(words, index, event)),
+  );
+  list.append(...runs(words));
   list.onscroll = () => markMore(list);
-  new ResizeObserver(list.onscroll).observe(list);
+  new ResizeObserver(() => markMore(list)).observe(list);
   return list;
 }
 
-// A line does not end between a word and the full stop behind it.
-function runs(buttons) {
+/**
+ * @param {Side} side
+ * @param {Word} word
+ * @param {number} index
+ * @param {string[]} selected
+ * @param {(event: KeyboardEvent) => void} onMove
+ */
+function wordButton(side, { start, glued, direction, pieces }, index, selected, onMove) {
+  const node = button(`word${glued ? " glued" : ""}`, index === 0); // Tab reaches a sentence, arrow keys its words
+  Object.assign(node.dataset, { side, start });
+  mark(node, selected);
+  node.setAttribute("aria-label", spoken(pieces));
+  node.dir = direction;
+  node.append(...pieces.map((each, at) => pieceSpan(each, joins(pieces[at - 1], each), joins(each, pieces[at + 1]))));
+  node.title = pieces.flatMap(described).join("\n");
+  node.onclick = (event) => select(nameOf(node), event);
+  node.oncontextmenu = (event) => {
+    if (/** @type {PointerEvent} */ (event).pointerType !== "touch") return;
+    event.preventDefault(); // a long touch adds a word, as there is no key to hold
+    select(nameOf(node), { shiftKey: true });
+  };
+  node.onkeydown = (event) => (event.key === "Escape" ? select("", event) : onMove(event));
+  return node;
+}
+
+/**
+ * Words with the punctuation behind them, between which no line ends.
+ * @param {HTMLElement[]} words
+ */
+function runs(words) {
+  /** @type {HTMLElement[]} */
   const all = [];
-  for (const button of buttons) {
-    if (!button.classList.contains("glued") || !all.length) all.push(element("span", "run"));
-    all.at(-1).append(button);
+  for (const word of words) {
+    if (!word.classList.contains("glued") || !all.length) all.push(element("span", "run"));
+    all[all.length - 1].append(word);
   }
   return all;
 }
 
-function piece({ spans, probability }, joinsLast, joinsNext) {
+/**
+ * @param {Piece} piece
+ * @param {boolean} joinsLast
+ * @param {boolean} joinsNext
+ */
+function pieceSpan({ spans, probability }, joinsLast, joinsNext) {
   const box = element("span", "piece");
   const text = element("span", "spans");
-  text.append(...spans.map(([part, style]) => element("span", style, style ? part : (joinsLast ? JOINER : "") + part + (joinsNext ? JOINER : ""))));
+  const joined = (/** @type {string} */ part) => (joinsLast ? JOINER : "") + part + (joinsNext ? JOINER : "");
+  text.append(...spans.map(([part, style]) => element("span", style, style ? part : joined(part))));
   box.append(text);
   if (probability !== null) {
     const track = element("span", "track");
@@ -156,26 +241,41 @@ function piece({ spans, probability }, joinsLast, joinsNext) {
   return box;
 }
 
+/** @param {Piece} piece */
 function described({ spans, probability }) {
-  return `${textOf(spans)}  probability ${probability.toFixed(3)}`;
+  return probability === null ? [] : [`${textOf(spans)}  probability ${probability.toFixed(3)}`];
 }
 
-// Whether two pieces meet within a script whose letters are written in one stroke.
+/**
+ * Whether two pieces meet within a cursive script, whose letters take another form there.
+ * @param {Piece | undefined} first
+ * @param {Piece | undefined} second
+ */
 function joins(first, second) {
   if (!first || !second) return false;
-  const [before, after] = [first, second].map(({ spans }) => [...spoken([{ spans }]).replace(/\p{M}/gu, "")]);
-  return CURSIVE.test(before.at(-1)) && CURSIVE.test(after[0]) && !ENDS_STROKE.test(before.at(-1));
+  const [before, after] = [first, second].map((piece) => [...spoken([piece]).replace(/\p{M}/gu, "")]);
+  const last = before[before.length - 1] ?? "";
+  return CURSIVE.test(last) && CURSIVE.test(after[0] ?? "") && !ENDS_STROKE.test(last);
 }
 
-// The word as it is read aloud: without joint marks.
+/**
+ * Text for screen readers: without joint marks.
+ * @param {Piece[]} pieces
+ */
 function spoken(pieces) {
   const spans = pieces.flatMap((each) => each.spans);
   return textOf(spans.filter(([, style]) => style !== "faint")) || textOf(spans);
 }
 
+/**
+ * @param {HTMLElement[]} words
+ * @param {number} index
+ * @param {KeyboardEvent} event
+ */
 function move(words, index, event) {
-  const goal = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: words.length - 1 }[event.key];
-  const word = words[goal];
+  /** @type {Record<string, number>} */
+  const goals = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: words.length - 1 };
+  const word = words[goals[event.key]];
   if (!word) return;
   event.preventDefault();
   goTo(word, words);

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import streamlit as st
 
 from core.analysis.tokens.words import grapheme_groups, is_special, word, word_groups
+from core.drawing.token_spans import unit_spans
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, listening
-from viz_app.components.token_spans import unit_spans
 from viz_app.figures.display_text import direction
 
 Side = Literal["source", "target"]

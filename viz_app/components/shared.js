@@ -1,160 +1,277 @@
-// What the drawings of this folder share: it stands in front of the script of each.
+// @ts-check
+// What the components share: data that arrive out of order, words selected in one drawing and highlighted in all, and
+// state that only the browser keeps.
 
-// What a place shows is never followed by anything older: see `dated` in component.py.
-const shownSince = new WeakMap();
+/** @import { Axis, Drawing, Events, Head, Modifiers, PerAxis, Place, Span } from "../../core/drawing/types" */
+/** @import { Renderer } from "./streamlit" */
 
-export default function (component) {
-  const [since, drawn] = component.data;
-  if (since < shownSince.get(component.parentElement)) return undefined;
-  shownSince.set(component.parentElement, since);
-  return draw({ ...component, data: drawn });
+import { decodedWeights } from "../../core/drawing/weights.js";
+
+/** @type {WeakMap<ShadowRoot, number>} */
+const drawnSince = new WeakMap();
+
+/**
+ * A component that ignores data older than those it shows, see `dated` in component.py.
+ * @template Data
+ * @param {Renderer<Data>} draw
+ * @returns {Renderer<[since: number, data: Data]>}
+ */
+export function component(draw) {
+  return ({ data: [since, data], parentElement, setTriggerValue }) => {
+    if (since < (drawnSince.get(parentElement) ?? 0)) return undefined;
+    drawnSince.set(parentElement, since);
+    return draw({ data, parentElement, setTriggerValue: (name, value) => setTriggerValue(name, value) });
+  };
 }
 
-const SVG = "http://www.w3.org/2000/svg";
-
-function element(tag, style, text) {
-  const node = document.createElement(tag);
-  node.className = style;
-  if (text !== undefined) node.textContent = text;
-  return node;
+/**
+ * The element that a component draws into.
+ * @param {ShadowRoot} parentElement
+ */
+export function rootOf(parentElement) {
+  return /** @type {HTMLElement} */ (parentElement.querySelector(".root"));
 }
 
-function vector(tag, attributes) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  return node;
-}
-
-// Tokens come as spans of text and class, see token_spans.py. They are set as text, never as HTML.
-function spelled(spans) {
-  return spans.map(([text, style]) => {
-    const span = element("span", style, text);
-    span.dir = "auto";
-    return span;
-  });
-}
-
-function textOf(spans) {
-  return spans.map(([text]) => text).join("");
-}
-
-// A number to be read: a minus and not a hyphen before it.
-function decimal(value, digits) {
+/**
+ * A number as text, with a minus sign rather than a hyphen.
+ * @param {number} value
+ * @param {number} digits
+ */
+export function decimal(value, digits) {
   return value.toFixed(digits).replace("-", "\u2212");
 }
 
-// The address keeps what only the browser knows, such as a slider in a drawing, under a name that is no widget's. Another page has
-// another address, so it is also kept here, for a reader who comes back to what it is about.
-const kept = new Map();
+// --- attention: lines and maps ---------------------------------------------------------------------------------------
 
-function held(name, least, most, about) {
-  const last = kept.get(name);
-  const value = Number(new URLSearchParams(window.location.search).get(name) ?? (last?.about === about ? last?.value : null) ?? NaN);
-  return Number.isInteger(value) && value >= least && value <= most ? value : undefined;
+/**
+ * Data of a drawing of attention as Python sends them: the weights of its heads are still encoded.
+ * @typedef {Omit<Head, "weights"> & { weights: string }} EncodedHead
+ * @typedef {object} EncodedAttention
+ * @property {Span[][]} query
+ * @property {Span[][]} key
+ * @property {EncodedHead[]} heads
+ * @property {PerAxis<string[]> | null} links
+ * @property {boolean} followsClicks A head clicked in the grid is drawn at once.
+ */
+
+/**
+ * A click in the grid: the head, and the rows and columns of its map.
+ * @typedef {{ head: EncodedHead, size: PerAxis<number> }} ClickedHead
+ */
+const CLICKED = "headlight:clicked";
+
+/**
+ * Clicks that the server has not answered yet, with the words of the drawing when they were made.
+ * @type {WeakMap<HTMLElement, { head: EncodedHead, words: string }[]>}
+ */
+const unanswered = new WeakMap();
+
+/** @param {ClickedHead} clicked */
+export function tellClicked(clicked) {
+  window.dispatchEvent(new CustomEvent(CLICKED, { detail: clicked }));
 }
 
-function hold(name, value, about) {
-  kept.set(name, { value, about });
-  const address = new URL(window.location.href);
-  if (address.searchParams.get(name) === (value === null ? null : String(value))) return;
-  if (value === null) address.searchParams.delete(name);
-  else address.searchParams.set(name, value);
-  window.history.replaceState(window.history.state, "", address);
+/**
+ * A component that draws attention. It highlights words that are pointed at in other drawings, and draws a head that is
+ * clicked in the grid at once; the server sends the same head a little later.
+ * @param {(container: HTMLElement, data: any, events: Events) => Drawing} draw
+ * @returns {Renderer<[number, EncodedAttention]>}
+ */
+export function attentionComponent(draw) {
+  return component(({ data, parentElement }) => {
+    const root = rootOf(parentElement);
+    const words = JSON.stringify([data.query, data.key]);
+    const show = (/** @type {EncodedHead[]} */ encoded) => {
+      const heads = encoded.map((head) => ({ ...head, weights: decodedWeights(head.weights) }));
+      return linked(root, { ...data, heads }, draw);
+    };
+    const clicks = laterClicks(root, data.heads, words);
+    let stop = show(clicks.length ? [clicks[clicks.length - 1].head] : data.heads);
+    const follow = (/** @type {Event} */ event) => {
+      const { head, size } = /** @type {CustomEvent<ClickedHead>} */ (event).detail;
+      if (!data.followsClicks || size.query !== data.query.length || size.key !== data.key.length) return;
+      clicks.push({ head, words });
+      stop();
+      stop = show([head]);
+    };
+    return replaceListener(root, CLICKED, follow, () => stop());
+  });
 }
 
-// Heads by name, each beside its line.
-const DASHES = { solid: "none", dash: "6 4", dot: "2 3" };
-
-function headNames(heads) {
-  const row = element("div", "heads");
-  for (const head of heads) {
-    const entry = element("span", "head");
-    const sample = vector("svg", { viewBox: "0 0 22 4", "aria-hidden": "true" });
-    sample.append(vector("path", { d: "M0 2H22", stroke: head.color, "stroke-width": 3, "stroke-dasharray": DASHES[head.dash] }));
-    entry.append(sample, element("span", "", head.name));
-    row.append(entry);
-  }
-  return row;
+/**
+ * Clicks made after the one that the page now answers; none if it answers none of them.
+ * @param {HTMLElement} root
+ * @param {EncodedHead[]} heads
+ * @param {string} words
+ */
+function laterClicks(root, heads, words) {
+  const clicks = unanswered.get(root) ?? [];
+  const answered = clicks.findIndex(
+    (clicked) => heads.length === 1 && clicked.head.name === heads[0].name && clicked.words === words,
+  );
+  const later = answered < 0 ? [] : clicks.slice(answered + 1);
+  unanswered.set(root, later);
+  return later;
 }
 
-// Tab reaches one of several buttons, arrow keys the others.
-function goTo(goal, buttons) {
-  for (const each of buttons) each.tabIndex = -1;
-  goal.tabIndex = 0;
-  goal.focus();
+/**
+ * Draw attention whose words are pointed at and selected together with those of the other drawings.
+ * @template {{ query: unknown[], key: unknown[], links: PerAxis<string[]> | null }} Data
+ * @param {HTMLElement} root
+ * @param {Data} data
+ * @param {(container: HTMLElement, data: Data, events: Events) => Drawing} draw
+ */
+function linked(root, data, draw) {
+  const { links } = data;
+  const size = { query: data.query.length, key: data.key.length };
+  const onPoint = (/** @type {Place} */ place) => links && tellPointed(root, linkedPlace(place, size, links));
+  const drawing = draw(root, data, { onPoint, onSelect: select });
+  const stop = listen(root, (place) => drawing.highlight(placed(place, size, links)));
+  return () => [stop(), drawing.disconnect()];
 }
 
-// Arrow keys in rows of buttons that know their row and column.
-function moveInRows(rows, event) {
-  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-  const { row, column } = event.target.dataset;
-  if (!step || row === undefined) return;
-  event.preventDefault();
-  const goal = rows[Number(row) + step[0]]?.[Number(column) + step[1]];
-  if (goal) goTo(goal, [event.target]);
-}
+// --- words pointed at and selected -----------------------------------------------------------------------------------
 
-// Arrow keys in two columns of words: [name, words] of the left and of the right one.
-function moveInColumns([left, right], name, index, event) {
-  const words = name === left[0] ? left[1] : right[1];
-  const beside = (column) => (column[0] === name ? index : Math.min(index, column[1].length - 1));
-  const [column, place] = {
-    ArrowDown: [words, Math.min(index + 1, words.length - 1)],
-    ArrowUp: [words, Math.max(index - 1, 0)],
-    Home: [words, 0],
-    End: [words, words.length - 1],
-    ArrowLeft: [left[1], beside(left)],
-    ArrowRight: [right[1], beside(right)],
-  }[event.key] ?? [];
-  if (!column?.[place]) return;
-  event.preventDefault();
-  goTo(column[place], column);
-}
-
-// Select a word of the sentence, with a key held down beside those that are; without a name, none. The sentence bar answers it, which
-// is on every page.
 const SELECTED = "headlight:selected";
+const POINTED = "headlight:pointed";
 
-function select(word, { ctrlKey, metaKey, shiftKey }) {
+/**
+ * A row, a column or a cell of one drawing as others need it: with the drawing's size and the names of its words. The
+ * sentence bar knows but a word.
+ * @typedef {Place & { size?: PerAxis<number>, links?: PerAxis<string[]>, words: string[] }} LinkedPlace
+ */
+
+/**
+ * Select a word of the sentence; with a modifier key held down, in addition to those selected. The sentence bar, which
+ * is on every page, handles the event.
+ * @param {string} word "": clear the selection.
+ * @param {Modifiers} modifiers
+ */
+export function select(word, { ctrlKey = false, metaKey = false, shiftKey = false }) {
   window.dispatchEvent(new CustomEvent(SELECTED, { detail: { word, also: ctrlKey || metaKey || shiftKey } }));
 }
 
-// A head that is clicked in the grid: its name and look, its weights as a map has them, and their size. A map that stands alone draws it
-// at once; the page comes back with the same a little later.
-const CLICKED = "headlight:clicked";
+/**
+ * Call a function when a word is selected in any drawing; in place of the one given before for the same root.
+ * @param {HTMLElement} root
+ * @param {(word: string, also: boolean) => void} handle
+ */
+export function onSelected(root, handle) {
+  return replaceListener(root, SELECTED, (event) => {
+    const { word, also } = /** @type {CustomEvent<{ word: string, also: boolean }>} */ (event).detail;
+    handle(word, also);
+  });
+}
 
-// What is pointed at in one drawing lights up in all others on the page that know the same words. A place is a row and a
-// column, each undefined where none is meant, of a drawing of a size with words of these names, and the names of the two,
-// or, in the sentence, the name of a word alone; null: nothing is pointed at any more.
-const POINTED = "headlight:pointed";
-
-function tell(root, place) {
+/**
+ * Highlight what is pointed at in this drawing in all others; null: nothing is pointed at any more.
+ * @param {HTMLElement} root
+ * @param {LinkedPlace | null} place
+ */
+export function tellPointed(root, place) {
   window.dispatchEvent(new CustomEvent(POINTED, { detail: { from: root, place } }));
 }
 
-// Hear what others tell, until the drawing is drawn anew or taken off the page. Returns how to stop it.
-function listen(root, hear) {
-  root.deafen?.();
-  const heard = ({ detail: { from, place } }) => from !== root && hear(place);
-  window.addEventListener(POINTED, heard);
-  root.deafen = () => window.removeEventListener(POINTED, heard);
-  return root.deafen;
+/**
+ * Call a function with each place pointed at in another drawing; in place of the one given before for the same root.
+ * @param {HTMLElement} root
+ * @param {(place: LinkedPlace | null) => void} handle
+ */
+export function listen(root, handle) {
+  return replaceListener(root, POINTED, (event) => {
+    const { from, place } = /** @type {CustomEvent<{ from: HTMLElement, place: LinkedPlace | null }>} */ (event).detail;
+    if (from !== root) handle(place);
+  });
 }
 
-// The row and the column that a place means in a drawing of this size, whose rows and columns belong to these words: the same
-// where all words are the same, or else those of the same words.
-function placed(place, size, links) {
+/** @type {WeakMap<HTMLElement, Map<string, EventListener>>} */
+const listeners = new WeakMap();
+
+/**
+ * Listen to an event of the window until the drawing is drawn again or removed.
+ * @param {HTMLElement} root
+ * @param {string} name
+ * @param {EventListener} listener
+ * @param {() => void} [cleanUp]
+ * @returns {() => void} Stops listening.
+ */
+function replaceListener(root, name, listener, cleanUp) {
+  const known = listeners.get(root) ?? new Map();
+  listeners.set(root, known);
+  window.removeEventListener(name, known.get(name));
+  known.set(name, listener);
+  window.addEventListener(name, listener);
+  return () => {
+    window.removeEventListener(name, listener);
+    cleanUp?.();
+  };
+}
+
+/**
+ * The row and the column of this drawing that show a place of another: the same where all words are the same, otherwise
+ * those of the same words.
+ * @param {LinkedPlace | null} place
+ * @param {PerAxis<number>} size
+ * @param {PerAxis<string[]> | null} links Names of the words of rows and columns.
+ * @returns {Place}
+ */
+export function placed(place, size, links) {
   if (!place || !links) return {};
-  const same = (axis) => place.size[axis] === size[axis] && String(place.links[axis]) === String(links[axis]);
-  if (place.links && same("query") && same("key")) return place;
-  const found = (axis) => {
-    const word = place.links ? place.links[axis][place[axis]] : place.words[0];
-    return word && links[axis].includes(word) ? links[axis].indexOf(word) : undefined;
+  const same = (/** @type {Axis} */ axis) =>
+    place.size?.[axis] === size[axis] && String(place.links?.[axis]) === String(links[axis]);
+  if (same("query") && same("key")) return { query: place.query, key: place.key };
+  const found = (/** @type {Axis} */ axis) => {
+    const index = place[axis];
+    const word = !place.links ? place.words[0] : index === undefined ? undefined : place.links[axis][index];
+    const at = word ? links[axis].indexOf(word) : -1;
+    return at < 0 ? undefined : at;
   };
   return { query: found("query"), key: found("key") };
 }
 
-function placeOf({ query, key }, size, links) {
+/**
+ * @param {Place} place
+ * @param {PerAxis<number>} size
+ * @param {PerAxis<string[]>} links
+ * @returns {LinkedPlace | null}
+ */
+function linkedPlace({ query, key }, size, links) {
   if (query === undefined && key === undefined) return null;
-  return { query, key, size, links, words: [links.query[query], links.key[key]].filter(Boolean) };
+  const words = [query === undefined ? "" : links.query[query], key === undefined ? "" : links.key[key]];
+  return { query, key, size, links, words: words.filter(Boolean) };
+}
+
+// --- state that the browser keeps ------------------------------------------------------------------------------------
+
+/** @type {Map<string, { value: number | null, about: unknown }>} */
+const kept = new Map();
+
+/**
+ * A number in the address, such as a slider of a drawing. Another page has another address, so it is also remembered
+ * here.
+ * @param {string} name In the address; no widget has it.
+ * @param {number} least
+ * @param {number} most
+ * @param {unknown} [about] What the remembered number belongs to; it is ignored for anything else.
+ * @returns {number | undefined} Undefined where there is none, or one out of range.
+ */
+export function restored(name, least, most, about) {
+  const last = kept.get(name);
+  const text = new URLSearchParams(window.location.search).get(name);
+  const value = text !== null ? Number(text) : last?.about === about ? last?.value : null;
+  return value != null && Number.isInteger(value) && value >= least && value <= most ? value : undefined;
+}
+
+/**
+ * @param {string} name
+ * @param {number | null} value null: remove it.
+ * @param {unknown} [about]
+ */
+export function keep(name, value, about) {
+  kept.set(name, { value, about });
+  const address = new URL(window.location.href);
+  if (address.searchParams.get(name) === (value === null ? null : String(value))) return;
+  if (value === null) address.searchParams.delete(name);
+  else address.searchParams.set(name, String(value));
+  window.history.replaceState(window.history.state, "", address);
 }

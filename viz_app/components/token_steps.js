@@ -1,106 +1,150 @@
-// A translation as its tokens; under them what the model would have written in place of the one that is looked at.
-// Everything that comes from texts is set as text, never as HTML.
+// @ts-check
+// A translation as its tokens, and below them the alternatives at the selected one.
 
-const TOKEN = "token"; // what the address calls the one that is looked at
+/** @import { Span } from "../../core/drawing/types" */
+/** @import { Component } from "./streamlit" */
 
-function draw({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".root");
-  const focused = { ...parentElement.activeElement?.dataset };
-  const said = JSON.stringify([data.step, data.problem, data.tokens.map(({ spans }) => spans)]);
-  const asked = root.dataset.said === undefined && !data.problem ? held(TOKEN, 1, data.tokens.length, said) : undefined;
-  if (root.dataset.said !== said) root.dataset.step = asked ? asked - 1 : (data.problem?.position ?? data.step); // else the reader's own choice stays
-  root.dataset.said = said;
+import { button, element, focusedIn, group, spelled } from "../../core/drawing/dom.js";
+import { component, decimal, keep, restored, rootOf } from "./shared.js";
+
+const TOKEN = "token"; // the selected position in the address, counted from 1
+
+/**
+ * @typedef {{ spans: Span[], name: string, logProb: number, probability: number }} Scored
+ * @typedef {Scored & { token: string, written: boolean }} Option
+ * @typedef {Scored & { glued: boolean, begun: string, options: Option[] }} Token
+ *
+ * @typedef {object} Data See `steps_payload`.
+ * @property {Token[]} tokens
+ * @property {string} direction
+ * @property {number} forced
+ * @property {number} step
+ * @property {{ position: number, text: string, message: string } | null} problem
+ *
+ * @typedef {(choice: { token: string } | { text: string }) => void} Send
+ */
+
+/**
+ * Position that the reader has selected, and the data that it belongs to.
+ * @type {WeakMap<HTMLElement, { about: string, position: number }>}
+ */
+const selections = new WeakMap();
+
+export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
+  const root = rootOf(parentElement);
+  const { role } = focusedIn(root)?.dataset ?? {};
+  const about = JSON.stringify([data.step, data.problem, data.tokens.map(({ spans }) => spans)]);
+  const last = selections.get(root);
+  const linked = last || data.problem ? undefined : restored(TOKEN, 1, data.tokens.length, about);
+  const first = linked === undefined ? (data.problem?.position ?? data.step) : linked - 1;
+  let position = last?.about === about ? last.position : first;
 
   const panel = element("div", "panel");
-  const tokens = data.tokens.map((token, position) => tokenButton(token, position, data.forced, () => look(position)));
-  const line = element("div", "tokens");
-  line.setAttribute("role", "group");
-  line.setAttribute("aria-label", "Translation, token by token");
+  const tokens = data.tokens.map((token, at) => tokenButton(token, at < data.forced));
+  const line = group("tokens", "Translation, token by token");
   line.dir = data.direction;
-  tokens.forEach((token, position) => place(line, token, data.tokens[position]));
+  tokens.forEach((token, at) => place(line, token, data.tokens[at]));
   root.replaceChildren(line, panel);
 
-  const send = (choice) => setTriggerValue("choice", { position: Number(root.dataset.step), ...choice });
-  const look = (position, focus) => {
-    root.dataset.step = position;
-    hold(TOKEN, position === data.step ? null : position + 1, said);
-    tokens.forEach((token, index) => {
-      token.setAttribute("aria-pressed", index === position);
-      token.tabIndex = index === position ? 0 : -1; // Tab reaches the line, arrow keys its tokens
+  const send = (/** @type {Parameters<Send>[0]} */ choice) => setTriggerValue("choice", { position, ...choice });
+  const open = (/** @type {number} */ goal) => {
+    position = goal;
+    selections.set(root, { about, position });
+    keep(TOKEN, position === data.step ? null : position + 1, about);
+    tokens.forEach((token, at) => {
+      token.setAttribute("aria-pressed", String(at === position));
+      token.tabIndex = at === position ? 0 : -1; // Tab reaches the line, arrow keys its tokens
     });
     fill(panel, data, position, send);
-    if (focus) tokens[position].focus();
   };
-  tokens.forEach((token, index) => {
+  tokens.forEach((token, at) => {
+    token.onclick = () => open(at);
     token.onkeydown = (event) => {
-      const goal = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: tokens.length - 1 }[event.key];
-      if (event.key === "ArrowDown") panel.querySelector(".option").focus();
-      else if (tokens[goal]) look(goal, true);
-      else return;
+      /** @type {Record<string, number>} */
+      const goals = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tokens.length - 1 };
+      const goal = goals[event.key];
+      if (event.key === "ArrowDown") optionsOf(panel)[0].focus();
+      else if (tokens[goal]) {
+        open(goal);
+        tokens[goal].focus();
+      } else return;
       event.preventDefault();
     };
   });
-  panel.onkeydown = (event) => {
-    if (event.target.classList.contains("option")) move(panel, tokens[Number(root.dataset.step)], event);
-  };
-  look(Number(root.dataset.step));
-  const [token, input, go] = [tokens[Number(root.dataset.step)], panel.querySelector("input"), panel.querySelector(".go")];
-  const again = { token, option: panel.querySelector(".written"), own: input, go };
-  again[focused.role]?.focus({ preventScroll: true });
-}
+  panel.onkeydown = (event) => moveOptions(panel, tokens[position], event);
+  open(position);
+  const again =
+    role === "token"
+      ? tokens[position]
+      : role === "option"
+        ? panel.querySelector(".written")
+        : role && panel.querySelector(`[data-role=${role}]`);
+  if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+});
 
-// A word stays in one line if there is room, the bytes of a character in any case.
+/**
+ * Put a token in its word, which stays on one line if there is room, and the bytes of a character always.
+ * @param {HTMLElement} line
+ * @param {HTMLElement} token
+ * @param {Token} data
+ */
 function place(line, token, { spans, glued }) {
-  const word = (glued && line.lastChild) || element("span", "word");
-  if (spans[0][1] === "byte" && word.lastChild) return void word.lastChild.append(token);
+  const word = (glued && line.lastElementChild) || element("span", "word");
+  if (spans[0][1] === "byte" && word.lastElementChild) return word.lastElementChild.append(token);
   const character = element("span", "character");
   character.append(token);
   word.append(character);
   if (!word.parentNode) line.append(" ", word);
 }
 
-function tokenButton({ spans, name, logProb, probability, options }, position, forced, look) {
-  const node = element("button", "token");
-  node.type = "button";
-  node.classList.toggle("forced", position < forced);
+/**
+ * @param {Token} token
+ * @param {boolean} forced
+ */
+function tokenButton({ spans, name, logProb, probability, options }, forced) {
+  const node = button(forced ? "token forced" : "token");
   node.dataset.role = "token";
   node.style.setProperty("--tint", `${Math.round(60 * (1 - probability))}%`);
   node.append(...spans.map(([part, style]) => element("span", style, part)));
-  const rank = options.findIndex(({ written }) => written) + 1;
-  const words = [name, `probability ${probability.toFixed(3)}`, `log-probability ${decimal(logProb, 3)}`];
-  if (position < forced) words.push("forced");
-  else if (rank > 1) words.push(`not the first choice`);
-  node.title = words.join(", ");
-  node.setAttribute("aria-label", words.join(", "));
-  node.onclick = look;
+  const facts = [name, `probability ${probability.toFixed(3)}`, `log-probability ${decimal(logProb, 3)}`];
+  if (forced) facts.push("forced");
+  else if (options.findIndex(({ written }) => written) > 0) facts.push("not the first choice");
+  node.title = facts.join(", ");
+  node.setAttribute("aria-label", facts.join(", "));
   return node;
 }
 
-// The options of one position, and room for a word of one's own.
+/**
+ * The alternatives at one position, and a field for another word.
+ * @param {HTMLElement} panel
+ * @param {Data} data
+ * @param {number} position
+ * @param {Send} send
+ */
 function fill(panel, { tokens, problem }, position, send) {
   const { name, begun, options } = tokens[position];
   const head = element("div", "head");
-  head.append(element("b", "", `Token ${position + 1} of ${tokens.length}`), "choose what stands here: the search goes on from it");
-  const list = element("div", "options");
-  list.setAttribute("role", "group");
-  list.setAttribute("aria-label", `In place of ${name}`);
-  list.append(...options.map((option) => optionButton(option, () => send({ token: option.token }))));
-  list.firstChild.tabIndex = 0;
+  const title = element("b", "", `Token ${position + 1} of ${tokens.length}`);
+  head.append(title, "Pick another word here; the rest is translated again");
+  const list = group("options", `In place of ${name}`);
+  list.append(
+    ...options.map((option, index) => optionButton(option, index === 0, () => send({ token: option.token }))),
+  );
 
   const form = element("form", "own");
-  const input = element("input", "");
-  input.placeholder = "own word";
+  const input = element("input");
+  input.placeholder = "type a word";
   input.setAttribute("aria-label", `Own word in place of ${name}`);
   input.dataset.role = "own";
   input.dir = "auto";
   input.autocomplete = "off";
-  const button = element("button", "go", "Go on from it");
-  button.dataset.role = "go";
+  const go = element("button", "go", "Continue from this word");
+  go.dataset.role = "go";
   if (begun) {
     form.append(element("span", "begun", begun));
-    input.title = "Goes on from these letters; begin with a space for a new word";
+    input.title = "Continues these letters; begin with a space for a new word";
   }
-  form.append(input, button);
+  form.append(input, go);
   form.onsubmit = (event) => {
     event.preventDefault();
     send({ text: input.value });
@@ -115,10 +159,13 @@ function fill(panel, { tokens, problem }, position, send) {
   }
 }
 
-function optionButton({ spans, name, logProb, probability, written }, send) {
-  const node = element("button", written ? "option written" : "option");
-  node.type = "button";
-  node.tabIndex = -1;
+/**
+ * @param {Option} option
+ * @param {boolean} first
+ * @param {() => void} send
+ */
+function optionButton({ spans, name, logProb, probability, written }, first, send) {
+  const node = button(written ? "option written" : "option", first);
   node.dataset.role = "option";
   const text = element("span", "text");
   text.append(...spelled(spans));
@@ -126,20 +173,32 @@ function optionButton({ spans, name, logProb, probability, written }, send) {
   const bar = element("span", "bar");
   bar.style.width = `${100 * probability}%`;
   track.append(bar);
-  node.append(element("span", "mark", written ? "\u25cf" : ""), text, track, element("span", "number", probability.toFixed(2)));
-  node.append(element("span", "number faint", decimal(logProb, 2)));
-  const is = written ? ", as it is now: keeps the beginning, and searches on" : "";
-  node.title = `${name}: probability ${probability.toFixed(3)}, log-probability ${decimal(logProb, 3)}${is}`;
+  node.append(element("span", "mark", written ? "\u25cf" : ""), text, track);
+  node.append(element("span", "number", probability.toFixed(2)), element("span", "number faint", decimal(logProb, 2)));
+  const current = written ? ", the current word: keeps the beginning and searches on" : "";
+  node.title = `${name}: probability ${probability.toFixed(3)}, log-probability ${decimal(logProb, 3)}${current}`;
   node.setAttribute("aria-label", `${name}, probability ${probability.toFixed(2)}${written ? ", written" : ""}`);
   node.onclick = send;
   return node;
 }
 
-function move(panel, token, event) {
-  const options = [...panel.querySelectorAll(".option")];
-  const index = options.indexOf(event.target);
-  const goal = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: options.length - 1 }[event.key];
-  if (goal === undefined) return;
+/** @param {HTMLElement} panel */
+function optionsOf(panel) {
+  return /** @type {HTMLElement[]} */ ([...panel.querySelectorAll(".option")]);
+}
+
+/**
+ * @param {HTMLElement} panel
+ * @param {HTMLElement} token Above the options.
+ * @param {KeyboardEvent} event
+ */
+function moveOptions(panel, token, event) {
+  const options = optionsOf(panel);
+  const index = options.findIndex((option) => option === event.target);
+  /** @type {Record<string, number>} */
+  const goals = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: options.length - 1 };
+  const goal = goals[event.key];
+  if (index < 0 || goal === undefined) return;
   event.preventDefault();
   (options[goal] ?? (goal < 0 ? token : panel.querySelector("input"))).focus();
 }

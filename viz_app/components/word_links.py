@@ -3,7 +3,7 @@
 from core import Explanation
 from core.analysis.tokens.words import axis_groups, word_groups
 from core.capture import Kind
-from viz_app.components.attention_lines import Axis
+from viz_app.components.highlight import Axis
 from viz_app.components.sentence_bar import Side
 
 

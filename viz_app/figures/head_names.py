@@ -3,7 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
+from core.drawing.axis_words import KIND_NAMES as KIND_NAMES
+from core.drawing.axis_words import KIND_TEXTS as KIND_TEXTS
 from viz_app.figures.theme import head_name
 
 LayerHead = tuple[int, int]  # counted from 0
@@ -17,13 +19,7 @@ COMBINED_NAMES: dict[LayerHead, str] = {
     (CHOSEN, 1): "Maximum of chosen",
 }
 
-KIND_NAMES: dict[Kind, str] = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross"}
-
-KIND_TEXTS: dict[Kind, str] = {
-    "encoder_self": "each source token looks at the source",
-    "decoder_self": "each target token looks at what was written before it",
-    "cross": "each target token looks at the source",
-}
+COMBINED_TITLES = ("mean", "max")  # short names of the two
 
 
 def name_of(layer: int, head: int) -> str:

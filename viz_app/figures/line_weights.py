@@ -21,12 +21,17 @@ def drawn(weights: Tensor, min_weight: float = MIN_WEIGHT, top_mass: float | Non
     Raises:
         ValueError: `min_weight` or `top_mass` is not between 0 and 1.
     """
-    for name, value in (("min_weight", min_weight), ("top_mass", top_mass)):
-        if value is not None and not 0 <= value <= 1:
-            raise ValueError(f"{name} ({value}) must be between 0 and 1")
+    check_share("min_weight", min_weight)
+    check_share("top_mass", top_mass)
     keep = (weights >= min_weight) & (weights > 0)
     if top_mass is not None:
         ordered, order = weights.sort(dim=1, descending=True)
         larger = ordered.cumsum(1) - ordered  # the sum of all larger weights
         keep &= torch.zeros_like(keep).scatter(1, order, larger < top_mass * weights.sum(1, keepdim=True))
     return keep
+
+
+def check_share(name: str, value: float | None) -> None:
+    """Raise ValueError unless a value is between 0 and 1, or None."""
+    if value is not None and not 0 <= value <= 1:
+        raise ValueError(f"{name} ({value}) must be between 0 and 1")

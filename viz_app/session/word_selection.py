@@ -8,7 +8,7 @@ from core import Explanation
 from core.analysis.comparison import common_axes
 from core.capture import AttentionMap, Kind
 from viz_app.components import word_links
-from viz_app.components.attention_lines import AXES, Axis, Links
+from viz_app.components.highlight import AXES, Axis, Links
 from viz_app.components.sentence_bar import word_name
 from viz_app.session import readings
 from viz_app.session.readings import TokenView

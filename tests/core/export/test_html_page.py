@@ -8,8 +8,9 @@ from html.parser import HTMLParser
 
 import numpy as np
 
+from core.drawing.weights import STEPS, encoded_weights
 from core.export import ExplanationRecord, as_bytes
-from core.export.html_page import page, quantised
+from core.export.html_page import page
 from viz_app.figures.theme import DARK, LIGHT
 
 
@@ -55,22 +56,18 @@ def test_only_its_own_script_and_style_may_run_and_nothing_is_fetched(record: Ex
     assert {"link", "img", "iframe"}.isdisjoint(found.tags)
 
 
-def test_every_weight_is_kept_to_a_hundred_thousandth(record: ExplanationRecord) -> None:
+def test_every_weight_is_there(record: ExplanationRecord) -> None:
     data = json.loads(Elements(page(record)).texts["script"][0])
     for kind in data["kinds"]:
         weights = np.stack([layer.weights.numpy() for layer in record.explanation.maps[kind["kind"]]])
-        found = np.frombuffer(base64.b64decode(kind["weights"]), "<u2").reshape(kind["shape"]) / 65535
-        np.testing.assert_allclose(found, weights, atol=1e-5)
-    assert np.frombuffer(
-        base64.b64decode(quantised(np.array([-0.1, 0, 1, 1.1], dtype=np.float32))), "<u2"
-    ).tolist() == [0, 0, 65535, 65535]
+        found = np.frombuffer(base64.b64decode(kind["weights"]), "<i2").reshape(kind["shape"]) / STEPS
+        np.testing.assert_allclose(found, weights, atol=2e-5)
 
 
 def test_a_long_sentence_of_the_paper_s_depth_stays_small() -> None:
     """40 tokens per side, 6 + 6 layers of 8 heads: three arrays of 6 * 8 * 40 * 40 two-byte weights in base64."""
-    assert (
-        3 * len(quantised(np.zeros((6, 8, 40, 40), dtype=np.float32))) == 3 * 6 * 8 * 40 * 40 * 2 * 4 // 3 < 1_000_000
-    )
+    encoded = encoded_weights(np.zeros((6, 8, 40, 40), dtype=np.float32))
+    assert 3 * len(encoded) == 3 * 6 * 8 * 40 * 40 * 2 * 4 // 3 < 1_000_000
 
 
 def test_its_colours_are_those_of_the_app(record: ExplanationRecord) -> None:

@@ -9,7 +9,8 @@ import torch
 
 from core.analysis.joint import JointMap
 from core.capture import AttentionMap
-from viz_app.components.attention_map import NO_WEIGHT, NOT_SEEN, STEPS, joint_payload, map_payload
+from core.drawing.weights import NO_WEIGHT, STEPS
+from viz_app.components.attention_map import NOT_VISIBLE, joint_payload, map_payload
 from viz_app.figures.theme import DARK, LIGHT
 
 
@@ -21,10 +22,14 @@ def joint() -> JointMap:
     return JointMap(weights, tokens, tokens, ("\u2581Hund", "</s>"), 1, 1)
 
 
-def test_the_cells_are_the_weights_to_three_decimals(make_map: Any) -> None:
+def sent_weights(payload: dict[str, Any]) -> Any:
+    return np.frombuffer(base64.b64decode(payload["heads"][0]["weights"]), dtype="<i2")
+
+
+def test_the_cells_are_the_weights_of_the_head(make_map: Any) -> None:
     attention = make_map(7, 4)
-    sent = np.frombuffer(base64.b64decode(map_payload(attention, 1, LIGHT)["weights"]), dtype="<i2").reshape(7, 4)
-    np.testing.assert_allclose(sent / STEPS, attention.weights[1].numpy(), rtol=0, atol=0.5 / STEPS + 1e-6)
+    sent = sent_weights(map_payload(attention, 1, LIGHT)).reshape(7, 4) / STEPS
+    np.testing.assert_allclose(sent, attention.weights[1].numpy(), rtol=0, atol=0.5 / STEPS + 1e-6)
 
 
 def test_the_scale_is_fixed_and_two_sided_for_differences(make_map: Any) -> None:
@@ -32,8 +37,7 @@ def test_the_scale_is_fixed_and_two_sided_for_differences(make_map: Any) -> None
     assert (plain["low"], plain["scale"]) == (0, DARK.sequential)
     assert (signed["low"], signed["scale"]) == (-1, DARK.diverging)
     difference = AttentionMap("cross", 0, torch.tensor([[[-0.25, 1.0]]]), ("<s>",), ("a", "b"), ("c",))
-    sent = base64.b64decode(map_payload(difference, 0, LIGHT, diverging=True)["weights"])
-    assert np.frombuffer(sent, dtype="<i2").tolist() == [-STEPS // 4, STEPS]
+    assert sent_weights(map_payload(difference, 0, LIGHT, diverging=True)).tolist() == [-STEPS // 4, STEPS]
 
 
 def test_decoder_rows_are_named_by_what_was_fed_and_what_is_predicted() -> None:
@@ -43,7 +47,7 @@ def test_decoder_rows_are_named_by_what_was_fed_and_what_is_predicted() -> None:
     payload = map_payload(attention, 2, LIGHT)
     assert payload["query"] == [[("<s>", "special")], [("Hund", "")]]
     assert payload["predicted"] == [[("Hund", "")], [("</s>", "special")]]
-    assert payload["head"]["name"] == "L5 H3"
+    assert payload["heads"][0]["name"] == "L5 H3"
 
 
 def test_encoder_rows_have_one_name(make_map: Any) -> None:
@@ -68,12 +72,12 @@ def test_a_head_that_is_not_there_is_refused(make_map: Any, head: int) -> None:
         map_payload(make_map(), head, LIGHT)
 
 
-def test_the_joint_matrix_is_empty_where_nothing_can_look(joint: JointMap) -> None:
+def test_the_joint_matrix_is_empty_where_no_query_can_attend(joint: JointMap) -> None:
     payload = joint_payload(joint, "L1 mean", LIGHT)
-    sent = np.frombuffer(base64.b64decode(payload["weights"]), dtype="<i2").reshape(3, 3)
-    assert sent.tolist() == [[STEPS, NO_WEIGHT, NO_WEIGHT], [STEPS, STEPS, 0], [STEPS, STEPS // 4, 3 * STEPS // 4]]
-    assert payload["nothing"] == NO_WEIGHT
-    assert payload["blanks"] == [{"query": 0, "key": 1, "why": NOT_SEEN}]
+    sent = sent_weights(payload).reshape(3, 3)
+    assert (sent == NO_WEIGHT).tolist() == joint.weights.isnan().tolist()
+    np.testing.assert_allclose(sent[1:] / STEPS, joint.weights[1:].numpy(), rtol=0, atol=1 / STEPS)
+    assert payload["blanks"] == [{"query": 0, "key": 1, "reason": NOT_VISIBLE}]
 
 
 def test_its_axes_are_divided_where_source_and_target_meet(joint: JointMap) -> None:
@@ -89,7 +93,7 @@ def test_its_axes_are_divided_where_source_and_target_meet(joint: JointMap) -> N
 def test_blocks_that_the_model_lacks_say_so(joint: JointMap) -> None:
     lacking = joint_payload(replace(joint, missing=("decoder_self", "cross")), "L1 mean", LIGHT)["blanks"]
     assert {(blank["query"], blank["key"]) for blank in lacking} == {(0, 1), (1, 0), (1, 1)}
-    assert len({blank["why"] for blank in lacking}) == 2
+    assert len({blank["reason"] for blank in lacking}) == 2
 
 
 def test_a_hundred_tokens_of_each_language_are_little_to_send() -> None:

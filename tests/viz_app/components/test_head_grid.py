@@ -109,9 +109,9 @@ def test_the_browser_has_what_a_map_of_any_head_needs_before_it_is_clicked(make_
         payload = grid_payload(with_combined(maps, [(0, 0)]), LIGHT, order=order)
         for attention in maps:
             for head in range(attention.num_heads):
-                drawn = map_payload(attention, head, LIGHT)
+                drawn = map_payload(attention, head, LIGHT)["heads"][0]
                 assert payload["weights"][attention.layer][head] == drawn["weights"]
-                assert payload["looks"][head] == {"color": drawn["head"]["color"], "dash": drawn["head"]["dash"]}
+                assert payload["looks"][head] == {"color": drawn["color"], "dash": drawn["dash"]}
 
 
 def test_a_sentence_whose_picture_is_reduced_is_not_sent_whole(make_map: Any) -> None:

@@ -9,9 +9,10 @@ import streamlit as st
 
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
-from viz_app.components.attention_lines import attention_lines, whose_lines
+from core.drawing.token_spans import FED_ARROW
+from viz_app.components.attention_lines import attention_lines
 from viz_app.components.attention_map import attention_map
-from viz_app.components.token_spans import FED_ARROW
+from viz_app.components.highlight import line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
@@ -115,24 +116,31 @@ def large(
             (layer, [head for other, head in heads if other == layer])
             for layer in dict.fromkeys(layer for layer, _ in heads)
         ]
+    follows_clicks = len(groups) == 1 and not view.several
     for number, (layer, group) in enumerate(groups):
         attention = by_layer[layer]
         if view.view == "Lines":
-            _lines(reading, view, attention, group, f"lines_{number}")
+            _lines(reading, view, attention, group, f"lines_{number}", follows_clicks)
         elif view.view == "Map":
-            follows_clicks = len(groups) == 1 and not view.several
             _map(reading, view, attention, group[0], f"map_{number}", follows_clicks)
         else:
             _table(view, attention, group)
         _export_row(reading, view, attention, group)
     selected_words.tables(
         [(by_layer[layer], head) for layer, head in heads],
-        whose_lines(view.highlight(reading), view.links(reading.explain())),
+        line_highlight(view.highlight(reading), view.links(reading.explain())),
         view.weights.name,
     )
 
 
-def _lines(reading: readings.Reading, view: HeadsView, attention: AttentionMap, heads: Sequence[int], key: str) -> None:
+def _lines(
+    reading: readings.Reading,
+    view: HeadsView,
+    attention: AttentionMap,
+    heads: Sequence[int],
+    key: str,
+    follows_clicks: bool,
+) -> None:
     """Draw heads of one layer as lines; a click on a word selects it on all pages."""
     highlight = view.highlight(reading)
     if view.step is not None:
@@ -143,7 +151,7 @@ def _lines(reading: readings.Reading, view: HeadsView, attention: AttentionMap, 
         "place": highlight,
         "links": view.links(reading.explain()),
     }
-    attention_lines(attention, heads, page_theme(), key=key, **look)
+    attention_lines(attention, heads, page_theme(), key=key, follows_clicks=follows_clicks, **look)
 
 
 def _map(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from core import Explanation
 from core.capture import Kind
 from core.export.html_page import PageView
-from viz_app.components.attention_lines import Axis, Highlight
+from viz_app.components.highlight import Axis, Highlight
 from viz_app.session import word_selection
 from viz_app.session.attributions import Weights
 from viz_app.session.readings import Reading, TokenView

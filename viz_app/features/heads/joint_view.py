@@ -10,8 +10,8 @@ from core.analysis.heads.head import Maps
 from core.analysis.heads.mean_and_maximum import Combination
 from core.analysis.joint import JointMap, joint_map
 from core.capture import KINDS
-from viz_app.components.attention_lines import AXES, Axis
 from viz_app.components.attention_map import joint_attention_map
+from viz_app.components.highlight import AXES, Axis
 from viz_app.controls.downloads import downloads
 from viz_app.controls.gradient_output_box import output_box
 from viz_app.controls.tables import show_table

@@ -8,7 +8,7 @@ import streamlit as st
 from core.analysis.tokens.aggregation import mean_of_rows, sum_of_columns
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
-from viz_app.components.attention_lines import Axis, Highlight
+from viz_app.components.highlight import Axis, Highlight
 from viz_app.controls.tables import show_table
 from viz_app.figures.display_text import isolated, plain
 

@@ -1,5 +1,5 @@
 from core.byte_pieces import resolve_bytes
-from viz_app.components.token_spans import label_spans, row_spans, run_spans, spoken, unit_spans
+from core.drawing.token_spans import label_spans, run_spans, spoken, unit_spans
 
 
 def test_a_piece_that_continues_a_word_has_a_faint_mark() -> None:
@@ -9,11 +9,6 @@ def test_a_piece_that_continues_a_word_has_a_faint_mark() -> None:
 
 def test_special_tokens_have_their_own_style() -> None:
     assert label_spans("</s>") == [("</s>", "special")]
-
-
-def test_a_decoder_row_says_what_was_fed_and_what_is_predicted() -> None:
-    assert row_spans("<s>", "\u2581Hund") == [("<s>", "special"), (" \u25b8 ", "faint"), ("Hund", "")]
-    assert row_spans("\u2581dog", None) == [("dog", "")]
 
 
 def test_bytes_read_as_the_character_they_spell() -> None:

@@ -47,10 +47,3 @@ def unit_spans(tokens: Sequence[str]) -> list[Span]:
     if len(tokens) == 1 and not BYTE.fullmatch(tokens[0]):
         return label_spans(tokens[0])
     return [*([(JOINT, "faint")] if continues_word(tokens[0]) else []), (str(word(tokens)), "")]
-
-
-def row_spans(fed: str, predicted: str | None) -> list[Span]:
-    """A row of a map: its query, in the decoder what was fed and what is predicted."""
-    if predicted is None:
-        return label_spans(fed)
-    return [*label_spans(fed, "fed"), (f" {FED_ARROW} ", "faint"), *label_spans(predicted)]

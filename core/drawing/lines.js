@@ -1,0 +1,292 @@
+// @ts-check
+// Heads of one layer as lines between two columns of words, as in the paper's appendix.
+
+/** @import { Axis, Drawing, Events, Head, LinesData, PerAxis, Place, Span } from "./types" */
+
+import {
+  DASHES,
+  button,
+  element,
+  focusedIn,
+  group,
+  headNames,
+  moveInColumns,
+  spelled,
+  stroke,
+  textOf,
+  vector,
+} from "./dom.js";
+import { lineWeights, meanOfRows, sumOfColumns } from "./weights.js";
+
+const PITCH = 24; // pixels from word to word
+const WIDTH = 100; // of the picture in its own units; the browser stretches it
+const BINS = 20; // lines of one head with nearly the same weight are one path: 120 words stay fast
+const SPREAD = 3; // pixels between the lines of different heads that join the same two words
+const MAX_VALUES = 4; // numbers shown beside one word
+const FED_ARROW = "\u25b8";
+
+/** @type {readonly [Axis, Axis]} */
+const AXES = ["query", "key"];
+
+/**
+ * One weight of one head; `place` is the head's position among the drawn ones.
+ * @typedef {{ head: Head, place: number, query: number, key: number, weight: number }} Line
+ */
+
+/**
+ * @typedef {object} State
+ * @property {LinesData} data
+ * @property {Events} events
+ * @property {PerAxis<HTMLElement[]>} words
+ * @property {PerAxis<Map<number, Line[]>>} lines By row and by column.
+ * @property {HTMLElement} middle Between the columns of words.
+ * @property {SVGElement} every All lines.
+ * @property {SVGElement} few Lines of the words that are shown alone.
+ * @property {HTMLElement} note Which mean or sum the numbers are.
+ */
+
+/**
+ * Draw heads as lines. Pointing at a word leaves its lines alone, with their weights as numbers.
+ * @param {HTMLElement} container Emptied; the focus and the scroll position of an earlier drawing in it are kept.
+ * @param {LinesData} data
+ * @param {Events} [events]
+ * @returns {Drawing}
+ */
+export function drawLines(container, data, events = {}) {
+  const scrolled = container.querySelector(".box")?.scrollTop ?? 0;
+  const { axis, index } = focusedIn(container)?.dataset ?? {};
+  /** @type {State} */
+  const state = {
+    data,
+    events,
+    words: { query: [], key: [] },
+    lines: { query: new Map(), key: new Map() },
+    middle: element("div", "middle"),
+    every: vector("g", {}),
+    few: vector("g", {}),
+    note: element("span", "note"),
+  };
+  const height = PITCH * Math.max(data.query.length, data.key.length);
+  const picture = { viewBox: `0 0 ${WIDTH} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" };
+  const svg = vector("svg", picture);
+  svg.append(state.every, state.few);
+  state.middle.append(svg);
+  state.middle.style.height = `${height}px`;
+  const columns = element("div", data.links ? "columns linked" : "columns");
+  columns.append(column(state, "query"), state.middle, column(state, "key"));
+  const box = element("div", "box");
+  if (data.height) box.style.maxHeight = `${data.height}px`;
+  box.append(columns);
+  const names = headNames(data.legend === false ? [] : data.heads);
+  names.append(state.note);
+  const root = element("div", "lines");
+  root.append(names, box);
+
+  data.heads.forEach((head, place) => addLines(state, head, place));
+  container.replaceChildren(root);
+  box.scrollTop = scrolled;
+  if (axis === "query" || axis === "key") state.words[axis][Number(index)]?.focus({ preventScroll: true });
+  show(state, data.selected ?? []);
+  return { highlight: ({ query, key }) => show(state, shownWords(data, query, key)), disconnect() {} };
+}
+
+/**
+ * @param {State} state
+ * @param {Axis} axis
+ */
+function column(state, axis) {
+  const { data } = state;
+  const list = group(axis === "query" ? "column queries" : "column", data.titles[axis]);
+  state.words[axis] = data[axis].map((spans, index) => {
+    return word(state, axis, index, axis === "query" ? rowSpans(spans, data.predicted?.[index]) : spans);
+  });
+  list.append(element("div", "title", data.titles[axis]), ...state.words[axis]);
+  return list;
+}
+
+/**
+ * A row of the decoder: the token that was fed, and the one that is predicted.
+ * @param {Span[]} fed
+ * @param {Span[] | null | undefined} predicted
+ * @returns {Span[]}
+ */
+function rowSpans(fed, predicted) {
+  if (!predicted) return fed;
+  return [
+    ...fed.map(([text, style]) => /** @type {Span} */ ([text, style || "fed"])),
+    [` ${FED_ARROW} `, "faint"],
+    ...predicted,
+  ];
+}
+
+/**
+ * @param {State} state
+ * @param {Axis} axis
+ * @param {number} index
+ * @param {Span[]} spans
+ */
+function word(state, axis, index, spans) {
+  const { data, events } = state;
+  const node = button("word", index === 0); // Tab reaches a column, arrow keys its words
+  Object.assign(node.dataset, { axis, index });
+  node.title = textOf(spans);
+  node.append(...spelled(spans));
+  node.onmouseenter = node.onfocus = () => point(state, { [axis]: index });
+  node.onmouseleave = node.onblur = () => point(state, {});
+  const link = data.links?.[axis][index];
+  if (link) {
+    node.setAttribute("aria-pressed", String(data.lit?.[axis].includes(index) ?? false));
+    node.onclick = (event) => events.onSelect?.(link, event);
+  }
+  node.onkeydown = (event) => {
+    if (event.key === "Escape") events.onSelect?.("", event);
+    else moveInColumns([state.words.query, state.words.key], axis === "query" ? 0 : 1, index, event);
+  };
+  return node;
+}
+
+/**
+ * @param {State} state
+ * @param {Head} head
+ * @param {number} place
+ */
+function addLines({ data, lines, every }, head, place) {
+  /** @type {string[][]} */
+  const paths = Array.from({ length: BINS + 1 }, () => []);
+  for (const weight of lineWeights(head.weights, data.key.length, data.minWeight, data.topMass)) {
+    const line = { head, place, ...weight };
+    for (const axis of AXES) lines[axis].set(line[axis], [...(lines[axis].get(line[axis]) ?? []), line]);
+    paths[Math.min(Math.round(line.weight * BINS), BINS)].push(curve(line, data.heads.length));
+  }
+  paths.forEach((parts, bin) => {
+    if (parts.length) every.append(strand(head, parts.join(""), Math.max(bin / BINS, 0.04)));
+  });
+}
+
+/**
+ * @param {State} state
+ * @param {Place} place
+ */
+function point(state, place) {
+  show(state, shownWords(state.data, place.query, place.key));
+  state.events.onPoint?.(place);
+}
+
+/**
+ * Words whose lines are shown while one is pointed at: that word, or all selected ones if it is among them.
+ * @param {LinesData} data
+ * @param {number} [query]
+ * @param {number} [key]
+ * @returns {[Axis, number][]}
+ */
+function shownWords({ selected = [] }, query, key) {
+  /** @type {[Axis, number] | null} */
+  const pointed = query !== undefined ? ["query", query] : key !== undefined ? ["key", key] : null;
+  return pointed && !selected.some((each) => String(each) === String(pointed)) ? [pointed] : selected;
+}
+
+/**
+ * Show the lines of some words with their numbers, or without words all lines.
+ * @param {State} state
+ * @param {[Axis, number][]} shown
+ */
+function show(state, shown) {
+  const { words, middle, every, few, note } = state;
+  middle.querySelectorAll(".values").forEach((values) => values.remove());
+  few.replaceChildren();
+  every.style.display = shown.length ? "none" : "";
+  for (const entry of [...words.query, ...words.key]) entry.classList.remove("on", "off");
+  for (const [axis, index] of shown) words[axis][index]?.classList.add("on");
+  const notes = AXES.map((axis) =>
+    showSide(
+      state,
+      axis,
+      shown.filter(([side]) => side === axis).map(([, index]) => index),
+    ),
+  );
+  note.textContent = notes.some(Boolean) ? `numbers: ${notes.filter(Boolean).join(", ")}` : "";
+}
+
+/**
+ * Show the lines of words of one column.
+ * @param {State} state
+ * @param {Axis} axis
+ * @param {number[]} indices
+ * @returns {string} Of several words, how their numbers are combined.
+ */
+function showSide({ data, words, lines, middle, few }, axis, indices) {
+  if (!indices.length) return "";
+  const other = axis === "query" ? "key" : "query";
+  const found = indices.flatMap((index) => lines[axis].get(index) ?? []).sort((a, b) => b.weight - a.weight);
+  const count = data.heads.length;
+  const several = indices.length > 1;
+  /** @type {Map<number, Line[]>} */
+  const ends = new Map();
+  for (const line of found) {
+    few.append(strand(line.head, curve(line, count), 0.35 + 0.65 * line.weight));
+    ends.set(line[other], [...(ends.get(line[other]) ?? []), line]);
+  }
+  words[other].forEach((entry, place) =>
+    entry.classList.toggle("off", !ends.has(place) && !entry.classList.contains("on")),
+  );
+  /** @type {Map<Head, number[]>} */
+  const combined = new Map();
+  if (several) {
+    for (const head of data.heads)
+      combined.set(head, (axis === "query" ? meanOfRows : sumOfColumns)(head.weights, data.key.length, indices));
+  }
+  for (const [place, met] of ends) {
+    const values = new Map(met.map(({ head, weight }) => [head, combined.get(head)?.[place] ?? weight]));
+    middle.append(numbers([...values], place, other, count));
+  }
+  return several
+    ? `${axis === "query" ? "mean" : "sum"} of ${indices.length} selected ${axis === "query" ? "rows" : "columns"}`
+    : "";
+}
+
+/**
+ * @param {[Head, number][]} values
+ * @param {number} place
+ * @param {Axis} side
+ * @param {number} count Of heads drawn: one needs no name beside its numbers.
+ */
+function numbers(values, place, side, count) {
+  const list = element("div", "values");
+  list.style.top = `${place * PITCH}px`;
+  list.style[side === "key" ? "right" : "left"] = "0";
+  for (const [head, weight] of values.sort((a, b) => b[1] - a[1]).slice(0, MAX_VALUES)) {
+    const value = element("span", "value");
+    if (count > 1) {
+      const name = element("b", "", head.short ?? head.name);
+      name.style.borderColor = head.color;
+      value.append(name);
+    }
+    value.append(weight.toFixed(3));
+    list.append(value);
+  }
+  if (values.length > MAX_VALUES) list.append(element("span", "value", `+${values.length - MAX_VALUES}`));
+  return list;
+}
+
+/**
+ * @param {Line} line
+ * @param {number} count Of heads drawn.
+ */
+function curve({ query, key, place }, count) {
+  const shift = (place - (count - 1) / 2) * Math.min(SPREAD, (PITCH - 8) / count);
+  const from = (query + 0.5) * PITCH + shift;
+  const to = (key + 0.5) * PITCH + shift;
+  return `M0 ${from}C${WIDTH * 0.4} ${from} ${WIDTH * 0.6} ${to} ${WIDTH} ${to}`;
+}
+
+/**
+ * @param {Head} head
+ * @param {string} d
+ * @param {number} opacity
+ */
+function strand(head, d, opacity) {
+  return stroke(
+    { d, "stroke-opacity": opacity, "stroke-width": 1.2 + 1.6 * opacity, "stroke-dasharray": DASHES[head.dash] },
+    head.color,
+  );
+}

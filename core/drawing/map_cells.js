@@ -1,0 +1,139 @@
+// @ts-check
+// The grid of weights of a map, with what lies on it: frames, edges of parts, and parts without weights.
+
+/** @import { Axis, Events, MapData, Part, PerAxis, Place } from "./types" */
+
+import { element } from "./dom.js";
+import { paintWeights } from "./weights.js";
+
+const FEW_CELLS = 40; // rows and columns up to which gaps separate the cells
+
+/** @type {readonly [Axis, Axis]} */
+export const AXES = ["query", "key"];
+
+/**
+ * @typedef {object} MapState
+ * @property {MapData} data
+ * @property {Events} events
+ * @property {PerAxis<number>} size Rows and columns.
+ * @property {PerAxis<Part[]>} parts
+ * @property {PerAxis<HTMLElement[]>} words
+ * @property {HTMLElement[]} predicted Words at the right.
+ * @property {HTMLElement} cells
+ * @property {HTMLCanvasElement} picture
+ * @property {PerAxis<HTMLElement>} bands Frames of the row and the column that are pointed at.
+ * @property {HTMLElement} tip
+ * @property {Place} at What is pointed at.
+ */
+
+/**
+ * @param {MapState} state
+ * @param {Axis} axis
+ * @param {number | undefined} index
+ * @param {MouseEvent | KeyboardEvent} event
+ */
+export function selectAt({ data, events }, axis, index, event) {
+  const link = index === undefined ? undefined : data.links?.[axis][index];
+  if (link) events.onSelect?.(link, event);
+}
+
+/**
+ * The grid of weights, which a pointer and the arrow keys read.
+ * @param {MapState} state
+ * @param {(state: MapState, at: Place, here: boolean) => void} point
+ */
+export function cells(state, point) {
+  const { data, size, cells: box, picture, bands, tip } = state;
+  box.classList.toggle("apart", Math.max(size.query, size.key) <= FEW_CELLS);
+  box.tabIndex = 0;
+  box.dataset.cell = "";
+  box.setAttribute("role", "img");
+  box.setAttribute(
+    "aria-label",
+    `${data.heads[0].name}, ${size.query} rows and ${size.key} columns; arrow keys read the cells`,
+  );
+  tip.setAttribute("role", "status");
+  paintWeights(picture, data.heads[0].weights, size.key, data.scale, data.low);
+  box.append(picture, element("div", "gaps"), ...blanks(state), ...edges(state), ...litBands(state));
+  box.append(bands.query, bands.key, tip);
+  box.onpointermove = (event) => {
+    const { left, top, width, height } = picture.getBoundingClientRect();
+    const at = (/** @type {number} */ length, /** @type {number} */ share) =>
+      Math.min(length - 1, Math.max(0, Math.floor(length * share)));
+    point(
+      state,
+      { query: at(size.query, (event.clientY - top) / height), key: at(size.key, (event.clientX - left) / width) },
+      true,
+    );
+  };
+  box.onpointerleave = box.onblur = () => point(state, {}, true);
+  box.onclick = (event) => selectAt(state, "query", state.at.query, event);
+  box.onkeydown = (event) => moveCell(state, event, point);
+  return box;
+}
+
+/**
+ * @param {MapState} state
+ * @param {KeyboardEvent} event
+ * @param {(state: MapState, at: Place, here: boolean) => void} point
+ */
+function moveCell(state, event, point) {
+  const { at, size, events } = state;
+  /** @type {Record<string, [number, number]>} */
+  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  const step = steps[event.key];
+  if (event.key === "Enter") return selectAt(state, "query", at.query, event);
+  if (event.key === "Escape") return at.query === undefined ? events.onSelect?.("", event) : point(state, {}, true);
+  if (!step) return;
+  event.preventDefault();
+  /** From before the first or behind the last cell where none is pointed at. */
+  const moved = (/** @type {number | undefined} */ from, /** @type {number} */ by, /** @type {number} */ count) =>
+    Math.min(count - 1, Math.max(0, (from ?? (by < 0 ? count : by ? -1 : 0)) + by));
+  point(state, { query: moved(at.query, step[0], size.query), key: moved(at.key, step[1], size.key) }, true);
+}
+
+/** @param {MapState} state */
+function litBands({ data, size }) {
+  return AXES.flatMap((axis) =>
+    (data.lit?.[axis] ?? []).map((index) =>
+      laid(element("div", `band ${axis} selected`), axis, index, index + 1, size),
+    ),
+  );
+}
+
+/**
+ * Lines between neighbouring parts of an axis.
+ * @param {MapState} state
+ */
+function edges({ parts, size }) {
+  return AXES.flatMap((axis) =>
+    parts[axis].slice(1).map(({ start }) => laid(element("div", `edge ${axis}`), axis, start, start, size)),
+  );
+}
+
+/**
+ * Pairs of parts without weights, each with the reason.
+ * @param {MapState} state
+ */
+function blanks({ data, parts, size }) {
+  return (data.blanks ?? []).map((blank) => {
+    const box = element("div", "blank");
+    box.append(element("span", "", blank.reason));
+    for (const axis of AXES) laid(box, axis, parts[axis][blank[axis]].start, parts[axis][blank[axis]].stop, size);
+    return box;
+  });
+}
+
+/**
+ * Lay an element over rows or columns from `start` up to `stop`.
+ * @param {HTMLElement} node
+ * @param {Axis} axis
+ * @param {number} start
+ * @param {number} stop
+ * @param {PerAxis<number>} size
+ */
+export function laid(node, axis, start, stop, size) {
+  node.style[axis === "query" ? "top" : "left"] = `${(100 * start) / size[axis]}%`;
+  node.style[axis === "query" ? "height" : "width"] = `${(100 * (stop - start)) / size[axis]}%`;
+  return node;
+}

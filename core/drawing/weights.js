@@ -1,0 +1,94 @@
+// @ts-check
+// Attention weights in a browser: as numbers, as colours, and as lines.
+
+const STEPS = 32767; // an encoded weight of 1, see weights.py
+const NO_WEIGHT = -32768;
+const SHADES = 1000; // colours from the low end of a scale to the high one
+
+/**
+ * @param {string} text Encoded by weights.py.
+ * @returns {Float32Array} NaN where the query cannot attend to the key.
+ */
+export function decodedWeights(text) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const steps = new Int16Array(bytes.buffer);
+  return Float32Array.from(steps, (step) => (step === NO_WEIGHT ? NaN : step / STEPS));
+}
+
+/**
+ * Paint weights, a pixel each; NaN stays transparent.
+ * @param {HTMLCanvasElement} canvas
+ * @param {Float32Array} weights Row by row.
+ * @param {number} columns
+ * @param {readonly string[]} scale Colours (#rrggbb), evenly spaced from `low` to 1.
+ * @param {-1 | 0} [low]
+ */
+export function paintWeights(canvas, weights, columns, scale, low = 0) {
+  Object.assign(canvas, { width: columns, height: weights.length / columns });
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const image = context.createImageData(canvas.width, canvas.height);
+  const stops = scale.map((color) => [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16)));
+  const shades = Array.from({ length: SHADES + 1 }, (_, step) => mixed(stops, step / SHADES));
+  weights.forEach((weight, cell) => {
+    const share = Math.min(Math.max((weight - low) / (1 - low), 0), 1);
+    if (!Number.isNaN(weight)) image.data.set(shades[Math.round(share * SHADES)], 4 * cell);
+  });
+  context.putImageData(image, 0, 0);
+}
+
+/**
+ * @param {number[][]} stops Red, green and blue of each.
+ * @param {number} share From 0, the first, to 1, the last.
+ */
+function mixed(stops, share) {
+  const place = share * (stops.length - 1);
+  const [from, to] = [stops[Math.floor(place)], stops[Math.ceil(place)]];
+  return [...from.map((channel, index) => Math.round(channel + (to[index] - channel) * (place % 1))), 255];
+}
+
+/**
+ * Weights of one head that get a line, as `line_weights.py` of the app selects them for files.
+ * @param {Float32Array} weights [Q, K], row by row.
+ * @param {number} columns
+ * @param {number} minWeight Smaller ones get none; 0 never does.
+ * @param {number | null} [topMass] Of each row the largest weights until they reach this share of its sum.
+ * @returns {{ query: number, key: number, weight: number }[]}
+ */
+export function lineWeights(weights, columns, minWeight, topMass) {
+  const lines = [];
+  for (let query = 0; query < weights.length / columns; query++) {
+    const row = weights.subarray(query * columns, (query + 1) * columns);
+    const mass = topMass == null ? Infinity : topMass * row.reduce((sum, weight) => sum + weight, 0);
+    let drawn = 0; // weight of the lines so far
+    for (const key of [...row.keys()].sort((a, b) => row[b] - row[a])) {
+      const weight = row[key];
+      if (weight <= 0 || weight < minWeight || drawn >= mass) break;
+      lines.push({ query, key, weight });
+      drawn += weight;
+    }
+  }
+  return lines;
+}
+
+/**
+ * Weights of several rows, averaged: [K].
+ * @param {Float32Array} weights [Q, K], row by row.
+ * @param {number} columns
+ * @param {readonly number[]} rows
+ */
+export function meanOfRows(weights, columns, rows) {
+  const mean = (/** @type {number} */ key) =>
+    rows.reduce((sum, row) => sum + weights[row * columns + key], 0) / rows.length;
+  return Array.from({ length: columns }, (_, key) => mean(key));
+}
+
+/**
+ * Weights of several columns, summed: [Q].
+ * @param {Float32Array} weights [Q, K], row by row.
+ * @param {number} columns
+ * @param {readonly number[]} keys
+ */
+export function sumOfColumns(weights, columns, keys) {
+  const sum = (/** @type {number} */ row) => keys.reduce((total, key) => total + weights[row * columns + key], 0);
+  return Array.from({ length: weights.length / columns }, (_, row) => sum(row));
+}
