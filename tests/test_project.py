@@ -48,10 +48,12 @@ def test_setup_takes_one_command() -> None:
 
 def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
     """Run `.ci/run` with every program but bash and grep replaced by a script that records its call."""
-    (tmp_path / "programs").mkdir()
-    for name in ("python3", "pip", "apt-get", "ruff", "pyright", "lint-imports"):
-        program = tmp_path / "programs" / name
-        program.write_text(f'#!/bin/sh\necho "{name} $@" >> "{tmp_path}/calls"\n')
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("python3", "python", "pip", "apt-get", "ruff", "pyright", "lint-imports", "node"):
+        program = programs / name
+        # the folder of Node.js is the one thing that is read from what a program prints
+        program.write_text(f'#!/bin/sh\necho "{name} $@" >> "{tmp_path}/calls"\necho "{tmp_path}"\n')
         program.chmod(0o755)
     copy = tmp_path / "clone"
     (copy / ".ci").mkdir(parents=True)
@@ -62,14 +64,13 @@ def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
         program.chmod(0o755)
     shutil.copy(ROOT / ".ci" / "run", copy / ".ci" / "run")
     shutil.copy(ROOT / "README.md", copy)
-    subprocess.run(
-        [copy / ".ci" / "run"], check=True, env={"PATH": f"{tmp_path}/programs:/usr/bin:/bin"}, capture_output=True
-    )
+    subprocess.run([copy / ".ci" / "run"], check=True, env={"PATH": f"{programs}:/usr/bin:/bin"}, capture_output=True)
     calls = [
         call.rstrip()
         for call in (tmp_path / "calls").read_text().splitlines()
-        if not call.startswith(("apt-get", "python3 -c"))
+        if not call.startswith(("apt-get", "python3 -c", "python -c"))
     ]
+    npm = f"{tmp_path}/lib/node_modules/npm/bin/npm-cli.js"
     assert calls == [
         "python3 -m venv .venv",
         ".venv/bin/pip install -c constraints.txt -e .[test]",
@@ -78,6 +79,8 @@ def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
         "ruff format --check",
         "pyright",
         "lint-imports --no-cache",
+        f"node {npm} ci --no-audit --no-fund",
+        f"node {npm} run check",
     ]
 
 

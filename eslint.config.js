@@ -1,0 +1,17 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  { ignores: ["viz_app/figures/vendor/", ".venv/", "node_modules/"] },
+  js.configs.recommended,
+  {
+    languageOptions: { globals: globals.browser },
+    rules: {
+      eqeqeq: ["error", "always", { null: "ignore" }],
+      "no-var": "error",
+      "prefer-const": "error",
+      "object-shorthand": "error",
+      "arrow-body-style": "off",
+    },
+  },
+];
