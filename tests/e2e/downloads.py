@@ -1,4 +1,4 @@
-"""Files that the app offers, as a reader gets them."""
+"""Files downloaded from the app."""
 
 from pathlib import Path
 
@@ -6,12 +6,14 @@ from playwright.sync_api import Page, expect
 
 
 def downloaded(page: Page, button: str, drawing: str = "") -> tuple[str, bytes]:
-    """The name and the content of what a button of this name downloads, of the drawing whose files have names that
-    begin so.
+    """Click a download button and return the file's name and content.
 
-    A file is made when it is asked for, so while the page is being drawn anew a click on the old button gives nothing.
+    Waits for the end of the script's run: a click on a button that is about to be replaced downloads nothing.
+
+    Args:
+        drawing: beginning of the names of the drawing's files.
     """
-    page.wait_for_timeout(250)  # what was done just now is on its way to the server
+    page.wait_for_timeout(250)  # earlier events reach the server
     expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
     with page.expect_download() as download:
         page.locator(f"[class*='st-key-export_{drawing}']").get_by_role("button", name=button, exact=True).click()

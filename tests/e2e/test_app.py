@@ -17,7 +17,7 @@ from tests.e2e.downloads import downloaded
 def open_page(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.get_by_label("Sentence", exact=True)).to_be_visible()
-    expect(page.locator(".stSelectbox").first).to_be_visible()  # there are hypotheses: a sentence has been translated
+    expect(page.locator(".stSelectbox").first).to_be_visible()  # the hypotheses of the first translation
 
 
 def translate(page: Page, text: str) -> None:
@@ -28,7 +28,7 @@ def translate(page: Page, text: str) -> None:
 
 
 def words(page: Page, text: str) -> Locator:
-    """A word of the sentence bar, whichever drawing is there first."""
+    """A word of the sentence bar."""
     bar = page.get_by_label("Source", exact=True).or_(page.get_by_label("Translation", exact=True))
     return bar.get_by_role("button", name=text, exact=True).first
 
@@ -64,7 +64,7 @@ def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: Senten
     return path.read_bytes()
 
 
-def test_first_screen_shows_a_translation_and_asks_nothing_of_the_outside(
+def test_the_first_screen_shows_a_translation_without_external_requests(
     page: Page, app: str, requests: list[str]
 ) -> None:
     page.route("**/*.js", lambda route: route.abort())  # so that Streamlit paints nothing
@@ -105,7 +105,7 @@ def test_texts_are_translated_or_explained(page: Page, app: str) -> None:
     expect(box).to_have_value(long)
 
 
-def test_click_a_head_then_compare_it_with_another(page: Page, app: str) -> None:
+def test_heads_are_selected_and_compared_by_clicks(page: Page, app: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 400})
     open_page(page, f"{app}/heads?heads_cross=L1+H1")
     expect(chosen(page)).to_have_text(["L1 H1"])
@@ -129,7 +129,7 @@ def test_click_a_head_then_compare_it_with_another(page: Page, app: str) -> None
     expect(chosen(page)).to_have_text(["L2 H4"])
 
 
-def test_the_map_of_a_clicked_head_does_not_wait_for_the_server(page: Page, app: str) -> None:
+def test_a_clicked_head_is_drawn_before_the_server_answers(page: Page, app: str) -> None:
     held: list[bytes | str] | None = None
     servers: list[WebSocketRoute] = []
 
@@ -139,7 +139,7 @@ def test_the_map_of_a_clicked_head_does_not_wait_for_the_server(page: Page, app:
         browser.on_message(lambda message: server.send(message) if held is None else held.append(message))
 
     page.route_web_socket("**/stream", connected)
-    # this model's translations are too long for it
+    # this model's translations are too long to be drawn by the page
     open_page(page, f"{app}/heads?kind=Encoder&heads_encoder_self=L1+H1&view=Map")
     expect(page.locator(".head")).to_have_text(["L1 H1"])
     held = []
@@ -164,7 +164,7 @@ def test_heads_are_selected_with_the_keyboard(page: Page, app: str) -> None:
     expect(head(page, "L2 H2")).to_be_focused()
 
 
-def test_a_head_as_map_and_as_files(page: Page, app: str) -> None:
+def test_a_head_is_drawn_as_a_map_and_downloaded(page: Page, app: str) -> None:
     open_page(page, f"{app}/heads?heads_cross=L1+H2&view=Map")
     expect(page.locator("canvas.picture")).to_have_count(1)
     for name, start in (("SVG", b"<?xml"), ("PDF", b"%PDF"), ("PNG", b"\x89PNG"), ("CSV", b"kind,")):
@@ -173,7 +173,7 @@ def test_a_head_as_map_and_as_files(page: Page, app: str) -> None:
         assert file == f"cross-layer0-head1.{name.lower()}"
 
 
-def test_a_word_that_is_pointed_at_lights_up_in_the_map_and_the_grid(page: Page, app: str) -> None:
+def test_a_hovered_word_is_highlighted_in_the_map_and_the_grid(page: Page, app: str) -> None:
     open_page(page, f"{app}/heads?kind=Encoder&view=Map&text=The+dog+is+wet.")
     expect(page.locator("canvas.picture")).to_be_visible()
     words(page, "dog").hover()
@@ -211,7 +211,7 @@ def test_a_word_selected_anywhere_is_selected_everywhere(page: Page, app: str) -
     expect(page).not_to_have_url(re.compile("word="))
 
 
-def test_upload_a_checkpoint_then_a_bad_one_then_go_back(page: Page, app: str, other_checkpoint: bytes) -> None:
+def test_checkpoints_are_uploaded_refused_and_removed(page: Page, app: str, other_checkpoint: bytes) -> None:
     open_page(page, f"{app}/heads")
     sidebar = page.get_by_test_id("stSidebar")
     expect(sidebar).to_contain_text("2 + 2 layers, 4 heads")

@@ -1,4 +1,4 @@
-"""The page Beam in a real browser: step through the search, and look at what it dropped."""
+"""The page Beam in a browser: stepping through the search, and selecting a pruned candidate."""
 
 import re
 
@@ -11,21 +11,21 @@ def node(page: Page, position: int, rank: int) -> Locator:
     return page.locator(f'[data-position="{position}"][data-rank="{rank}"]')
 
 
-def test_a_pruned_candidate_becomes_what_every_page_is_about(page: Page, app: str) -> None:
+def test_a_pruned_candidate_becomes_the_current_translation(page: Page, app: str) -> None:
     page.goto(ADDRESS.format(app))
     pruned = page.get_by_role("button", name=re.compile("position 1, .* pruned at once")).first
     pruned.click()
     expect(pruned).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".told")).to_contain_text("Pruned: 2 candidates that do not end rank above it.")
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: "))
-    expect(page.locator("[data-side=target] .piece")).to_have_count(2)  # the one token, and </s>
+    expect(page.locator("[data-side=target] .piece")).to_have_count(2)  # the token and </s>
     page.get_by_role("link", name="See its attention").click()
     expect(page.get_by_role("group", name="Heads", exact=True)).to_be_visible()
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: "))
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-def test_the_search_step_by_step_with_the_keyboard(page: Page, app: str) -> None:
+def test_the_keyboard_steps_through_the_search(page: Page, app: str) -> None:
     page.goto(ADDRESS.format(app))
     slider = page.get_by_role("slider", name="Step")
     slider.focus()
@@ -43,4 +43,4 @@ def test_the_search_step_by_step_with_the_keyboard(page: Page, app: str) -> None
     page.get_by_role("link", name="See its attention").click()
     expect(page.get_by_role("group", name="Heads", exact=True)).to_be_visible()
     page.get_by_role("link", name="Beam", exact=True).click()
-    expect(page.locator("output")).to_have_text(re.compile("^2 of"))  # where it was left
+    expect(page.locator("output")).to_have_text(re.compile("^2 of"))  # the step is kept

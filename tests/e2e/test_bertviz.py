@@ -1,4 +1,4 @@
-"""BertViz in a real browser: both views are drawn and answer, ask nothing of the outside, and take tokens as text."""
+"""BertViz in a browser: both views react, without external requests, and escape tokens."""
 
 from urllib.parse import urlencode
 

@@ -1,4 +1,4 @@
-"""The page Parsing in a real browser."""
+"""The page Parsing in a browser."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def tree_app(tree_checkpoint: Path) -> Iterator[str]:
         yield address
 
 
-def test_a_bracket_shows_what_the_heads_looked_at(page: Page, tree_app: str) -> None:
+def test_brackets_and_words_show_their_attention(page: Page, tree_app: str) -> None:
     page.goto(f"{tree_app}/parsing?text=It+rains.&beam_size=1&hypotheses=1")
     tree = page.get_by_role("group", name="Tree", exact=True)
     root = tree.locator("[data-node='0']")

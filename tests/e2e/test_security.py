@@ -18,7 +18,7 @@ CONNECT = """address => new Promise((resolve) => {
 
 
 class EmptyPage(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:  # the base class calls it so
+    def do_GET(self) -> None:  # name in the base class
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
@@ -68,7 +68,7 @@ def test_no_page_can_frame_the_app(page: Page, app: str, elsewhere: str) -> None
     expect(page.frame_locator("iframe").locator("#root")).to_have_count(0)
 
 
-def test_every_answer_says_so(page: Page, app: str) -> None:
+def test_every_response_forbids_framing(page: Page, app: str) -> None:
     for path in (
         "/",
         "/heads",

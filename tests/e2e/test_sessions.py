@@ -1,4 +1,4 @@
-"""Many readers of one server at once. They speak the browser's own protocol, without a browser."""
+"""Many concurrent sessions of one server, over Streamlit's protocol, without a browser."""
 
 import json
 import threading
@@ -25,7 +25,7 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from viz_app.components.sentence_bar import sentence_payload
 
-PATIENCE = 60  # seconds to wait for a message before the test fails
+PATIENCE = 60  # seconds to wait for a message
 SENTENCES = (
     "A dog runs.",
     "Where?",
@@ -39,7 +39,7 @@ SENTENCES = (
 
 
 class Session:
-    """One reader: a connection, and what the server has sent over it."""
+    """A session: a connection, and the elements received over it."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -60,7 +60,7 @@ class Session:
         self._stack.close()
 
     def ask(self, clicked: str = "", **address: str) -> None:
-        """Have the page run, as a browser does that comes to this address or clicks a button there."""
+        """Request a run of the page, for an address or a click on a button."""
         message = BackMsg()
         message.rerun_script.query_string = urlencode(address)
         if clicked:
@@ -84,7 +84,7 @@ class Session:
                 return
 
     def run(self, **address: str) -> None:
-        """`ask`, and wait for the end."""
+        """Request a run and wait for its end."""
         self.ask(**address)
         for _ in self.messages():
             assert not any(element.HasField("exception") for element in self.elements)
@@ -116,7 +116,7 @@ class Session:
 
 @pytest.fixture
 def own_checkpoints(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> list[Path]:
-    """One for every other reader."""
+    """A checkpoint for every other session."""
     return [
         untrained(tmp_path / f"own-{number}.safetensors", tokenizer, 1, seed=number)
         for number in range(1, len(SENTENCES), 2)
@@ -125,7 +125,7 @@ def own_checkpoints(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> list[P
 
 @pytest.fixture
 def slow_checkpoint(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> Path:
-    """A model of so many layers that a long translation is a long one on every machine."""
+    """A model with many layers, so that a long translation takes long on every machine."""
     return untrained(tmp_path / "slow.safetensors", tokenizer, num_decoder_layers=16, seed=2)
 
 
@@ -137,7 +137,7 @@ def untrained(path: Path, tokenizer: SentencePieceTokenizer, num_decoder_layers:
     return path
 
 
-def test_eight_readers_each_see_their_own_sentence_and_checkpoint(
+def test_eight_sessions_have_their_own_sentences_and_checkpoints(
     app: str, tiny_checkpoint: Path, own_checkpoints: list[Path]
 ) -> None:
     start = threading.Barrier(len(SENTENCES))
@@ -171,7 +171,7 @@ def sentence(reader: int, step: int) -> str:
     return SENTENCES[(reader + step) % len(SENTENCES)]
 
 
-def test_a_long_translation_keeps_nobody_waiting_and_can_be_stopped(app: str, slow_checkpoint: Path) -> None:
+def test_a_long_translation_delays_no_other_session_and_can_be_stopped(app: str, slow_checkpoint: Path) -> None:
     long = {"text": "x " * 220, "beam_size": "16"}
     with Session(app) as patient, Session(app) as quick:
         for session in (patient, quick):
@@ -191,4 +191,4 @@ def test_a_long_translation_keeps_nobody_waiting_and_can_be_stopped(app: str, sl
         )
         assert "Stopped." in patient.shown()
         patient.run(**long)
-        assert "Stopped." in patient.shown()  # it is not begun again by itself
+        assert "Stopped." in patient.shown()  # it is not started again

@@ -1,4 +1,4 @@
-"""The page Translate in a real browser: another token, by mouse and by keyboard, and the way back."""
+"""The page Translate in a browser: alternatives chosen by mouse and by keyboard, and removed."""
 
 import re
 
@@ -12,14 +12,14 @@ def tokens(page: Page) -> Locator:
 
 
 def options(page: Page) -> Locator:
-    """The alternatives at the place that is looked into."""
+    """The alternatives at the open position."""
     return page.get_by_role("group", name=re.compile("^In place of")).get_by_role("button")
 
 
-def test_an_alternative_becomes_the_translation_that_every_page_is_about(page: Page, app: str) -> None:
+def test_an_alternative_becomes_the_current_translation(page: Page, app: str) -> None:
     page.goto(ADDRESS.format(app))
     tokens(page).first.click()
-    chosen = options(page).filter(has_not_text="/").last  # a byte, such as 1/2, reads otherwise in a text
+    chosen = options(page).filter(has_not_text="/").last  # not a byte, such as 1/2, which is decoded differently
     name = chosen.locator(".text").inner_text()
     chosen.click()
     expect(page).to_have_url(re.compile(r"prefix=\d+(&|$)"))
@@ -32,7 +32,7 @@ def test_an_alternative_becomes_the_translation_that_every_page_is_about(page: P
     page.reload()
     expect(tokens(page).first).to_have_text(name)
 
-    tokens(page).first.click()  # go on from there by keyboard: a word of one's own in place of the second token
+    tokens(page).first.click()  # by keyboard: an own word instead of the second token
     for key in ("ArrowRight", "ArrowDown", "End", "ArrowDown"):
         page.keyboard.press(key)
     own = page.get_by_role("textbox", name=re.compile("^Own word"))
