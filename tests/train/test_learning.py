@@ -37,7 +37,15 @@ def test_learns_to_reverse(tmp_path: Path) -> None:
     ]
     prepare(tmp_path / "data", ParallelText(files[:1], files[1:2]), ParallelText(files[2:3], files[3:]), vocab_size=290)
     config = replace(PRESETS["tiny"], vocab_size=290, num_encoder_layers=1, num_decoder_layers=1, dropout=0.0)
-    recipe = replace(recipe_for("tiny"), steps=500, batch_tokens=300, warmup=100, snapshot_every=500, rate_scale=0.3)
+    recipe = replace(
+        recipe_for("tiny"),
+        steps=400,
+        batch_tokens=300,
+        warmup=80,
+        snapshot_every=400,
+        rate_scale=0.45,
+        precision="float32",
+    )
     fit("tiny", config, recipe, tmp_path / "data", tmp_path / "run", torch.device("cpu"))
 
     translator = Translator.from_checkpoint(tmp_path / "run" / "best.safetensors")
