@@ -1,6 +1,6 @@
-"""Take the pictures of the app: python docs/screenshots.py
+"""Take screenshots of the app: python docs/screenshots.py
 
-Without options: the README's picture of Heads, and one of every page in docs/pages/.
+Without options: docs/app.png (Heads) and one of every page in docs/pages/.
 """
 
 import argparse
@@ -17,25 +17,27 @@ SENTENCE = "A little girl in a pink dress is climbing up a set of stairs."
 
 
 def main() -> None:
-    """Start the app, open a page, wait until it stands still, and save what is seen."""
+    """Start the app and save a screenshot of each page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--page", nargs="*", help="as in the address: heads, positions, ... (default: all, and the README's picture)"
+        "--page", nargs="*", help="names as in the address: heads, positions, ... (default: all, and docs/app.png)"
     )
+    parser.add_argument("--output", type=Path, default=HERE / "pages", help="output folder (default: docs/pages)")
+    parser.add_argument("--text", default=SENTENCE, help="the sentence (default: %(default)s)")
     parser.add_argument(
-        "--output", type=Path, default=HERE / "pages", help="folder of the pages' pictures (default: docs/pages)"
+        "--setting",
+        nargs="*",
+        default=[],
+        metavar="NAME=VALUE",
+        help="as in the address, such as kind=Encoder",
     )
-    parser.add_argument("--text", default=SENTENCE)
+    parser.add_argument("--size", default="1280x860", help="size of the window, in pixels (default: %(default)s)")
     parser.add_argument(
-        "--setting", nargs="*", default=[], metavar="NAME=VALUE", help="as in the address, such as kind=Encoder"
+        "--scale", type=float, default=1.0, help="device scale factor (default: %(default)s; docs/app.png has 2)"
     )
-    parser.add_argument("--size", default="1280x860", help="of the window, in pixels")
-    parser.add_argument(
-        "--scale", type=float, default=1.0, help="pixels of the picture for one of the window (the README's has 2)"
-    )
-    parser.add_argument("--whole", action="store_true", help="the whole page, however long, rather than the window")
-    parser.add_argument("--dark", action="store_true")
-    parser.add_argument("--checkpoint", type=Path, help="instead of the shipped one")
+    parser.add_argument("--whole", action="store_true", help="the whole page instead of the window")
+    parser.add_argument("--dark", action="store_true", help="dark colour scheme (default: light)")
+    parser.add_argument("--checkpoint", type=Path, help="default: the shipped one")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     with running_app(arguments.checkpoint) as address, sync_playwright() as playwright:
@@ -48,7 +50,7 @@ def main() -> None:
 
 
 def take(browser: Browser, address: str, name: str, arguments: argparse.Namespace, output: Path, scale: float) -> None:
-    """Save a picture of one page."""
+    """Save a screenshot of one page."""
     width, height = map(int, arguments.size.split("x"))
     scheme = "dark" if arguments.dark else "light"
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, device_scale_factor=scale)
@@ -67,7 +69,7 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
 
 
 def wait_until_still(page: Page) -> None:
-    """Until the script has run and two looks in a row see the same."""
+    """Wait until the script has run and two screenshots in a row are equal."""
     expect(page.locator(".stTextInput").first).to_be_visible(timeout=60_000)
     expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=60_000)
     before = b""

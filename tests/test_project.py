@@ -123,6 +123,13 @@ def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.Cap
     assert capsys.readouterr().out
 
 
+def test_pre_commit_downloads_nothing() -> None:
+    config = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
+    assert set(re.findall(r"repo: (.+)", config)) == {"local"}
+    assert set(re.findall(r"language: (.+)", config)) == {"system"}
+    assert all(entry.startswith(".venv/bin/ruff ") for entry in re.findall(r"entry: (.+)", config))
+
+
 def test_nothing_names_a_package_registry() -> None:
     for name in ("README.md", "constraints.txt", "pyproject.toml", ".ci/run"):
         assert not re.search(

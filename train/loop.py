@@ -74,14 +74,14 @@ def fit(
         initial = Initial.read(init, config, corpus.tokenizer) if init else None
         training = Training(config, recipe, world)
         recipe, facts, note = stack.enter_context(
-            _started(run, world, preset, training.model, recipe, data, corpus, initial)
+            _open_run(run, world, preset, training.model, recipe, data, corpus, initial)
         )
         if initial:
             training.model.load_state_dict(initial.parameters)
         training.restore(run.load_state())
         groups = batches.groups(training.position, recipe.accumulate, world.rank, world.size)
         log = stack.enter_context(Log(run, world, training.step, recipe.steps))
-        log.print(_introduction(training, batches, recipe, world))
+        log.print(_summary(training, batches, recipe, world))
         if note:
             log.print(note)
         if compiled:
@@ -150,7 +150,7 @@ def _seed_dropout(seed: int, step: int, number: int) -> None:
 
 
 @contextmanager
-def _started(
+def _open_run(
     run: RunFolder,
     world: World,
     preset: str,
@@ -193,7 +193,7 @@ def _started(
         yield world.gather(recipe)[0], facts, note
 
 
-def _introduction(training: Training, batches: Batches, recipe: Recipe, world: World) -> str:
+def _summary(training: Training, batches: Batches, recipe: Recipe, world: World) -> str:
     """Describe the run: parameters, data, padding, steps and epochs."""
     parameters = sum(parameter.numel() for parameter in training.model.parameters())
     plan, left_out = batches.epoch(0), len(batches.lengths) - len(batches.usable)

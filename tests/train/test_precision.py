@@ -215,7 +215,7 @@ def test_every_process_takes_the_choice_of_the_first(
     config = replace(PRESETS["tiny"], vocab_size=400)
     chosen = replace(recipe, precision="float32")
     world = Second(CPU, rank=1, size=2, first=chosen)
-    record = train.loop._started(
+    record = train.loop._open_run(
         RunFolder(tmp_path), world, "tiny", Transformer(config), recipe, prepared, Corpus.open(prepared, config), None
     )
     with record as (found, _, _):

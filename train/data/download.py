@@ -55,8 +55,8 @@ class Download:
                 except (OSError, http.client.HTTPException) as error:
                     has_progressed = part.exists() and part.stat().st_size > done
                     failures = 0 if has_progressed else failures + 1
-                    if failures > len(pauses) or _is_hopeless(error):
-                        raise DataError(f"{self.url} cannot be downloaded ({error}): {self._by_hand(path)}") from error
+                    if failures > len(pauses) or _is_permanent(error):
+                        raise DataError(f"{self.url} cannot be downloaded ({error}): {self._advice(path)}") from error
                     pause = pauses[max(0, failures - 1)] if pauses else 0.0
                     bar.write(f"{self.url}: {error}; retrying in {pause:g} s", file=sys.stderr)
                     time.sleep(pause)
@@ -83,16 +83,16 @@ class Download:
         found = f"{part.stat().st_size} bytes, SHA-256 {digest.hexdigest()}"
         if found != self._expected():
             part.unlink()
-            raise DataError(f"{self.url} has changed: {found}, expected {self._expected()}: {self._by_hand(path)}")
+            raise DataError(f"{self.url} has changed: {found}, expected {self._expected()}: {self._advice(path)}")
 
     def _expected(self) -> str:
         return f"{self.size} bytes, SHA-256 {self.sha256}"
 
-    def _by_hand(self, path: Path) -> str:
+    def _advice(self, path: Path) -> str:
         return f"run the same command again to resume, or put the file at {path} yourself ({self._expected()})"
 
 
-def _is_hopeless(error: Exception) -> bool:
+def _is_permanent(error: Exception) -> bool:
     """Whether retrying is useless: the server refuses, or the file cannot be written."""
     if isinstance(error, urllib.error.HTTPError):
         return error.code < 500 and error.code not in (408, 429)

@@ -49,7 +49,7 @@ class Saver:
         if self._world.is_first:
             self._show_samples(training)
         training.model.train()
-        self.snapshot(training, is_best=training.note_validation(numbers["nll"]))
+        self.snapshot(training, is_best=training.record_validation(numbers["nll"]))
         return_freed_memory()
         self._log.pace()  # leaves the time taken here out of the training pace
 

@@ -60,7 +60,7 @@ class Training:
         self.step, self.position = step, group.end
         self.window.add(smoothed, nll, group.num_tokens, group.start)
 
-    def note_validation(self, nll: float) -> bool:
+    def record_validation(self, nll: float) -> bool:
         """Record a validation loss and return whether it is the lowest so far."""
         is_best = nll < self.best_nll
         self.best_nll = min(nll, self.best_nll)

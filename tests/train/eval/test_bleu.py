@@ -17,7 +17,7 @@ def test_tokens_are_those_of_moses_for_the_language() -> None:
     assert tokenized(["Rund 3 Mio. Euro"], "en") == ["Rund 3 Mio . Euro"]
 
 
-def test_the_papers_kind_counted_by_hand() -> None:
+def test_bleu_as_in_the_paper_computed_by_hand() -> None:
     """Tokens: `die Rich ##AT##-##AT## Text Datei .` against `eine Rich ##AT##-##AT## Text Datei .`, 6 each.
 
     1-grams 5 of 6, 2-grams 4 of 5, 3-grams 3 of 4, 4-grams 2 of 3; no brevity penalty: the product is 1/3.
