@@ -136,8 +136,8 @@ def picture(reading: readings.Reading, alignment: WordAlignment, links: GoldLink
     """Draw the ribbons, and warnings about the alignment."""
     from_source = shares(reading)
     ribbon(alignment, links, lambda link: LINKS.set(gold_links.toggled(links, link)), shares=from_source)
-    look = {"theme": page_theme(), "shares": from_source, "title": title}
-    downloads("alignment", partial(export_ribbon, alignment, links, **look), lambda: ribbon_table(alignment, links))
+    options = {"theme": page_theme(), "shares": from_source, "title": title}
+    downloads("alignment", partial(export_ribbon, alignment, links, **options), lambda: ribbon_table(alignment, links))
     for concern in alignment.concerns():
         st.warning(plain(concern), icon=":material/visibility_off:")
 

@@ -88,10 +88,10 @@ def page() -> None:
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
         st.markdown(f"**First**: {isolated(plain(shortened(first.title)))}")
-        one_side("first", own, head, view, selection.look(own_positions(own)))
+        one_side("first", own, head, view, selection.drawing_options(own_positions(own)))
     with right:
         st.markdown(f"**Second**: {isolated(plain(shortened(other.title)))}")
-        one_side("second", second, head, view, selection.look(other_positions(own, second)))
+        one_side("second", second, head, view, selection.drawing_options(other_positions(own, second)))
     st.divider()
     left, right = st.container(key="difference").columns([3, 2], gap="large")
     with left:
@@ -101,7 +101,7 @@ def page() -> None:
         except ValueError as error:
             st.info(sentence_case(f"no difference is drawn: {error}"))
             return
-        signed(differences[layer], head, view, selection.look(common_positions(own, second)))
+        signed(differences[layer], head, view, selection.drawing_options(common_positions(own, second)))
     with right:
         ranking(differences, layer, head, view)
         if against == "Checkpoint" and not view.weights.per_layer:
@@ -164,28 +164,28 @@ def file_name(what: str, attention: AttentionMap, head: int, weights: Weights) -
     return f"{what}-{attention.kind}-{numbers}{weights.file_part}"
 
 
-def one_side(side: str, attention: AttentionMap, head: int, view: CompareView, look: dict[str, Any]) -> None:
+def one_side(side: str, attention: AttentionMap, head: int, view: CompareView, options: dict[str, Any]) -> None:
     """Draw one of the two sides.
 
     Args:
         side: "first" or "second".
-        look: of the selected words, see `Selection.look`.
+        options: of the selected words, see `Selection.drawing_options`.
     """
     theme, name, key = page_theme(), view.weights.name, f"compare_{side}_{attention.kind}"
     if view.view == "Lines":
-        attention_lines(attention, [head], theme, name=name, key=key, **look)
+        attention_lines(attention, [head], theme, name=name, key=key, **options)
         draw = partial(export_lines, attention, [head], theme=theme, name=name)
     else:
-        attention_map(attention, head, theme, name=name, key=f"{key}_map", **look)
+        attention_map(attention, head, theme, name=name, key=f"{key}_map", **options)
         draw = partial(export_map, attention, head, theme=theme, name=name)
     downloads(file_name(side, attention, head, view.weights), draw, lambda: lines_table(attention, [head]))
 
 
-def signed(found: Difference, head: int, view: CompareView, look: dict[str, Any]) -> None:
+def signed(found: Difference, head: int, view: CompareView, options: dict[str, Any]) -> None:
     """Draw first minus second."""
     attention, name = found.map, view.weights.name
     st.caption(agreement(found))
-    attention_map(attention, head, page_theme(), key="difference_map", diverging=True, name=name, **look)
+    attention_map(attention, head, page_theme(), key="difference_map", diverging=True, name=name, **options)
     draw = partial(export_map, attention, head, theme=page_theme(), diverging=True, name=name)
     downloads(file_name("difference", attention, head, view.weights), draw, lambda: lines_table(attention, [head]))
 

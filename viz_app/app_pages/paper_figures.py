@@ -23,7 +23,7 @@ from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget
 
 SELECTION = "Selection on Heads"
-PIXELS, MOST_PIXELS = 150, 950  # of an inch of the figure on the page, and of all of it
+PIXELS, MAX_PIXELS = 150, 950  # of an inch of the figure on the page, and of all of it
 HOW_TO_READ = """
 As in the appendix of "Attention Is All You Need": the words above attend to the words below, a line is as opaque as its
 weight, a colour is a head. If only the lines of some words are drawn, each word below also has a square for every head,
@@ -55,7 +55,7 @@ def page() -> None:
     view = segments("View", ("Picture", "Table"), "Picture", "paper_view", hide_label=True)
     if view == "Picture":
         st.image(
-            picture, width=min(MOST_PIXELS, round(PIXELS * figure_width(panels))), alt=f"{figure}: lines between words"
+            picture, width=min(MAX_PIXELS, round(PIXELS * figure_width(panels))), alt=f"{figure}: lines between words"
         )
         if text := largest_weights(panels):
             mean = ", averaged over the selected words" if len(panels[0].queries) > 1 else ""
@@ -137,7 +137,8 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str]:
         help=HOW_TO_READ,
     )
     maps = chosen_heads.with_combined(reading.maps(kind, tokens, method, weights.output), heads)
-    rows = word_selection.look(reading, word_selection.links(explanation, kind, tokens))["place"]["query"]
+    links = word_selection.links(explanation, kind, tokens)
+    rows = word_selection.highlighted(word_selection.selected_names(reading), links)["query"]
     panels = [
         LinePanel(attention, tuple(head for layer, head in heads if layer == attention.layer), tuple(rows))
         for attention in sorted(maps, key=lambda attention: attention.layer)

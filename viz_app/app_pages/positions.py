@@ -67,7 +67,7 @@ CIRCLES = (0, 1 / 8, 1 / 4, 1 / 2)  # the pairs of dimensions that are drawn, as
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PositionsPicture:
     """A picture, the table of its numbers, and a note."""
 
     figure: go.Figure
@@ -90,15 +90,15 @@ def encodings() -> None:
         first_layer(bar, theme)
         return
     with bar:
-        drawn = DRAWN[view](theme)
+        picture = PICTURES[view](theme)
         as_table = table_box()
     if as_table:
-        show_table(drawn.table())
+        show_table(picture.table())
     else:
-        st.plotly_chart(drawn.figure, theme=None, config=CHART_CONFIG, key=f"positions_{view}", alt=TEXTS[view])
-    st.caption(drawn.note)
+        st.plotly_chart(picture.figure, theme=None, config=CHART_CONFIG, key=f"positions_{view}", alt=TEXTS[view])
+    st.caption(picture.note)
     downloads(
-        f"positions-{view.lower()}", lambda file_format: export_chart(drawn.figure, file_format, theme), drawn.table
+        f"positions-{view.lower()}", lambda file_format: export_chart(picture.figure, file_format, theme), picture.table
     )
 
 
@@ -113,7 +113,7 @@ def count_box() -> int:
     return st.slider("Positions", 8, 256, 64, 8, key="num_positions", bind="query-params", width=240)
 
 
-def chosen_positions() -> tuple[Tensor, str]:
+def encodings_to_draw() -> tuple[Tensor, str]:
     """Return the encodings to draw, and a note.
 
     For a model with learned positions, they are either those or the paper's.
@@ -133,13 +133,15 @@ def chosen_positions() -> tuple[Tensor, str]:
     )
 
 
-def encoding(theme: Theme) -> Drawing:
+def encoding(theme: Theme) -> PositionsPicture:
     """Draw all dimensions of all positions."""
-    found, note = chosen_positions()
-    return Drawing(positions.encoding_heatmap(found, theme), lambda: position_tables.encoding_table(found), note)
+    found, note = encodings_to_draw()
+    return PositionsPicture(
+        positions.encoding_heatmap(found, theme), lambda: position_tables.encoding_table(found), note
+    )
 
 
-def sinusoids(theme: Theme) -> Drawing:
+def sinusoids(theme: Theme) -> PositionsPicture:
     """Draw a few dimensions as waves."""
     count = count_box()
     first = [dimension for dimension in (0, 16, 32, 64) if dimension < width()]
@@ -147,23 +149,23 @@ def sinusoids(theme: Theme) -> Drawing:
         "Dimensions", range(width()), first, key="dimensions", bind="query-params", max_selections=8, select_all=False
     )
     figure = positions.sinusoids(dimensions, count, width(), theme)
-    return Drawing(
+    return PositionsPicture(
         figure,
         lambda: position_tables.sinusoids_table(dimensions, count, width()),
         f"The paper's sinusoids at d_model {width()}.",
     )
 
 
-def similarity(theme: Theme) -> Drawing:
+def similarity(theme: Theme) -> PositionsPicture:
     """Draw the similarity of all pairs of positions."""
-    found, note = chosen_positions()
+    found, note = encodings_to_draw()
     names: dict[Measure, str] = {"dot": "Dot product", "cosine": "Cosine", "distance": "Distance"}
     measure = segments("Measure", names, "dot", "measure")
     figure = positions.position_similarity(found, theme, measure)
-    return Drawing(figure, lambda: position_tables.similarity_table(found, measure), note)
+    return PositionsPicture(figure, lambda: position_tables.similarity_table(found, measure), note)
 
 
-def rotation(theme: Theme) -> Drawing:
+def rotation(theme: Theme) -> PositionsPicture:
     """Draw a position and the one k further on as points on circles."""
     position = st.slider("Position", 0, 128, 3, key="position", bind="query-params", width=220)
     offset = st.slider("k", 0, 64, 5, key="offset", bind="query-params", width=220)
@@ -176,10 +178,10 @@ def rotation(theme: Theme) -> Drawing:
         f"from PE(pos + {offset}) by at most {error:.1g}. These are the paper's sinusoids; learned positions have no "
         f"such rule."
     )
-    return Drawing(figure, lambda: position_tables.rotation_table(position, offset, d_model), note)
+    return PositionsPicture(figure, lambda: position_tables.rotation_table(position, offset, d_model), note)
 
 
-def learned_against_sinusoidal(theme: Theme) -> Drawing:
+def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
     """Compare the learned positions of a model with sinusoids."""
     found = model_positions(readings.model().translator.model, count_box())
     mine, paper = (position_similarity(each, "cosine") for each in (found, sinusoidal_encoding(len(found), width())))
@@ -190,10 +192,10 @@ def learned_against_sinusoidal(theme: Theme) -> Drawing:
         f"Mean length of a learned position: {float(found.norm(dim=1).mean()):.2f}; of a sinusoidal one: "
         f"{(width() / 2) ** 0.5:.2f}."
     )
-    return Drawing(positions.by_distance(found, theme), lambda: position_tables.by_distance_table(found), note)
+    return PositionsPicture(positions.by_distance(found, theme), lambda: position_tables.by_distance_table(found), note)
 
 
-DRAWN = {
+PICTURES = {
     ENCODING: encoding,
     SINUSOIDS: sinusoids,
     SIMILARITY: similarity,

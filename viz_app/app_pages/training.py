@@ -45,7 +45,7 @@ HOW_TO_READ = {
         budget are different, so compare the differences to base, not the values. Each row is one run: small
         differences may be chance.""",
 }
-EVERY = 3  # seconds between two updates of a run in progress
+UPDATE_SECONDS = 3  # seconds between two updates of a run in progress
 
 
 def page() -> None:
@@ -69,7 +69,7 @@ def page() -> None:
         folder = run_box(place)
         run = run_records.run_in(folder) if folder else run_records.shipped_run()
         in_progress = folder is not None and run.is_in_progress
-        st.fragment(show_run, run_every=EVERY if in_progress else None)(view, folder, in_progress)
+        st.fragment(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
     except run_records.RunRecordError as error:
         st.error(plain(str(error)))
 
@@ -106,7 +106,7 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
                     f"checkpoint."
                 )
             )
-        if view != CARD and (note := run_records.start_note(known(run))):
+        if view != CARD and (note := run_records.start_note(run_facts(run))):
             st.caption(plain(note))
         if view == CURVES:
             curves(run, theme)
@@ -125,14 +125,14 @@ def status(run: run_records.Run) -> str:
     of = f" of {run.last_step:,}" if run.last_step else ""
     preset = f", preset {run.facts['preset']}" if "preset" in run.facts else ""
     now = (
-        f"in progress, written {run.age:.0f} s ago; updated every {EVERY} s"
+        f"in progress, written {run.age:.0f} s ago; updated every {UPDATE_SECONDS} s"
         if run.is_in_progress
         else "not in progress"
     )
     return plain(f"{run.name}{preset}: step {run.step:,}{of}, {now}")
 
 
-def known(run: run_records.Run) -> dict[str, Any]:
+def run_facts(run: run_records.Run) -> dict[str, Any]:
     """Return the settings of a run.
 
     For the shipped run, they are in the metadata of its checkpoint.
@@ -178,7 +178,7 @@ def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
 
 def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
     """Draw the learning rate schedule, with sliders for its parameters."""
-    facts = known(run)
+    facts = run_facts(run)
     recipe, config = facts.get("recipe", {}), facts.get("config", {})
     d_model: int = config.get("d_model") or readings.model().translator.model.config.d_model
     columns = st.columns(5, gap="medium")

@@ -56,7 +56,7 @@ def translation(reading: readings.Reading) -> None:
         explanation,
         lambda chosen: forced_target.force_token(reading, *chosen),
         num_forced=forced_target.num_forced(reading),
-        step=forced_target.step(reading),
+        step=forced_target.selected_position(reading),
         problem=forced_target.word_problem(reading),
     )
     draw = partial(export_steps, explanation.predicted_tokens, explanation.log_probs, theme=page_theme())
@@ -144,9 +144,9 @@ def example_head(reading: readings.Reading) -> None:
         "the word that is being translated. Attention is not an explanation by itself. The page Heads shows all heads.",
     )
     tokens = readings.TokenView(words=True, hide_special=True)
-    look = word_selection.look(reading, word_selection.links(reading.explain(), "cross", tokens))
+    options = word_selection.drawing_options(reading, word_selection.links(reading.explain(), "cross", tokens))
     attention, theme = reading.maps("cross", tokens)[layer], page_theme()
-    attention_lines(attention, [head], theme, key="example_head", height=420, **look)
+    attention_lines(attention, [head], theme, key="example_head", height=420, **options)
     downloads(
         f"cross-layer{layer}-head{head}",
         partial(export_lines, attention, [head], theme=theme),

@@ -121,7 +121,7 @@ def measurements(at: Sizes) -> CostTable:
             st.button("Measure on this machine", on_click=layer_costs.begin, args=(at,), key="measure_layers")
         if here is not None:
             job_control(here.job, "stop_layers")
-        table = shown.table() if shown else layer_costs.shipped()
+        table = shown.table() if shown else layer_costs.shipped_costs()
         st.caption(f"Measured on {table.hardware}.")
     if requested is not None:
         sizes = f"n = {requested.n}, d = {requested.d}, k = {requested.k}, r = {requested.r}"
@@ -148,7 +148,7 @@ def picture(view: str, measured: CostTable, at: Sizes, along: Along, theme: Them
     """Return the drawing of a view, and the table of its numbers."""
     if view in COUNTED:
         with st.spinner("Counting", show_time=False):
-            traces = layer_costs.traced(at.k, at.r, at.dilated)
+            traces = layer_costs.path_lengths(at.k, at.r, at.dilated)
         return layer_types.growth_curves(traces, COUNTED[view], at, theme), layer_types.traces_table(traces, at)
     return layer_types.cost_curves(measured.costs, QUANTITIES[view], at, along, theme), layer_types.costs_table(
         measured.costs, at, along

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 
-PATIENCE = 0.4  # seconds before progress is shown
+PROGRESS_DELAY = 0.4  # seconds before progress is shown
 
 
 @dataclass
@@ -62,7 +62,7 @@ def stoppable(
 
     def progress(done: int, most: int) -> None:
         nonlocal bar
-        if time.monotonic() - started < PATIENCE:
+        if time.monotonic() - started < PROGRESS_DELAY:
             return
         if bar is None:
             with place.container(horizontal=True, vertical_alignment="center"):

@@ -13,21 +13,21 @@ if TYPE_CHECKING:  # pandas takes half a second to import: pictures are drawn be
 NOTHING = "\u2013"  # in a cell without a value
 
 
-def show_table(table: "pd.DataFrame", *, hide_index: bool = True, **look: Any) -> None:
+def show_table(table: "pd.DataFrame", *, hide_index: bool = True, **options: Any) -> None:
     """Draw a table. A cell without a value has a dash, not `None`.
 
     Args:
-        look: as for `st.dataframe`.
+        options: as for `st.dataframe`.
     """
-    st.dataframe(table, hide_index=hide_index, placeholder=NOTHING, **look)
+    st.dataframe(table, hide_index=hide_index, placeholder=NOTHING, **options)
 
 
-def selectable_table(table: "pd.DataFrame", key: str, on_row: Callable[[int], None], **look: Any) -> None:
+def selectable_table(table: "pd.DataFrame", key: str, on_row: Callable[[int], None], **options: Any) -> None:
     """Draw a table whose rows can be selected.
 
     Args:
         on_row: called with the number of a row, counted from 0, before the page runs again.
-        look: as for `st.dataframe`.
+        options: as for `st.dataframe`.
     """
 
     def selected() -> None:
@@ -35,4 +35,4 @@ def selectable_table(table: "pd.DataFrame", key: str, on_row: Callable[[int], No
         if rows and rows[0] < len(table):
             on_row(rows[0])
 
-    show_table(table, on_select=selected, selection_mode="single-row", key=key, **look)
+    show_table(table, on_select=selected, selection_mode="single-row", key=key, **options)

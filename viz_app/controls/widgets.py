@@ -23,14 +23,14 @@ def segments(
     *,
     hide_label: bool = False,
     in_address: bool = True,
-    **look: Any,
+    **widget_options: Any,
 ) -> T:
     """Draw a choice of one of a few options side by side.
 
     Args:
         options: values, or values with their names.
         in_address: whether the address holds the choice.
-        look: as for `st.segmented_control`.
+        widget_options: as for `st.segmented_control`.
     """
     names = options if isinstance(options, Mapping) else {option: str(option) for option in options}
     return st.segmented_control(
@@ -42,5 +42,5 @@ def segments(
         key=key,
         bind="query-params" if in_address else None,
         label_visibility="collapsed" if hide_label else "visible",
-        **look,
+        **widget_options,
     )

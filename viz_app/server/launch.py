@@ -14,7 +14,7 @@ from pathlib import Path
 
 from viz_app.session.models import CHECKPOINT_VARIABLE, ROOT
 
-PATIENCE = 60.0  # seconds that the app may take to start on a busy machine
+START_TIMEOUT = 60.0  # seconds that the app may take to start on a busy machine
 CHROMIUM_FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -75,7 +75,7 @@ def running_app(
 
 
 def _answers(address: str, server: "subprocess.Popen[bytes]") -> bool:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + START_TIMEOUT
     while time.monotonic() < end and server.poll() is None:
         try:
             with urllib.request.urlopen(address, timeout=5):

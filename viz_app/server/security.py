@@ -50,7 +50,7 @@ def is_own_origin(origin: str, scope: Scope) -> bool:
     return host in LOOPBACK_HOSTS and port == (scope.get("server") or (None, None))[1]
 
 
-class NotFramed:
+class FramingForbidden:
     """ASGI middleware that forbids other pages to show the app in a frame.
 
     There, clicks could be hijacked.

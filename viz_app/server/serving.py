@@ -23,7 +23,7 @@ from streamlit import App
 
 from viz_app.layout import sentence_input
 from viz_app.pages import PAGES
-from viz_app.server.security import LOOPBACK_HOSTS, NotFramed, OwnOrigin
+from viz_app.server.security import LOOPBACK_HOSTS, FramingForbidden, OwnOrigin
 from viz_app.server.threads import chosen_threads
 from viz_app.session import models, readings
 
@@ -38,7 +38,7 @@ SWITCH_INTERVAL = 0.0005  # seconds for which a thread may hold the interpreter 
 async def lifespan(_app: App) -> AsyncGenerator[None]:
     """Load the model in a thread as soon as the server starts."""
     disable_nagle()
-    threading.Thread(target=get_ready, name="get-ready", daemon=True).start()
+    threading.Thread(target=prepare, name="prepare", daemon=True).start()
     yield
 
 
@@ -56,7 +56,7 @@ def disable_nagle() -> None:
                         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def get_ready(pause: float = PAUSE) -> None:
+def prepare(pause: float = PAUSE) -> None:
     """Load the first model and, after a pause, import all other pages.
 
     Pages are served meanwhile, as threads switch often. All objects that exist in the end, mostly code, are frozen:
@@ -71,7 +71,7 @@ def get_ready(pause: float = PAUSE) -> None:
     try:
         set_threads()
         with suppress(models.ModelError):  # the page shows it
-            first_example(models.shipped_model())
+            prepare_example(models.shipped_model())
         gc.freeze()
         time.sleep(pause)
         import_pages()
@@ -89,7 +89,7 @@ def set_threads() -> None:
     torch.set_num_threads(chosen_threads(usable_cores(), os.environ.get("OMP_NUM_THREADS")))
 
 
-def first_example(model: models.Model) -> None:
+def prepare_example(model: models.Model) -> None:
     """Translate and explain the sentence that the first page shows by default."""
     search = readings.Search(sentence_input.EXAMPLES[0], *sentence_input.DEFAULTS)
     with suppress(ValueError):  # an unusual model may not accept it; the page shows it
@@ -112,7 +112,7 @@ def import_pages() -> None:
                     importlib.import_module(name.name)
 
 
-class Framed:
+class FirstFrame:
     """ASGI middleware that adds a frame of the app to Streamlit's page.
 
     It is shown while the browser loads the scripts.
@@ -153,7 +153,7 @@ class Framed:
         await send({"type": "http.response.body", "body": body})
 
 
-class FirstPage:
+class FirstPageRedirect:
     """ASGI middleware that redirects from the name of the first page to `/`."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -173,9 +173,9 @@ def _is_page(scope: Scope, start: Message) -> bool:
 
 
 MIDDLEWARE = [  # in the order in which they see a request
-    Middleware(NotFramed),
+    Middleware(FramingForbidden),
     Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK_HOSTS)),
     Middleware(OwnOrigin),
-    Middleware(FirstPage),
-    Middleware(Framed),
+    Middleware(FirstPageRedirect),
+    Middleware(FirstFrame),
 ]

@@ -1,6 +1,6 @@
 """The number of threads of the app."""
 
-MOST = 4  # at batch size 1, matrix products are too small for more
+MAX_THREADS = 4  # at batch size 1, matrix products are too small for more
 
 
 def chosen_threads(cores: int, requested: str | None) -> int:
@@ -18,4 +18,4 @@ def chosen_threads(cores: int, requested: str | None) -> int:
     first = (requested or "").split(",")[0].strip()
     if first.isdecimal() and int(first) > 0:
         return min(int(first), cores)
-    return max(1, min(cores // 2, MOST))
+    return max(1, min(cores // 2, MAX_THREADS))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from core import Explanation
 
 Output = tuple[int, ...]  # the positions of its tokens in `predicted_tokens`, in order
-MOST_NAMED = 4  # words; more are counted
+MAX_NAMED = 4  # words; more are counted
 WHOLE = "the whole translation"
 ABOUT = """
 The gradient of the log-probability of all predicted tokens, or only of those selected: words of the translation, or the
@@ -26,10 +26,8 @@ def output_text(explanation: "Explanation", output: Output | None) -> str:
     if output is None:
         return WHOLE
     names = _names(explanation.predicted_tokens, output)
-    if len(names) > MOST_NAMED:
-        return (
-            f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more words ({len(output)} tokens)"
-        )
+    if len(names) > MAX_NAMED:
+        return f"{', '.join(names[: MAX_NAMED - 1])} and {len(names) - MAX_NAMED + 1} more words ({len(output)} tokens)"
     numbers = ", ".join(str(position + 1) for position in output)
     return f"{', '.join(names)} ({'token' if len(output) == 1 else 'tokens'} {numbers})"
 
@@ -43,7 +41,7 @@ def file_part(output: Output | None) -> str:
         return ""
     numbers = (
         "-".join(map(str, output))
-        if len(output) <= 2 * MOST_NAMED
+        if len(output) <= 2 * MAX_NAMED
         else f"{output[0]}-to-{output[-1]}-{len(output)}-tokens"
     )
     return f"-output{numbers}"

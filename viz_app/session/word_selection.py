@@ -27,14 +27,14 @@ def selected_names(about: readings.Reading) -> set[str]:
     return {word_name(word) for word in readings.selected_words(about)}
 
 
-def place(names: Collection[str], links: Links) -> dict[Axis, list[int]]:
+def highlighted(names: Collection[str], links: Links) -> dict[Axis, list[int]]:
     """Find the rows and columns of a drawing that belong to words of these names."""
     return {axis: [index for index, name in enumerate(links[axis]) if name in names] for axis in AXES}
 
 
-def look(about: readings.Reading, links: Links) -> dict[str, Any]:
+def drawing_options(about: readings.Reading, links: Links) -> dict[str, Any]:
     """Return the options `links` and `place` of a drawing, which show the selection."""
-    return {"links": links, "place": place(selected_names(about), links)}
+    return {"links": links, "place": highlighted(selected_names(about), links)}
 
 
 def own_positions(own: AttentionMap) -> TokenPositions:
@@ -73,8 +73,8 @@ class Selection:
     tokens: TokenView
     names: Collection[str]
 
-    def look(self, positions: TokenPositions) -> dict[str, Any]:
-        """Return the options of a drawing, see `look`.
+    def drawing_options(self, positions: TokenPositions) -> dict[str, Any]:
+        """Return the options `links` and `place` of a drawing of other words.
 
         Words that the sentence lacks are linked to none.
         """
@@ -82,4 +82,4 @@ class Selection:
         found: dict[Axis, list[str]] = {
             axis: ["" if here is None else own[axis][here] for here in positions[axis]] for axis in AXES
         }
-        return {"links": found, "place": place(self.names, found)}
+        return {"links": found, "place": highlighted(self.names, found)}

@@ -25,7 +25,7 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
     assert app.button[-1].disabled  # nothing to switch back
     switches.switch(model, [Head("cross", 1, 0)], 0.0)
     switches.switch(model, [Head("encoder_self", 0, 0)], 0.5)
-    monkeypatch.setattr(search_progress, "PATIENCE", 0.0)  # as if the search took long, and found other words
+    monkeypatch.setattr(search_progress, "PROGRESS_DELAY", 0.0)  # as if the search took long, and found other words
     monkeypatch.setattr(ablation, "difference", lambda *texts: tuple([True] * len(words) for words in texts))
     healthy(app.run())
     assert any("a change of" in text.value for text in app.markdown)

@@ -18,13 +18,13 @@ def why(start: Start) -> AppTest:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small layers alone are measured, and not for long."""
-    monkeypatch.setattr(layer_costs, "MOST_OPERATIONS", 2**16)
+    monkeypatch.setattr(layer_costs, "MAX_OPERATIONS", 2**16)
     monkeypatch.setattr(layer_costs, "SECONDS", 0)
 
 
 def test_what_is_shipped_was_measured_at_everything_the_sliders_offer() -> None:
     ns, ds, ks, rs = layer_costs.NS, layer_costs.DS, layer_costs.KS, layer_costs.RS
-    table = layer_costs.shipped()
+    table = layer_costs.shipped_costs()
     assert len(table.costs) == len(grid(ns, ds, ks, rs))
     assert {cost.layer for cost in table.costs} == set(LAYER_TYPES)
     for sizes in (ns, ds, ks, rs):

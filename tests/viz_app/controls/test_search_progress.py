@@ -35,7 +35,7 @@ def page() -> None:
 
 def test_what_a_cached_search_draws_is_not_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the context of a cached function, Streamlit warns of the button and repeats the progress bar."""
-    monkeypatch.setattr(search_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(search_progress, "PROGRESS_DELAY", 0.0)
     app = AppTest.from_function(page).run()
     assert not app.exception
     assert [button.label for button in app.button] == ["Stop"]
@@ -46,7 +46,7 @@ def test_what_a_cached_search_draws_is_not_drawn_again(monkeypatch: pytest.Monke
 
 
 def test_a_stopped_search_waits_until_it_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(search_progress, "PROGRESS_DELAY", 0.0)
     app = AppTest.from_function(page).run()
     app.button(key="stop_test").click().run()
     assert [button.label for button in app.button] == ["Start again"]

@@ -110,7 +110,7 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
     monkeypatch.setenv(models.CHECKPOINT_VARIABLE, str(tiny_checkpoint))
     interval, frozen = sys.getswitchinterval(), gc.get_freeze_count()
     monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
-    serving.get_ready(pause=0)
+    serving.prepare(pause=0)
     assert sys.getswitchinterval() == interval
     assert gc.get_freeze_count() > frozen  # a collection after a run of a page looks through what is newer alone
     monkeypatch.setattr("core.Translator.from_checkpoint", None)  # nothing is read again
@@ -195,6 +195,6 @@ def test_connections_send_what_they_are_given_at_once() -> None:
 
 def test_a_missing_model_is_left_for_the_page_to_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(models.CHECKPOINT_VARIABLE, str(tmp_path / "none.safetensors"))
-    serving.get_ready(pause=0)
+    serving.prepare(pause=0)
     with pytest.raises(models.ModelError, match="There is no checkpoint to read at"):
         models.shipped_model()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viz_app.server.threads import MOST, chosen_threads
+from viz_app.server.threads import MAX_THREADS, chosen_threads
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from viz_app.server.threads import MOST, chosen_threads
         (1, None, 1),
         (2, None, 1),  # the other one is the browser's
         (8, None, 4),
-        (128, None, MOST),
+        (128, None, MAX_THREADS),
         (2, "1", 1),
         (8, "8", 8),
         (128, "6", 6),

@@ -35,11 +35,11 @@ def test_a_word_is_selected_in_every_drawing_that_has_it(
     def selection(*names: str) -> Selection:
         return Selection(explanations[0], "encoder_self", tokens, names)
 
-    links = selection().look(positions)["links"]
+    links = selection().drawing_options(positions)["links"]
     assert links["key"][1] == ""  # "wet", which the first sentence lacks
-    assert links["key"][2] == selection().look(own_positions(own))["links"]["key"][1]
+    assert links["key"][2] == selection().drawing_options(own_positions(own))["links"]["key"][1]
     dog, a = links["key"][2], links["query"][0]
-    assert selection(dog).look(own_positions(own))["place"] == {"query": [1], "key": [1]}
-    assert selection(dog).look(positions)["place"] == {"query": [2], "key": [2]}
-    assert selection(dog, a).look(positions)["place"] == {"query": [0, 2], "key": [0, 2]}
-    assert selection().look(positions)["place"] == {"query": [], "key": []}
+    assert selection(dog).drawing_options(own_positions(own))["place"] == {"query": [1], "key": [1]}
+    assert selection(dog).drawing_options(positions)["place"] == {"query": [2], "key": [2]}
+    assert selection(dog, a).drawing_options(positions)["place"] == {"query": [0, 2], "key": [0, 2]}
+    assert selection().drawing_options(positions)["place"] == {"query": [], "key": []}

@@ -145,25 +145,25 @@ def _lines(
     highlight = view.highlight(reading)
     if view.step is not None:
         highlight = {"query": highlight["query"], "key": []}  # the lines of the step, and no others
-    look: dict[str, Any] = {
+    options: dict[str, Any] = {
         "top_mass": view.top_mass,
         "name": view.weights.name,
         "place": highlight,
         "links": view.links(reading.explain()),
     }
-    attention_lines(attention, heads, page_theme(), key=key, follows_clicks=follows_clicks, **look)
+    attention_lines(attention, heads, page_theme(), key=key, follows_clicks=follows_clicks, **options)
 
 
 def _map(
     reading: readings.Reading, view: HeadsView, attention: AttentionMap, head: int, key: str, follows_clicks: bool
 ) -> None:
     """Draw one head as a map, the selected words or the decoding step framed."""
-    look: dict[str, Any] = {
+    options: dict[str, Any] = {
         "place": view.highlight(reading),
         "name": view.weights.name,
         "links": view.links(reading.explain()),
     }
-    attention_map(attention, head, page_theme(), key=key, follows_clicks=follows_clicks, **look)
+    attention_map(attention, head, page_theme(), key=key, follows_clicks=follows_clicks, **options)
 
 
 def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:

@@ -150,7 +150,7 @@ def grid(
         widget.set(chosen_heads.toggled(widget.value or [], weights.name(*head), view.several))
 
     shown = maps if order is not None else [attention for attention in maps if attention.layer != head_names.CHOSEN]
-    look = {
+    options = {
         "order": order,
         "notes": None if weights.per_layer else notes(arrangement.cards, arrangement.sort),
         "row_height": 58 if order is None else 74,
@@ -158,7 +158,7 @@ def grid(
         "place": view.highlight(reading),
         "links": view.links(explanation),
     }
-    head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{widget.key}", **look)
+    head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{widget.key}", **options)
     rows = grid_rows(shown, order)
     title = (
         f"{head_names.KIND_NAMES[view.kind].lower()} attention, "

@@ -38,5 +38,5 @@ class HeadsView:
 
         If a decoding step is selected, it is the only row.
         """
-        found = word_selection.place(word_selection.selected_names(reading), self.links(reading.explain()))
+        found = word_selection.highlighted(word_selection.selected_names(reading), self.links(reading.explain()))
         return found if self.step is None else {"query": [self.step], "key": found["key"]}

@@ -62,8 +62,8 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
     _missing_blocks(joint, layer, explanation.maps)
     name = f"{'all layers' if layer is None else f'L{layer + 1}'} {head if isinstance(head, str) else f'H{head + 1}'}"
     if view == "Map":
-        look = word_selection.look(reading, links(explanation, tokens))
-        joint_attention_map(joint, name, page_theme(), **look)
+        options = word_selection.drawing_options(reading, links(explanation, tokens))
+        joint_attention_map(joint, name, page_theme(), **options)
     else:
         show_table(joint_table(joint), height=560)
     downloads(

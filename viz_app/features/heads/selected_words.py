@@ -12,8 +12,8 @@ from viz_app.components.highlight import Axis, Highlight
 from viz_app.controls.tables import show_table
 from viz_app.figures.display_text import isolated, plain
 
-TAKEN: dict[Axis, str] = {"query": "mean", "key": "sum"}  # of several rows, and of several columns
-MOST_NAMED = 12  # words; more are counted
+COMBINATION: dict[Axis, str] = {"query": "mean", "key": "sum"}  # of several rows, and of several columns
+MAX_NAMED = 12  # words; more are counted
 Name = Callable[[int, int], str]  # names a head by its layer and number
 ABOUT = """
 Selected words are combined as the sub-words of a word are: rows are averaged, columns summed. A decoder row is named
@@ -30,25 +30,25 @@ def tables(heads: Sequence[tuple[AttentionMap, int]], selected: Highlight, name:
     """
     for axis, indices in selected.items():
         if heads and len(indices) > 1:
-            show(heads, axis, indices, name)
+            draw_table(heads, axis, indices, name)
 
 
-def show(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], name: Name) -> None:
+def draw_table(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], name: Name) -> None:
     """Draw the table of one axis."""
-    names = [f"\u201c{isolated(plain(text))}\u201d" for text in words(heads[0][0], axis, indices)]
-    named = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    names = [f"\u201c{isolated(plain(text))}\u201d" for text in axis_words(heads[0][0], axis, indices)]
+    named = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
     st.markdown(f"**{title(axis, len(indices))}**: {named}", help=ABOUT)
-    table = together_table(heads, axis, indices, name)
-    look = {column: st.column_config.NumberColumn(column, format="%.3f") for column in table.columns[1:]}
-    show_table(table, height=min(420, 38 + 35 * len(table)), column_config=look)
+    table = combined_table(heads, axis, indices, name)
+    config = {column: st.column_config.NumberColumn(column, format="%.3f") for column in table.columns[1:]}
+    show_table(table, height=min(420, 38 + 35 * len(table)), column_config=config)
 
 
 def title(axis: Axis, count: int) -> str:
     """Return the title of the table, such as `Mean of 3 selected rows`."""
-    return f"{TAKEN[axis].capitalize()} of {count} selected {'rows' if axis == 'query' else 'columns'}"
+    return f"{COMBINATION[axis].capitalize()} of {count} selected {'rows' if axis == 'query' else 'columns'}"
 
 
-def together_table(
+def combined_table(
     heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], name: Name
 ) -> pd.DataFrame:
     """Combine several rows, or several columns, of the maps of some heads.
@@ -61,23 +61,23 @@ def together_table(
     others: Axis = "key" if axis == "query" else "query"
     table = pd.DataFrame(
         {
-            "Attends to" if axis == "query" else "Token": words(
+            "Attends to" if axis == "query" else "Token": axis_words(
                 first, others, range(first.weights.shape[2 if axis == "query" else 1])
             )
         }
     )
-    taken = mean_of_rows if axis == "query" else sum_of_columns
+    combine = mean_of_rows if axis == "query" else sum_of_columns
     for attention, head in heads:
-        table[f"{name(attention.layer, head)}, {TAKEN[axis]}"] = taken(attention, indices)[head].tolist()
+        table[f"{name(attention.layer, head)}, {COMBINATION[axis]}"] = combine(attention, indices)[head].tolist()
     if len(heads) == 1:
         weights = first.weights[heads[0][1]]
-        for index, text in zip(indices, words(first, axis, indices), strict=True):
+        for index, text in zip(indices, axis_words(first, axis, indices), strict=True):
             column = weights[index] if axis == "query" else weights[:, index]
             table[text if text not in table.columns else f"{text} ({index})"] = column.tolist()
     return table
 
 
-def words(attention: AttentionMap, axis: Axis, indices: Sequence[int]) -> list[str]:
+def axis_words(attention: AttentionMap, axis: Axis, indices: Sequence[int]) -> list[str]:
     """Name rows or columns; a decoder row by the token it predicts."""
     tokens = attention.key_tokens if axis == "key" else attention.row_tokens
     return [readable(tokens[index]) for index in indices]

@@ -21,11 +21,11 @@ SHIPPED = Path(__file__).with_name("layer_types.json")
 MEASURED = "measured"  # query parameter with the sizes of a measurement on this machine, `n.d.k.r`
 TRACED = (2, 4, 8, 16, 32)  # the n at which paths are counted
 SECONDS = 0.02  # for each measurement on this machine
-MOST_OPERATIONS = 2**31  # of a layer that is measured on this machine: below a second, even on a slow one
+MAX_OPERATIONS = 2**31  # of a layer that is measured on this machine: below a second, even on a slow one
 
 
 @cache
-def shipped() -> CostTable:
+def shipped_costs() -> CostTable:
     """Return the measurements that are shipped with the app.
 
     Raises:
@@ -35,7 +35,7 @@ def shipped() -> CostTable:
 
 
 @cache
-def traced(k: int, r: int, dilated: bool) -> dict[tuple[str, int], PathLength]:
+def path_lengths(k: int, r: int, dilated: bool) -> dict[tuple[str, int], PathLength]:
     """Count sequential operations and path length of every layer at n in `TRACED`."""
     return {
         (layer, n): measure_path_length(layer_type, Sizes(n=n, d=1, k=k, r=r, dilated=dilated))
@@ -73,7 +73,7 @@ class LayerMeasurementSlot:
 def begin(at: Sizes) -> None:
     """Start to measure all layers on this machine, over n and over d."""
     wanted = dict.fromkeys([*grid(NS, [at.d], [at.k], [at.r]), *grid([at.n], DS, [at.k], [at.r])])
-    feasible = [one for one in wanted if LAYER_TYPES[one[0]].operations(one[1]) <= MOST_OPERATIONS]
+    feasible = [one for one in wanted if LAYER_TYPES[one[0]].operations(one[1]) <= MAX_OPERATIONS]
     costs: list[Cost] = []
 
     def steps() -> Iterator[int]:

@@ -14,7 +14,7 @@ from viz_app.session import models
 
 TABLE_3 = "table3.csv"
 SHIPPED_TABLE_3 = Path(__file__).resolve().parents[3] / "docs" / "table3"  # folder of the shipped results
-FRESH = 300.0  # seconds since its last line for which a run counts as in progress
+IN_PROGRESS_SECONDS = 300.0  # seconds since its last line for which a run counts as in progress
 TABLE_3_COLUMNS = {
     "row",
     "change",
@@ -62,7 +62,7 @@ class Run:
     @property
     def is_in_progress(self) -> bool:
         """Whether the run is not at its end and has written something lately."""
-        return self.age < FRESH and self.last_step is not None and self.step < self.last_step
+        return self.age < IN_PROGRESS_SECONDS and self.last_step is not None and self.step < self.last_step
 
 
 def shipped_run() -> Run:

@@ -96,7 +96,7 @@ def num_forced(about: readings.Reading) -> int:
     return 0 if about.forced is None else len(about.prefix or about.hypothesis.token_ids)
 
 
-def step(about: readings.Reading) -> int | None:
+def selected_position(about: readings.Reading) -> int | None:
     """Return the position whose alternatives are shown.
 
     It is that of the word selected last, or that of the last forced token.
