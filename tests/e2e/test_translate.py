@@ -38,7 +38,7 @@ def test_an_alternative_becomes_the_current_translation(page: Page, app: str) ->
     own = page.get_by_role("textbox", name=re.compile("^Own word"))
     expect(own).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("There is no word: type one")
+    expect(page.get_by_role("alert")).to_contain_text("The text is blank: type a word")
     own.fill(" Bahnhof")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"prefix=\d+\.\d+"))
