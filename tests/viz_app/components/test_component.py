@@ -1,18 +1,26 @@
 """Properties common to all components."""
 
+import json
 import time
 
 import pytest
-import streamlit as st
+from streamlit.testing.v1 import AppTest
 
-from viz_app.components.component import dated
+
+def page() -> None:
+    import json
+
+    import streamlit as st
+
+    from viz_app.components.component import dated
+
+    for data in ([1, 2], [1, 2], [1, 3], [1, 2]):
+        st.text(json.dumps(dated("map", data)))
 
 
 def test_data_keep_their_date_until_they_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(time, "time_ns", lambda: 5_000)  # a clock that stands still
-    first, same, other = dated("map", [1, 2]), dated("map", [1, 2]), dated("map", [1, 3])
+    first, same, other, again = (json.loads(text.value) for text in AppTest.from_function(page).run().text)
     assert first == same
     assert other[1] == [1, 3]
-    assert first[0] < other[0]
-    assert other[0] < dated("map", [1, 2])[0]  # they are new again
+    assert first[0] < other[0] < again[0]  # in the end the data are new again
