@@ -35,8 +35,8 @@ class Model:
     translator: "Translator"
 
 
-# For `st.cache_resource`: a model among the arguments is hashed by its file.
-MODEL_HASH: dict[str | type[Any], Callable[[Any], Any]] = {Model: lambda model: model.digest}
+# For `st.cache_resource`: it hashes a model by its file, and a tuple, which may have many tokens, as one string.
+MODEL_HASH: dict[str | type[Any], Callable[[Any], Any]] = {Model: lambda model: model.digest, tuple: repr}
 
 
 class ModelError(Exception):

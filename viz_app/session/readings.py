@@ -134,7 +134,7 @@ class Reading:
 # For `st.cache_resource`, which would otherwise go through a reading's attention maps.
 READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
     **MODEL_HASH,
-    Reading: lambda reading: repr(reading.identity),
+    Reading: lambda reading: reading.identity,
 }
 
 
