@@ -13,7 +13,7 @@ from core.analysis.heads.head import Head
 from core.capture import KINDS
 from core.checkpoint import write_atomically
 from core.export.html_page import PageView, page
-from core.export.record import ExplanationRecord, Weights, description, parse_description, weights_of
+from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
 
 HTML = ".html"
 
@@ -84,7 +84,7 @@ def _from_json(content: bytes) -> ExplanationRecord:
         raise ValueError(f"this is neither NPZ nor JSON: {error}") from error
     attention: dict[str, Any] = cast("dict[str, Any]", found).get("attention", {}) if isinstance(found, dict) else {}
     try:
-        weights: Weights = {
+        weights: WeightArrays = {
             kind: np.asarray(attention[kind]["weights"], dtype=np.float32) for kind in KINDS if kind in attention
         }
     except (KeyError, TypeError, ValueError) as error:
@@ -102,7 +102,7 @@ def _to_npz(record: ExplanationRecord) -> bytes:
 def _from_npz(content: bytes) -> ExplanationRecord:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            weights: Weights = {kind: arrays[kind].astype(np.float32) for kind in KINDS if kind in arrays}
+            weights: WeightArrays = {kind: arrays[kind].astype(np.float32) for kind in KINDS if kind in arrays}
             found = json.loads(str(arrays["description"]))
     except KeyError as error:
         raise ValueError("this NPZ file is not an exported explanation: it has no description") from error

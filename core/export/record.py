@@ -42,7 +42,7 @@ from core.translator import Translator
 
 FORMAT, FORMAT_VERSION = "headlight-explanation", 1
 AXES = ["layer", "head", "query", "key"]
-Weights = dict[Kind, NDArray[np.float32]]  # [layers, heads, queries, keys] of each kind
+WeightArrays = dict[Kind, NDArray[np.float32]]  # [layers, heads, queries, keys] of each kind
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def description(record: ExplanationRecord) -> dict[str, Any]:
     }
 
 
-def weights_of(explanation: Explanation) -> Weights:
+def weights_of(explanation: Explanation) -> WeightArrays:
     """The attention of each kind as one array: [layers, heads, queries, keys]."""
     return {
         kind: np.stack([layer.weights.numpy() for layer in layers]).astype(np.float32)
@@ -133,7 +133,7 @@ def weights_of(explanation: Explanation) -> Weights:
     }
 
 
-def parse_description(found: object, weights: Weights) -> ExplanationRecord:
+def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord:
     """Rebuild a record from a description and weights of an untrusted file.
 
     Raises:

@@ -12,7 +12,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from core.checkpoint import write_atomically
 
@@ -41,21 +41,6 @@ class JobProgress:
     input_sha256: str = ""
 
 
-class Output(Protocol):
-    """Destination of the translations, window by window."""
-
-    progress: JobProgress
-
-    def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
-        """Write the lines of a window and flush.
-
-        Args:
-            untranslated: number of lines that are empty because they could not be translated.
-            input_sha256: of the input up to the end of the window.
-        """
-        ...
-
-
 class StreamOutput:
     """Standard output, or any other stream of bytes."""
 
@@ -64,6 +49,12 @@ class StreamOutput:
         self.progress = JobProgress()
 
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
+        """Write the lines of a window and flush.
+
+        Args:
+            untranslated: number of lines that are empty because they could not be translated.
+            input_sha256: of the input up to the end of the window.
+        """
         data = _encoded(lines)
         self._stream.write(data)
         self._stream.flush()
@@ -80,6 +71,7 @@ class FileOutput:
         self._settings = settings
 
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
+        """Write the lines of a window and flush to the disk; arguments as for `StreamOutput`."""
         data = _encoded(lines)
         self._file.write(data)
         self._file.flush()

@@ -13,7 +13,7 @@ from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.features.ablation import switched_heads
-from viz_app.features.ablation.switched_heads import Gates, Switches
+from viz_app.features.ablation.switched_heads import HeadGates, Switches
 from viz_app.figures import ablation
 from viz_app.figures.display_text import decimal, sentence_case
 from viz_app.figures.export.ablation import export_changes, export_switches, switches_table
@@ -72,7 +72,7 @@ def page(reading: readings.Reading) -> None:
     effects(reading, measured)
 
 
-def outcome(reading: readings.Reading, gates: Gates) -> None:
+def outcome(reading: readings.Reading, gates: HeadGates) -> None:
     """Draw the effect of the switches on the translation and on its log-probability."""
     left, right = st.container(key="switch-outcome").columns(2, gap="large")
     with left:
@@ -103,7 +103,7 @@ def outcome(reading: readings.Reading, gates: Gates) -> None:
         downloads("switched-tokens", draw, lambda: ablation.tokens_table(tokens, before, changes))
 
 
-def translations(reading: readings.Reading, gates: Gates) -> None:
+def translations(reading: readings.Reading, gates: HeadGates) -> None:
     """Draw the best translation with all heads on, and with the switches.
 
     Differences are marked.

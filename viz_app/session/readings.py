@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn b
 TEXT = Widget[str]("text")
 HYPOTHESIS = Widget[int]("hypothesis")  # index of the hypothesis, 0 the best, or `FORCED_INDEX`
 FORCED_INDEX = -1
-Progress = Callable[[int, int], None]  # called with the number of tokens found and the most there can be
+SearchProgress = Callable[[int, int], None]  # called with the number of tokens found and the most there can be
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Search:
     length_penalty: float
     num_hypotheses: int
 
-    def run(self, model: Model, progress: Progress) -> "Translation":
+    def run(self, model: Model, progress: SearchProgress) -> "Translation":
         """Translate the text; the results of all sessions are shared.
 
         Raises:
@@ -53,7 +53,7 @@ class Forced:
     prefix: tuple[int, ...] = ()
     target: tuple[int, ...] | None = None
 
-    def run(self, model: Model, search: Search, progress: Progress) -> "ScoredText":
+    def run(self, model: Model, search: Search, progress: SearchProgress) -> "ScoredText":
         """Score the target, or search for the best one with the prefix.
 
         The results of all sessions are shared.
@@ -139,14 +139,14 @@ READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
 
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
-def _translation(model: Model, search: Search, _progress: Progress) -> "Translation":
+def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Translation":
     return model.translator.translate(
         search.text, search.beam_size, search.length_penalty, search.num_hypotheses, _progress
     )
 
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=MODEL_HASH)
-def _forced_text(model: Model, search: Search, forced: Forced, _progress: Progress) -> "ScoredText":
+def _forced_text(model: Model, search: Search, forced: Forced, _progress: SearchProgress) -> "ScoredText":
     translator, penalty = model.translator, search.length_penalty
     if forced.target is not None:
         return translator.score(search.text, forced.target, penalty)

@@ -13,7 +13,7 @@ from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
-from viz_app.session.readings import READING_HASH, Progress, Reading, Search
+from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
 from viz_app.session.state import put_in_address, session_object
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SWITCHED = "switched"  # query parameter
 _HEAD_GATE = re.compile(r"(encoder|decoder|cross) L(\d{1,3}) H(\d{1,3})(?: (0(?:\.\d{1,2})?))?")
-Gates = tuple[tuple[Head, float], ...]  # heads whose output is scaled, by what; sorted, without those scaled by 1
+HeadGates = tuple[tuple[Head, float], ...]  # heads whose output is scaled, by what; sorted, without those scaled by 1
 
 
 @dataclass
@@ -89,14 +89,16 @@ def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
     return found
 
 
-def write_address(gates: Gates) -> None:
+def write_address(gates: HeadGates) -> None:
     """Write the switched heads to the address, with their gates unless they are off."""
     names = ",".join(f"{head} {gate:g}" if gate else str(head) for head, gate in gates)
     put_in_address(SWITCHED, names)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
-def gated_translation(model: Model, search: Search, gates: Gates, _progress: Progress | None = None) -> "ScoredText":
+def gated_translation(
+    model: Model, search: Search, gates: HeadGates, _progress: SearchProgress | None = None
+) -> "ScoredText":
     """Return the best translation with these gates."""
     return translate_gated(
         model.translator,
@@ -110,7 +112,7 @@ def gated_translation(model: Model, search: Search, gates: Gates, _progress: Pro
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
-def gated_effect(about: Reading, gates: Gates) -> GateEffect:
+def gated_effect(about: Reading, gates: HeadGates) -> GateEffect:
     """Return the effect of these gates on the log-probability of the target."""
     return gate_effect(about.model.translator, about.translation.source, about.hypothesis.token_ids, dict(gates))
 
