@@ -146,7 +146,7 @@ PRESETS: dict[str, TransformerConfig] = {
     "en-de": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024),
     # The same with self-attention restricted to 16 positions, proposed as future work in section 4.
     "en-de-r16": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024, neighbourhood=16),
-    # Few image captions, on a CPU: about the size of the small model of Wu et al. 2021 for them, and its heavy dropout.
+    # For a small corpus of image captions on a CPU: size and dropout of the small model of Wu et al. 2021, roughly.
     "multi30k": replace(
         _BASE,
         vocab_size=8_000,
