@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_app.components.copy_link import copy_link
 from viz_app.session import readings
 from viz_app.session.state import session_object
 
@@ -28,7 +27,9 @@ opens in any browser, offline. **JSON** and **NPZ** have every number and can be
 
 def menu(reading: readings.Reading) -> None:
     """Draw the menu. A file is made when it is downloaded."""
-    from viz_app.session.chosen_heads import ShownHeads  # imports torch: the sentence is drawn before
+    # these import torch: the sentence box is drawn before
+    from viz_app.components.copy_link import copy_link
+    from viz_app.session.chosen_heads import ShownHeads
 
     with st.popover("Share / download", type="tertiary", width="content"):
         st.markdown("**The whole explanation**", help=ABOUT)
