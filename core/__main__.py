@@ -92,6 +92,9 @@ def _products(model: Transformer) -> dict[str, Any]:
         return {"exact": "PyTorch's own", "fast": "the same"}
     packed = PackedTransformer(model, "fast")
     chosen = sorted({choice.product for choice in packed.choices.values()})
+    steps = {"steps of decoding": f"compiled, {packed.steps.name} if fast"} if packed.steps else {}
+    if packed.step_seconds:
+        steps["a compiled step"] = ", ".join(f"{name} {1e6 * s:,.0f} us" for name, s in packed.step_seconds.items())
     measured = {
         f"{choice.rows} x {choice.inputs} x {choice.outputs}": ", ".join(
             f"{name} {1e6 * value:,.0f} us" for name, value in choice.seconds.items()
@@ -102,6 +105,7 @@ def _products(model: Transformer) -> dict[str, Any]:
     return {
         "exact": packed.products[0].name,
         "fast": chosen or packed.products[0].name,
+        **steps,
         "measured": measured or "no alternatives",
     }
 

@@ -117,19 +117,39 @@ class LayerCache:
     def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
         """Add this position's keys and values, [B, H, W, E] each, to those before: [B, H, K, E] each."""
         new_keys, new_values = keys_values()
-        start, self._num_keys = self._num_keys, self._num_keys + new_keys.size(2)
-        if self._own is None:
-            self._own = _with_room(new_keys[:, :, :0], FIRST_KEYS), _with_room(new_values[:, :, :0], FIRST_KEYS)
-        if self._num_keys > self._own[0].size(2):
-            self._own = _with_room(self._own[0], 2 * self._num_keys), _with_room(self._own[1], 2 * self._num_keys)
-        keys, values = (buffer[:, :, : self._num_keys] for buffer in self._own)
+        start = self._num_keys
+        buffers = self.extend(new_keys.size(2), new_keys[:, :, :0], new_values[:, :, :0])
+        keys, values = (buffer[:, :, : self._num_keys] for buffer in buffers)
         keys[:, :, start:], values[:, :, start:] = new_keys, new_values
         return keys, values
+
+    @property
+    def room(self) -> int:
+        """Number of keys that fit the buffers."""
+        return 0 if self._own is None else self._own[0].size(2)
+
+    def extend(self, width: int, no_keys: Tensor, no_values: Tensor) -> KeysValues:
+        """Make room for the keys and values of this position, which the caller writes behind those before.
+
+        Args:
+            width: how many they are.
+            no_keys, no_values: [B, H, 0, E] whose shape and type the buffers are to have.
+
+        Returns:
+            [B, H, room, E] each
+        """
+        self._num_keys += width
+        if self._own is None:
+            self._own = _with_room(no_keys, FIRST_KEYS), _with_room(no_values, FIRST_KEYS)
+        if self._num_keys > self.room:
+            self._own = _with_room(self._own[0], 2 * self._num_keys), _with_room(self._own[1], 2 * self._num_keys)
+        return self._own
 
     def cross_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
         """The memory's keys and values, computed at the first position: [B, H, S, E] each."""
         if self._of_memory is None:
-            self._of_memory = keys_values()
+            keys, values = keys_values()
+            self._of_memory = keys.contiguous(), values.contiguous()
         return self._of_memory
 
     def keep(self, sentences: Tensor) -> None:

@@ -8,13 +8,15 @@ bfloat16 or the exact one. Where they are close, the choice may differ from one 
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
 
+from core.cache import DecoderCache
+from core.compiled_decoder import CompiledDecoder
 from core.cpu_products import (
     BFloat16Linear,
     HalfPackedLinear,
@@ -27,7 +29,18 @@ from core.cpu_products import (
     has_packed,
 )
 from core.decoding import NonFiniteError
-from core.model import AttentionWeights, DecoderLayer, EncoderLayer, KeysValues, MultiHeadAttention, Transformer
+from core.model import (
+    AttentionWeights,
+    DecodedPositions,
+    DecoderLayer,
+    EncoderLayer,
+    KeysValues,
+    Mask,
+    MultiHeadAttention,
+    Transformer,
+    is_hooked,
+)
+from core.native import library as native
 
 Precision = Literal["exact", "fast"]
 FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
@@ -55,7 +68,31 @@ class Choice:
     product: str
 
 
-class PackedSelfAttention(MultiHeadAttention):
+class PackedAttention(MultiHeadAttention):
+    """Attention that uses the compiled kernel in steps of decoding, if there is one and no hook."""
+
+    def __init__(self, attention: MultiHeadAttention) -> None:
+        nn.Module.__init__(self)
+        self.num_heads = attention.num_heads
+        self.q_proj, self.k_proj, self.v_proj = attention.q_proj, attention.k_proj, attention.v_proj
+        self.out_proj = attention.out_proj
+        self.weights = attention.weights
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Mask,
+        remember: Callable[[Callable[[], KeysValues]], KeysValues] | None = None,
+    ) -> Tensor:
+        compiled = native.library()
+        if not compiled or not remember or is_hooked(self.weights) or not isinstance(mask, Tensor):
+            return super().forward(x, memory, mask, remember)
+        queries, keys_values = self.project_qkv(x, memory)
+        return self.out_proj(native.attention(compiled, queries, *remember(keys_values), mask))
+
+
+class PackedSelfAttention(PackedAttention):
     """Self-attention whose queries, keys and values are one product, as a large matrix is read faster than three
     small ones.
     """
@@ -96,6 +133,8 @@ class PackedTransformer(Transformer):
     Attributes:
         products: available products; the first is exact for these weights.
         choices: products chosen by `fast`, by shape and number of rows; empty if `exact`.
+        steps: compiled steps for few rows, if any.
+        step_seconds: of a compiled step with each kind of weights, the exact one first; empty if `exact`.
     """
 
     def __init__(self, model: Transformer, precision: Precision = "exact") -> None:
@@ -114,6 +153,8 @@ class PackedTransformer(Transformer):
         for layer in list(layers.modules()):
             if isinstance(layer, EncoderLayer | DecoderLayer):
                 layer.self_attention = PackedSelfAttention(layer.self_attention, packed_linear)
+            if isinstance(layer, DecoderLayer):
+                layer.cross_attention = PackedAttention(layer.cross_attention)
         for module in list(layers.modules()):
             if not isinstance(module, AttentionWeights):  # do not copy temporary hooks
                 module._forward_hooks.clear()
@@ -126,6 +167,18 @@ class PackedTransformer(Transformer):
         self.encoder, self.decoder = layers
         self.projection = packed_linear(model.embedding.tokens.weight, None)
         self._state = _state(model)
+        self.step_seconds: dict[str, float] = {}
+        self.steps = self._compiled_steps(model)
+        self._hookable = [module for module in layers[1].modules() if isinstance(module, AttentionWeights)]
+
+    def step(self, token_ids: Tensor, cache: DecodedPositions, mask: Tensor) -> Tensor:
+        has_few_rows = token_ids.numel() <= MOST_FEW_ROWS
+        is_plain = not self.decoder.training and not any(map(is_hooked, self._hookable))
+        if not self.steps or not has_few_rows or not is_plain or not isinstance(cache, DecoderCache):
+            return super().step(token_ids, cache, mask)
+        logits = self.steps.step(self.embedding(token_ids, cache.length), cache, mask)
+        cache.length += 1
+        return logits
 
     def encode(self, source_ids: Tensor) -> Tensor:
         """Raises: NonFiniteError, where reduced products would make finite numbers of what is not."""
@@ -142,6 +195,29 @@ class PackedTransformer(Transformer):
     def packs(self, model: Transformer) -> bool:
         """Whether this was made from the model in its current state."""
         return self._state == _state(model)
+
+    def _compiled_steps(self, model: Transformer) -> CompiledDecoder | None:
+        """The compiled steps for few rows: exact, or in `fast` with weights of 8 bits if they prove faster."""
+        if not (compiled := native.library()):
+            return None
+        layers = cast("Sequence[DecoderLayer]", self.decoder.layers)
+        attentions = [layer.cross_attention for layer in layers]
+        exact = torch.float16 if self.products[0] is HalfPackedLinear else torch.float32
+        dtypes = (exact, torch.int8) if len(self.products) > 1 else (exact,)
+        decoders = [CompiledDecoder(compiled, model, attentions, dtype) for dtype in dtypes]
+        if len(decoders) == 1:
+            return decoders[0]
+        x = torch.randn(1, FEW_ROWS, self.config.d_model, generator=torch.Generator().manual_seed(0))
+        seconds = measure({decoder.name: self._trial_step(decoder) for decoder in decoders}, x)
+        self.step_seconds = seconds
+        return next(decoder for decoder in decoders if decoder.name == choose(seconds))
+
+    def _trial_step(self, decoder: CompiledDecoder) -> Callable[[Tensor], Tensor]:
+        """A search that goes one position further with each call."""
+        memory, memory_mask = torch.zeros(1, 16, self.config.d_model), torch.ones(1, 1, 1, 16, dtype=torch.bool)
+        cache = DecoderCache(memory, memory_mask, self.config.num_decoder_layers)
+        parents = torch.zeros(1, FEW_ROWS, dtype=torch.long)
+        return lambda x: decoder.step(x.clone(), cache, cache.extend(parents))
 
     def _fastest(self, weight: Tensor, bias: Tensor | None) -> nn.Module:
         """Fastest product for this matrix, by number of rows. Measured once per shape."""
@@ -160,7 +236,7 @@ class PackedTransformer(Transformer):
 
 
 @torch.inference_mode()
-def measure(products: dict[str, nn.Module], x: Tensor) -> dict[str, float]:
+def measure(products: Mapping[str, Callable[[Tensor], Tensor]], x: Tensor) -> dict[str, float]:
     """Seconds of each product, the minimum over several calls.
 
     The products take turns, so that other work on the machine affects all alike.

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from core.native import library as native
+
 MAX_BEAM_SIZE = 64
 MAX_LENGTH_PENALTY = 5.0
 BLOCK, MANY_VALUES = 64, 2**16  # columns of a block of `top_k`, and number of values from which blocks are faster
@@ -336,10 +338,13 @@ def _most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) ->
     Returns:
         Ids and log-probabilities, [B, W, count] each.
     """
+    excluded, count = (options.bos_id, *options.never), min(count, logits.size(-1))
+    if (compiled := native.library()) and logits.device.type == "cpu" and logits.dtype == torch.float32:
+        return native.best_tokens(compiled, logits, count, excluded)
     log_probs = logits.log_softmax(-1)
-    for token_id in (options.bos_id, *options.never):
+    for token_id in excluded:
         log_probs[..., token_id] = -torch.inf
-    values, token_ids = top_k(log_probs, min(count, logits.size(-1)))
+    values, token_ids = top_k(log_probs, count)
     return token_ids, values.masked_fill(values.isnan(), -torch.inf)  # NaN ranks above all numbers
 
 

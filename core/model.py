@@ -260,6 +260,11 @@ class AttentionWeights(nn.Module):
         return scores.softmax(dim=-1)
 
 
+def is_hooked(weights: AttentionWeights) -> bool:
+    """Whether something sees or replaces them."""
+    return bool(weights._forward_hooks)  # pyright: ignore[reportPrivateUsage]
+
+
 def scaled_dot_product_attention(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Mask, weights: AttentionWeights
 ) -> Tensor:
@@ -277,16 +282,15 @@ def scaled_dot_product_attention(
     Returns:
         [B, H, Q, d_v]
     """
-    is_hooked = bool(weights._forward_hooks)  # pyright: ignore[reportPrivateUsage]
     if isinstance(mask, Neighbourhood):
-        if not is_hooked:
+        if not is_hooked(weights):
             return restricted_attention(queries / math.sqrt(queries.size(-1)), keys, values, mask, weights)
         mask = mask.as_mask(keys.size(2))
     # On CPUs a training step of `multi30k` with the fused kernel takes twice as long in bfloat16, as its backward is
     # slow, and about as long in float32, with AVX-512 as with AVX2 (benchmarks/README.md): training there takes the
     # explicit path.
     trains_on_cpu = queries.device.type == "cpu" and torch.is_grad_enabled() and queries.requires_grad
-    if not is_hooked and not trains_on_cpu:
+    if not is_hooked(weights) and not trains_on_cpu:
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
     scores = (queries / math.sqrt(queries.size(-1))) @ keys.transpose(-2, -1)  # [B, H, Q, K]
     return weights(scores.masked_fill(~mask, -math.inf)) @ values

@@ -1,0 +1,1 @@
+"""Steps of decoding in C++, optional."""

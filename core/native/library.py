@@ -1,0 +1,170 @@
+"""Bindings to the compiled `decoder_step.cpp`, through ctypes.
+
+`pip install` compiles it for two instruction sets if there is a C++ compiler and the processor is an x86-64, and skips
+it otherwise. Without it PyTorch computes the same, to rounding. `HEADLIGHT_NATIVE=0` turns it off.
+"""
+
+import ctypes
+import os
+from collections.abc import Sequence
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # by CPU capability, best first
+KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2}
+MAX_INT8 = 127
+
+
+class LinearStruct(ctypes.Structure):
+    """`Linear` of decoder_step.cpp."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("weights", "bias", "scales")),
+        *((name, ctypes.c_int64) for name in ("kind", "inputs", "outputs")),
+    )
+
+
+class NormStruct(ctypes.Structure):
+    """`Norm` of decoder_step.cpp."""
+
+    _fields_ = (("weight", ctypes.c_void_p), ("bias", ctypes.c_void_p))
+
+
+class LayerStruct(ctypes.Structure):
+    """`Layer` of decoder_step.cpp."""
+
+    _fields_ = (
+        *((name, LinearStruct) for name in ("qkv", "self_out", "query", "cross_out", "inner", "outer")),
+        *((name, NormStruct) for name in ("self_norm", "cross_norm", "feed_forward_norm")),
+    )
+
+
+class LayerCacheStruct(ctypes.Structure):
+    """`LayerCache` of decoder_step.cpp."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("keys", "values", "memory_keys", "memory_values"))
+
+
+class StepStruct(ctypes.Structure):
+    """`Step` of decoder_step.cpp."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("batch", "width", "d_model", "heads", "d_k", "d_v")),
+        *((name, ctypes.c_int64) for name in ("num_keys", "room", "source_length", "num_layers")),
+        ("epsilon", ctypes.c_float),
+        *((name, ctypes.c_void_p) for name in ("ancestry", "memory_mask", "x", "logits")),
+    )
+
+
+class AttentionStruct(ctypes.Structure):
+    """`Attention` of decoder_step.cpp."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("batch", "width", "heads", "d_k", "d_v", "num_keys", "room")),
+        ("queries", ctypes.c_void_p),
+        ("query_stride", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("keys", "values", "mask")),
+        ("mask_stride", ctypes.c_int64),
+        ("joined", ctypes.c_void_p),
+    )
+
+
+def capability() -> str:
+    """The instruction set to use, as `ATEN_CPU_CAPABILITY` may limit it: AVX512, AVX2 or another name."""
+    return torch.backends.cpu.get_cpu_capability()
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The best compiled variant for this processor; None where there is none."""
+    capabilities = list(VARIANTS)
+    if capability() not in capabilities or os.environ.get("HEADLIGHT_NATIVE") == "0":
+        return None
+    for name in capabilities[capabilities.index(capability()) :]:
+        for suffix in EXTENSION_SUFFIXES:
+            path = Path(__file__).with_name(VARIANTS[name] + suffix)
+            if path.exists():
+                return load(path)
+    return None
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """Open a compiled variant."""
+    found = ctypes.CDLL(str(path))
+    pointer, integer = ctypes.c_void_p, ctypes.c_int64
+    signatures = {
+        "decoder_step": [pointer] * 4,
+        "attention": [pointer],
+        "best_tokens": [pointer, integer, integer, integer, pointer, integer, pointer, pointer],
+    }
+    for name, arguments in signatures.items():
+        function = getattr(found, name)
+        function.argtypes, function.restype = arguments, None
+    found.panel_width.restype = integer
+    return found
+
+
+def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
+    """The weights of `nn.Linear` in panels of `width` outputs, as the library reads them.
+
+    Args:
+        weight: [outputs, inputs] in float32.
+        dtype: float32, float16 (exact for weights that half precision holds) or int8, with one scale an output.
+
+    Returns:
+        [outputs / width, inputs, width], filled up with zeros; and for int8 the scale of each output: [outputs], filled
+        up with the smallest one.
+    """
+    padded, scales = F.pad(weight.detach(), (0, 0, 0, -weight.size(0) % width)), None
+    if dtype == torch.int8:
+        scales = (padded.abs().amax(1) / MAX_INT8).clamp_min(torch.finfo(torch.float32).tiny)
+        padded = (padded / scales[:, None]).round()
+    return padded.to(dtype).view(-1, width, weight.size(1)).transpose(1, 2).contiguous(), scales
+
+
+def attention(compiled: ctypes.CDLL, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """softmax(Q K^T / sqrt(d_k)) V (3.2.1), for the few queries of a step of decoding.
+
+    Args:
+        queries: [B, H, W, d_k], a view of [B, W, H, d_k] whose last two dimensions are contiguous.
+        keys: [B, H, K, d_k], contiguous but for room behind the last key of each head.
+        values: [B, H, K, d_v], likewise.
+        mask: [B, 1, W, K] or [B, 1, 1, K]; True may be attended to.
+
+    Returns:
+        [B, W, H * d_v]
+    """
+    batch, num_heads, width, d_k = queries.shape
+    num_keys, d_v, mask = keys.size(2), values.size(3), mask.contiguous()
+    joined = values.new_empty(batch, width, num_heads * d_v)
+    struct = AttentionStruct(
+        *(batch, width, num_heads, d_k, d_v, num_keys, keys.stride(1) // d_k),
+        *(queries.data_ptr(), queries.stride(2), keys.data_ptr(), values.data_ptr()),
+        *(mask.data_ptr(), num_keys if mask.size(2) > 1 or width == 1 else 0, joined.data_ptr()),
+    )
+    compiled.attention(ctypes.addressof(struct))
+    return joined
+
+
+def best_tokens(compiled: ctypes.CDLL, logits: Tensor, count: int, excluded: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Most probable tokens of each row, most probable first; of equal ones the one with the smaller id.
+
+    Args:
+        logits: [..., V] in float32. If one is NaN or plus infinity, the row's log-probabilities are minus infinity.
+        excluded: ids that are left out. If fewer than `count` are left, minus infinity fills the row.
+
+    Returns:
+        Ids and log-probabilities, [..., count] each.
+    """
+    logits = logits.contiguous()
+    token_ids = torch.empty(*logits.shape[:-1], count, dtype=torch.long)
+    log_probs = logits.new_empty(token_ids.shape)
+    rows, ids = token_ids.numel() // count, (ctypes.c_int64 * len(excluded))(*excluded)
+    pointers = token_ids.data_ptr(), log_probs.data_ptr()
+    compiled.best_tokens(logits.data_ptr(), rows, logits.size(-1), count, ctypes.addressof(ids), len(ids), *pointers)
+    return token_ids, log_probs

@@ -1,0 +1,119 @@
+"""The compiled functions compute what PyTorch computes, with each instruction set."""
+
+import ctypes
+import math
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from core.native import library
+
+CAPABILITIES = list(library.VARIANTS)
+
+
+@pytest.fixture(params=CAPABILITIES)
+def compiled(request: pytest.FixtureRequest) -> ctypes.CDLL:
+    """Each variant that was compiled and that this processor can run."""
+    own = torch._C._get_cpu_capability()
+    if own not in CAPABILITIES or CAPABILITIES.index(own) > CAPABILITIES.index(request.param):
+        pytest.skip(f"this processor has no {request.param}")
+    path = Path(library.__file__).with_name(library.VARIANTS[request.param] + EXTENSION_SUFFIXES[0])
+    if not path.exists():
+        pytest.skip("not compiled: there was no C++ compiler when the project was installed")
+    return library.load(path)
+
+
+@pytest.mark.parametrize(("d_k", "d_v"), [(32, 32), (6, 10), (1, 3), (64, 16)])
+@pytest.mark.parametrize("num_keys", [1, 7, 33])
+def test_attention_is_pytorchs(compiled: ctypes.CDLL, d_k: int, d_v: int, num_keys: int) -> None:
+    generator = torch.Generator().manual_seed(num_keys)
+    queries = torch.randn(3, 4, 5 * d_k, generator=generator).view(3, 4, 5, d_k).transpose(1, 2)
+    keys, values = (torch.randn(3, 5, 40, width, generator=generator)[:, :, :num_keys] for width in (d_k, d_v))
+    for rows in (1, 4):
+        mask = torch.rand(3, 1, rows, num_keys, generator=generator) > 0.5
+        mask[..., 0] = True
+        expected = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask).transpose(1, 2).flatten(2)
+        found = library.attention(compiled, queries, keys, values, mask)
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_attention_of_very_different_scores_sums_to_one(compiled: ctypes.CDLL) -> None:
+    queries = torch.full((1, 1, 1, 1), 1.0)
+    keys = torch.tensor([300.0, -300.0, 299.0, 0.0]).view(1, 1, 4, 1)
+    found = library.attention(compiled, queries, keys, torch.ones(1, 1, 4, 1), torch.ones(1, 1, 1, 4, dtype=torch.bool))
+    assert found.item() == pytest.approx(1, abs=1e-6)
+
+
+def test_attention_passes_nan_on(compiled: ctypes.CDLL) -> None:
+    keys = torch.tensor([0.0, math.nan, 1.0]).view(1, 1, 3, 1)
+    mask = torch.ones(1, 1, 1, 3, dtype=torch.bool)
+    assert library.attention(compiled, torch.ones(1, 1, 1, 1), keys, torch.ones(1, 1, 3, 1), mask).isnan().all()
+
+
+@pytest.mark.parametrize("vocab_size", [5, 16, 1003, 37_000])
+@pytest.mark.parametrize("count", [1, 4, 8])
+def test_best_tokens_are_those_of_log_softmax(compiled: ctypes.CDLL, vocab_size: int, count: int) -> None:
+    count = min(count, vocab_size - 2)
+    logits = 5 * torch.randn(2, 3, vocab_size, generator=torch.Generator().manual_seed(vocab_size))
+    log_probs = logits.log_softmax(-1)
+    log_probs[..., [1, 3]] = -torch.inf
+    expected = log_probs.topk(count)
+    token_ids, found = library.best_tokens(compiled, logits, count, (1, 3))
+    assert torch.equal(token_ids, expected.indices)
+    torch.testing.assert_close(found, expected.values, atol=2e-5, rtol=1e-6)
+
+
+def test_equal_tokens_come_in_the_order_of_their_ids(compiled: ctypes.CDLL) -> None:
+    token_ids, log_probs = library.best_tokens(compiled, torch.zeros(1, 50), 4, (0, 2))
+    assert token_ids.tolist() == [[1, 3, 4, 5]]
+    torch.testing.assert_close(log_probs, torch.full((1, 4), -math.log(50)))
+
+
+def test_a_row_that_is_not_finite_has_no_best_token(compiled: ctypes.CDLL) -> None:
+    logits = torch.zeros(4, 20)
+    logits[0, 3], logits[1, 19], logits[2] = math.nan, math.inf, -math.inf
+    _, log_probs = library.best_tokens(compiled, logits, 2, ())
+    assert (log_probs[:3] == -math.inf).all()
+    assert log_probs[3].isfinite().all()
+
+
+def test_too_few_tokens_leave_minus_infinity(compiled: ctypes.CDLL) -> None:
+    _, log_probs = library.best_tokens(compiled, torch.zeros(1, 4), 4, (0, 1, 2))
+    assert log_probs.isfinite().tolist() == [[True, False, False, False]]
+
+
+@pytest.mark.parametrize("dtype", library.KINDS)
+def test_panels_hold_the_weights(dtype: torch.dtype) -> None:
+    weight = torch.randn(37, 5, generator=torch.Generator().manual_seed(0))
+    panels, scales = library.panelled(weight, 32, dtype)
+    assert panels.shape == (2, 5, 32)
+    rows = panels.transpose(1, 2).reshape(64, 5)[:37].float()
+    if scales is None:
+        assert torch.equal(rows, weight.to(dtype).float())
+    else:  # half of a step at most
+        assert ((rows * scales[:37, None] - weight).abs() <= scales[:37, None] / 2 * (1 + 1e-5)).all()
+
+
+@pytest.mark.parametrize(("capability", "built", "expected"), [
+    ("AVX512", CAPABILITIES, "AVX512"),
+    ("AVX512", ["AVX2"], "AVX2"),
+    ("AVX2", CAPABILITIES, "AVX2"),
+    ("AVX2", ["AVX512"], None),
+    ("DEFAULT", CAPABILITIES, None),
+])  # fmt: skip
+def test_the_best_variant_that_the_processor_has(
+    monkeypatch: pytest.MonkeyPatch, capability: str, built: list[str], expected: str | None
+) -> None:
+    names = {library.VARIANTS[name] + EXTENSION_SUFFIXES[0]: name for name in built}
+    monkeypatch.setattr(library, "capability", lambda: capability)
+    monkeypatch.setattr(Path, "exists", lambda path: path.name in names)
+    monkeypatch.setattr(library, "load", lambda path: names[path.name])
+    assert library.library.__wrapped__() == expected
+
+
+def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_NATIVE", "0")
+    assert library.library.__wrapped__() is None

@@ -1,0 +1,131 @@
+"""Compiled steps of decoding give the logits of the model."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from core.cache import cached_decoder
+from core.capture import capture_attention
+from core.config import PRESETS, TransformerConfig
+from core.cpu_inference import MOST_FEW_ROWS, PackedTransformer
+from core.decoding import NonFiniteError, SearchOptions, beam_search
+from core.model import Transformer
+from core.native import library
+
+SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])
+TINY = PRESETS["tiny"]
+OPTIONS = SearchOptions(bos_id=1, eos_id=2, never=(0,), beam_size=3, num_hypotheses=3)
+CONFIGS = {
+    "tiny": TINY,
+    "other widths": replace(TINY, d_k=6, d_v=10, num_decoder_heads=3),
+    "restricted": replace(TINY, neighbourhood=3),
+    "learned positions": replace(TINY, positions="learned"),
+}
+
+pytestmark = pytest.mark.skipif(library.library() is None, reason="decoder_step.cpp is not compiled for this processor")
+
+
+def random_model(config: TransformerConfig = TINY, half: bool = False) -> Transformer:
+    torch.manual_seed(4)
+    model = Transformer(config)
+    return (model.half().float() if half else model).eval().requires_grad_(False)
+
+
+@pytest.fixture
+def without_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch computes everything."""
+    monkeypatch.setattr(library, "library", lambda: None)
+    return
+
+
+def steps(model: Transformer, sources: Tensor, rows: list[list[list[int]]]) -> list[Tensor]:
+    """Logits of a search that feeds these tokens, [B, W] at each position, all of the first parent."""
+    next_logits = cached_decoder(model, sources)
+    with torch.inference_mode():
+        return [
+            next_logits(torch.tensor(ids), torch.zeros(len(ids), len(ids[0]), dtype=torch.long), None) for ids in rows
+        ]
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_logits_of_the_whole_model(name: str, half: bool) -> None:
+    model = random_model(CONFIGS[name], half)
+    packed = PackedTransformer(model)
+    assert packed.steps
+    assert packed.steps.name == f"float{16 if half else 32} weights"
+    target = [[1, 6, 30, 12, 9, 4], [1, 8, 3, 5, 7, 11]]
+    found = steps(packed, SOURCE, [[[row[position]] for row in target] for position in range(6)])
+    expected = model(SOURCE, torch.tensor(target))
+    torch.testing.assert_close(torch.cat(found, 1), expected, atol=2e-5, rtol=1e-5)
+
+
+def test_a_row_has_the_same_bits_whatever_is_beside_it() -> None:
+    packed = PackedTransformer(random_model())
+    alone = steps(packed, SOURCE[1:], [[[1]], [[6]], [[30]]])
+    for width in range(2, MOST_FEW_ROWS + 1):
+        beside = steps(packed, SOURCE[1:], [[[1]], [[6] * width], [[30] + [9] * (width - 1)]])
+        assert torch.equal(beside[2][:, :1], alone[2])
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_search_finds_the_same(name: str, request: pytest.FixtureRequest) -> None:
+    model, limits = random_model(CONFIGS[name]), [40, 40]  # more keys than there is room for at first
+
+    def found() -> list[list[tuple[int, ...]]]:
+        hypotheses = beam_search(cached_decoder(PackedTransformer(model), SOURCE), limits, OPTIONS)
+        return [[hypothesis.token_ids for hypothesis in row] for row in hypotheses]
+
+    compiled = found()
+    request.getfixturevalue("without_compiled")
+    assert found() == compiled
+
+
+def test_eight_bits_are_close() -> None:
+    model, compiled = random_model(), library.library()
+    packed = PackedTransformer(model)
+    assert compiled
+    assert packed.steps
+    attentions = [layer.cross_attention for layer in packed.decoder.layers]
+    packed.steps = type(packed.steps)(compiled, model, attentions, torch.int8)
+    rows = [[[1], [1]], [[6], [8]], [[30], [3]]]
+    exact, rounded = (torch.cat(steps(each, SOURCE, rows), 1) for each in (model, packed))
+    error = (rounded - exact).abs().max() / exact.abs().max()
+    assert 0 < error < 0.02
+
+
+def test_fast_measures_both_kinds_of_weights() -> None:
+    packed = PackedTransformer(random_model(half=True), "fast")
+    if len(packed.products) == 1:
+        pytest.skip("no reduced precision in this PyTorch")
+    assert list(packed.step_seconds) == ["float16 weights", "int8 weights"]
+    assert packed.steps
+    assert packed.steps.name in packed.step_seconds
+
+
+def test_hooks_on_the_weights_act_on_steps() -> None:
+    model = random_model()
+    packed = PackedTransformer(model)
+    with capture_attention(model) as maps:
+        next_logits = cached_decoder(packed, SOURCE)
+        next_logits(torch.ones(2, 1, dtype=torch.long), torch.zeros(2, 1, dtype=torch.long), None)
+    assert {name for name in maps if name.startswith("decoder")} == {
+        f"decoder.layers.{layer}.{kind}" for layer in range(2) for kind in ("self_attention", "cross_attention")
+    }
+
+
+def test_dropout_is_not_lost_in_training_mode() -> None:
+    packed = PackedTransformer(random_model(replace(TINY, dropout=0.5)))
+    packed.decoder.train()
+    one, other = (steps(packed, SOURCE, [[[1], [1]]])[0] for _ in range(2))
+    assert not torch.equal(one, other)
+
+
+def test_logits_that_are_not_finite_are_an_error() -> None:
+    model = random_model()
+    model.decoder.layers[1].feed_forward.outer.bias[0] = math.nan
+    with pytest.raises(NonFiniteError, match="at position 1"):
+        beam_search(cached_decoder(PackedTransformer(model), SOURCE), [5, 5], OPTIONS)
