@@ -23,7 +23,7 @@ MAX_RATIO = 0.9  # of bfloat16's to float32's time: a smaller saving is not wort
 
 
 @dataclass(frozen=True)
-class Product:
+class MatrixProduct:
     """A product of a matrix [outputs, inputs] with `rows` vectors, of which a batch needs `count`."""
 
     outputs: int
@@ -95,21 +95,21 @@ def measure_precisions(model: Transformer, batch_tokens: int) -> ProductTimes | 
     return measure(found, batch_tokens, lambda product, dtype: seconds(product, dtype, device, budget))
 
 
-def products(model: Transformer, batch_tokens: int) -> list[Product]:
+def products(model: Transformer, batch_tokens: int) -> list[MatrixProduct]:
     """Return the matrix products of a batch, smallest first; that with the vocabulary in chunks as in `train.loss`."""
     device = model.device.type
     layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
     counts = Counter((layer.out_features, layer.in_features) for layer in layers)
     rows = min(batch_tokens, MAX_ROWS) if device == "cpu" else batch_tokens
-    found = [Product(*shape, rows, count * batch_tokens / rows) for shape, count in counts.items()]
+    found = [MatrixProduct(*shape, rows, count * batch_tokens / rows) for shape, count in counts.items()]
     vocab_size, d_model = model.embedding.tokens.weight.shape
     rows = min(batch_tokens, chunk_rows(vocab_size, device))
-    found.append(Product(vocab_size, d_model, rows, batch_tokens / rows))
+    found.append(MatrixProduct(vocab_size, d_model, rows, batch_tokens / rows))
     return sorted(found, key=lambda product: product.outputs * product.inputs)
 
 
 def measure(
-    found: list[Product], batch_tokens: int, seconds_of: Callable[[Product, torch.dtype], float]
+    found: list[MatrixProduct], batch_tokens: int, seconds_of: Callable[[MatrixProduct, torch.dtype], float]
 ) -> ProductTimes:
     """Sum the seconds in float32, then in bfloat16 until they exceed float32's, to save time where it is slow."""
     float32 = sum(product.count * seconds_of(product, torch.float32) for product in found)
@@ -121,7 +121,7 @@ def measure(
     return ProductTimes(bfloat16, float32, batch_tokens)
 
 
-def seconds(product: Product, dtype: torch.dtype, device: torch.device, budget: float) -> float:
+def seconds(product: MatrixProduct, dtype: torch.dtype, device: torch.device, budget: float) -> float:
     """Return the shortest time of a product, forward and backward, over as many repeats as the budget allows.
 
     The budget is processor time, so that a busy machine does not reduce the number of repeats.

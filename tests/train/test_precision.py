@@ -19,7 +19,7 @@ from tests.train.conftest import Fit
 from train.data.prepared_corpus import Corpus
 from train.distributed import World
 from train.precision import (
-    Product,
+    MatrixProduct,
     ProductTimes,
     measure,
     measure_precisions,
@@ -99,9 +99,9 @@ def test_the_products_of_a_batch_are_those_of_every_matrix_and_token(preset: str
 
 
 def test_times_add_up_and_measuring_a_slow_bfloat16_stops_early() -> None:
-    found, asked = [Product(2, 2, 4, 10.0), Product(4, 4, 4, 5.0), Product(9, 9, 4, 1.0)], []
+    found, asked = [MatrixProduct(2, 2, 4, 10.0), MatrixProduct(4, 4, 4, 5.0), MatrixProduct(9, 9, 4, 1.0)], []
 
-    def clock(factor: float) -> Callable[[Product, torch.dtype], float]:
+    def clock(factor: float) -> Callable[[MatrixProduct, torch.dtype], float]:
         asked.clear()
         return lambda product, dtype: (
             asked.append(dtype) or product.outputs * (factor if dtype == torch.bfloat16 else 1.0)
@@ -116,7 +116,7 @@ def test_times_add_up_and_measuring_a_slow_bfloat16_stops_early() -> None:
 def test_measuring_takes_time_but_no_random_numbers_and_leaves_no_gradients() -> None:
     model = Transformer(PRESETS["tiny"])
     random = torch.get_rng_state()
-    assert seconds(Product(8, 8, 4, 1.0), torch.bfloat16, CPU, budget=0.0) > 0
+    assert seconds(MatrixProduct(8, 8, 4, 1.0), torch.bfloat16, CPU, budget=0.0) > 0
     times = measure_precisions(model, 100)
     assert times
     assert min(times.bfloat16, times.float32) > 0
