@@ -19,7 +19,7 @@ TITLES: dict[Kind, tuple[str, str]] = {
 
 
 def axis_words(attention: AttentionMap) -> dict[str, Any]:
-    """Return the part of a drawing's data that comes from the tokens, see `AxisData` in types.d.ts.
+    """Return a drawing's data made from tokens, see `AxisData` in types.d.ts.
 
     Returns:
         `query` and `key`: the spans of each row's and each column's word; `predicted`: in the decoder, the spans of

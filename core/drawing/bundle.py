@@ -1,4 +1,7 @@
-"""JavaScript modules and style sheets with their imports inlined, for pages that can fetch no other files."""
+"""Inline the imports of JavaScript modules and style sheets.
+
+For pages that cannot fetch other files: components of the app, and the exported page.
+"""
 
 import re
 from pathlib import Path
@@ -26,12 +29,15 @@ def bundled_script(path: Path) -> str:
 
 
 def bundled_style(path: Path) -> str:
-    """Return a style sheet with the sheets of its `@import "./a.css";` lines in their place, each once."""
+    """Return a style sheet with its `@import "./a.css";` lines replaced, each once."""
     return _inlined_style(path.resolve(), set())
 
 
 def _linked(path: Path, modules: dict[Path, tuple[str, str]]) -> str:
-    """Return a module with constants for its imports; add the modules that it imports to `modules`."""
+    """Return a module with constants for its imports.
+
+    Add the modules that it imports to `modules`.
+    """
 
     def constants(found: re.Match[str]) -> str:
         imported = (path.parent / found[2]).resolve()

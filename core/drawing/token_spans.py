@@ -1,4 +1,7 @@
-"""Tokens as spans of text, each with the class that says how it looks. The browser sets them as text, never as HTML."""
+"""Tokens as spans of text, each with a style.
+
+The browser sets them as text, never as HTML.
+"""
 
 from collections.abc import Sequence
 
@@ -6,12 +9,15 @@ from core.analysis.tokens.words import JOINT, continues_word, readable, word
 from core.byte_pieces import BLANK, BYTE, BytePiece, is_special
 
 FED_ARROW = "\u25b8"
-# text, class: "" plain, "faint" a mark, "special" a special token, "fed" what went in, "byte" the number of a byte
+# text and style: "" plain, "faint" a mark, "special" a special token, "fed" input, "byte" the number of a byte
 Span = tuple[str, str]
 
 
 def label_spans(token: str, style: str = "") -> list[Span]:
-    """One token: a faint joint mark before what continues a word, special tokens in their own style."""
+    """Return the spans of one token.
+
+    A faint joint mark if it continues a word, special tokens in their own style.
+    """
     if is_special(token):
         return [(token, "special")]
     text = readable(token)
@@ -24,8 +30,9 @@ def label_spans(token: str, style: str = "") -> list[Span]:
 
 
 def run_spans(token: str) -> list[Span]:
-    """One token within a running text: no joint mark, a character of several bytes once, and for each of its other
-    bytes a small number.
+    """Return the spans of one token within running text.
+
+    Without a joint mark; a character of several bytes appears once, its other bytes as small numbers.
     """
     if isinstance(token, BytePiece) and token.spells:
         return [(str(token.number), "byte")] if token.number > 1 else label_spans(token)[:1]
@@ -33,7 +40,10 @@ def run_spans(token: str) -> list[Span]:
 
 
 def spoken(token: str) -> str:
-    """One token as it is read aloud: no joint mark, and of a byte what it is a byte of."""
+    """Return a token's name for screen readers.
+
+    No joint mark, and for a byte the character it is part of.
+    """
     if isinstance(token, BytePiece) and token.num_bytes > 1:
         part, code = f"byte {token.number} of {token.num_bytes}", token[1:-1]
         return f"{token.spells}, {part}, {code}" if token.spells else f"{code}, {part}"
@@ -41,8 +51,9 @@ def spoken(token: str) -> str:
 
 
 def unit_spans(tokens: Sequence[str]) -> list[Span]:
-    """The tokens of what reads as one character (see `grapheme_groups`): a token like any other, bytes and accents
-    as what they spell.
+    """Return the spans of the tokens of one grapheme (see `grapheme_groups`).
+
+    Bytes and accents are replaced by the text they spell.
     """
     if len(tokens) == 1 and not BYTE.fullmatch(tokens[0]):
         return label_spans(tokens[0])

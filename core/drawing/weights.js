@@ -47,7 +47,7 @@ function mixed(stops, share) {
 }
 
 /**
- * Weights of one head that get a line, as `line_weights.py` of the app selects them for files.
+ * Weights of one head that get a line, as `has_line` of line_weights.py selects them for files.
  * @param {Float32Array} weights [Q, K], row by row.
  * @param {number} columns
  * @param {number} minWeight Smaller ones get none; 0 never does.

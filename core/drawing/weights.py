@@ -10,10 +10,11 @@ NO_WEIGHT = -(2**15)  # encodes NaN: a query that cannot attend to the key
 
 
 def encoded_weights(weights: NDArray[np.float32]) -> str:
-    """Encode weights as little-endian 16-bit integers in base64, the last axis varying fastest.
+    """Encode weights as little-endian 16-bit integers in base64.
 
     Args:
-        weights: From -1 to 1, of any shape; NaN where there is no weight. Values outside are clipped.
+        weights: From -1 to 1, of any shape, encoded row by row; NaN where there is no weight. Other values
+            are clipped.
 
     Returns:
         Text of weights in steps of 1/32767: each is off by less than 0.00002.

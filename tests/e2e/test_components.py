@@ -20,7 +20,7 @@ from viz_app.components.attention_lines import lines_payload
 from viz_app.components.attention_map import joint_payload, map_payload
 from viz_app.components.highlight import Links
 from viz_app.components.sentence_bar import sentence_payload
-from viz_app.figures.line_weights import MIN_WEIGHT, drawn
+from viz_app.figures.line_weights import MIN_WEIGHT, has_line
 from viz_app.figures.theme import LIGHT
 
 EVIL = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
@@ -172,7 +172,7 @@ def test_the_browser_draws_the_weights_that_files_and_tables_have(page: Page) ->
             }""",
             [script, sent, options.get("min_weight", MIN_WEIGHT), options.get("top_mass")],
         )
-        expected = drawn(attention.weights[1], **options)
+        expected = has_line(attention.weights[1], **options)
         assert sorted([query, key] for query, key, _ in kept) == expected.nonzero().tolist()
         for query, key, weight in kept:
             assert weight == pytest.approx(attention.weights[1, query, key].item(), abs=2e-5)

@@ -1,1 +1,1 @@
-"""Drawings that answer back: what Plotly cannot do, as Streamlit components with inline JavaScript."""
+"""Interactive drawings beyond Plotly, as Streamlit components with JavaScript."""

@@ -1,4 +1,4 @@
-"""An alignment as ribbons between two columns of words, and gold links that people draw by clicking two words."""
+"""An alignment as ribbons between two columns of words, with gold links."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from core.drawing.token_spans import label_spans
 from viz_app.components.component import component_beside, draw
 
 DECIMALS = 3
-MIN_WEIGHT = 0.01  # a thinner ribbon is not seen
+MIN_WEIGHT = 0.01  # thinner ribbons are invisible
 
 _component = component_beside(__file__)
 
@@ -17,22 +17,18 @@ _component = component_beside(__file__)
 def ribbon_payload(
     alignment: WordAlignment, gold: GoldLinks, shares: Sequence[float] = (), height: int = 640
 ) -> dict[str, Any]:
-    """What the browser needs to draw an alignment.
+    """Return the data of an alignment, see `Data` in alignment_ribbons.js.
 
-    A ribbon is as thick at its target word as its weight; at a source word that got more than 1 in all, ribbons are
-    squeezed to fit.
+    The thickness of a ribbon at its target word is its weight. The ribbons of a source word with more than 1 in total
+    are scaled to fit.
 
     Args:
-        gold: people's links between the words.
-        shares: how much of each target word comes from the source, from 0 to 1; none where that is not known.
-        height: in pixels; more words scroll.
-
-    Returns:
-        `source` and `target`: for each word its spans, in the target its share; `ribbons`: source, target, weight and
-        whether it is its target word's link; `gold`: source, target, whether it is sure and whether it was found.
+        gold: Human links between the words.
+        shares: Share of each target word that comes from the source, from 0 to 1; empty if unknown.
+        height: In pixels; more words scroll.
 
     Raises:
-        ValueError: there is not one share for each target word.
+        ValueError: The number of shares is not that of target words.
     """
     if shares and len(shares) != len(alignment.target):
         raise ValueError(f"{len(shares)} shares for {len(alignment.target)} target words: expected as many")
@@ -67,9 +63,9 @@ def ribbon(
     """Draw the alignment on the page.
 
     Args:
-        on_link: told which source and target word were clicked one after the other, before the page runs again.
-        shares: as for `ribbon_payload`.
-        key: of the component, as for any widget.
+        on_link: Called with a source and a target word clicked one after the other, before the page runs again.
+        shares: See `ribbon_payload`.
+        key: Key of the component, as for any widget.
     """
     draw(
         _component,
@@ -82,7 +78,7 @@ def ribbon(
 
 
 def clicked_link(value: object, alignment: WordAlignment) -> Link | None:
-    """What the browser sent as a link, or None if there are no such words."""
+    """Return the link that the browser sent, or None if there are no such words."""
     match value:
         case {"source": int(source), "target": int(target)} if 0 <= source < len(
             alignment.source

@@ -22,7 +22,7 @@ def attention_data(
     name: Callable[[int, int], str],
     follows_clicks: bool,
 ) -> dict[str, Any]:
-    """Return the words of both axes, the heads, and what is highlighted, see `AxisData` and `Head` in types.d.ts.
+    """Return words, heads and highlights, see `AxisData` and `Head` in types.d.ts.
 
     Args:
         heads: Counted from 0.

@@ -26,11 +26,11 @@ def lines_payload(
     name: Callable[[int, int], str] = head_name,
     follows_clicks: bool = False,
 ) -> dict[str, Any]:
-    """Return the data of heads of one layer drawn as lines, see `LinesData` in types.d.ts.
+    """Return the data of heads drawn as lines, see `LinesData` in types.d.ts.
 
     Args:
         heads: Counted from 0.
-        min_weight, top_mass: Which weights have no line, see `drawn` in figures/line_weights.py.
+        min_weight, top_mass: Which weights have no line, see `has_line` in figures/line_weights.py.
         place: Highlighted rows and columns, whose lines alone are shown while no word is pointed at.
         links, name, follows_clicks: See `attention_data`.
         height: In pixels; more words scroll.
@@ -52,7 +52,9 @@ def lines_payload(
 def attention_lines(
     attention: AttentionMap, heads: Sequence[int], theme: Theme, *, key: str = "attention_lines", **options: Any
 ) -> None:
-    """Draw heads as lines on the page. A click on a word selects it in the sentence bar.
+    """Draw heads as lines on the page.
+
+    A click on a word selects it in the sentence bar.
 
     Args:
         key: Key of the component, as for any widget.

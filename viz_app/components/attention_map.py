@@ -82,7 +82,9 @@ def joint_payload(
 def attention_map(
     attention: AttentionMap, head: int, theme: Theme, *, key: str = "attention_map", **options: Any
 ) -> None:
-    """Draw one head as a map on the page. A click on a word selects it in the sentence bar.
+    """Draw one head as a map on the page.
+
+    A click on a word selects it in the sentence bar.
 
     Args:
         key: Key of the component, as for any widget.

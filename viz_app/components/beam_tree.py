@@ -1,4 +1,7 @@
-"""A beam search as a tree to step through: a row a position, the candidates of each from the best to the worst."""
+"""A beam search as a tree.
+
+A row for each position, its candidates from best to worst.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,16 +17,14 @@ _component = component_beside(__file__)
 
 
 def tree_payload(tree: BeamTree, selected: tuple[int, ...] | None = None) -> dict[str, Any]:
-    """What the browser needs to draw the tree.
+    """Return the data of the tree, see `Data` in beam_tree.js.
 
     Args:
-        selected: token ids of the hypothesis to mark, if it is in the tree.
+        selected: Token ids of the hypothesis to mark, if it is in the tree.
 
     Returns:
-        `steps`: for each position its nodes: spans, alone and within a `run` of text, name as it is read aloud, whether
-        no space is before them, the parent's rank, probability of the token, score, fate, `until` when it is alive,
-        whether it is on the way to the best hypothesis, whether it was forced, and an index into `reasons`; `stop`: why
-        the search ended; `direction`: where the best hypothesis is read from; `selected`: position and rank.
+        `steps`: for each position its candidates, with an index into `reasons`; `stop`: why the search ended;
+        `direction`: reading direction of the best hypothesis; `selected`: position and rank.
     """
     reasons: dict[str, int] = {}
     best = {tree.best[:length] for length in range(1, len(tree.best) + 1)}
@@ -70,15 +71,15 @@ def beam_tree(
     """Draw the tree on the page.
 
     Args:
-        on_click: told which node was clicked, before the page runs again.
-        selected: as for `tree_payload`.
-        key: of the component, as for any widget.
+        on_click: Called with the clicked node, before the page runs again.
+        selected: See `tree_payload`.
+        key: Key of the component, as for any widget.
     """
     draw(_component, tree_payload(tree, selected), key, "node", lambda value: clicked_node(value, tree), on_click)
 
 
 def clicked_node(value: object, tree: BeamTree) -> BeamNode | None:
-    """What the browser sent as a node, or None if there is no such node."""
+    """Return the node that the browser sent, or None if there is no such node."""
     match value:
         case {"position": int(position), "rank": int(rank)} if 0 < position <= len(tree.steps) and 0 <= rank < len(
             tree.steps[position - 1]
@@ -89,8 +90,9 @@ def clicked_node(value: object, tree: BeamTree) -> BeamNode | None:
 
 
 def _run(token: str) -> list[Span]:
-    """A token within the text of its hypothesis: a character of several bytes where it is complete, for before it
-    may become others too.
+    """Return a token's spans within the text of its hypothesis.
+
+    A character of several bytes appears at its last byte: before it, other characters are still possible.
     """
     if isinstance(token, BytePiece) and token.num_bytes > 1 and token.spells:
         return [(token.spells, "")] if token.number == token.num_bytes else []
@@ -98,15 +100,15 @@ def _run(token: str) -> list[Span]:
 
 
 def node_reason(node: BeamNode, tree: BeamTree) -> str:
-    """What became of a node in the whole search, and why: one sentence."""
+    """Describe a node's fate in the whole search, and its reason, in one sentence."""
     beam = tree.options.beam_size
     if node.position <= tree.num_forced:
-        return "Forced: no other candidate was looked at here."
+        return "Forced: no other candidate was considered here."
     if node.fate == "finished":
         place = 1 + [hypothesis.token_ids for hypothesis in tree.finished].index(node.token_ids)
         return f"Finished: number {place} of {len(tree.finished)} by score."
     if node.fate == "pruned" and node.token_ids[-1] == tree.options.eos_id:
-        return f"Pruned: it would end here, but only an end among the first {beam} candidates counts."
+        return f"Pruned: an end counts only among the first {beam} candidates."
     if node.fate == "pruned":
         return (
             f"Pruned: {beam} candidates that do not end rank above it."
@@ -116,17 +118,16 @@ def node_reason(node: BeamNode, tree: BeamTree) -> str:
     if node.position == len(tree.steps):
         return "Still live when the search stopped."
     if node.alive_until == len(tree.steps):
-        return "Went on: something that continues it has finished, or was live to the end."
-    return (
-        f"Went on until position {node.alive_until}; at {node.alive_until + 1} no continuation ranked within the beam."
-    )
+        return "Continued: a later hypothesis grew from it."
+    last = node.alive_until
+    return f"Continued until position {last}; at {last + 1} no continuation ranked within the beam."
 
 
 def stop_reason(tree: BeamTree) -> str:
-    """Why the search ended: one sentence."""
+    """Describe why the search ended, in one sentence."""
     options, finished = tree.options, len(tree.finished)
     if tree.stop == "limit":
-        return f"Stopped: {len(tree.steps)} tokens are the limit, the source's length and 50 more."
+        return f"Stopped: {len(tree.steps)} tokens are the limit, 50 more than the source has."
     if tree.stop == "beam_finished":
         return f"Stopped: as many hypotheses have finished ({finished}) as the beam is wide."
     if finished < options.num_hypotheses:
@@ -136,6 +137,6 @@ def stop_reason(tree: BeamTree) -> str:
         "the best finished one" if options.num_hypotheses == 1 else f"number {options.num_hypotheses} of the finished"
     )
     return (
-        f"Stopped: no live hypothesis can still score above {asked:.2f}, that of {wanted}, for a log-probability "
-        f"only falls."
+        f"Stopped: no live hypothesis can still score above {asked:.2f}, the score of {wanted}, because "
+        f"log-probabilities only fall."
     )

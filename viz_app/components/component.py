@@ -1,4 +1,7 @@
-"""Components of the app: registered from the files beside their Python file, and what the browser sends them."""
+"""Components of the app.
+
+Registered from the files beside their Python file, and what the browser sends them.
+"""
 
 import json
 import time
@@ -16,7 +19,7 @@ Drawing = Callable[..., Any]  # called with data, a key and listeners
 
 
 def component_beside(file: str) -> Drawing:
-    """Return the component of a Python file, made of the style sheet and the script of the same name."""
+    """Return the component of the style sheet and the script beside a Python file."""
     renderer = registered_component(file)
 
     def drawing(data: Any, key: str, **listeners: Any) -> Any:
@@ -26,14 +29,16 @@ def component_beside(file: str) -> Drawing:
 
 
 def registered_component(file: str) -> Drawing:
-    """Register the style sheet and the script beside a Python file, with their imports inlined, as a component."""
+    """Register the files beside a Python file, with their imports, as a component."""
     path = Path(file)
     css, js = bundled_style(path.with_suffix(".css")), bundled_script(path.with_suffix(".js"))
     return component(f"headlight_{path.stem}", html='<div class="root"></div>', css=css, js=js)
 
 
 def dated(key: str, data: Any) -> list[Any]:
-    """Return the time since when the session draws these data under this key, in microseconds, and the data.
+    """Return the time of the last change of a component's data, and the data.
+
+    The time is in microseconds.
 
     The browser loads a component's script for each new set of data, and until the script is cached Chromium often
     resolves the later load first: the data sent last would be drawn first and then be replaced by older ones. With the
@@ -71,4 +76,7 @@ def draw(
 
 
 def listening() -> None:
-    """Do nothing. For values read from the component's result: the browser sends only those that have a listener."""
+    """Do nothing. For values read from the component's result.
+
+    The browser sends only those that have a listener.
+    """

@@ -1,4 +1,7 @@
-"""A constituency tree to click on: brackets above, words below, tinted by how much the heads looked at them."""
+"""A constituency tree to click on.
+
+Brackets above, words below, coloured by attention.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,11 +14,11 @@ _component = component_beside(__file__)
 
 
 def tree_payload(tree: Tree, selected: int, weights: Sequence[float]) -> dict[str, Any]:
-    """What the browser needs to draw the tree.
+    """Return the data of the tree, see `Data` in constituency_tree.js.
 
     Args:
-        selected: a node, counted in the order of the sequence.
-        weights: of each word.
+        selected: Index of a node, in the order of the sequence.
+        weights: Attention to each word.
     """
     nodes = tree_nodes(tree)
     return {
@@ -37,7 +40,7 @@ def tree_payload(tree: Tree, selected: int, weights: Sequence[float]) -> dict[st
 
 
 def clicked_node(value: object, tree: Tree) -> int | None:
-    """What the browser sent as a node, or None if there is no such node."""
+    """Return the node that the browser sent, or None if there is no such node."""
     return (
         value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(tree_nodes(tree)) else None
     )
@@ -49,9 +52,9 @@ def tree_drawing(
     """Draw the tree on the page.
 
     Args:
-        on_click: told which node was clicked, before the page runs again.
-        selected, weights: as for `tree_payload`.
-        key: of the component, as for any widget.
+        on_click: Called with the clicked node, before the page runs again.
+        selected, weights: See `tree_payload`.
+        key: Key of the component, as for any widget.
     """
     draw(
         _component,

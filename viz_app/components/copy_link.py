@@ -6,5 +6,5 @@ _component = registered_component(__file__)
 
 
 def copy_link(key: str = "copy_link") -> None:
-    """Draw the button. The browser reads its own address on a click, so no data are sent."""
+    """Draw the button, which needs no data: the browser knows its own address."""
     _component(key=key)

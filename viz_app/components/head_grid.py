@@ -1,4 +1,4 @@
-"""All heads of all layers as one picture whose cells are buttons: look at all, click one."""
+"""All heads as one picture of small maps, each of them a button."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -31,31 +31,28 @@ def grid_payload(
     place: Highlight = NO_HIGHLIGHT,
     links: Links | None = None,
 ) -> dict[str, Any]:
-    """What the browser needs to draw the grid.
+    """Return the data of the grid, see `Data` in head_grid.js.
 
     Args:
-        maps: the layers of one kind of attention, and many heads as one, see `choice.with_combined`; they may differ in
-            their number of heads.
-        selected: heads to mark with their colour and number; what is not there is not marked.
-        row_height: in pixels.
-        order: the heads in reading order; None: a row a layer.
-        notes: what to say of heads: a caption on the cell, if there is one, and a text to hover.
-        per_layer: whether the maps stand for all heads of their layer.
-        place: rows and columns to light up in every map while nothing is pointed at in another drawing.
-        links: the words that rows and columns belong to; None: what is pointed at elsewhere is ignored.
+        maps: The layers of one kind of attention, and combinations of heads, see `chosen_heads.with_combined`. They may
+            differ in their number of heads.
+        selected: Heads to mark with their colour and number; missing ones are ignored.
+        row_height: In pixels.
+        order: Heads in reading order; None: a row for each layer.
+        notes: Caption and hover text of heads.
+        per_layer: Whether each map stands for all heads of its layer.
+        place: Rows and columns highlighted in every map while no word is pointed at in another drawing.
+        links: Names of the words that rows and columns belong to; None: nothing is highlighted from other drawings.
 
     Returns:
-        `picture`: of all maps, see `grid_picture`; `columns`: their names; `rows`: for each its name and its heads:
-        name, title to write on it, layer, head, caption, text and, if it is selected, its mark; `lit`: the rows and the
-        columns to light up; `size`: how many there are; `links`; `weights`: of every head of a short sentence, a string
-        each by layer, for a map that follows clicks, see `map_payload`; empty for a long one, which would be too much
-        to send; `looks`: colour and dashes of every head.
+        Among others `weights`: for sentences of up to `MAX_CELL` tokens, the encoded weights of every head, so that a
+        click can draw a head at once; `looks`: colour and dashes of heads by number.
 
     Raises:
-        ValueError: no maps, or maps of different sentences.
+        ValueError: There are no maps, or their sizes differ.
     """
     width = max((attention.num_heads for attention in maps), default=0)
-    # the row of all heads may be longer
+    # the row of combinations may be longer
     heads = max((attention.num_heads for attention in maps if attention.layer >= 0), default=0)
     columns = (
         ["all heads", *[""] * (width - 1)]
@@ -101,8 +98,9 @@ def grid_payload(
 def grid_rows(
     maps: Sequence[AttentionMap], order: Sequence[LayerHead] | None = None
 ) -> list[tuple[str, list[LayerHead]]]:
-    """The rows of the grid with their names: the layers, or of heads in another order the rank of the first of each
-    row.
+    """Return the names and heads of the grid's rows.
+
+    Rows are named by their layer, or in another order by the rank of their first head.
     """
     if order is None:
         names = (f"L{attention.layer + 1}" if attention.layer >= 0 else "all" for attention in maps)
@@ -126,9 +124,9 @@ def head_grid(
     """Draw the grid on the page.
 
     Args:
-        on_click: told which head was clicked, before the page runs again.
-        selected, options: those of `grid_payload`.
-        key: of the component, as for any widget.
+        on_click: Called with the clicked head, before the page runs again.
+        selected, options: Those of `grid_payload`.
+        key: Key of the component, as for any widget.
     """
     draw(
         _component,
@@ -141,7 +139,7 @@ def head_grid(
 
 
 def clicked_head(value: object, maps: Sequence[AttentionMap]) -> LayerHead | None:
-    """What the browser sent as a head, or None if there is no such head."""
+    """Return the head that the browser sent, or None if there is no such head."""
     match value:
         case {"layer": int(layer), "head": int(head)} if any(
             each.layer == layer and 0 <= head < each.num_heads for each in maps
@@ -152,13 +150,13 @@ def clicked_head(value: object, maps: Sequence[AttentionMap]) -> LayerHead | Non
 
 
 def _arranged(maps: Sequence[AttentionMap], rows: Sequence[Sequence[LayerHead]]) -> list[AttentionMap]:
-    """The maps of heads in another order, as if each row were a layer."""
+    """Rearrange the maps of heads as if each row was a layer."""
     by_layer = {attention.layer: attention.weights for attention in maps}
     return [replace(maps[0], weights=torch.stack([by_layer[layer][head] for layer, head in row])) for row in rows]
 
 
 def _weights(maps: Sequence[AttentionMap]) -> dict[int, list[str]]:
-    """Of each head by itself, unless the sentence is so long that even its picture is reduced."""
+    """Encode the weights of every head by layer, unless the sentence is too long."""
     if max(maps[0].weights.shape[1:]) > MAX_CELL:
         return {}
     return {
@@ -167,7 +165,10 @@ def _weights(maps: Sequence[AttentionMap]) -> dict[int, list[str]]:
 
 
 def _mark(head: int, theme: Theme) -> dict[str, str]:
-    """A head is never told by its colour alone: its number stands on it."""
+    """Return colour, dashes and text colour of a selected head.
+
+    Its number is shown too.
+    """
     mark = theme.head_mark(head)
     return {
         "color": mark.color,

@@ -1,4 +1,4 @@
-"""Every head of the model as a switch; the colour says what turning it off alone does."""
+"""A switch for every head, coloured by the effect of turning that head off alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from core.analysis.heads.head import Head
 from core.capture import KINDS, Kind
 from viz_app.components.component import component_beside, draw
-from viz_app.figures.ablation import effect_color, scale_limit, text_color, titled
+from viz_app.figures.ablation import effect_color, head_title, scale_limit, text_color
 from viz_app.figures.head_names import KIND_NAMES
 from viz_app.figures.theme import Theme
 
@@ -16,16 +16,16 @@ _component = component_beside(__file__)
 def switchboard_payload(
     heads: Sequence[Head], gates: Mapping[Head, float], effects: Mapping[Head, float], theme: Theme
 ) -> dict[str, Any]:
-    """What the browser needs to draw the switches.
+    """Return the data of the switches, see `Data` in head_switches.js.
 
     Args:
-        heads: of the model, layer by layer.
-        gates: of heads that are not as they were.
-        effects: what turning a head off alone does to the log-probability, where that is known.
+        heads: All heads of the model, layer by layer.
+        gates: Factors of the heads whose output is scaled.
+        effects: Change of the log-probability in nats when a head is turned off alone, where known.
 
     Returns:
-        `boards`: for each kind of attention its name and rows, each with its name, its layer and its cells: head, name,
-        gate, effect, colour and the colour of the text on it; `limit`: where the scale ends, None without effects.
+        `boards`: for each kind of attention its rows of cells; `limit`: the end of the colour scale, None without
+        effects; `scale`: its colours.
     """
     limit = scale_limit(list(effects.values()))
 
@@ -33,7 +33,7 @@ def switchboard_payload(
         effect = effects.get(head)
         return {
             "head": head.head,
-            "name": titled(head),
+            "name": head_title(head),
             "gate": gates.get(head, 1.0),
             "effect": effect if effect is None else round(effect, 3),
             "color": effect_color(effect or 0.0, limit, theme),
@@ -69,17 +69,18 @@ def switchboard(
     """Draw the switches on the page.
 
     Args:
-        on_click: told which head was clicked, or which heads of a layer, before the page runs again.
-        heads, gates, effects: those of `switchboard_payload`.
-        key: of the component, as for any widget.
+        on_click: Called with the clicked head, or with all heads of the clicked layer, before the page runs again.
+        heads, gates, effects: See `switchboard_payload`.
+        key: Key of the component, as for any widget.
     """
     data = switchboard_payload(heads, gates, effects, theme)
     draw(_component, data, key, "switch", lambda value: clicked_heads(value, heads) or None, on_click)
 
 
 def clicked_heads(value: object, heads: Sequence[Head]) -> list[Head]:
-    """What the browser sent: one head, or, where it named none, all of a layer; nothing where there are no such
-    heads.
+    """Return the heads that the browser sent: one, or all of a layer.
+
+    Empty if there are no such heads.
     """
     match value:
         case {"kind": str(kind), "layer": int(layer), "head": int(number)}:

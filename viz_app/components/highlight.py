@@ -1,4 +1,4 @@
-"""Rows and columns of an attention drawing that are highlighted, and the words that they belong to."""
+"""Highlighted rows and columns of an attention drawing, and their words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal

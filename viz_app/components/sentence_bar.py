@@ -1,6 +1,4 @@
-"""The sentence and its translation in one line: which words there are, how sure the model was of each, and which are
-selected.
-"""
+"""The sentence and its translation as words, with probabilities."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -22,26 +20,28 @@ _component = component_beside(__file__)
 
 
 def word_name(word: WordSelection) -> str:
-    """What all drawings call a word of the sentence: its side and where its tokens begin, such as `target 3`."""
+    """Return the name of a word in all drawings.
+
+    Its side and the position of its first token, `target 3`.
+    """
     side, tokens = word
     return f"{side} {tokens.start}"
 
 
 def words_by_name(explanation: Explanation) -> dict[str, WordSelection]:
-    """All words of both sentences."""
+    """Return all words of both sentences."""
     sides: dict[Side, Sequence[str]] = {"source": explanation.source_tokens, "target": explanation.predicted_tokens}
     return {word_name((side, group)): (side, group) for side, tokens in sides.items() for group in word_groups(tokens)}
 
 
 def sentence_payload(explanation: Explanation, selected: Iterable[WordSelection] = ()) -> dict[str, Any]:
-    """What the browser needs to write the sentence and its translation as words.
+    """Return the data of the sentence bar, see `Data` in sentence_bar.js.
+
+    Bytes of one character, and accents with their letter, are one piece with the product of their probabilities.
 
     Returns:
-        `source` and `target`: for each word the tokens' positions, whether it follows the last without a space, where
-        it
-        is read from, and its pieces: spans, and in the target the probability. Bytes that spell one character, and
-        accents with the letter they stand on, are one piece, with the product of their probabilities. `directions`:
-        where each of the two sentences is read from; `selected`: the names of the words to mark.
+        `source` and `target`: for each word its positions, whether it is `glued` to the word before, its reading
+        direction and its pieces; `directions` of the two sentences; `selected`: names of the words to mark.
     """
     return {
         "source": _words(explanation.source_tokens, None),
@@ -60,13 +60,13 @@ def sentence_bar(
 ) -> None:
     """Draw the bar on the page.
 
-    It is on every page, so it also answers to the words that are clicked in other drawings, and has the page drawn anew
-    in another theme.
+    It is on every page, so it also handles words clicked in other drawings, and redraws the page in another theme.
 
     Args:
-        on_words: told which words are selected after a click, before the page runs again. Hand them back as `selected`.
-        selected: the words to mark.
-        key: of the component, as for any widget.
+        on_words: Called with the words selected after a click, before the page runs again. Pass them back as
+            `selected`.
+        selected: Words to mark.
+        key: Key of the component, as for any widget.
     """
 
     def clicked() -> None:
@@ -80,7 +80,10 @@ def sentence_bar(
 
 
 def selected_words(value: object, explanation: Explanation) -> list[WordSelection] | None:
-    """What the browser sent as the names of all selected words, in order; None if it is anything else."""
+    """Return the selected words that the browser sent, in order.
+
+    None if there is an unknown one.
+    """
     known = words_by_name(explanation)
     match value:
         case [*names] if all(isinstance(name, str) and name in known for name in names):

@@ -1,5 +1,6 @@
-"""A translation token by token: how sure the model was of each, and what it would rather or else have written there,
-to click on.
+"""A translation token by token.
+
+The probability of each, and alternatives to select in its place.
 """
 
 import math
@@ -14,8 +15,8 @@ from core.translator import Explanation
 from viz_app.components.component import component_beside, draw
 from viz_app.figures.display_text import direction
 
-END = "</s>"  # the only special token that may be written
-# a position, a text, and whether a person has typed it; otherwise it is one of the alternatives there
+END = "</s>"  # the only special token among the alternatives
+# a position, a text, and whether it was typed; otherwise it is one of the alternatives there
 OptionChoice = tuple[int, str, bool]
 
 _component = component_beside(__file__)
@@ -24,19 +25,18 @@ _component = component_beside(__file__)
 def steps_payload(
     explanation: Explanation, num_forced: int = 0, step: int | None = None, problem: tuple[int, str, str] | None = None
 ) -> dict[str, Any]:
-    """What the browser needs to write the translation with its alternatives.
+    """Return a translation with its alternatives, see `Data` in token_steps.js.
 
     Args:
-        num_forced: how many of the first tokens were forced.
-        step: the position to look into; by default that of the least probable token.
-        problem: where a typed word was refused, the word, and why.
+        num_forced: Number of forced tokens at the start.
+        step: Position selected first; by default that of the least probable token.
+        problem: Position, text and error message of a typed word that was refused.
 
     Returns:
-        `tokens`: for each position its spans, its name as it is read aloud, whether no space is before it, the letters
-        `begun` that a typed word would go on from, its log-probability and probability, and its `options`, the most
-        probable first: token, spans, name, log-probability, probability, and whether it is the one that was written,
-        which comes last if it is none of them. What a search never writes is left out. `direction`: where the whole is
-        read from.
+        `tokens`: for each position its spans, its `name` for screen readers, whether it is `glued` to the token before,
+        the letters `begun` that a typed word continues, and its `options`, most probable first. Tokens that a search
+        never writes are left out; the written token is added last if it is not among the alternatives. `direction`:
+        reading direction of the translation.
     """
     least = min(range(len(explanation.log_probs)), key=explanation.log_probs.__getitem__)
     return {
@@ -78,19 +78,19 @@ def token_steps(
     problem: tuple[int, str, str] | None = None,
     key: str = "token_steps",
 ) -> None:
-    """Draw it on the page.
+    """Draw the translation on the page.
 
     Args:
-        on_choice: told what was clicked or typed, before the page runs again.
-        num_forced, step, problem: as for `steps_payload`.
-        key: of the component, as for any widget.
+        on_choice: Called with the selected or typed word, before the page runs again.
+        num_forced, step, problem: See `steps_payload`.
+        key: Key of the component, as for any widget.
     """
     payload = steps_payload(explanation, num_forced, step, problem)
     draw(_component, payload, key, "choice", lambda value: chosen_option(value, explanation), on_choice)
 
 
 def chosen_option(value: object, explanation: Explanation) -> OptionChoice | None:
-    """What the browser sent as an option of a position or as a word for it, or None if there is no such thing."""
+    """Return the option or typed word that the browser sent, or None if invalid."""
     match value:
         case {"position": int(position), "token": str(token)} if 0 <= position < len(explanation.predicted_tokens):
             names = [

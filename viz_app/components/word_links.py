@@ -1,4 +1,4 @@
-"""Which word of the sentence or of its translation each row and column of a map belongs to."""
+"""Words of the sentence bar behind each row and column of a map."""
 
 from core import Explanation
 from core.analysis.tokens.words import axis_groups, word_groups
@@ -8,11 +8,13 @@ from viz_app.components.sentence_bar import Side
 
 
 def links(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> dict[Axis, list[str]]:
-    """Which word of the sentence each row and column of a map belongs to, as the sentence bar names it: `target 3`, or
-    nothing for `<s>`.
+    """Return the name of the word that each row and column of a map belongs to.
 
     Args:
-        words, hide_special: what was done to the map, as for `axis_groups`.
+        words, hide_special: How the map was transformed, as for `axis_groups`.
+
+    Returns:
+        Names as in the sentence bar, such as `target 3`; "" for `<s>`.
     """
     named: dict[Axis, list[str]] = {}
     for axis, groups in positions(explanation, kind, words, hide_special).items():
@@ -26,15 +28,16 @@ def links(explanation: Explanation, kind: Kind, words: bool, hide_special: bool)
 
 
 def positions(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> dict[Axis, list[range]]:
-    """The tokens that stand behind each row and column of a map, as for `links`."""
+    """Return the positions of the tokens behind each row and column of a map."""
     rows = explanation.source_tokens if kind == "encoder_self" else explanation.predicted_tokens
     keys = explanation.fed_tokens if kind == "decoder_self" else explanation.source_tokens
     return {"query": axis_groups(rows, words, hide_special), "key": axis_groups(keys, words, hide_special)}
 
 
 def _sentence_of(axis: Axis, kind: Kind) -> tuple[Side, int]:
-    """Which sentence an axis is about, and how many positions later a token of it stands on the axis: what was put
-    out is fed one later.
+    """Return the sentence that an axis shows, and the shift of its tokens.
+
+    Output tokens are fed to the decoder one position later.
     """
     if kind == "encoder_self" or (kind == "cross" and axis == "key"):
         return "source", 0

@@ -1,5 +1,6 @@
-"""What switching heads off does: words that changed, tokens that lost or gained, and every head's effect beside its
-gradient.
+"""Effects of turning heads off.
+
+Changed words, changed tokens, and each head's effect beside its gradient.
 """
 
 import html
@@ -18,38 +19,44 @@ from viz_app.figures.display_text import decimal
 from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
 
-if TYPE_CHECKING:  # pandas takes half a second to import: the pictures are on the page before the tables
+if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
 
-MIN_LIMIT = 0.1  # nats: a scale of effects smaller than this would make noise look like news
-DEEP = 0.6  # of the scale, from where text is written in the page's background colour
+MIN_LIMIT = 0.1  # nats: a smaller scale would show noise
+DEEP = 0.6  # of the scale: from here on text has the background colour
 MARKERS = {"encoder_self": "circle", "decoder_self": "square", "cross": "diamond"}
 
 
-def titled(head: Head) -> str:
-    """`Cross L5 H3`."""
+def head_title(head: Head) -> str:
+    """Return a head's name with its kind: `Cross L5 H3`."""
     name = str(head)
     return name[0].upper() + name[1:]
 
 
 def scale_limit(effects: Sequence[float]) -> float:
-    """Where a scale centred at 0 ends: the largest effect either way."""
+    """Return the end of a scale centred at 0.
+
+    The largest absolute effect, at least `MIN_LIMIT`.
+    """
     return max(MIN_LIMIT, *(abs(effect) for effect in effects), 0.0)
 
 
 def effect_color(effect: float, limit: float, theme: Theme) -> str:
-    """The colour of a change from -limit to limit; a loss is blue, a gain orange, none is the background."""
+    """Return the colour of a change from -limit to limit.
+
+    Blue for a loss, orange for a gain.
+    """
     share = min(max(effect / limit, -1.0), 1.0)
     return theme.diverging[round((share + 1) / 2 * (len(theme.diverging) - 1))]
 
 
 def text_color(effect: float, limit: float, theme: Theme) -> str:
-    """For text on that colour: the ends of the scale are as far from the page as its text is."""
+    """Return a readable text colour on `effect_color`."""
     return theme.background if abs(effect) > DEEP * limit else theme.text
 
 
 def words_of(tokens: Sequence[str]) -> list[str]:
-    """The words of a translation, without special tokens, each with the space before it if there is one."""
+    """Return the words of a translation with their spaces, without special tokens."""
     groups = [group for group in word_groups(tokens) if not is_special(tokens[group.start])]
     return [
         " " * (group.start > 0 and tokens[group.start].startswith(SPACE_MARK)) + word(tokens[group.start : group.stop])
@@ -58,7 +65,11 @@ def words_of(tokens: Sequence[str]) -> list[str]:
 
 
 def difference(old: Sequence[str], new: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Which words of the two are not in the longest runs that both have: marks of the old ones and of the new."""
+    """Mark the words that are not in the longest common runs of two texts.
+
+    Returns:
+        Marks of the old words, and of the new ones.
+    """
     marks = [True] * len(old), [True] * len(new)
     for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
         marks[0][block.a : block.a + block.size] = [False] * block.size
@@ -67,7 +78,7 @@ def difference(old: Sequence[str], new: Sequence[str]) -> tuple[list[bool], list
 
 
 def marked_text(words: Sequence[str], marks: Sequence[bool], tag: str) -> str:
-    """Words as HTML, the marked ones in `tag`: `del` or `ins`."""
+    """Return words as HTML, the marked ones in `tag`: `del` or `ins`."""
 
     def written(text: str, mark: bool) -> str:
         safe = html.escape(text.strip())
@@ -78,7 +89,7 @@ def marked_text(words: Sequence[str], marks: Sequence[bool], tag: str) -> str:
 
 
 def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float], theme: Theme) -> str:
-    """A text as its tokens, each on the colour of how its log-probability changed; numbers on hover."""
+    """Return HTML tokens coloured by the change of their log-probability."""
     groups = list(grapheme_groups(tokens))
     of_group = [sum(changes[group.start : group.stop]) for group in groups]
     limit = scale_limit(of_group)
@@ -103,7 +114,10 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
 
 
 def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> "pd.DataFrame":
-    """A row a token: its log-probability with all heads on, how the switches change it, and what it is then."""
+    """Return a row for each token.
+
+    Its log-probability with all heads on, the change, and the result.
+    """
     import pandas as pd
 
     after = [old + change for old, change in zip(before, changes, strict=True)]
@@ -118,18 +132,19 @@ def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequen
 
 
 def effects_table(effects: Mapping[Head, float], importance: Mapping[Head, float]) -> "pd.DataFrame":
-    """A row a head that was turned off alone, the most harmful first.
+    """Return a row for each head that was turned off alone, the most harmful first.
 
     Args:
-        effects: of turning a head off, in nats.
-        importance: of every head of the model, in nats a token; the table has it `normalised_by_layer`, too.
+        effects: Change of the log-probability when a head is off, in nats.
+        importance: Gradient importance of every head of the model, in nats a token; the table also has it
+            `normalised_by_layer`.
     """
     import pandas as pd
 
     heads, within_layer = sorted(effects, key=lambda head: effects[head]), normalised_by_layer(importance)
     return pd.DataFrame(
         {
-            "head": [titled(head) for head in heads],
+            "head": [head_title(head) for head in heads],
             "change": [effects[head] for head in heads],
             "importance": [importance[head] for head in heads],
             "within_layer": [within_layer[head] for head in heads],
@@ -140,7 +155,7 @@ def effects_table(effects: Mapping[Head, float], importance: Mapping[Head, float
 def effects_figure(
     effects: Mapping[Head, float], importance: Mapping[Head, float], theme: Theme, height: int = 420
 ) -> go.Figure:
-    """Every head by its gradient importance and by what turning it off did to the log-probability."""
+    """Plot the effect of turning each head off over its gradient importance."""
     figure = empty_figure(theme, height, (64, 36, 12, 48))
     figure.update_layout(
         showlegend=True, legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}}
@@ -154,14 +169,14 @@ def effects_figure(
             x=[importance[head] for head in heads],
             y=[effects[head] for head in heads],
             mode="markers",
-            name=titled(heads[0]).split()[0],
+            name=head_title(heads[0]).split()[0],
             marker={
                 "symbol": symbol,
                 "size": 9,
                 "color": [effect_color(effects[head], limit, theme) for head in heads],
                 "line": {"width": 0.7, "color": theme.text},
             },
-            text=[titled(head) for head in heads],
+            text=[head_title(head) for head in heads],
             hovertemplate="%{text}<br>off: %{y:+.3f}<br>gradient: %{x:.3f}<extra></extra>",
         )
     ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}

@@ -1,4 +1,7 @@
-"""The tables behind an alignment: every aligner with its score, and every source and target word with what it got."""
+"""Tables of an alignment.
+
+Scores of all aligners, and the weights and links of every word.
+"""
 
 from collections.abc import Sequence
 
@@ -8,12 +11,13 @@ from core.analysis.alignment.aligners import Aligner, Rows
 from core.analysis.alignment.pharaoh import GoldLinks, Link
 from core.analysis.alignment.sentence_alignment import WordAlignment
 
-ROW_NAMES: dict[Rows, str] = {"predicted": "that predict a word", "fed": "that were fed it"}
+ROW_NAMES: dict[Rows, str] = {"predicted": "by predicted word", "fed": "by input word"}
 
 
 def aligner_table(aligners: Sequence[Aligner]) -> pd.DataFrame:
-    """A row an aligner, in the order given: its name (counted from 1), rows, alignment error rate, precision and
-    recall.
+    """Return a row for each aligner.
+
+    Name (counted from 1), rows, alignment error rate, precision and recall.
     """
     return pd.DataFrame(
         [(str(each), each.rows, each.score.error_rate, each.score.precision, each.score.recall) for each in aligners],
@@ -22,8 +26,9 @@ def aligner_table(aligners: Sequence[Aligner]) -> pd.DataFrame:
 
 
 def ribbon_table(alignment: WordAlignment, gold: GoldLinks) -> pd.DataFrame:
-    """A row a pair of words: how much the target word looks at the source word, whether that is its link, and what
-    people say.
+    """Return a row for each pair of words.
+
+    Its weight, whether it is a link, and its gold label.
 
     Positions are counted from 0; `gold` is "sure", "possible" or empty.
     """
@@ -46,7 +51,10 @@ def ribbon_table(alignment: WordAlignment, gold: GoldLinks) -> pd.DataFrame:
 
 
 def target_table(alignment: WordAlignment, shares: Sequence[float]) -> pd.DataFrame:
-    """A row a target word: the source word it looks at most, with what weight, and its share from source and prefix."""
+    """Return a row for each target word.
+
+    Its link with its weight, and its shares from source and prefix.
+    """
     best = {target: source for source, target in alignment.links}
     rows = [
         (
@@ -62,7 +70,10 @@ def target_table(alignment: WordAlignment, shares: Sequence[float]) -> pd.DataFr
 
 
 def coverage_table(alignment: WordAlignment) -> pd.DataFrame:
-    """A row a source word: how much attention it got from all target words, and which of them are linked to it."""
+    """Return a row for each source word.
+
+    The attention from all target words, and the words linked to it.
+    """
     rows = [
         (
             name,

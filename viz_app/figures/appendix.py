@@ -1,4 +1,7 @@
-"""Attention in the style of the paper's appendix: two rows of upright words joined by lines, a colour a head."""
+"""Attention in the style of the paper's appendix.
+
+Two rows of upright words joined by lines.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,14 +15,14 @@ from core.analysis.tokens.aggregation import mean_of_rows
 from core.analysis.tokens.words import is_special
 from core.capture import AttentionMap
 from viz_app.figures.export.canvas import LABEL_POINTS, PITCH, Format, check_format, paper, saved, short
-from viz_app.figures.line_weights import drawn
+from viz_app.figures.line_weights import has_line
 from viz_app.figures.theme import LIGHT, HeadMark, Theme, head_name
 from viz_app.figures.weight_tables import lines_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MIN_WEIGHT = 0.01  # a fainter line leaves no mark on paper
+MIN_WEIGHT = 0.01  # fainter lines are invisible on paper
 GAP = 1.5  # inches between the two rows of words
 HEADING = 0.25  # inches for the names of the heads
 NAME = 0.7  # inches that the name of a head takes
@@ -30,11 +33,11 @@ DASHES = {"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}
 
 @dataclass(frozen=True)
 class LinePanel:
-    """One drawing of a figure: some heads of one layer on one sentence.
+    """One panel of a figure: some heads of one layer on one sentence.
 
     Attributes:
-        heads: counted from 0.
-        queries: the words whose lines are drawn; none: those of all words.
+        heads: Counted from 0.
+        queries: Words whose lines are drawn; empty: all words.
     """
 
     attention: AttentionMap
@@ -49,23 +52,24 @@ def appendix_figure(
     *,
     name: Callable[[int, int], str] = head_name,
 ) -> bytes:
-    """One panel above the other. Above stand the words that look, below those that are looked at; a line is as opaque
-    as its weight.
+    """Draw panels one above the other, queries above keys.
 
-    Where only the lines of some words are drawn, each word below also bears a square for each head, as opaque as their
-    weights on average.
+    The opacity of a line is its weight.
+
+    Where only some queries have lines, each key also has a square for each head, with their mean weight as opacity.
 
     Args:
-        name: what to call a head, from its layer and its number.
+        name: Name of a head, from its layer and its number.
 
     Raises:
-        ValueError: no panels, a layer without such a head or word, or a format that is not one of `FORMATS`.
+        ValueError: There are no panels, a layer lacks a head, a sentence lacks a word, or the format is not one of
+            `FORMATS`.
     """
     check_format(file_format)
     for panel in panels:
         _check(panel)
     if not panels:
-        raise ValueError("a figure needs a panel: pass at least one")
+        raise ValueError("a figure needs at least one panel")
     heights = [_height(panel) for panel in panels]
     width = figure_width(panels)
     figure, axes = paper(width, sum(heights), theme)
@@ -80,13 +84,16 @@ def appendix_figure(
 
 
 def figure_width(panels: Sequence[LinePanel]) -> float:
-    """In inches: of the longest row of words, or of the names of the heads above it."""
+    """Return the width in inches of the longest row of words or of head names."""
     words = max(max(panel.attention.weights.shape[1:]) for panel in panels)
     return max(PITCH * words, NAME * max(len(panel.heads) for panel in panels)) + 0.3
 
 
 def appendix_table(panels: Sequence[LinePanel]) -> pd.DataFrame:
-    """The weights behind the lines, a row each, the panel in front; positions, layers and heads are counted from 0."""
+    """Return the weights behind the lines, a row each.
+
+    Panels, positions, layers and heads are counted from 0.
+    """
     tables: list[pd.DataFrame] = []
     for number, panel in enumerate(panels):
         table = lines_table(panel.attention, panel.heads)
@@ -113,21 +120,21 @@ def _height(panel: LinePanel) -> float:
 
 
 def _length(tokens: Sequence[str]) -> float:
-    """Inches that the longest word takes; letters such as Chinese ones are wide."""
+    """Return the length of the longest word in inches; CJK letters are wide."""
     return 0.1 + CHARACTER * max(
         sum(1.7 if east_asian_width(letter) in "WF" else 1 for letter in short(token)) for token in tokens
     )
 
 
 def _queries(attention: AttentionMap) -> tuple[str, ...]:
-    """A decoder row is called by what it predicts."""
+    """Return the words of the rows: in the decoder the predicted ones."""
     return attention.predicted_tokens or attention.query_tokens
 
 
 def _draw(
     axes: "Axes", panel: LinePanel, width: float, height: float, theme: Theme, name: Callable[[int, int], str]
 ) -> None:
-    """In inches, from the lower left corner of the panel."""
+    """Draw one panel, in inches from its lower left corner."""
     attention, cells = panel.attention, CELL * len(panel.heads) if panel.queries else 0.0
     queries, keys = _queries(attention), attention.key_tokens
     axes.set_axis_off()
@@ -162,11 +169,13 @@ def _x(position: int) -> float:
 def _join(
     axes: "Axes", weights: Tensor, queries: Sequence[int], mark: HeadMark, between: tuple[float, float], shift: float
 ) -> None:
-    """The lines of one head."""
+    """Draw the lines of one head."""
     from matplotlib.collections import LineCollection
 
     pairs = [
-        (row, column) for row, column in drawn(weights, MIN_WEIGHT).nonzero().tolist() if not queries or row in queries
+        (row, column)
+        for row, column in has_line(weights, MIN_WEIGHT).nonzero().tolist()
+        if not queries or row in queries
     ]
     ends = [[(_x(row) + shift, between[0]), (_x(column) + shift, between[1])] for row, column in pairs]
     alphas = [min(1.0, weights[row, column].item()) for row, column in pairs]
@@ -179,7 +188,7 @@ def _join(
 
 
 def _squares(axes: "Axes", weights: Tensor, mark: HeadMark, y: float) -> None:
-    """How much each word got from one head."""
+    """Draw one head's square at each word, its weight as opacity."""
     from matplotlib.patches import Rectangle
 
     for position, weight in enumerate(weights.tolist()):
@@ -204,7 +213,7 @@ def _legend(
     theme: Theme,
     name: Callable[[int, int], str],
 ) -> None:
-    """Which colour is which head: never by colour alone, squares stand in this order from the top."""
+    """Name the heads beside their lines; squares are in the same order from the top."""
     x, y = 0.15, height - 0.1
     for head, mark in zip(panel.heads, marks, strict=True):
         text = name(panel.attention.layer, head)

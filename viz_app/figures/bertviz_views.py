@@ -1,6 +1,4 @@
-"""BertViz's head view and model view (Vig 2019) of one kind of attention, as a page that holds all it needs and runs
-nothing else.
-"""
+"""BertViz's head and model view (Vig 2019) as a self-contained page."""
 
 import base64
 import hashlib
@@ -19,12 +17,12 @@ from viz_app.figures.theme import Theme
 BertVizView = Literal["Head view", "Model view"]
 VIEWS: tuple[BertVizView, ...] = ("Head view", "Model view")
 MAX_TOKENS = 60  # on an axis: BertViz draws a line for every pair of tokens of every head
-MAX_CHARACTERS = 14  # of a token, for which its columns have room
+MAX_CHARACTERS = 14  # of a token: the width of BertViz's columns
 DECIMALS = 3
 
 _VENDOR = Path(__file__).with_name("vendor")
 _SCRIPT_START, _SCRIPT_END, _PARAMS = '\n<script type="text/javascript">\n', "\n</script>\n", "const params = "
-# BertViz asks require.js for its libraries, and require.js the outside: here they are there already.
+# BertViz loads its libraries with require.js from the network; here they are inlined.
 _SHIM = (
     "window.require = { config() {} }; window.requirejs = (names, run) => run(window.jQuery, window.d3); "
     "window.console.log = () => {};"
@@ -36,7 +34,7 @@ _KEYS = Path(__file__).with_name("bertviz_keys.js")
 
 
 def too_long(maps: Sequence[AttentionMap]) -> int:
-    """How many tokens the longer axis has, if they are more than can be drawn; else 0."""
+    """Return the length of the longer axis if it exceeds `MAX_TOKENS`, else 0."""
     longest = max(len(maps[0].query_tokens), len(maps[0].key_tokens))
     return longest if longest > MAX_TOKENS else 0
 
@@ -44,15 +42,15 @@ def too_long(maps: Sequence[AttentionMap]) -> int:
 def bertviz_page(
     maps: Sequence[AttentionMap], view: BertVizView, theme: Theme, layer: int = 0, heads: Sequence[int] | None = None
 ) -> str:
-    """The whole page.
+    """Return the whole page.
 
     Args:
-        maps: the layers of one kind of attention. A decoder row is named by what it predicts.
-        layer, heads: what the head view shows first, counted from 0; None: all heads.
+        maps: The layers of one kind of attention. Decoder rows are named by the predicted token.
+        layer, heads: Initial selection of the head view, counted from 0; heads None: all.
 
     Raises:
-        ValueError: there are no maps, or more than `MAX_TOKENS` tokens; or BertViz writes its page in a way not known
-            here.
+        ValueError: There are no maps, or more than `MAX_TOKENS` tokens, or the page of the installed BertViz has an
+            unknown form.
     """
     if not maps:
         raise ValueError("no attention maps to draw: pass one for each layer")
@@ -63,7 +61,7 @@ def bertviz_page(
         "decoder_tokens": _labels(maps[0].row_tokens),
         "encoder_tokens": _labels(maps[0].key_tokens),
     }
-    body, script = _taken_apart(_drawn(attention, names, view, theme, layer, heads))
+    body, script = _split_page(_bertviz_html(attention, names, view, theme, layer, heads))
     scripts = [
         *((_VENDOR / name).read_text("utf-8") for name in ("jquery-3.7.1.slim.min.js", "d3-5.16.0.min.js")),
         _SHIM,
@@ -85,8 +83,9 @@ def bertviz_page(
 
 
 def page_height(maps: Sequence[AttentionMap], view: BertVizView) -> int:
-    """How many pixels the page is high, by the measures that BertViz draws with; the model view's at its full width
-    of 970.
+    """Return the height of the page in pixels, from BertViz's own sizes.
+
+    For the model view at its full width of 970.
     """
     tokens = max(len(maps[0].query_tokens), len(maps[0].key_tokens))
     if view == "Head view":
@@ -95,7 +94,7 @@ def page_height(maps: Sequence[AttentionMap], view: BertVizView) -> int:
     return 50 + round(max(38 + len(maps) * thumbnail, 55 + 18 * tokens))
 
 
-def _drawn(
+def _bertviz_html(
     attention: list[torch.Tensor],
     names: dict[str, list[str]],
     view: BertVizView,
@@ -103,8 +102,9 @@ def _drawn(
     layer: int,
     heads: Sequence[int] | None,
 ) -> str:
-    """What BertViz would put into a notebook. Any kind of attention is passed as if it were cross-attention: its
-    axes may differ.
+    """Return BertViz's HTML for a notebook.
+
+    Any kind of attention is passed as cross-attention, whose axes may differ.
     """
     from bertviz import head_view, model_view  # brings IPython along
 
@@ -116,10 +116,10 @@ def _drawn(
     return page.data
 
 
-def _taken_apart(page: str) -> tuple[str, str]:
-    """The body and the script of BertViz's page, the script's data written so that no token can end it.
+def _split_page(page: str) -> tuple[str, str]:
+    """Split BertViz's page into its body and its script, with escaped data.
 
-    Its first element, which loads require.js, is left out, and so is a second copy of the data, in a comment.
+    The first element, which loads require.js, is left out, and so is a commented copy of the data.
     """
     try:
         before, script = page.split(_SCRIPT_START, 1)
@@ -130,7 +130,7 @@ def _taken_apart(page: str) -> tuple[str, str]:
         rest = rest[rest.index("\n") :]
     except (ValueError, IndexError) as error:
         raise ValueError(
-            f"BertViz {version('bertviz')} writes its page in a way that is not known here: install bertviz 1.4.1"
+            f"BertViz {version('bertviz')} makes a page of an unknown form: install bertviz 1.4.1"
         ) from error
     data = json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
     return body, f"{script[:start]}{data};{rest}"
@@ -142,7 +142,7 @@ def _labels(tokens: Sequence[str]) -> list[str]:
 
 
 def _style(theme: Theme) -> str:
-    """The page's colours in place of BertViz's black and white."""
+    """Return a style sheet that replaces BertViz's colours by the theme's."""
     return f"""
 :root {{ color-scheme: {theme.name}; }}
 body {{ margin: 0; background: {theme.background}; color: {theme.text}; overflow-x: auto; }}

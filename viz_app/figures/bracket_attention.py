@@ -1,4 +1,4 @@
-"""What every head looked at when one symbol of a tree was written."""
+"""Attention of every head while one symbol of a tree was written."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from viz_app.figures.theme import Theme, head_name
 
 
 def bracket_map(attention: SymbolAttention, theme: Theme) -> go.Figure:
-    """A row a head, a column for each thing that could be looked at, colours fixed from 0 to 1."""
+    """Draw a row for each head and a column for each key, colours fixed from 0 to 1."""
     layers, heads, keys = attention.weights.shape
     names = [head_name(layer, head) for layer in range(layers) for head in range(heads)]
     labels = [escaped(key) for key in attention.keys]
@@ -26,7 +26,7 @@ def bracket_map(attention: SymbolAttention, theme: Theme) -> go.Figure:
         xgap=1,
         ygap=1,
         customdata=[labels] * len(names),
-        hovertemplate="%{y} looks at <b>%{customdata}</b><br>%{z:.3f}<extra></extra>",
+        hovertemplate="%{y} attends to <b>%{customdata}</b><br>%{z:.3f}<extra></extra>",
     )
     places, rows = list(range(keys)), list(range(len(names)))
     small = {"size": 12, "family": theme.monospace_font}
@@ -40,7 +40,7 @@ def bracket_map(attention: SymbolAttention, theme: Theme) -> go.Figure:
 
 
 def bracket_table(attention: SymbolAttention) -> pd.DataFrame:
-    """A row for each head and each thing that could be looked at; layers, heads and keys are counted from 0."""
+    """Return a row for each head and key; layers, heads and keys are counted from 0."""
     layers, heads, keys = attention.weights.shape
     rows = [
         (attention.symbol, layer, head, key, attention.keys[key], attention.weights[layer, head, key].item())

@@ -1,4 +1,4 @@
-"""A tree as a drawing: where its nodes stand, and the same on paper."""
+"""Layout of a constituency tree, and the tree as a file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ ROW = 0.42  # inches on paper
 
 @dataclass(frozen=True)
 class Node:
-    """A constituent or a word, in the order in which the sequence has them.
+    """A constituent or a word, in the order of the tree's sequence.
 
     Attributes:
-        x: the middle, in characters from the left.
-        row: from the top; all words are in the last one.
-        parent: its place in the list; None for the root.
-        opened, closed: positions in the tree's sequence; the same for a word.
-        start, end: the first word below it, and the one behind the last.
+        x: Its middle, in characters from the left.
+        row: From the top; all words are in the last one.
+        parent: Index of its parent; None for the root.
+        opened, closed: Positions in the tree's sequence; the same for a word.
+        start, end: First word below it, and the word after the last.
     """
 
     label: str
@@ -36,8 +36,9 @@ class Node:
 
 
 def tree_nodes(tree: Tree) -> list[Node]:
-    """Where everything stands: each word has room for itself and for whatever stands over it alone, each constituent
-    the middle of its parts.
+    """Lay out a tree.
+
+    A word is as wide as itself and the constituents over it alone; a constituent is centred over its children.
     """
     words, found = tree.words(), constituents(tree)
     widths = [max(LEAST, len(word)) for word in words]
@@ -55,7 +56,10 @@ def tree_nodes(tree: Tree) -> list[Node]:
     above: list[int] = []
 
     def place(node: Tree, position: int, word: int) -> tuple[int, int, float]:
-        """Put a node and what is below it into the list; the position and the word behind it, and its middle."""
+        """Add a node and its descendants.
+
+        Return the next position, the next word, and the node's middle.
+        """
         index, parent = len(nodes), above[-1] if above else None
         if node.word is not None:
             nodes.append(Node(node.word, middles[word], last, parent, position, position, word, word + 1, is_word=True))
@@ -78,22 +82,23 @@ def tree_nodes(tree: Tree) -> list[Node]:
 
 
 def width(nodes: Sequence[Node]) -> float:
-    """Of the whole drawing, in characters."""
+    """Return the width of the drawing in characters."""
     return max(node.x + len(node.label) / 2 for node in nodes) + GAP / 2
 
 
 def edge(over: Node, node: Node) -> list[tuple[float, float]]:
-    """From a node to one of its parts, in characters and rows: to its place in the next row, and straight down from
-    there, so that no line crosses another however deep the words beside it stand.
+    """Return the line from a node to a child, in characters and rows.
+
+    It reaches the child's column in the next row and goes straight down from there, so no two lines cross.
     """
     return [(over.x, over.row + 0.25), (node.x, over.row + 1 - 0.28), (node.x, node.row - 0.28)]
 
 
 def export_tree(tree: Tree, file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """The tree for a paper.
+    """Return the tree as a file.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`.
+        ValueError: The format is not one of `FORMATS`.
     """
     check_format(file_format)
     nodes = tree_nodes(tree)

@@ -1,4 +1,4 @@
-"""Text from elsewhere, made safe for where it is shown."""
+"""Text of unknown origin, escaped for where it is shown."""
 
 import re
 import unicodedata
@@ -9,19 +9,20 @@ RIGHT_TO_LEFT = ("R", "AL")  # Bidi_Class of the letters of Hebrew, of Arabic, a
 
 
 def plain(text: str) -> str:
-    """Text as it is, where Markdown is read."""
+    """Escape text for Markdown."""
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:])", r"\\\1", text)
 
 
 def isolated(text: str) -> str:
-    """Text that may be read from the right, so that what stands around it stays where it is."""
+    """Isolate right-to-left text so that it does not affect the text around it."""
     turns = any(unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in text)
     return f"\u2068{text}\u2069" if turns else text  # FIRST STRONG ISOLATE, POP DIRECTIONAL ISOLATE
 
 
 def direction(text: str) -> Direction:
-    """Where most letters of a text are read from, as HTML's `dir`, whatever the first one is; without letters "", so
-    as the text around it.
+    """Return the reading direction of most letters, as HTML's `dir`.
+
+    Without letters "", that is the direction of the text around it.
     """
     classes = [unicodedata.bidirectional(character) for character in text]
     right, left = sum(found in RIGHT_TO_LEFT for found in classes), classes.count("L")
@@ -29,15 +30,15 @@ def direction(text: str) -> Direction:
 
 
 def decimal(value: float, digits: int, sign: bool = False) -> str:
-    """A number to be read: a minus and not a hyphen before it, and with `sign` a plus."""
+    """Format a number with a real minus sign, and with `sign` also a plus sign."""
     return format(value, f"{'+' if sign else ''}.{digits}f").replace("-", "\u2212").replace("inf", "\u221e")
 
 
 def sentence_case(message: str) -> str:
-    """An error's message as a sentence, where Markdown is read."""
+    """Return an error message as a sentence, escaped for Markdown."""
     return plain(message[:1].upper() + message[1:] + ("" if message.endswith(".") else "."))
 
 
 def shortened(text: str, length: int = 80) -> str:
-    """At most `length` characters, the last a mark that there were more."""
+    """Return at most `length` characters, with an ellipsis if there are more."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "\u2026"

@@ -1,4 +1,4 @@
-"""All heads of all layers at a glance."""
+"""Small maps of all heads of all layers, as one picture."""
 
 import base64
 import io
@@ -12,25 +12,23 @@ from PIL import Image
 from core.capture import AttentionMap
 from viz_app.figures.theme import Theme
 
-MAX_CELL = 48  # positions drawn along a side of a cell; a longer sentence is reduced to that
-CELL_PIXELS = 96  # short sentences are blown up to about that, so that the browser does not blur them
-SHADES = 64  # more cannot be told apart in a cell, and would weigh more
+MAX_CELL = 48  # positions drawn along a side of a cell; longer sentences are reduced
+CELL_PIXELS = 96  # short sentences are enlarged to about this size, or the browser blurs them
+SHADES = 64  # more are indistinguishable in a cell, and larger
 
 
 def grid_picture(maps: Sequence[AttentionMap], theme: Theme) -> str:
-    """One small map for each head: a row a layer, the first on top, a column a head. Colours run from 0 to 1, as
-    everywhere.
+    """Return one small map for each head as a PNG data URL.
 
-    All maps have the same size and touch each other, so that a place in the picture is a head.
+    A row for each layer, a column for each head.
+
+    Colours run from 0 to 1. All maps have the same size and touch each other.
 
     Args:
-        maps: the layers of one kind of attention; they may differ in their number of heads.
-
-    Returns:
-        A PNG as a data: address.
+        maps: The layers of one kind of attention; they may differ in their number of heads.
 
     Raises:
-        ValueError: no maps, or maps of different sentences.
+        ValueError: There are no maps, or their sizes differ.
     """
     if not maps:
         raise ValueError("no attention maps to draw: pass one for each layer")
@@ -45,7 +43,7 @@ def grid_picture(maps: Sequence[AttentionMap], theme: Theme) -> str:
 
 
 def _tile(maps: Sequence[AttentionMap], columns: int) -> NDArray[np.uint8]:
-    """All maps in one picture of shade indices: 0 to SHADES - 1 for the weights; where there is no head, 0."""
+    """Return all maps as shade indices from 0 to SHADES - 1; 0 where there is no head."""
     queries, keys = (min(size, MAX_CELL) for size in maps[0].weights.shape[1:])
     height, width = (size * max(1, CELL_PIXELS // size) for size in (queries, keys))
     tile = np.zeros((len(maps) * height, columns * width), dtype=np.uint8)
@@ -59,8 +57,9 @@ def _tile(maps: Sequence[AttentionMap], columns: int) -> NDArray[np.uint8]:
 
 
 def reduced(weights: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
-    """At most MAX_CELL positions along an axis, each the largest of those it stands for: a thin diagonal stays in
-    sight.
+    """Reduce an axis to at most MAX_CELL positions by their maximum.
+
+    Thin diagonals stay visible.
     """
     size = weights.shape[axis]
     if size <= MAX_CELL:
@@ -78,7 +77,7 @@ def _png(tile: bytes, shape: tuple[int, ...], shades: bytes) -> str:
 
 
 def readable_on(color: str) -> str:
-    """Black or white, whichever stands out more from a colour."""
+    """Return black or white, whichever has the higher contrast on a colour."""
     red, green, blue = (int(color[start : start + 2], 16) / 255 for start in (1, 3, 5))
     luminance = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
     return "#000000" if luminance > 0.18 else "#ffffff"  # the two contrasts are equal at 0.179

@@ -1,4 +1,4 @@
-"""Names of heads and of kinds of attention, for people: `L5 H3`, `Mean of all`."""
+"""Displayed names of heads: `L5 H3`, `Mean of all`."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from viz_app.figures.theme import head_name
 
 LayerHead = tuple[int, int]  # counted from 0
 
-ALL, CHOSEN = -1, -2  # stand where a layer's number stands: many heads as one, head 0 their mean, head 1 their maximum
+ALL, CHOSEN = -1, -2  # in place of a layer: combinations of heads; head 0 is their mean, head 1 their maximum
 
 COMBINED_NAMES: dict[LayerHead, str] = {
     (ALL, 0): "Mean of all",
@@ -23,17 +23,20 @@ COMBINED_TITLES = ("mean", "max")  # short names of the two
 
 
 def name_of(layer: int, head: int) -> str:
-    """`L5 H3`, or what many heads as one are called: (ALL, 0) -> `Mean of all`."""
+    """Return the name of a head or of a combination.
+
+    (4, 2) -> `L5 H3`, (ALL, 0) -> `Mean of all`.
+    """
     return COMBINED_NAMES[layer, head] if layer < 0 else head_name(layer, head)
 
 
 def layer_name(layer: int, head: int) -> str:
-    """What stands for all heads of a layer: (4, 0) -> `L5`."""
+    """Return the name of a map that stands for all heads of a layer: (4, 0) -> `L5`."""
     return COMBINED_NAMES[layer, head] if layer < 0 else f"L{layer + 1}"
 
 
 def names(maps: Sequence[AttentionMap], name: Callable[[int, int], str] = name_of) -> list[str]:
-    """`L1 H1`, ... of every head of these layers, then what they can be combined to."""
+    """Return the names of all heads of these layers, then those of the combinations."""
     return [
         *(name(attention.layer, head) for attention in maps for head in range(attention.num_heads)),
         *COMBINED_NAMES.values(),
@@ -41,7 +44,7 @@ def names(maps: Sequence[AttentionMap], name: Callable[[int, int], str] = name_o
 
 
 def parsed(name: str) -> LayerHead:
-    """`L5 H3` -> (4, 2), `L5` -> (4, 0), `Mean of all` -> (ALL, 0)."""
+    """Parse a name: `L5 H3` -> (4, 2), `L5` -> (4, 0), `Mean of all` -> (ALL, 0)."""
     for place, combined_name in COMBINED_NAMES.items():
         if name == combined_name:
             return place

@@ -1,4 +1,7 @@
-"""Tokens and hypotheses as HTML and as tables. Tokens may be anything, so each is escaped."""
+"""Tokens and hypotheses as HTML and as tables.
+
+Tokens may be any text and are escaped.
+"""
 
 import html
 import math
@@ -10,14 +13,17 @@ from core.analysis.tokens.edited_target import align_targets
 from core.analysis.tokens.words import readable
 from viz_app.figures.display_text import decimal, isolated
 
-if TYPE_CHECKING:  # pandas takes half a second to import: the pictures are on the page before the tables
+if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
 
 NEGLIGIBLE = math.log(0.005)  # reads as 0.00
 
 
 def token_table(explanation: Explanation) -> "pd.DataFrame":
-    """What the model put out at each position, how likely it was, and what it would rather or else have put out."""
+    """Return a row for each position.
+
+    The predicted token, its probability, and its alternatives.
+    """
     import pandas as pd
 
     runners_up = [
@@ -45,7 +51,7 @@ def _clamped(text: str) -> str:
 
 
 def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
-    """The n-best list, best first, the chosen one marked."""
+    """Return the n-best list as HTML, best first, the selected one marked."""
     rows = "".join(
         f"<tr{' class=chosen' if index == chosen else ''}><td>{index + 1}</td><td>{_clamped(hypothesis.text)}</td>"
         f"<td>{decimal(hypothesis.score, 2)}</td><td>{decimal(hypothesis.log_prob, 2)}</td>"
@@ -57,7 +63,7 @@ def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
 
 
 def score_table(rows: Sequence[tuple[str, ScoredText]]) -> str:
-    """Translations below each other with what they are ranked by, the last also as its difference from the first."""
+    """Return translations with their scores as HTML, and the change from the first."""
     (_, first), (_, last) = rows[0], rows[-1]
     body = "".join(
         f"<tr><td>{html.escape(name)}</td><td>{decimal(target.score, 3)}</td><td>{decimal(target.log_prob, 3)}</td>"
@@ -78,12 +84,11 @@ def score_table(rows: Sequence[tuple[str, ScoredText]]) -> str:
 
 
 def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
-    """Two translations of one sentence token by token, from the first token on in which they differ: before it all is
-    the same.
+    """Compare two translations token by token, from the first difference on.
 
     Returns:
-        `own`, `other`: the tokens beside each other; `own_log_prob`, `other_log_prob`; `change`: the second less the
-        first, where both have a token; `same`: whether it is the same one.
+        `own`, `other`: the tokens beside each other; `own_log_prob`, `other_log_prob`; `change`: the second minus the
+        first, where both have a token; `same`: whether the tokens are the same.
     """
     import pandas as pd
 
@@ -110,26 +115,24 @@ def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
 
 
 def verdict(own: ScoredText, other: ScoredText) -> str:
-    """Which of the two the model finds better, and by how much: a sentence or two."""
+    """State which of two translations the model rates more probable, and by how much."""
     if not (own.finished and other.finished):
         return (
-            "One of the two has no end. What is missing would make it less probable still, so the two cannot be "
+            "One of the two is unfinished. The missing tokens would lower its probability, so the two cannot be "
             "compared."
         )
     apart = abs(other.log_prob - own.log_prob)
     times = math.exp(min(apart, 700.0))
     ratio = (
-        f"{times:,.1f}"
+        f"{times:,.{1 if times < 10 else 0}f}"
         if times < 1000
         else f"{float(f'{times:.2g}'):,.0f}"
         if times < 1e9
-        else f"about 10^{apart / math.log(10):.0f}"
+        else f"10^{apart / math.log(10):.0f}"
     )
     if other.log_prob > own.log_prob:
-        found = f"The model finds this one {ratio} times as probable as its own translation"
-        missed = ": the search has missed it" if other.score > own.score else ", but ranks it lower for its length"
+        found = f"The model rates this one about {ratio} times more probable than its own translation"
+        missed = ": the search missed it" if other.score > own.score else ", but scores it lower because of its length"
         return f"{found}{missed}."
-    ranked = (
-        " Yet by score, for its length, it ranks higher: the search has missed it." if other.score > own.score else ""
-    )
-    return f"The model finds its own translation {ratio} times as probable.{ranked}"
+    ranked = " Because of its length this one scores higher: the search missed it." if other.score > own.score else ""
+    return f"The model rates its own translation about {ratio} times more probable.{ranked}"

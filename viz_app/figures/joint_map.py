@@ -1,4 +1,4 @@
-"""The joint view as a table, and as a file: one block matrix, its axes named."""
+"""The joint view as a table and as a file: one block matrix with named axes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,8 +24,9 @@ from viz_app.figures.theme import LIGHT, Theme
 
 
 def joint_table(joint: JointMap) -> pd.DataFrame:
-    """Every weight there is, a row each: block, row, query, (in the decoder) predicted, column, key, weight; counted
-    from 0.
+    """Return every weight, a row each; positions are counted from 0.
+
+    Columns: block, row, query, (in the decoder) predicted, column, key, weight.
     """
     weights = joint.weights.numpy()
     rows, columns = np.nonzero(~np.isnan(weights))
@@ -45,13 +46,13 @@ def joint_table(joint: JointMap) -> pd.DataFrame:
 
 
 def export_joint(joint: JointMap, name: str, file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """The matrix as a file.
+    """Return the matrix as a file.
 
     Args:
-        name: of the layer and the head, for the scale.
+        name: Of the layer and the head, for the scale.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`.
+        ValueError: The format is not one of `FORMATS`.
     """
     check_format(file_format)
     written = [short(token) for token in _row_labels(joint)]
@@ -68,15 +69,15 @@ def export_joint(joint: JointMap, name: str, file_format: Format, theme: Theme =
     axes.axvline(joint.source_columns - 0.5, color=theme.faint, linewidth=1)
     for spine in axes.spines.values():
         spine.set_color(theme.hairline)
-    axes.set_ylabel("target looks          source looks", color=theme.faint, fontsize=LABEL_POINTS)
+    axes.set_ylabel("target queries          source queries", color=theme.faint, fontsize=LABEL_POINTS)
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel("at source          at target", color=theme.faint, fontsize=LABEL_POINTS)
+    axes.set_xlabel("source keys          target keys", color=theme.faint, fontsize=LABEL_POINTS)
     color_scale(figure, axes, theme.sequential, 0.0, 1.0, f"{name}, weight", theme)
     return saved(figure, file_format)
 
 
 def _write(ticks: Sequence[Any], tokens: Sequence[str], theme: Theme) -> None:
-    """Style what is written at the ticks: nothing is a formula, and special tokens are faint."""
+    """Style tick labels: no formulas, special tokens faint."""
     for tick, token in zip(ticks, tokens, strict=True):
         for text in (tick.label1, tick.label2):
             text.set_parse_math(False)
@@ -84,7 +85,7 @@ def _write(ticks: Sequence[Any], tokens: Sequence[str], theme: Theme) -> None:
 
 
 def _row_labels(joint: JointMap) -> tuple[str, ...]:
-    """What stands beside each row: in the decoder what it predicts, as elsewhere at its right."""
+    """Return the labels of the rows: in the decoder the predicted tokens."""
     return (*joint.rows[: joint.source_rows], *joint.predicted)
 
 

@@ -1,4 +1,7 @@
-"""Table 1 of the paper: as a table, and as curves over n or d beside what is within O()."""
+"""Table 1 of the paper.
+
+As a table, and as curves over n or d beside the O() predictions.
+"""
 
 import math
 import re
@@ -26,8 +29,8 @@ TITLES: dict[str, str] = {
     "operations": "multiplications",
     "milliseconds": "milliseconds",
     "megabytes": "megabytes",
-    "sequential": "products one after the other",
-    "path": "products between the farthest two positions",
+    "sequential": "sequential products",
+    "path": "products between the two farthest positions",
 }
 VALUES: dict[Quantity, Callable[[Cost], float]] = {
     "operations": lambda cost: cost.operations,
@@ -40,9 +43,10 @@ HEIGHT = 430
 # --- Data -------------------------------------------------------------------------------------------------------------
 
 
-def chosen(costs: Sequence[Cost], layer: str, at: Sizes, along: Along | None = None) -> list[Cost]:
-    """The measurements of a layer at these sizes, whatever its n (or d) if it is to be drawn along that; in its
-    order.
+def matching_costs(costs: Sequence[Cost], layer: str, at: Sizes, along: Along | None = None) -> list[Cost]:
+    """Return the measurements of a layer at these sizes, in order.
+
+    With `along`, at any n or any d.
     """
 
     def fits(cost: Cost) -> bool:
@@ -58,7 +62,7 @@ def chosen(costs: Sequence[Cost], layer: str, at: Sizes, along: Along | None = N
 
 
 def costs_table(costs: Sequence[Cost], at: Sizes, along: Along) -> pd.DataFrame:
-    """What `cost_curves` draws: a row a layer and size, with what is within O()."""
+    """Return the points of `cost_curves` with the O() predictions."""
     rows = [
         {
             "layer": LAYER_TYPES[layer].name,
@@ -70,14 +74,17 @@ def costs_table(costs: Sequence[Cost], at: Sizes, along: Along) -> pd.DataFrame:
             **{quantity: value(cost) for quantity, value in VALUES.items()},
         }
         for layer in LAYER_TYPES
-        for cost in chosen(costs, layer, at, along)
+        for cost in matching_costs(costs, layer, at, along)
     ]
     table = pd.DataFrame(rows, columns=["layer", "n", "d", "k", "r", "within_O", *VALUES])
     return table.astype({"k": "Int64", "r": "Int64"})
 
 
 def traces_table(traces: Traces, at: Sizes) -> pd.DataFrame:
-    """What was counted, a row a layer and n, beside what is within O(). A path that does not exist is left free."""
+    """Return the counts, a row for each layer and n, with the O() predictions.
+
+    Missing where there is no path.
+    """
     rows = [
         {
             "layer": LAYER_TYPES[layer].name,
@@ -99,24 +106,23 @@ def traces_table(traces: Traces, at: Sizes) -> pd.DataFrame:
 
 
 def cost_curves(costs: Sequence[Cost], quantity: Quantity, at: Sizes, along: Along, theme: Theme) -> go.Figure:
-    """One quantity of all layers over n or d, both scales logarithmic, with the place where n is d.
+    """Plot one quantity of all layers over n or d on logarithmic scales.
 
     Args:
-        quantity: `operations` are counted, the others measured. Beside measured milliseconds a dashed line shows what
-            is within O(), scaled to meet the last measurement: where the two are parallel, the layer costs as Table 1
-            says.
+        quantity: `operations` are counted, the others measured. Beside milliseconds a dashed line shows the O()
+            prediction, scaled to meet the last measurement: where the two are parallel, the cost grows as in Table 1.
     """
     figure = empty_figure(theme, HEIGHT, margin=(64, 44, 16, 48))
     values: list[float] = []
     for index, (layer, layer_type) in enumerate(LAYER_TYPES.items()):
-        measured = chosen(costs, layer, at, along)
+        measured = matching_costs(costs, layer, at, along)
         points = [(getattr(cost, along), VALUES[quantity](cost)) for cost in measured]
         values += [value for _, value in points]
         if quantity == "milliseconds" and len(points) > 1:
             within = [layer_type.bound(replace(at, n=cost.n, d=cost.d)) for cost in measured]
             _dashed(figure, [x for x, _ in points], within, points[-1][1], index, theme)
         _marked(figure, points, index, layer_type, theme, f"{along} = %{{x}}<br>%{{y:.4g}} {TITLES[quantity]}")
-    places = [getattr(cost, along) for layer in LAYER_TYPES for cost in chosen(costs, layer, at, along)]
+    places = [getattr(cost, along) for layer in LAYER_TYPES for cost in matching_costs(costs, layer, at, along)]
     other: Along = "d" if along == "n" else "n"
     if values:
         here, crossover = getattr(at, along), getattr(at, other)
@@ -127,7 +133,10 @@ def cost_curves(costs: Sequence[Cost], quantity: Quantity, at: Sizes, along: Alo
 
 
 def growth_curves(traces: Traces, counted: Counted, at: Sizes, theme: Theme) -> go.Figure:
-    """What was counted in small instances, over n; dashed, what is within O(), scaled to meet the last count."""
+    """Plot counts in small instances over n.
+
+    Dashed: the O() prediction, scaled to meet the last count.
+    """
     figure = empty_figure(theme, HEIGHT, margin=(64, 44, 16, 48))
     values: list[float] = []
     ns = sorted({n for _, n in traces})
@@ -173,7 +182,7 @@ def _dashed(
 
 
 def _vertical(figure: go.Figure, place: int, name: str, ends: tuple[float, float], dash: str, theme: Theme) -> None:
-    """A line across the drawing with its name on top; the legend and the hovers know nothing of it."""
+    """Draw a named vertical line, without legend or hover text."""
     figure.add_scatter(
         x=[place, place],
         y=[ends[0] / 1.6, ends[1] * (2.6 if dash == "dot" else 1.4)],
@@ -220,13 +229,16 @@ def _axes(
 
 
 def formula(text: str) -> str:
-    """`O(n^2 d)` as HTML: letters in italics, what follows ^ raised, what follows _ lowered."""
+    """Convert `O(n^2 d)` to HTML: letters in italics, powers raised, indices lowered."""
     italic = re.sub(r"(?<![a-z])([dknr])(?![a-z])", r"<i>\1</i>", text)
     return re.sub(r"_(<i>\w</i>)", r"<sub>\1</sub>", re.sub(r"\^(\d)", r"<sup>\1</sup>", italic))
 
 
 def table_1(costs: Sequence[Cost], at: Sizes) -> str:
-    """The paper's Table 1 with the numbers of these sizes, as HTML. What was not measured there is left free."""
+    """Return the paper's Table 1 with the numbers of these sizes as HTML.
+
+    Unmeasured cells are empty.
+    """
     head = "".join(
         f"<th>{title}</th>"
         for title in (
@@ -243,7 +255,7 @@ def table_1(costs: Sequence[Cost], at: Sizes) -> str:
     rows: list[str] = []
     for layer, layer_type in LAYER_TYPES.items():
         operations = layer_type.operations(at)
-        measured = chosen(costs, layer, at)
+        measured = matching_costs(costs, layer, at)
         cells = [
             formula(layer_type.complexity),
             f"<b>{_number(operations)}</b>" if operations == fewest else _number(operations),
@@ -257,7 +269,7 @@ def table_1(costs: Sequence[Cost], at: Sizes) -> str:
 
 
 def crossover(at: Sizes) -> str:
-    """The table's comparison of self-attention with recurrence, at these sizes, as a sentence."""
+    """Compare the multiplications of self-attention and recurrence in a sentence."""
     if at.n == at.d:
         return f"At n = d = {at.n}, self-attention and a recurrent layer make the same number of multiplications."
     few, many = ("self-attention", "a recurrent layer") if at.n < at.d else ("a recurrent layer", "self-attention")
@@ -267,11 +279,12 @@ def crossover(at: Sizes) -> str:
 
 
 def measured_crossover(costs: Sequence[Cost], at: Sizes, along: Along) -> float | None:
-    """The n (or d) at which self-attention and the recurrent layer took the same time, between two measurements on a
-    logarithmic scale; None where they did not cross, or crossed more than once.
+    """Return the n (or d) at which self-attention and recurrence took the same time.
+
+    Interpolated on a logarithmic scale; None where the curves do not cross exactly once.
     """
     attention, recurrent = (
-        {getattr(cost, along): cost.seconds for cost in chosen(costs, layer, at, along)}
+        {getattr(cost, along): cost.seconds for cost in matching_costs(costs, layer, at, along)}
         for layer in ("self_attention", "recurrent")
     )
     ahead = [
@@ -285,7 +298,7 @@ def measured_crossover(costs: Sequence[Cost], at: Sizes, along: Along) -> float 
 
 
 def _number(value: float) -> str:
-    """`8.4 M`: three digits and what they are thousands of."""
+    """Format a number with three digits and a unit prefix: `8.4 M`."""
     for size, suffix in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
         if value >= size:
             return f"{value / size:.3g}{suffix}"

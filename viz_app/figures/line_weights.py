@@ -1,19 +1,18 @@
-"""Which weights are worth a line between two words."""
+"""Selection of the weights that are drawn as lines."""
 
 import torch
 from torch import Tensor
 
-MIN_WEIGHT = 0.02  # a fainter line is not seen, and there are many of them
+MIN_WEIGHT = 0.02  # fainter lines are invisible, and there are many
 
 
-def drawn(weights: Tensor, min_weight: float = MIN_WEIGHT, top_mass: float | None = None) -> Tensor:
-    """Which weights of one head to draw.
+def has_line(weights: Tensor, min_weight: float = MIN_WEIGHT, top_mass: float | None = None) -> Tensor:
+    """Select the weights of one head that get a line.
 
     Args:
         weights: [Q, K].
-        min_weight: smaller ones are not drawn; 0 never is.
-        top_mass: of each query only the largest weights are drawn that together reach this share of its sum, such as
-            0.9.
+        min_weight: Smaller weights get none; 0 never does.
+        top_mass: Of each row the largest weights until they reach this share of its sum, such as 0.9.
 
     Returns:
         [Q, K], bool.

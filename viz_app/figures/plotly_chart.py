@@ -1,4 +1,7 @@
-"""What all Plotly drawings share: an empty page, safe text, and the settings of the chart."""
+"""Common parts of all Plotly figures.
+
+An empty figure, escaped text, axes, and the chart's settings.
+"""
 
 import html
 from typing import Any
@@ -11,16 +14,16 @@ CHART_CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False, "d
 
 
 def escaped(text: str) -> str:
-    """Text that Plotly shows as it is: it reads `<b>`, `<br>` and entities in labels and hovers as markup."""
+    """Escape text for Plotly, which parses tags and entities in labels."""
     return html.escape(text, quote=False)
 
 
 def empty_figure(theme: Theme, height: int, margin: tuple[int, int, int, int] = (8, 8, 8, 8)) -> go.Figure:
-    """A figure with the page's type and colours, nothing to drag, and no template that would weigh more than the data.
+    """Return an empty figure with the theme's fonts and colours.
 
     Args:
-        height: in pixels; the width is that of the place the figure is put in.
-        margin: left, top, right, bottom, in pixels.
+        height: In pixels; the width is that of its container.
+        margin: Left, top, right, bottom, in pixels.
     """
     left, top, right, bottom = margin
     return go.Figure(
@@ -45,12 +48,12 @@ def empty_figure(theme: Theme, height: int, margin: tuple[int, int, int, int] = 
 
 
 def bare_axis(**settings: Any) -> dict[str, Any]:
-    """An axis without line, grid or ticks, which nobody can drag."""
+    """Return settings of an axis without line, grid or ticks that cannot be dragged."""
     return {"showgrid": False, "zeroline": False, "showline": False, "ticks": "", "fixedrange": True, **settings}
 
 
 def color_bar(theme: Theme, title: str) -> dict[str, Any]:
-    """A small scale under a drawing, at its left."""
+    """Return settings of a small horizontal colour bar below a figure, at its left."""
     font = {"size": 11, "color": theme.faint}
     return {
         "title": {"text": title, "side": "right", "font": font},

@@ -1,4 +1,7 @@
-"""The tables behind the pictures of positions; positions, dimensions and tokens are counted from 0."""
+"""Tables of the position figures.
+
+Positions, dimensions and tokens are counted from 0.
+"""
 
 from collections.abc import Sequence
 
@@ -14,13 +17,13 @@ from core.model import sinusoidal_encoding
 
 
 def encoding_table(encoding: Tensor) -> pd.DataFrame:
-    """A row a position, a column a dimension."""
+    """Return a row for each position, a column for each dimension."""
     table = pd.DataFrame(encoding.numpy(), columns=[str(dimension) for dimension in range(encoding.size(1))])
     return table.rename_axis("position").reset_index()
 
 
 def sinusoids_table(dimensions: Sequence[int], num_positions: int, d_model: int) -> pd.DataFrame:
-    """A row for each position of each chosen dimension, with the period of its wave in positions."""
+    """Return a row for each position of each selected dimension, with its period."""
     encoding, periods = sinusoidal_encoding(num_positions, d_model), wavelengths(d_model)
     rows = [
         (dimension, periods[dimension // 2].item(), position, encoding[position, dimension].item())
@@ -31,15 +34,18 @@ def sinusoids_table(dimensions: Sequence[int], num_positions: int, d_model: int)
 
 
 def similarity_table(encoding: Tensor, measure: Measure = "dot") -> pd.DataFrame:
-    """A row a position, a column a position."""
+    """Return a row and a column for each position."""
     similarity = position_similarity(encoding, measure)
     table = pd.DataFrame(similarity.numpy(), columns=[str(position) for position in range(len(encoding))])
     return table.rename_axis("position").reset_index()
 
 
 def rotation_table(position: int, offset: int, d_model: int) -> pd.DataFrame:
-    """A row a dimension: its value at a position, `offset` later, and what turning the first by the offset makes of
-    it.
+    """Return a row for each dimension.
+
+    Its value at a position, `offset` later, and the rotated value.
+
+    The last two agree: the encoding at `position + offset` is a rotation of that at `position`.
     """
     encoding = sinusoidal_encoding(position + offset + 1, d_model)
     degrees = 360 * offset / wavelengths(d_model)
@@ -55,7 +61,10 @@ def rotation_table(position: int, offset: int, d_model: int) -> pd.DataFrame:
 
 
 def by_distance_table(learned: Tensor) -> pd.DataFrame:
-    """A row a distance: cosines of learned positions that far apart, and of sinusoidal ones."""
+    """Return a row for each distance.
+
+    Cosines of learned and of sinusoidal positions that far apart.
+    """
     least, mean, most = similarity_by_distance(learned)
     sinusoidal = similarity_by_distance(sinusoidal_encoding(*learned.shape))[1]
     columns = torch.stack((least, mean, most, sinusoidal), 1).numpy()
@@ -64,8 +73,9 @@ def by_distance_table(learned: Tensor) -> pd.DataFrame:
 
 
 def score_table(found: ScoreParts, head: int) -> pd.DataFrame:
-    """A row for each query and each key it may attend to: the parts of the score, their sum, and the model's own
-    score.
+    """Return a row for each query and visible key.
+
+    The parts of the score, their sum, and the model's score.
     """
     queries, keys = (places.numpy() for places in found.allowed.nonzero(as_tuple=True))
     names = np.array([readable(token) for token in found.tokens], dtype=object)

@@ -1,5 +1,6 @@
-"""The encoding of positions (3.5): all of it, single sinusoids, how alike positions are, and one as the other
-turned.
+"""Position encodings (3.5).
+
+As a heatmap, as sinusoids, by similarity, and as rotations.
 """
 
 import math
@@ -20,18 +21,22 @@ STEPS = 8  # points of a drawn curve between two positions, so that the fastest 
 
 
 def encoding_heatmap(encoding: Tensor, theme: Theme) -> go.Figure:
-    """A row a position, a column a dimension; colours as far as the largest value, 1 for sinusoids: [positions, D]."""
+    """Draw an encoding [positions, D].
+
+    Colours up to the largest value, 1 for sinusoids.
+    """
     figure = _heatmap(encoding.numpy(), float(encoding.abs().max()), theme, "value", 420)
     figure.update_traces(hovertemplate="position %{y}<br>dimension %{x}<br>%{z:.3f}<extra></extra>")
     return figure.update_layout(xaxis_title_text="dimension", yaxis_title_text="position")
 
 
 def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme: Theme) -> go.Figure:
-    """Some dimensions over the positions. A position takes the values at the dots; the curve between them is no
-    position's.
+    """Plot some dimensions over the positions.
+
+    Positions take the values at the dots only.
 
     Raises:
-        ValueError: there is no such dimension.
+        ValueError: There is no such dimension.
     """
     for dimension in dimensions:
         if not 0 <= dimension < d_model:
@@ -84,9 +89,7 @@ MEASURE_NAMES: dict[Measure, str] = {"dot": "dot product", "cosine": "cosine", "
 
 
 def position_similarity(encoding: Tensor, theme: Theme, measure: Measure = "dot") -> go.Figure:
-    """How alike two positions are: by dot product, cosine (at most 1) or distance (at least 0); encoding [positions,
-    D].
-    """
+    """Draw the similarity of all pairs of positions of an encoding [positions, D]."""
     similarity = positions.position_similarity(encoding, measure)
     most = 1.0 if measure == "cosine" else float(similarity.abs().max())
     figure = _heatmap(similarity.numpy(), most, theme, MEASURE_NAMES[measure], 460)
@@ -97,13 +100,13 @@ def position_similarity(encoding: Tensor, theme: Theme, measure: Measure = "dot"
 
 
 def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: int, theme: Theme) -> go.Figure:
-    """Pairs of dimensions as the hands of clocks: where a hand stands at a position, and `offset` positions later.
+    """Draw pairs of dimensions as clock hands at two positions.
 
-    A pair is drawn with its sine to the right and its cosine upwards, so that hands turn clockwise, from the top at
-    position 0. The arc grows outwards from turn to turn.
+    A pair's sine is to the right and its cosine upwards, so hands turn clockwise, from the top at position 0. The arc
+    grows outwards from turn to turn.
 
     Args:
-        pairs: counted from 0: pair i is dimensions 2i and 2i + 1. They stand side by side.
+        pairs: Counted from 0: pair i is dimensions 2i and 2i + 1.
     """
     encoding = sinusoidal_encoding(position + offset + 1, d_model)
     frequencies = 2 * math.pi / positions.wavelengths(d_model)
@@ -163,8 +166,9 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
 
 
 def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
-    """Mean cosine of two positions over their distance, learned (with the span from the least to the largest) and
-    sinusoidal.
+    """Plot the mean cosine of two positions over their distance.
+
+    Dotted: the range of the learned ones.
     """
     least, mean, most = (values.numpy() for values in positions.similarity_by_distance(learned))
     paper = positions.similarity_by_distance(sinusoidal_encoding(*learned.shape))[1].numpy()
@@ -196,13 +200,13 @@ def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
 
 
 def _turns(angle: float) -> str:
-    """An angle in radians for people."""
+    """Describe an angle in radians."""
     degrees = math.degrees(angle)
     return f"turned by {degrees:.3g}\u00b0" if degrees < 360 else f"turned {degrees / 360:.2f} times"
 
 
 def _heatmap(values: np.ndarray, most: float, theme: Theme, name: str, height: int) -> go.Figure:
-    """Signed values from -most to most: a row downwards for the first axis."""
+    """Draw signed values from -most to most, the first axis downwards."""
     rows, columns = values.shape
     figure = empty_figure(theme, height, margin=(52, 44, 8, 48))
     figure.add_heatmap(

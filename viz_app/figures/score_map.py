@@ -1,4 +1,4 @@
-"""One part of a head's scores, token by token."""
+"""One part of a head's scores as a map of tokens."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,17 +12,19 @@ from core.analysis.tokens.words import JOINT, continues_word, is_special, readab
 from viz_app.figures.plotly_chart import bare_axis, color_bar, empty_figure, escaped
 from viz_app.figures.theme import Theme
 
-WRITTEN = 32  # tokens that are written beside the map; of more, only the hover tells the names
+WRITTEN = 32  # tokens named beside the map; more are named on hover only
 MAX_CHARACTERS = 14  # of a name
 CHARACTER_WIDTH = 7.3  # pixels, of the 12 pixel monospace font
 
 
 def score_map(matrix: Tensor, found: ScoreParts, most: float, theme: Theme) -> go.Figure:
-    """A row for each query, a column for each key, colours from -most to most; what the mask hides is left out.
+    """Draw a row for each query and a column for each key, colours from -most to most.
+
+    Masked cells are empty.
 
     Args:
-        matrix: [Q, K] any part of one head's scores, or their sum.
-        most: the same for all parts that are to be compared.
+        matrix: [Q, K], any part of one head's scores, or their sum.
+        most: The same for all parts to be compared.
     """
     tokens = found.tokens
     written = len(tokens) <= WRITTEN
@@ -39,7 +41,7 @@ def score_map(matrix: Tensor, found: ScoreParts, most: float, theme: Theme) -> g
             "ticktext": [f"{-most:.1f}", "0", f"{most:.1f}"],
         },
         hoverongaps=False,
-        hovertemplate="<b>%{y}</b> asks, <b>%{x}</b> is asked<br>%{z:+.3f}<extra></extra>",
+        hovertemplate="query <b>%{y}</b>, key <b>%{x}</b><br>%{z:+.3f}<extra></extra>",
     )
     names = [_label(token, theme) for token in tokens]
     look = {
@@ -55,12 +57,15 @@ def score_map(matrix: Tensor, found: ScoreParts, most: float, theme: Theme) -> g
 
 
 def _token_axis(names: Sequence[str], span: list[float]) -> dict[str, Any]:
-    """Positions, not names, are the categories, so that a word that occurs twice has two rows."""
+    """Return an axis of positions, so that a repeated word has two rows."""
     return bare_axis(range=span, tickmode="array", tickvals=list(range(len(names))), ticktext=list(names))
 
 
 def _label(token: str, theme: Theme) -> str:
-    """A token as Plotly markup: escaped, cut short, with joint marks and special tokens in the faint colour."""
+    """Return a token as Plotly markup.
+
+    Escaped, cut, joint marks and special tokens faint.
+    """
     text = readable(token)
     short = text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "\u2026"
     if is_special(token):
@@ -71,5 +76,5 @@ def _label(token: str, theme: Theme) -> str:
 
 
 def _label_space(tokens: Sequence[str]) -> int:
-    """Pixels that the widest label takes."""
+    """Return the width of the widest label in pixels."""
     return round(max(6, *(min(MAX_CHARACTERS, len(readable(token))) for token in tokens)) * CHARACTER_WIDTH) + 10

@@ -1,4 +1,4 @@
-"""Score-cards in words: what a head does on the sentence that is read, and the order that this gives the heads."""
+"""Score-cards in words, and the order of heads by them."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -23,27 +23,25 @@ SORTS: dict[Sort, str] = {
 SORT_TEXTS: dict[Sort, str] = {
     "layer": "",
     "confidence": "Confidence, high first: the mean of each row's largest weight.",
-    "entropy": "Entropy, low first: 0 looks at one token, 1 at all alike.",
+    "entropy": "Entropy, low first: 0: all weight on one token, 1: equal weights.",
     "offset": "Offset: where the largest weight is most often, -1 the token before, 0 the same position.",
     "sink": "Sink share, high first: the weight on special tokens, the first token and punctuation.",
-    "rare": "Rare tokens, most often first: for what share of the tokens the largest weight is on the rarest token in "
-    "sight.",
-    "aligner": "Alignment error rate, low first: 0 finds all gold links and no others. It takes gold links, of this "
-    "sentence or of a text: "
-    "the page Alignment. Heads without one stand last.",
-    "label": "Heads that stand out, by what they do. Hover a head to read how its label was found.",
+    "rare": "Rare tokens, high first: the share of rows whose largest weight is on the rarest visible token.",
+    "aligner": "Alignment error rate, low first: 0 means all gold links and no others. It needs gold links of this "
+    "sentence or of a text: see the page Alignment. Heads without one are last.",
+    "label": "Labelled heads first, by label. Hover a head to read the criterion.",
 }
 
 
 class Note(NamedTuple):
-    """What a cell of the grid says of its head: shortly on it, and in full when it is pointed at."""
+    """Caption of a grid cell, and its hover text."""
 
     caption: str
     text: str
 
 
 def numbers(card: ScoreCard) -> str:
-    """The card's main numbers in a line."""
+    """Return the main numbers of a card in one line."""
     known = [("rare", card.rare_token), ("AER", card.alignment_error_rate)]
     first = (
         f"entropy {card.entropy:.2f}, confidence {card.confidence:.2f}, most often at offset {offset_name(card)}, "
@@ -53,13 +51,14 @@ def numbers(card: ScoreCard) -> str:
 
 
 def sentences(card: ScoreCard) -> str:
-    """What the labels say, a sentence each; often nothing."""
+    """Describe the labels, a sentence each; often empty."""
     return " ".join(f"It {label.text}." for label in head_labels(card))
 
 
 def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
-    """The heads in the order of a number of their cards; None: layer by layer, as they are. What has no number comes
-    last.
+    """Return the heads ordered by a number of their cards, those without one last.
+
+    None: by layer, as they are.
     """
     if by == "layer":
         return None
@@ -81,7 +80,7 @@ def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
 
 
 def labelled(cards: Sequence[ScoreCard], names: Collection[str]) -> set[LayerHead]:
-    """The heads that bear one of these labels, named as in `DEFINITIONS`."""
+    """Return the heads with one of these labels, named as in `DEFINITIONS`."""
     return {
         (card.head.layer, card.head.head)
         for card in cards
@@ -90,7 +89,7 @@ def labelled(cards: Sequence[ScoreCard], names: Collection[str]) -> set[LayerHea
 
 
 def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
-    """What the grid says of every head; nothing on it where the heads stand layer by layer."""
+    """Return the notes of all heads; captions are empty in the order by layer."""
 
     def caption(card: ScoreCard) -> str:
         match by:

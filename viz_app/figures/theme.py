@@ -1,4 +1,4 @@
-"""Colours and type of every drawing, for light and dark pages."""
+"""Colours and fonts of all drawings, for light and dark pages."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MONOSPACE_FONT = '"Source Code Pro", ui-monospace, "DejaVu Sans Mono", monospace
 
 @dataclass(frozen=True, kw_only=True)
 class HeadMark:
-    """How one head is told apart: a colour, and past eight heads a dash pattern too."""
+    """Colour of one head, and beyond eight heads also a dash pattern."""
 
     color: str
     dash: Dash
@@ -25,13 +25,13 @@ class HeadMark:
 
 @dataclass(frozen=True, kw_only=True)
 class Theme:
-    """What a page looks like.
+    """Colours and fonts of a page.
 
     Attributes:
-        background: of the page, and of a weight of 0.
-        sequential: colours of the weights 0 to 1, evenly spaced; lightness falls (light) or rises (dark) in even steps.
-        diverging: colours of differences from -1 to 1; the middle one is the background.
-        head_colors: of heads 0 to 7, then again from the first.
+        background: Of the page, and of a weight of 0.
+        sequential: Colours of the weights 0 to 1, evenly spaced; lightness falls (light) or rises (dark) in even steps.
+        diverging: Colours of differences from -1 to 1; the middle one is the background.
+        head_colors: Of heads 0 to 7, then repeated.
     """
 
     name: Literal["light", "dark"]
@@ -46,17 +46,23 @@ class Theme:
     monospace_font: str = MONOSPACE_FONT
 
     def head_mark(self, head: int) -> HeadMark:
-        """The mark of a head, counted from 0: the same colour on every page, in every layer."""
+        """Return the mark of a head, counted from 0.
+
+        The same on every page, in every layer.
+        """
         count = len(self.head_colors)
         return HeadMark(color=self.head_colors[head % count], dash=DASHES[head // count % len(DASHES)])
 
     def plotly_scale(self, diverging: bool = False) -> list[tuple[float, str]]:
-        """The scale as Plotly's `colorscale`."""
+        """Return a scale as Plotly's `colorscale`."""
         colors = self.diverging if diverging else self.sequential
         return [(index / (len(colors) - 1), color) for index, color in enumerate(colors)]
 
     def shades(self, count: int) -> NDArray[np.uint8]:
-        """The sequential scale at `count` even steps from 0 to 1: [count, 3], red, green, blue."""
+        """Return the sequential scale at `count` even steps from 0 to 1.
+
+        [count, 3], red, green, blue.
+        """
         stops = np.array([_rgb(color) for color in self.sequential], dtype=np.float64)
         places = np.linspace(0, len(stops) - 1, count)
         return (
@@ -72,7 +78,7 @@ def head_name(layer: int, head: int) -> str:
 
 
 def theme_named(name: str | None) -> Theme:
-    """`DARK` for "dark", `LIGHT` for anything else."""
+    """Return `DARK` for "dark", `LIGHT` for anything else."""
     return DARK if name == "dark" else LIGHT
 
 
@@ -81,7 +87,7 @@ def _rgb(color: str) -> tuple[int, int, int]:
 
 
 def _oklch(lightness: float, chroma: float, hue: float) -> str:
-    """A colour of the perceptually even space OKLCH (Ottosson 2020) as #rrggbb, clipped to what a screen shows."""
+    """Convert OKLCH (Ottosson 2020), which is perceptually even, to #rrggbb."""
     a, b = chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
@@ -100,8 +106,9 @@ def _oklch(lightness: float, chroma: float, hue: float) -> str:
 def _ramp(
     background: str, lightness: tuple[float, float], chroma: tuple[float, float], hue: tuple[float, float]
 ) -> tuple[str, ...]:
-    """From the background on: lightness and hue in even steps; chroma from none to its first value past the middle,
-    then to its second.
+    """Return a scale that starts at the background.
+
+    Lightness and hue change in even steps; chroma rises to its first value at 0.6, then goes to its second.
     """
 
     def at(t: float) -> str:
@@ -117,7 +124,7 @@ def _ramp(
 def _two_sided(
     background: str, lightness: tuple[float, float], chroma: float, hues: tuple[float, float]
 ) -> tuple[str, ...]:
-    """Blue below, orange above, both as far from the background in lightness."""
+    """Return a diverging scale: blue below, orange above, of equal lightness."""
 
     def side(hue: float) -> list[str]:
         return [

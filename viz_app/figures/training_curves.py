@@ -1,4 +1,4 @@
-"""A training run as curves, its learning rate beside the paper's, and the rows of Table 3."""
+"""Curves of a training run, learning rates, and the rows of Table 3."""
 
 import math
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ LEGEND: dict[str, Any] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """The knobs of the learning rate: see `core.schedule`."""
+    """Parameters of the learning rate, see `core.schedule`."""
 
     d_model: int = 512
     warmup: int = 4_000
@@ -37,7 +37,7 @@ class Schedule:
     cooldown: int = 0
 
     def rates(self, steps: Sequence[int], last_step: int) -> list[float]:
-        """The rate of each of some steps of a run of `last_step`."""
+        """Return the rates at some steps of a run of `last_step` steps."""
         return [
             self.rate_scale
             * learning_rate(step, self.d_model, self.warmup)
@@ -50,7 +50,10 @@ PAPER = Schedule()
 
 
 def values(lines: Sequence[Line], kind: str, measure: str) -> tuple[list[int], list[float]]:
-    """The steps that have this number, and the numbers; perplexity is the exponential of nll where it is not logged."""
+    """Return the steps that have a measure, and its values.
+
+    Perplexity is the exponential of nll where it is not logged.
+    """
     steps: list[int] = []
     numbers: list[float] = []
     for line in of_kind(lines, kind):
@@ -64,10 +67,12 @@ def values(lines: Sequence[Line], kind: str, measure: str) -> tuple[list[int], l
 
 
 def curves(lines: Sequence[Line], measure: str, theme: Theme) -> go.Figure:
-    """One number over the steps: of training as a thin line, of validation as a line with markers.
+    """Plot one measure over the steps.
+
+    Training as a thin line, validation as a line with markers.
 
     Raises:
-        KeyError: no such measure.
+        KeyError: There is no such measure.
     """
     figure = empty_figure(theme, 400, margin=(64, 40, 8, 44))
     name = MEASURES[measure]
@@ -94,7 +99,7 @@ def curves(lines: Sequence[Line], measure: str, theme: Theme) -> go.Figure:
 
 
 def schedule(mine: Schedule, last_step: int, theme: Theme, logged: Sequence[Line] = ()) -> go.Figure:
-    """The learning rate of a schedule, dashed that of the paper's base model, and as dots what a run logged."""
+    """Plot a schedule, the paper's base schedule (dashed), and logged rates (dots)."""
     figure = empty_figure(theme, 380, margin=(64, 40, 8, 44))
     steps = schedule_steps(mine, last_step)
     ours, paper, dots = theme.head_mark(0), theme.head_mark(1), theme.head_mark(2)
@@ -130,14 +135,17 @@ def schedule(mine: Schedule, last_step: int, theme: Theme, logged: Sequence[Line
 
 
 def schedule_steps(mine: Schedule, last_step: int) -> list[int]:
-    """The steps that a schedule is drawn at: evenly spaced, and its corners."""
+    """Return the steps at which a schedule is drawn.
+
+    Evenly spaced ones, and its corners.
+    """
     even = np.linspace(1, last_step, min(POINTS, last_step)).round().astype(int).tolist()
     corners = [step for step in (mine.warmup, PAPER.warmup, last_step - mine.cooldown) if 1 <= step <= last_step]
     return sorted({*even, *corners})
 
 
 def schedule_table(mine: Schedule, last_step: int) -> pd.DataFrame:
-    """The numbers behind `schedule`."""
+    """Return the values of `schedule`."""
     steps = schedule_steps(mine, last_step)
     return pd.DataFrame(
         {"step": steps, "rate": mine.rates(steps, last_step), "paper_rate": PAPER.rates(steps, last_step)}
@@ -145,7 +153,7 @@ def schedule_table(mine: Schedule, last_step: int) -> pd.DataFrame:
 
 
 def curves_table(lines: Sequence[Line]) -> pd.DataFrame:
-    """The numbers behind all curves, a row a line of the log."""
+    """Return the values of all curves, a row for each line of the log."""
     rows = [line for line in lines if line["kind"] != "sample"]
     return pd.DataFrame(
         rows, columns=["step", "kind", *sorted({name for line in rows for name in line} - {"step", "kind"})]
@@ -153,14 +161,16 @@ def curves_table(lines: Sequence[Line]) -> pd.DataFrame:
 
 
 def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool = False) -> go.Figure:
-    """The rows of Table 3 downwards: what was measured as a filled circle, what the paper reports as an open diamond.
+    """Plot the rows of Table 3.
+
+    Measured values as circles, the paper's as open diamonds.
 
     Args:
-        table: as `python -m train table3` writes it.
-        relative: the difference to the row `base` instead, each to its own.
+        table: As `python -m train table3` writes it.
+        relative: Plot differences from the row `base`, each from its own.
 
     Raises:
-        KeyError: no such measure.
+        KeyError: There is no such measure.
         ValueError: `relative`, and there is no row `base`.
     """
     names = [escaped(str(name)) for name in table["row"]]

@@ -1,4 +1,4 @@
-"""The table behind every picture. Positions, layers and heads are counted from 0."""
+"""Attention weights as tables. Positions, layers and heads are counted from 0."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,15 +8,15 @@ import numpy as np
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 
-if TYPE_CHECKING:  # pandas takes half a second to import: the pictures are on the page before the tables
+if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
 
 
 def head_table(attention: AttentionMap, head: int) -> "pd.DataFrame":
-    """Every weight of one head, a row each: query_position, query, (in the decoder) predicted, key_position, key,
-    weight.
+    """Return every weight of one head, a row each.
 
-    In the decoder `query` is the token that was fed in.
+    Columns: query_position, query, (in the decoder) predicted, key_position, key, weight. In the decoder `query` is the
+    token that was fed.
     """
     import pandas as pd
 
@@ -34,7 +34,7 @@ def head_table(attention: AttentionMap, head: int) -> "pd.DataFrame":
 
 
 def lines_table(attention: AttentionMap, heads: Sequence[int]) -> "pd.DataFrame":
-    """`head_table` of several heads, one below the other, with kind, layer and head in front."""
+    """Return `head_table` of several heads, with kind, layer and head in front."""
     import pandas as pd
 
     tables: list[pd.DataFrame] = []
@@ -47,14 +47,14 @@ def lines_table(attention: AttentionMap, heads: Sequence[int]) -> "pd.DataFrame"
 
 
 def grid_table(maps: Sequence[AttentionMap], heads: Sequence[tuple[int, int]]) -> "pd.DataFrame":
-    """Every weight of many heads, a row for each of their queries: layer, head, query_position, query, (in the decoder)
-    predicted, and the keys.
+    """Return every weight of many heads, a row for each of their queries.
 
     Args:
-        heads: layer and head of each.
+        heads: Layer and head of each.
 
     Returns:
-        A key's column is named by its position and its token, such as `3 dog`.
+        Columns: layer, head, query_position, query, (in the decoder) predicted, and one for each key, named by its
+        position and its token, such as `3 dog`.
     """
     import pandas as pd
 

@@ -33,7 +33,7 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
     app.segmented_control(key="beam_view").set_value("Table")
     healthy(app.run())
     table = app.dataframe[0].value
-    assert table["reason"][0] == "Forced: no other candidate was looked at here."
+    assert table["reason"][0] == "Forced: no other candidate was considered here."
     assert (table["position"] == 1).sum() == 1
     assert any("forced" in caption.value for caption in app.caption)
     assert app.query_params["prefix"] == str(first)

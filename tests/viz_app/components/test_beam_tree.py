@@ -37,7 +37,7 @@ def test_payload(tree: BeamTree) -> None:
     assert (first["best"], first["until"], first["parent"], first["glued"]) == (True, 2, None, False)
     assert pruned["spans"] == [["</s>", "special"]]
     assert payload["steps"][1][1]["glued"]
-    assert payload["reasons"][pruned["reason"]].startswith("Pruned: it would end here")
+    assert payload["reasons"][pruned["reason"]].startswith("Pruned: an end counts only")
     assert tree_payload(tree, (9, 9))["selected"] is None
     end = replace(tree.steps[1][0], text="A: \u05e9\u05dc\u05d5\u05dd")
     assert (payload["direction"], tree_payload(replace(tree, steps=(tree.steps[0], (end,))))["direction"]) == (
@@ -48,19 +48,19 @@ def test_payload(tree: BeamTree) -> None:
 
 def test_every_fate_has_its_reason(tree: BeamTree) -> None:
     (first, early, other), (end, last) = tree.steps
-    assert node_reason(first, tree) == "Went on: something that continues it has finished, or was live to the end."
-    assert node_reason(early, tree) == "Pruned: it would end here, but only an end among the first 1 candidates counts."
+    assert node_reason(first, tree) == "Continued: a later hypothesis grew from it."
+    assert node_reason(early, tree) == "Pruned: an end counts only among the first 1 candidates."
     assert node_reason(other, tree) == "Pruned: another candidate ranks above it."
     assert node_reason(end, tree) == "Finished: number 1 of 1 by score."
     assert node_reason(last, tree) == "Still live when the search stopped."
     left = node(1, 0, None, "a", (5,), "live", 1)
-    assert node_reason(left, tree) == "Went on until position 1; at 2 no continuation ranked within the beam."
+    assert node_reason(left, tree) == "Continued until position 1; at 2 no continuation ranked within the beam."
 
 
 def test_every_stop_has_its_reason(tree: BeamTree) -> None:
     assert "as many hypotheses have finished (1) as the beam is wide" in stop_reason(tree)
     assert "2 tokens are the limit" in stop_reason(BeamTree(tree.steps, "limit", tree.options, tree.best, ()))
-    assert "can still score above -1.60, that of the best finished" in stop_reason(
+    assert "can still score above -1.60, the score of the best finished" in stop_reason(
         BeamTree(tree.steps, "cannot_win", tree.options, tree.best, tree.finished)
     )
     assert "no hypothesis is live" in stop_reason(BeamTree(tree.steps, "cannot_win", tree.options, tree.best, ()))

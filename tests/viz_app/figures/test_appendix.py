@@ -68,7 +68,7 @@ def test_what_is_not_there_is_refused(make_map: Any) -> None:
         appendix_figure([LinePanel(make_map(), (3,))], "svg")
     with pytest.raises(ValueError, match="there is no word 5: the sentence has words 0 to 4"):
         appendix_figure([LinePanel(make_map(5, 4), (0,), (0, 5))], "svg")
-    with pytest.raises(ValueError, match="a figure needs a panel"):
+    with pytest.raises(ValueError, match="a figure needs at least one panel"):
         appendix_figure([], "svg")
     with pytest.raises(ValueError, match="unknown format 'gif'"):
         appendix_figure([LinePanel(make_map(), (0,))], "gif")  # type: ignore[arg-type]

@@ -63,8 +63,6 @@ def test_more_tokens_than_it_draws_are_refused(make_map: Any) -> None:
 
 
 def test_another_bertviz_is_named(make_map: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bertviz_views, "_drawn", lambda *_: "<p>something else</p>")
-    with pytest.raises(
-        ValueError, match=r"BertViz [\d.]+ writes its page in a way that is not known here: install bertviz 1.4.1"
-    ):
+    monkeypatch.setattr(bertviz_views, "_bertviz_html", lambda *_: "<p>something else</p>")
+    with pytest.raises(ValueError, match=r"BertViz [\d.]+ makes a page of an unknown form: install bertviz 1.4.1"):
         bertviz_page([make_map()], "Head view", LIGHT)

@@ -84,22 +84,22 @@ def test_the_scores_stand_beside_their_difference() -> None:
 @pytest.mark.parametrize(
     ("own", "other", "said"),
     [
-        ([-1.0, 0.0], [-1.0 - math.log(4), 0.0], "The model finds its own translation 4.0 times as probable."),
-        ([-1.0, 0.0], [-21.0, 0.0], "The model finds its own translation 490,000,000 times as probable."),
+        ([-1.0, 0.0], [-1.0 - math.log(4), 0.0], "The model rates its own translation about 4.0 times more probable."),
+        ([-1.0, 0.0], [-21.0, 0.0], "The model rates its own translation about 490,000,000 times more probable."),
         (
             [-9.0, 0.0],
             [-9.0 + math.log(2), 0.0],
-            "The model finds this one 2.0 times as probable as its own translation: the search has missed it.",
+            "The model rates this one about 2.0 times more probable than its own translation: the search missed it.",
         ),
         (
             [-9.0] + 9 * [0.0],
             [-8.9, 0.0],
-            "The model finds this one 1.1 times as probable as its own translation, but ranks it lower for its length.",
+            "about 1.1 times more probable than its own translation, but scores it lower because of its length.",
         ),
         (
             [-8.9, 0.0],
             [-9.0] + 9 * [0.0],
-            "its own translation 1.1 times as probable. Yet by score, for its length, it ranks higher",
+            "its own translation about 1.1 times more probable. Because of its length this one scores higher",
         ),
     ],
 )

@@ -10,12 +10,12 @@ from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
 from core.analysis.layers.path_length import PathLength
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.layer_types import (
-    chosen,
     cost_curves,
     costs_table,
     crossover,
     formula,
     growth_curves,
+    matching_costs,
     measured_crossover,
     table_1,
     traces_table,
@@ -39,11 +39,11 @@ COSTS = [cost(layer, sizes) for layer, sizes in grid([4, 8, 16, 32, 64, 256], [8
 
 def test_a_curve_is_made_of_the_sizes_asked_about_alone() -> None:
     for layer in LAYER_TYPES:
-        found = chosen(COSTS, layer, AT, "n")
+        found = matching_costs(COSTS, layer, AT, "n")
         assert [one.n for one in found] == [4, 8, 16, 32, 64, 256]
         assert {(one.d, one.k in (None, 3), one.r in (None, 4)) for one in found} == {(16, True, True)}
-        assert [(one.n, one.d) for one in chosen(COSTS, layer, AT, "d")] == [(8, 8), (8, 16)]
-        assert [(one.n, one.d) for one in chosen(COSTS, layer, AT)] == [(8, 16)]
+        assert [(one.n, one.d) for one in matching_costs(COSTS, layer, AT, "d")] == [(8, 8), (8, 16)]
+        assert [(one.n, one.d) for one in matching_costs(COSTS, layer, AT)] == [(8, 16)]
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])

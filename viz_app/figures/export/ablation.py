@@ -1,4 +1,4 @@
-"""The switches, and what they do to each token: SVG, PDF or PNG."""
+"""The head switches, and the change of each token, as SVG, PDF or PNG."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ import pandas as pd
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
 from core.capture import KINDS
-from viz_app.figures.ablation import effect_color, scale_limit, titled
+from viz_app.figures.ablation import effect_color, head_title, scale_limit
 from viz_app.figures.display_text import decimal
 from viz_app.figures.export.canvas import Format
 from viz_app.figures.export.token_boxes import Box, export_boards, export_tokens
@@ -21,16 +21,17 @@ def export_switches(
     file_format: Format,
     theme: Theme = LIGHT,
 ) -> bytes:
-    """Every head by kind and layer: the effect of turning it off alone, in number and colour; those that are set have a
-    frame.
+    """Draw every head by kind and layer with the effect of turning it off alone.
+
+    Changed heads have a frame.
 
     Args:
-        heads: of the model, layer by layer.
-        gates: of heads that are not as they were.
-        effects: on the log-probability, where they are known.
+        heads: All heads of the model, layer by layer.
+        gates: Factors of the heads whose output is scaled.
+        effects: On the log-probability, where known.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`.
+        ValueError: The format is not one of `FORMATS`.
     """
     limit = scale_limit(list(effects.values()))
 
@@ -48,13 +49,16 @@ def export_switches(
             (f"L{layer + 1}", [box(head) for head in heads if (head.kind, head.layer) == (kind, layer)])
             for layer in layers
         ]
-        boards.append((titled(Head(kind, 0, 0)).split()[0], rows))
-    return export_boards(boards, file_format, theme, title="log-probability, head off alone, in nats")
+        boards.append((head_title(Head(kind, 0, 0)).split()[0], rows))
+    return export_boards(
+        boards, file_format, theme, title="change of the log-probability in nats with this head alone off"
+    )
 
 
 def switches_table(heads: Sequence[Head], gates: Mapping[Head, float], effects: Mapping[Head, float]) -> pd.DataFrame:
-    """A row a head: its gate, 1 where it is as it was, and what turning it off alone does, where that is known.
-    Counted from 0.
+    """Return a row for each head, counted from 0.
+
+    Its gate (1: unchanged), and its effect where known.
     """
     return pd.DataFrame(
         {
@@ -68,10 +72,10 @@ def switches_table(heads: Sequence[Head], gates: Mapping[Head, float], effects: 
 
 
 def export_changes(tokens: Sequence[str], changes: Sequence[float], file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """A text as its tokens, each on the colour of how its log-probability changed, with the change below.
+    """Draw tokens with the change of their log-probability, as colour and number.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`.
+        ValueError: The format is not one of `FORMATS`.
     """
     limit = scale_limit(changes)
     boxes = [

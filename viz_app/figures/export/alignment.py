@@ -11,7 +11,7 @@ from viz_app.figures.theme import LIGHT, Theme
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MIN_WEIGHT = 0.01  # a thinner ribbon is not seen
+MIN_WEIGHT = 0.01  # thinner ribbons are invisible
 FULL = 0.8  # of a row, the thickness of a ribbon of weight 1
 GAP = 2.4  # inches between the columns
 LINK, OTHER = 0.75, 0.25  # opacity of the ribbon that is a word's link, and of the others
@@ -26,15 +26,17 @@ def export_ribbon(
     shares: Sequence[float] = (),
     title: str = "",
 ) -> bytes:
-    """The alignment as the page draws it: at its target word a ribbon is as thick as its weight.
+    """Draw the alignment as on the page.
+
+    The thickness of a ribbon at its target word is its weight.
 
     Args:
-        gold: people's links: solid where the alignment has found them, dashed where not.
-        shares: how much of each target word comes from the source, as a bar under it; none where that is not known.
-        title: said above the picture.
+        gold: Human links: solid if the alignment has them, otherwise dashed.
+        shares: Share of each target word from the source, as a bar below it; empty if unknown.
+        title: Above the picture.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`.
+        ValueError: The format is not one of `FORMATS`.
     """
     check_format(file_format)
     left, right = (
@@ -74,7 +76,7 @@ def export_ribbon(
 
 
 def _ribbons(axes: "Axes", alignment: WordAlignment, theme: Theme) -> None:
-    """Where more than 1 comes together at a word, its ribbons are squeezed to fit."""
+    """Draw the ribbons. Those of a word with more than 1 in total are scaled to fit."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 

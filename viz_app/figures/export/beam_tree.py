@@ -1,4 +1,4 @@
-"""A beam search as the tree it grew: SVG, PDF or PNG."""
+"""A beam search as a tree: SVG, PDF or PNG."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,16 @@ WIDTH, HEIGHT = 1.02, 0.5  # inches of a candidate and the room around it
 BOX = (0.88, 0.58)  # of that, the box itself
 MAX_CHARACTERS = 12
 MARKS = {"live": "\u25cf", "finished": "\u25a0", "pruned": "\u00d7", "dropped": "\u25cb"}
-NAMES = {"live": "live", "finished": "finished", "pruned": "pruned at once", "dropped": "went on, then dropped"}
+NAMES = {"live": "live", "finished": "finished", "pruned": "pruned at once", "dropped": "continued, then dropped"}
 
 
 def export_tree(tree: BeamTree, file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """The whole search, a row a position, the best candidate of each at the left; the way to the winner in colour.
+    """Draw the whole search, a row for each position, best candidates left.
+
+    The best hypothesis is coloured.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`.
+        ValueError: The format is not one of `FORMATS`.
     """
     check_format(file_format)
     columns, rows = max(map(len, tree.steps)), len(tree.steps)
@@ -49,12 +51,12 @@ def export_tree(tree: BeamTree, file_format: Format, theme: Theme = LIGHT) -> by
 
 
 def fate_at_end(node: BeamNode, tree: BeamTree) -> str:
-    """A key of `MARKS`: a candidate that went on may have been dropped later."""
+    """Return a key of `MARKS`: a continued candidate may have been dropped later."""
     return "dropped" if node.fate == "live" and node.alive_until < len(tree.steps) else node.fate
 
 
 def _node(axes: "Axes", node: BeamNode, fate: str, best: bool, theme: Theme) -> None:
-    """A box with its token, score and mark, and the line from what it continues."""
+    """Draw a box with token, score and mark, and the line from its parent."""
     from matplotlib.patches import FancyBboxPatch
 
     alive = fate in ("live", "finished")

@@ -1,5 +1,6 @@
-"""The page of a paper that exported pictures are drawn on: matplotlib without a browser, nothing but vectors in SVG
-and PDF.
+"""The canvas of exported pictures.
+
+Matplotlib without a browser, only vectors in SVG and PDF.
 """
 
 import io
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from core.analysis.tokens.words import readable
 from viz_app.figures.theme import Theme
 
-if TYPE_CHECKING:  # matplotlib takes a third of a second to import: only who exports waits for it
+if TYPE_CHECKING:  # importing matplotlib takes a third of a second: done on the first export
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
@@ -25,20 +26,20 @@ DPI = 200
 LABEL_POINTS = 8
 PITCH = 0.19  # inches from word to word
 CHARACTER = 0.075  # inches a character of a label takes, at most
-SHADES = 129  # that a cell may have; an odd number, so that a difference of 0 is the background itself
-BAR_SHADES = 33  # of the bar beside it: matplotlib would make a picture of dots of more than 50
-# Tried in this order for letters that DejaVu Sans, which matplotlib brings along, does not have.
+SHADES = 129  # of a cell; an odd number, so that a difference of 0 has the background colour
+BAR_SHADES = 33  # of the colour bar: with more than 50 matplotlib draws it as an image
+# Tried in this order for letters missing from DejaVu Sans, which matplotlib includes.
 OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Emoji")
 
 
 def check_format(file_format: str) -> None:
-    """Raises: ValueError, if it is not one of `FORMATS`."""
+    """Raise ValueError unless a format is one of `FORMATS`."""
     if file_format not in FORMATS:
         raise ValueError(f"unknown format {file_format!r}, expected one of {', '.join(FORMATS)}")
 
 
 def paper(width: float, height: float, theme: Theme) -> tuple["Figure", "Axes"]:
-    """An empty figure of this size in inches, and its axes."""
+    """Return an empty figure of this size in inches, and its axes."""
     import matplotlib
     from matplotlib.figure import Figure  # not pyplot, which keeps every figure of every thread
 
@@ -52,7 +53,7 @@ def paper(width: float, height: float, theme: Theme) -> tuple["Figure", "Axes"]:
 
 
 def saved(figure: "Figure", file_format: Format) -> bytes:
-    """The figure as a file that says nothing of when it was made."""
+    """Return the figure as a file without a date: equal figures are equal bytes."""
     file = io.BytesIO()
     no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[file_format]
     figure.savefig(file, format=file_format, metadata=no_date)
@@ -60,13 +61,13 @@ def saved(figure: "Figure", file_format: Format) -> bytes:
 
 
 def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: float, high: float) -> None:
-    """A matrix as coloured rectangles, one around each pair of whole numbers, the first row on top.
+    """Draw a matrix as coloured rectangles, the first row on top.
 
-    Rectangles, not a picture of dots: they stay sharp at any size. All of one shade are one path, so files stay small.
+    Rectangles rather than an image stay sharp at any size. All cells of one shade are one path, for small files.
 
     Args:
-        values: [rows, columns]; what is not a number is left free.
-        colors: a scale from `low` to `high`, evenly spaced.
+        values: [rows, columns]; NaN cells stay empty.
+        colors: A scale from `low` to `high`, evenly spaced.
     """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import PathPatch
@@ -90,7 +91,7 @@ def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: floa
                 for top, left, right in runs
                 for x, y in ((left, top), (right, top), (right, top + 1), (left, top + 1), (left, top))
             ]
-            # The thin stroke closes the gaps that viewers would let shine through between neighbours.
+            # The thin stroke closes the gaps that viewers show between neighbours.
             axes.add_patch(
                 PathPatch(
                     Path(points, codes * len(runs)), facecolor=scale(shade), edgecolor=scale(shade), linewidth=0.15
@@ -103,7 +104,7 @@ def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: floa
 def color_scale(
     figure: "Figure", axes: "Axes", colors: "Sequence[str]", low: float, high: float, title: str, theme: Theme
 ) -> None:
-    """A small bar under the axes that says what the colours of `cells` mean."""
+    """Draw a small colour bar below the axes."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
@@ -118,17 +119,17 @@ def color_scale(
 
 
 def short(token: str, most: int = 24) -> str:
-    """A token as a label, cut where it is too long."""
+    """Return a token as a label, cut if it is too long."""
     return cut(readable(token), most)
 
 
 def cut(text: str, most: int = 24) -> str:
-    """A text with an ellipsis where it is too long."""
+    """Return a text, with an ellipsis if it is too long."""
     return text if len(text) <= most else text[: most - 1] + "\u2026"
 
 
 def inches(labels: "Sequence[str]") -> float:
-    """How wide the widest of these labels may be."""
+    """Return the largest possible width of these labels in inches."""
     return max(map(len, labels), default=0) * CHARACTER + 0.2
 
 

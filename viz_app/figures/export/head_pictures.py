@@ -1,4 +1,4 @@
-"""Pictures for a paper: a head as SVG, PDF or PNG, drawn by matplotlib without a browser, and its numbers as CSV."""
+"""Heads as SVG, PDF or PNG without a browser, and their weights as CSV."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from viz_app.figures.export.canvas import (
     saved,
     short,
 )
-from viz_app.figures.line_weights import MIN_WEIGHT, drawn
+from viz_app.figures.line_weights import MIN_WEIGHT, has_line
 from viz_app.figures.theme import LIGHT, Theme, head_name
 from viz_app.figures.weight_tables import lines_table
 
@@ -39,14 +39,14 @@ def export_map(
     diverging: bool = False,
     name: Callable[[int, int], str] = head_name,
 ) -> bytes:
-    """One head as a heatmap, as `components/attention_map.py` draws it.
+    """Draw one head as a heatmap, like `core/drawing/map.js`.
 
     Args:
-        diverging: the weights are signed differences: colours run from -1 to 1, centred at 0.
-        name: what to call a head, from its layer and its number.
+        diverging: The weights are signed differences: colours run from -1 to 1, centred at 0.
+        name: Name of a head, from its layer and its number.
 
     Raises:
-        ValueError: the layer has no such head; the format is not one of `FORMATS`.
+        ValueError: The layer has no such head; the format is not one of `FORMATS`.
     """
     _check(attention, [head], file_format)
     queries, keys, predicted = attention.query_tokens, attention.key_tokens, attention.predicted_tokens
@@ -89,15 +89,15 @@ def export_lines(
     top_mass: float | None = None,
     name: Callable[[int, int], str] = head_name,
 ) -> bytes:
-    """Heads of one layer as lines between two columns of words, as in the paper's appendix.
+    """Draw heads of one layer as lines between two columns of words.
 
     Args:
-        heads: counted from 0.
-        min_weight, top_mass: which lines are left out, see `drawn`.
-        name: what to call a head, from its layer and its number.
+        heads: Counted from 0.
+        min_weight, top_mass: Which weights have no line, see `has_line`.
+        name: Name of a head, from its layer and its number.
 
     Raises:
-        ValueError: the layer has no such head; the format is not one of `FORMATS`.
+        ValueError: The layer has no such head; the format is not one of `FORMATS`.
     """
     _check(attention, heads, file_format)
     queries, keys = _rows(attention), [short(token) for token in attention.key_tokens]
@@ -112,7 +112,7 @@ def export_lines(
     for place, head in enumerate(heads):
         mark, weights = theme.head_mark(head), attention.weights[head]
         shift = (place - (len(heads) - 1) / 2) * 0.6 / max(len(heads), 4)
-        pairs = drawn(weights, min_weight, top_mass).nonzero().tolist()
+        pairs = has_line(weights, min_weight, top_mass).nonzero().tolist()
         ends = [[(0, query + shift), (1, key + shift)] for query, key in pairs]
         alphas = [weights[query, key].item() for query, key in pairs]
         dashes = {"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}[mark.dash]
@@ -140,7 +140,10 @@ def export_lines(
 
 
 def export_csv(attention: AttentionMap, heads: Sequence[int]) -> bytes:
-    """Every weight of some heads, a row each, UTF-8. Layers, heads and positions are counted from 0."""
+    """Return every weight of some heads as CSV (UTF-8).
+
+    Layers, heads and positions are counted from 0.
+    """
     return lines_table(attention, heads).to_csv(index=False).encode()
 
 

@@ -43,18 +43,19 @@ def export_panels(
     column_names: Sequence[str] = (),
     tokens: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> bytes:
-    """Matrices of one size, row by row, on one scale; what is not a number is left free, and more than 48 positions are
-    reduced to that.
+    """Draw matrices of one size in rows, on one scale.
+
+    NaN cells are empty; more than 48 positions are reduced to 48.
 
     Args:
-        panels: in rows, which may differ in length.
-        title: of the scale.
-        most: the scale is diverging, from -most to most; None: it is sequential, from 0 to 1.
-        row_names, column_names: of the rows and columns of panels.
-        tokens: of the matrices' rows and columns, written at the left and below as long as there are few.
+        panels: In rows, which may differ in length.
+        title: Of the scale.
+        most: The scale is diverging, from -most to most; None: sequential, from 0 to 1.
+        row_names, column_names: Of the rows and columns of panels.
+        tokens: Of the matrices' rows and columns, written at the left and below if there are few.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`.
+        ValueError: The format is not one of `FORMATS`.
     """
     check_format(file_format)
     drawn = [[(name, reduced(reduced(values[None], 1), 2)[0]) for name, values in row] for row in panels]
@@ -101,7 +102,7 @@ def export_panels(
 
 
 def _frame(axes: "Axes", name: str, x: int, y: int, size: tuple[int, int], theme: Theme) -> None:
-    """A hairline round a panel, and its name above."""
+    """Draw a hairline around a panel, and its name above."""
     from matplotlib.patches import Rectangle
 
     height, width = size

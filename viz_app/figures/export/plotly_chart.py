@@ -1,4 +1,10 @@
-"""A Plotly drawing as SVG, PDF or PNG without a browser: what this project's drawings are made of, and nothing more."""
+"""Plotly figures as SVG, PDF or PNG without a browser.
+
+Libraries were tried with a heatmap of 256 x 256 cells, and own code stays. Kaleido 1.5, Plotly's exporter, drives
+Chrome, which users of the app need not have, and did not get Chromium to start as root in a container. vl-convert 1.9
+needs no browser, but it converts Vega, Vega-Lite and SVG only: each figure would have to be written twice. As
+Vega-Lite the heatmap is an SVG of 11.4 MB with a path for each cell, against 6.5 MB here; its PDF is good (1.1 MB).
+"""
 
 import html
 import re
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PIXELS = 96  # of a drawing on the page, to an inch on paper
-WIDTH = 680  # pixels, for want of knowing how wide the page was
+WIDTH = 680  # pixels: the width on the page is unknown
 DASHES: dict[str | None, Any] = {"dash": (0, (4, 2)), "dot": (0, (1, 1.5)), "dashdot": "dashdot"}
 SYMBOLS = {
     "circle": "o",
@@ -31,17 +37,17 @@ SYMBOLS = {
 
 
 def export_chart(chart: go.Figure, file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """Heatmaps, lines and markers on one pair of axes, with their titles, legend and straight lines.
+    """Return a chart with heatmaps, lines and markers on one pair of axes as a file.
 
     Args:
-        chart: made by a function of `viz_app.figures`.
-        theme: the one that it was made with.
+        chart: Made by a function of `viz_app.figures`.
+        theme: The one that it was made with.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`, or the drawing holds something that cannot be exported.
+        ValueError: The format is not one of `FORMATS`, or the figure contains something that cannot be exported.
     """
     check_format(file_format)
-    layout: Any = chart.layout  # declared as something that knows nothing of its own parts
+    layout: Any = chart.layout  # its declared type has none of its attributes
     figure, axes = paper(WIDTH / PIXELS, (layout.height or 420) / PIXELS, theme)
     for trace in chart.data:
         if trace.type not in ("heatmap", "scatter", "scattergl"):
@@ -69,7 +75,7 @@ def export_chart(chart: go.Figure, file_format: Format, theme: Theme = LIGHT) ->
 
 
 def plain_text(markup: str | None) -> str:
-    """What Plotly would write for its markup: no tags, entities as what they stand for."""
+    """Convert Plotly's markup to text: no tags, entities replaced."""
     return html.unescape(re.sub(r"<[^>]*>", "", (markup or "").replace("<br>", "\n")))
 
 
@@ -125,7 +131,10 @@ def _scatter(axes: "Axes", trace: Any, theme: Theme) -> None:
 
 
 def _heights(axes: "Axes", values: Sequence[Any]) -> Any:
-    """Where marks stand: names have whole numbers, and are written there."""
+    """Return the y values of marks.
+
+    Names become whole numbers with the names as tick labels.
+    """
     if not len(values) or not isinstance(values[0], str):
         return np.asarray(values, dtype=float)
     names = [plain_text(value) for value in values]
@@ -137,7 +146,7 @@ def _heights(axes: "Axes", values: Sequence[Any]) -> Any:
 
 
 def _straight_lines(axes: "Axes", shapes: Sequence[Any], theme: Theme) -> None:
-    """Lines across the drawing, such as the one at 0."""
+    """Draw horizontal and vertical lines, such as the one at 0."""
     for shape in shapes:
         style: dict[str, Any] = {
             "color": shape.line.color or theme.faint,
@@ -152,7 +161,7 @@ def _straight_lines(axes: "Axes", shapes: Sequence[Any], theme: Theme) -> None:
 
 
 def _axis(axes: "Axes", side: str, given: Any, theme: Theme) -> None:
-    """Range, scale, ticks and title of one axis."""
+    """Set range, scale, ticks and title of one axis."""
     axis = axes.xaxis if side == "x" else axes.yaxis
     set_limits, set_title = (axes.set_xlim, axes.set_xlabel) if side == "x" else (axes.set_ylim, axes.set_ylabel)
     if given.type == "log":

@@ -1,4 +1,7 @@
-"""Coloured boxes with a text in each: tokens in the order of a sentence, or switches in rows. SVG, PDF or PNG."""
+"""Coloured boxes with text: the tokens of a sentence, or switches in rows.
+
+SVG, PDF or PNG.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,13 +17,13 @@ FREE = 0.06  # inches between two boxes
 
 
 class Box(NamedTuple):
-    """One of them.
+    """One box.
 
     Attributes:
-        text: in the box; a token is cut where it is long.
-        color: of the box, as #rrggbb.
-        below: a number below it.
-        marked: whether it has a strong frame.
+        text: Inside; a long token is cut.
+        color: Of the box, as #rrggbb.
+        below: A number below it.
+        marked: Whether it has a strong frame.
     """
 
     text: str
@@ -30,10 +33,10 @@ class Box(NamedTuple):
 
 
 def export_tokens(boxes: Sequence[Box], file_format: Format, theme: Theme = LIGHT, *, title: str = "") -> bytes:
-    """A sentence as its tokens, line by line, each with its number below.
+    """Draw a sentence as tokens, line by line, each with its number below.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`.
+        ValueError: The format is not one of `FORMATS`.
     """
     check_format(file_format)
     places: list[tuple[float, float, float]] = []
@@ -54,13 +57,13 @@ def export_boards(
     *,
     title: str = "",
 ) -> bytes:
-    """Boards of rows of boxes, one board below the other.
+    """Draw boards of rows of boxes, one board below the other.
 
     Args:
-        boards: of each its name and its rows, each of them with its name.
+        boards: Name and rows of each; each row has a name.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`.
+        ValueError: The format is not one of `FORMATS`.
     """
     check_format(file_format)
     placed: list[tuple[tuple[float, float, float], Box]] = []
@@ -87,7 +90,7 @@ def _drawn(
     theme: Theme,
     names: Sequence[tuple[float, float, str]] = (),
 ) -> bytes:
-    """Boxes at (x, y, width), in inches from the top left."""
+    """Draw boxes at (x, y, width), in inches from the top left."""
     from matplotlib.patches import FancyBboxPatch
 
     size = (max(size[0], len(title) * CHARACTER), size[1])

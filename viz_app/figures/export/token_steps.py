@@ -1,4 +1,7 @@
-"""A translation, token by token, on the colour of how unsure the model was of each: SVG, PDF or PNG."""
+"""A translation token by token, coloured by the model's uncertainty.
+
+SVG, PDF or PNG.
+"""
 
 import math
 from collections.abc import Sequence
@@ -13,10 +16,10 @@ STRONGEST = 0.6  # share of that colour behind a token that had no probability a
 
 
 def export_steps(tokens: Sequence[str], log_probs: Sequence[float], file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """Each token with its probability below.
+    """Draw each token with its probability below.
 
     Raises:
-        ValueError: the format is not one of `FORMATS`.
+        ValueError: The format is not one of `FORMATS`.
     """
     probabilities = [math.exp(log_prob) for log_prob in log_probs]
     boxes = [
