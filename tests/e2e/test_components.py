@@ -15,9 +15,10 @@ from core.analysis.tokens.aggregation import mean_of_rows, sum_of_columns
 from core.capture import AttentionMap
 from core.drawing import bundle, weights
 from core.translator import Explanation
-from viz_app.components import attention_lines, attention_map, sentence_bar
+from viz_app.components import attention_lines, attention_map, head_grid, sentence_bar
 from viz_app.components.attention_lines import lines_payload
 from viz_app.components.attention_map import joint_payload, map_payload
+from viz_app.components.head_grid import grid_payload
 from viz_app.components.highlight import Links
 from viz_app.components.sentence_bar import sentence_payload
 from viz_app.figures.line_weights import MIN_WEIGHT, has_line
@@ -301,6 +302,19 @@ def test_arabic_letters_join_across_pieces_and_keep_their_accents(page: Page) ->
 
 CLICK = "detail => window.dispatchEvent(new CustomEvent('headlight:clicked', { detail }))"
 PIXELS = "canvas => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]"
+
+
+def test_a_click_in_the_grid_hands_the_head_to_the_drawings_as_the_server_would_send_it(
+    page: Page, attention: AttentionMap
+) -> None:
+    mount(page, head_grid, grid_payload([replace(attention, layer=layer) for layer in range(2)], LIGHT))
+    page.evaluate("addEventListener('headlight:clicked', ({ detail }) => sent.push(detail))")
+    page.get_by_role("button", name="L2 H2").click()
+    chosen, clicked = page.evaluate("sent")
+    assert chosen == ["head", {"layer": 1, "head": 1}]
+    assert clicked["size"] == {"query": 3, "key": 2}
+    payload = lines_payload(replace(attention, layer=1), [1], LIGHT)["heads"][0]
+    assert clicked["head"] == {name: payload[name] for name in ("name", "color", "dash", "weights")}
 
 
 @pytest.mark.parametrize("module", [attention_lines, attention_map], ids=["lines", "map"])
