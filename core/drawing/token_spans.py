@@ -16,7 +16,7 @@ Span = tuple[str, str]
 def label_spans(token: str, style: str = "") -> list[Span]:
     """Return the spans of one token.
 
-    A faint joint mark if it continues a word, special tokens in their own style.
+    A token that continues a word begins with a faint joint mark; special tokens have their own style.
     """
     if is_special(token):
         return [(token, "special")]
@@ -42,7 +42,7 @@ def run_spans(token: str) -> list[Span]:
 def spoken(token: str) -> str:
     """Return a token's name for screen readers.
 
-    No joint mark, and for a byte the character it is part of.
+    It has no joint mark; a byte is named with the character that it is part of.
     """
     if isinstance(token, BytePiece) and token.num_bytes > 1:
         part, code = f"byte {token.number} of {token.num_bytes}", token[1:-1]

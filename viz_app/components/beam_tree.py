@@ -1,7 +1,4 @@
-"""A beam search as a tree.
-
-A row for each position, its candidates from best to worst.
-"""
+"""A beam search as a tree, with a row for each position."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,4 @@
-"""Components of the app.
-
-Registered from the files beside their Python file, and what the browser sends them.
-"""
+"""Registration of components, and handling of what the browser sends."""
 
 import json
 import time
@@ -76,7 +73,7 @@ def draw(
 
 
 def listening() -> None:
-    """Do nothing. For values read from the component's result.
+    """Do nothing: a listener for values that are read from the component's result.
 
-    The browser sends only those that have a listener.
+    The browser sends only values that have a listener.
     """

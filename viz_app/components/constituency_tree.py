@@ -1,7 +1,4 @@
-"""A constituency tree to click on.
-
-Brackets above, words below, coloured by attention.
-"""
+"""A constituency tree to click on, its words coloured by attention."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

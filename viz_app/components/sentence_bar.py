@@ -22,7 +22,7 @@ _component = component_beside(__file__)
 def word_name(word: WordSelection) -> str:
     """Return the name of a word in all drawings.
 
-    Its side and the position of its first token, `target 3`.
+    It has the side and the position of the first token, such as `target 3`.
     """
     side, tokens = word
     return f"{side} {tokens.start}"
@@ -82,7 +82,7 @@ def sentence_bar(
 def selected_words(value: object, explanation: Explanation) -> list[WordSelection] | None:
     """Return the selected words that the browser sent, in order.
 
-    None if there is an unknown one.
+    Return None if one is unknown.
     """
     known = words_by_name(explanation)
     match value:

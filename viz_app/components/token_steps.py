@@ -1,7 +1,4 @@
-"""A translation token by token.
-
-The probability of each, and alternatives to select in its place.
-"""
+"""A translation token by token, with probabilities and alternatives."""
 
 import math
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""Effects of turning heads off.
-
-Changed words, changed tokens, and each head's effect beside its gradient.
-"""
+"""Effects of turning heads off, on words, tokens and log-probabilities."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -36,7 +33,7 @@ def head_title(head: Head) -> str:
 def scale_limit(effects: Sequence[float]) -> float:
     """Return the end of a scale centred at 0.
 
-    The largest absolute effect, at least `MIN_LIMIT`.
+    It is the largest absolute effect, at least `MIN_LIMIT`.
     """
     return max(MIN_LIMIT, *(abs(effect) for effect in effects), 0.0)
 
@@ -116,7 +113,7 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
 def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> "pd.DataFrame":
     """Return a row for each token.
 
-    Its log-probability with all heads on, the change, and the result.
+    Columns: its log-probability with all heads on, the change, and the result.
     """
     import pandas as pd
 

@@ -1,7 +1,4 @@
-"""Tables of an alignment.
-
-Scores of all aligners, and the weights and links of every word.
-"""
+"""Tables of an alignment: aligners with scores, words with weights and links."""
 
 from collections.abc import Sequence
 
@@ -17,7 +14,7 @@ ROW_NAMES: dict[Rows, str] = {"predicted": "by predicted word", "fed": "by input
 def aligner_table(aligners: Sequence[Aligner]) -> pd.DataFrame:
     """Return a row for each aligner.
 
-    Name (counted from 1), rows, alignment error rate, precision and recall.
+    Columns: name (counted from 1), rows, alignment error rate, precision and recall.
     """
     return pd.DataFrame(
         [(str(each), each.rows, each.score.error_rate, each.score.precision, each.score.recall) for each in aligners],
@@ -28,7 +25,7 @@ def aligner_table(aligners: Sequence[Aligner]) -> pd.DataFrame:
 def ribbon_table(alignment: WordAlignment, gold: GoldLinks) -> pd.DataFrame:
     """Return a row for each pair of words.
 
-    Its weight, whether it is a link, and its gold label.
+    Columns: its weight, whether it is a link, and its gold label.
 
     Positions are counted from 0; `gold` is "sure", "possible" or empty.
     """
@@ -53,7 +50,7 @@ def ribbon_table(alignment: WordAlignment, gold: GoldLinks) -> pd.DataFrame:
 def target_table(alignment: WordAlignment, shares: Sequence[float]) -> pd.DataFrame:
     """Return a row for each target word.
 
-    Its link with its weight, and its shares from source and prefix.
+    Columns: its link with its weight, and its shares from source and prefix.
     """
     best = {target: source for source, target in alignment.links}
     rows = [
@@ -72,7 +69,7 @@ def target_table(alignment: WordAlignment, shares: Sequence[float]) -> pd.DataFr
 def coverage_table(alignment: WordAlignment) -> pd.DataFrame:
     """Return a row for each source word.
 
-    The attention from all target words, and the words linked to it.
+    Columns: the attention from all target words, and the words linked to it.
     """
     rows = [
         (

@@ -22,7 +22,7 @@ NEGLIGIBLE = math.log(0.005)  # reads as 0.00
 def token_table(explanation: Explanation) -> "pd.DataFrame":
     """Return a row for each position.
 
-    The predicted token, its probability, and its alternatives.
+    Columns: the predicted token, its probability, and its alternatives.
     """
     import pandas as pd
 

@@ -1,7 +1,4 @@
-"""Table 1 of the paper.
-
-As a table, and as curves over n or d beside the O() predictions.
-"""
+"""Table 1 of the paper, and curves over n or d with the O() predictions."""
 
 import math
 import re
@@ -46,7 +43,7 @@ HEIGHT = 430
 def matching_costs(costs: Sequence[Cost], layer: str, at: Sizes, along: Along | None = None) -> list[Cost]:
     """Return the measurements of a layer at these sizes, in order.
 
-    With `along`, at any n or any d.
+    With `along` "n" (or "d"), n (or d) may be any.
     """
 
     def fits(cost: Cost) -> bool:
@@ -83,7 +80,7 @@ def costs_table(costs: Sequence[Cost], at: Sizes, along: Along) -> pd.DataFrame:
 def traces_table(traces: Traces, at: Sizes) -> pd.DataFrame:
     """Return the counts, a row for each layer and n, with the O() predictions.
 
-    Missing where there is no path.
+    Values are missing where there is no path.
     """
     rows = [
         {

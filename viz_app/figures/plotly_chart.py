@@ -1,7 +1,4 @@
-"""Common parts of all Plotly figures.
-
-An empty figure, escaped text, axes, and the chart's settings.
-"""
+"""Common parts of all Plotly figures."""
 
 import html
 from typing import Any

@@ -43,7 +43,7 @@ def similarity_table(encoding: Tensor, measure: Measure = "dot") -> pd.DataFrame
 def rotation_table(position: int, offset: int, d_model: int) -> pd.DataFrame:
     """Return a row for each dimension.
 
-    Its value at a position, `offset` later, and the rotated value.
+    Columns: its value at a position, `offset` later, and the rotated value.
 
     The last two agree: the encoding at `position + offset` is a rotation of that at `position`.
     """
@@ -63,7 +63,7 @@ def rotation_table(position: int, offset: int, d_model: int) -> pd.DataFrame:
 def by_distance_table(learned: Tensor) -> pd.DataFrame:
     """Return a row for each distance.
 
-    Cosines of learned and of sinusoidal positions that far apart.
+    Columns: cosines of learned and of sinusoidal positions that far apart.
     """
     least, mean, most = similarity_by_distance(learned)
     sinusoidal = similarity_by_distance(sinusoidal_encoding(*learned.shape))[1]
@@ -75,7 +75,7 @@ def by_distance_table(learned: Tensor) -> pd.DataFrame:
 def score_table(found: ScoreParts, head: int) -> pd.DataFrame:
     """Return a row for each query and visible key.
 
-    The parts of the score, their sum, and the model's score.
+    Columns: the parts of the score, their sum, and the model's score.
     """
     queries, keys = (places.numpy() for places in found.allowed.nonzero(as_tuple=True))
     names = np.array([readable(token) for token in found.tokens], dtype=object)

@@ -1,7 +1,4 @@
-"""Position encodings (3.5).
-
-As a heatmap, as sinusoids, by similarity, and as rotations.
-"""
+"""Position encodings (3.5) as heatmap, sinusoids, similarities and rotations."""
 
 import math
 from collections.abc import Sequence

@@ -58,7 +58,7 @@ def export_switches(
 def switches_table(heads: Sequence[Head], gates: Mapping[Head, float], effects: Mapping[Head, float]) -> pd.DataFrame:
     """Return a row for each head, counted from 0.
 
-    Its gate (1: unchanged), and its effect where known.
+    Columns: its gate (1: unchanged), and its effect where known.
     """
     return pd.DataFrame(
         {

@@ -1,7 +1,4 @@
-"""The canvas of exported pictures.
-
-Matplotlib without a browser, only vectors in SVG and PDF.
-"""
+"""The canvas of exported pictures: matplotlib, with vectors only in SVG and PDF."""
 
 import io
 from functools import cache
