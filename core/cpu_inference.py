@@ -8,15 +8,15 @@ bfloat16 or the exact one. Where they are close, the choice may differ from one 
 import copy
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from core.cache import DecoderCache
-from core.compiled_decoder import CompiledDecoder
+from core.compiled_model import CompiledDecoder, CompiledEncoder
 from core.cpu_products import (
     BFloat16Linear,
     HalfPackedLinear,
@@ -168,21 +168,28 @@ class PackedTransformer(Transformer):
         self.projection = packed_linear(model.embedding.tokens.weight, None)
         self._state = _state(model)
         self.step_seconds: dict[str, float] = {}
+        self.compiled_encoder: CompiledEncoder | None = None
         self.steps = self._compiled_steps(model)
-        self._hookable = [module for module in layers[1].modules() if isinstance(module, AttentionWeights)]
+        self._hookable = [module for module in layers.modules() if isinstance(module, AttentionWeights)]
 
     def step(self, token_ids: Tensor, cache: DecodedPositions, mask: Tensor) -> Tensor:
         has_few_rows = token_ids.numel() <= MOST_FEW_ROWS
-        is_plain = not self.decoder.training and not any(map(is_hooked, self._hookable))
-        if not self.steps or not has_few_rows or not is_plain or not isinstance(cache, DecoderCache):
+        if not self.steps or not has_few_rows or not self._is_plain() or not isinstance(cache, DecoderCache):
             return super().step(token_ids, cache, mask)
         logits = self.steps.step(self.embedding(token_ids, cache.length), cache, mask)
         cache.length += 1
         return logits
 
+    def _is_plain(self) -> bool:
+        """Whether the compiled functions may take over: no dropout, and no hook on attention weights."""
+        return not self.decoder.training and not any(map(is_hooked, self._hookable))
+
     def encode(self, source_ids: Tensor) -> Tensor:
         """Raises: NonFiniteError, where reduced products would make finite numbers of what is not."""
-        memory = super().encode(source_ids)
+        if self.compiled_encoder and source_ids.numel() <= MANY_ROWS and self._is_plain():
+            memory = self.compiled_encoder(self.embedding(source_ids), self.source_mask(source_ids))
+        else:
+            memory = super().encode(source_ids)
         if len(self.products) > 1 and not memory.isfinite().all():
             raise NonFiniteError("for this source")
         return memory
@@ -200,11 +207,11 @@ class PackedTransformer(Transformer):
         """The compiled steps for few rows: exact, or in `fast` with weights of 8 bits if they prove faster."""
         if not (compiled := native.library()):
             return None
-        layers = cast("Sequence[DecoderLayer]", self.decoder.layers)
-        attentions = [layer.cross_attention for layer in layers]
         exact = torch.float16 if self.products[0] is HalfPackedLinear else torch.float32
+        if not model.config.neighbourhood:
+            self.compiled_encoder = CompiledEncoder(compiled, model, exact)
         dtypes = (exact, torch.int8) if len(self.products) > 1 else (exact,)
-        decoders = [CompiledDecoder(compiled, model, attentions, dtype) for dtype in dtypes]
+        decoders = [CompiledDecoder(compiled, model, dtype) for dtype in dtypes]
         if len(decoders) == 1:
             return decoders[0]
         x = torch.randn(1, FEW_ROWS, self.config.d_model, generator=torch.Generator().manual_seed(0))

@@ -1,6 +1,7 @@
-// One step of incremental decoding on a CPU: all decoder layers, the projection to the vocabulary, the best tokens.
+// Inference for few rows on a CPU: the encoder; a step of decoding, all layers and the projection to the vocabulary; the
+// best tokens.
 //
-// With one row for each hypothesis a step is some 200 small operations, most of which PyTorch takes longer to start than
+// With one row for each hypothesis a step of decoding is some 200 small operations, most of which PyTorch takes longer to start than
 // to compute. Here they are loops over vectors, in one thread. The file is compiled once for each instruction set in
 // `library.py`, without headers of Python or PyTorch, and called through a C interface.
 //
@@ -43,7 +44,12 @@ struct Norm {
     const float *weight, *bias;
 };
 
-struct Layer {
+struct EncoderLayer {
+    Linear qkv, out, inner, outer;
+    Norm attention_norm, feed_forward_norm;
+};
+
+struct DecoderLayer {
     Linear qkv, self_out, query, cross_out, inner, outer;
     Norm self_norm, cross_norm, feed_forward_norm;
 };
@@ -54,13 +60,20 @@ struct LayerCache {
     const float *memory_keys, *memory_values;
 };
 
+struct Encoding {
+    int64_t batch, length, d_model, heads, d_k, d_v, num_layers;
+    float epsilon;        // of the layer norms
+    const uint8_t* mask;  // [batch, length]: 1 may be attended to
+    float* x;             // [batch, length, d_model]: the embedded tokens; afterwards the memory
+};
+
 struct Step {
     int64_t batch, width, d_model, heads, d_k, d_v;
     int64_t num_keys;       // before this step, which adds `width`
     int64_t room;           // for keys
     int64_t source_length;
     int64_t num_layers;
-    float epsilon;          // of the layer norms
+    float epsilon;
     const uint8_t* ancestry;     // [batch, width, num_keys + width]: 1 may be attended to
     const uint8_t* memory_mask;  // [batch, source_length]
     float* x;                    // [batch, width, d_model]: the embedded tokens; afterwards the decoder's states
@@ -214,6 +227,23 @@ void add_and_norm(float* x, const float* added, int64_t rows, int64_t d_model, c
     }
 }
 
+// x = LayerNorm(x + relu(x W1 + b1) W2 + b2)
+void feed_forward(float* x, int64_t rows, const Linear& inner, const Linear& outer, const Norm& norm, float epsilon) {
+    std::vector<float> hidden(rows * inner.outputs), added(rows * outer.outputs);
+    apply(inner, x, rows, hidden.data(), true);
+    apply(outer, hidden.data(), rows, added.data());
+    add_and_norm(x, added.data(), rows, outer.outputs, norm, epsilon);
+}
+
+// Columns of projected rows [batch, width, stride] as heads: [batch, heads, room, d], from position `first` on.
+void split_heads(const float* columns, int64_t stride, int64_t batch, int64_t width, int64_t heads, int64_t d,
+                 int64_t room, int64_t first, float* to) {
+    for (int64_t row = 0; row < batch * width; ++row)
+        for (int64_t h = 0; h < heads; ++h)
+            std::memcpy(to + ((row / width * heads + h) * room + first + row % width) * d,
+                        columns + row * stride + h * d, d * sizeof(float));
+}
+
 // Heads of attention over keys and values [batch, heads, room, d_k or d_v], of which the first `num_keys` count.
 struct Attention {
     int64_t batch, width, heads, d_k, d_v, num_keys, room;
@@ -225,35 +255,48 @@ struct Attention {
     float* joined;  // [batch, width, heads * d_v]
 };
 
-void attend(const Attention& a, std::vector<float>& scores) {
+void attend(const Attention& a) {
     const float scale = 1 / std::sqrt(float(a.d_k));
-    scores.resize(a.num_keys + LANES);
-    for (int64_t index = 0; index < a.batch * a.heads * a.width; ++index) {
-        const int64_t b = index / (a.heads * a.width), h = index / a.width % a.heads, w = index % a.width;
-        const float* query = a.queries + (b * a.width + w) * a.query_stride + h * a.d_k;
-        const float* keys = a.keys + (b * a.heads + h) * a.room * a.d_k;
-        const float* values = a.values + (b * a.heads + h) * a.room * a.d_v;
-        const uint8_t* allowed = a.mask + (a.mask_stride ? (b * a.width + w) * a.mask_stride : b * a.num_keys);
-        float greatest = -INFINITY;
+    std::vector<float> scores(a.num_keys + LANES);
+    std::vector<int64_t> allowed(a.num_keys + 1);
+    for (int64_t row = 0; row < a.batch * a.width; ++row) {
+        const int64_t b = row / a.width;
+        const uint8_t* mask = a.mask + (a.mask_stride ? row * a.mask_stride : b * a.num_keys);
+        int64_t count = 0;  // of the keys that the row may attend to, the same ones in each head
         for (int64_t key = 0; key < a.num_keys; ++key) {
-            scores[key] = allowed[key] ? dot(query, keys + key * a.d_k, a.d_k) * scale : -INFINITY;
-            greatest = std::max(greatest, scores[key]);
+            allowed[count] = key;
+            count += mask[key];
         }
-        std::fill(scores.begin() + a.num_keys, scores.end(), -INFINITY);
-        Vector total{};
-        for (int64_t key = 0; key < a.num_keys; key += LANES) {
-            const Vector score = load(&scores[key]);
-            const Vector weights = score == all(-INFINITY) ? Vector{} : exponential(score - greatest);
-            store(&scores[key], weights);
-            total += weights;
-        }
-        float* joined = a.joined + ((b * a.width + w) * a.heads + h) * a.d_v;
-        std::fill(joined, joined + a.d_v, 0.0f);
-        const float share = 1 / sum(total);
-        for (int64_t key = 0; key < a.num_keys; ++key) {
-            if (scores[key] == 0) continue;
-            const float weight = scores[key] * share;
-            for (int64_t i = 0; i < a.d_v; ++i) joined[i] += weight * values[key * a.d_v + i];
+        for (int64_t h = 0; h < a.heads; ++h) {
+            const float* query = a.queries + row * a.query_stride + h * a.d_k;
+            const float* keys = a.keys + (b * a.heads + h) * a.room * a.d_k;
+            const float* values = a.values + (b * a.heads + h) * a.room * a.d_v;
+            float greatest = -INFINITY;
+            for (int64_t i = 0; i < count; ++i) {
+                scores[i] = dot(query, keys + allowed[i] * a.d_k, a.d_k) * scale;
+                greatest = std::max(greatest, scores[i]);
+            }
+            std::fill_n(scores.begin() + count, LANES, -INFINITY);  // to a whole vector
+            Vector total{};
+            for (int64_t i = 0; i < count; i += LANES) {
+                const Vector score = load(&scores[i]);
+                const Vector weights = score == all(-INFINITY) ? Vector{} : exponential(score - greatest);
+                store(&scores[i], weights);
+                total += weights;
+            }
+            float* joined = a.joined + (row * a.heads + h) * a.d_v;
+            const float share = 1 / sum(total);
+            int64_t column = 0;
+            for (; column + LANES <= a.d_v; column += LANES) {
+                Vector mean{};
+                for (int64_t i = 0; i < count; ++i) mean += scores[i] * load(values + allowed[i] * a.d_v + column);
+                store(joined + column, mean * share);
+            }
+            for (; column < a.d_v; ++column) {
+                float mean = 0;
+                for (int64_t i = 0; i < count; ++i) mean += scores[i] * values[allowed[i] * a.d_v + column];
+                joined[column] = mean * share;
+            }
         }
     }
 }
@@ -317,43 +360,59 @@ void best_tokens(const float* logits, int64_t rows, int64_t vocabulary, int64_t 
                 log_probs + row * count);
 }
 
-void attention(const Attention* heads) {
-    std::vector<float> scores;
-    attend(*heads, scores);
+void attention(const Attention* heads) { attend(*heads); }
+
+void encode(const EncoderLayer* layers, const Encoding* encoding) {
+    const int64_t batch = encoding->batch, length = encoding->length, heads = encoding->heads;
+    const int64_t d_k = encoding->d_k, d_v = encoding->d_v, rows = batch * length, d_qkv = heads * (2 * d_k + d_v);
+    std::vector<float> qkv(rows * d_qkv), keys(rows * heads * d_k), values(rows * heads * d_v), joined(rows * heads * d_v),
+        added(rows * encoding->d_model);
+    for (int64_t index = 0; index < encoding->num_layers; ++index) {
+        const EncoderLayer& layer = layers[index];
+        apply(layer.qkv, encoding->x, rows, qkv.data());
+        split_heads(&qkv[heads * d_k], d_qkv, batch, length, heads, d_k, length, 0, keys.data());
+        split_heads(&qkv[2 * heads * d_k], d_qkv, batch, length, heads, d_v, length, 0, values.data());
+        attend({batch, length, heads, d_k, d_v, length, length, qkv.data(), d_qkv, keys.data(), values.data(),
+                encoding->mask, 0, joined.data()});
+        apply(layer.out, joined.data(), rows, added.data());
+        add_and_norm(encoding->x, added.data(), rows, encoding->d_model, layer.attention_norm, encoding->epsilon);
+        feed_forward(encoding->x, rows, layer.inner, layer.outer, layer.feed_forward_norm, encoding->epsilon);
+    }
 }
 
-void decoder_step(const Layer* layers, const LayerCache* caches, const Linear* projection, const Step* step) {
+// Keys and values of the memory for one decoder layer: memory [batch, length, d_model] -> [batch, heads, length, d] each.
+void keys_values(const Linear* product, const float* memory, int64_t batch, int64_t length, int64_t heads, int64_t d_k,
+                 int64_t d_v, float* keys, float* values) {
+    std::vector<float> projected(batch * length * product->outputs);
+    apply(*product, memory, batch * length, projected.data());
+    split_heads(projected.data(), product->outputs, batch, length, heads, d_k, length, 0, keys);
+    split_heads(&projected[heads * d_k], product->outputs, batch, length, heads, d_v, length, 0, values);
+}
+
+void decoder_step(const DecoderLayer* layers, const LayerCache* caches, const Linear* projection, const Step* step) {
     const int64_t batch = step->batch, width = step->width, heads = step->heads, d_k = step->d_k, d_v = step->d_v;
     const int64_t rows = batch * width, d_model = step->d_model, d_qkv = heads * (2 * d_k + d_v);
     const int64_t num_keys = step->num_keys + width;
-    std::vector<float> qkv(rows * d_qkv), joined(rows * heads * d_v), added(rows * d_model), inner, scores;
+    std::vector<float> qkv(rows * d_qkv), joined(rows * heads * d_v), added(rows * d_model);
     for (int64_t index = 0; index < step->num_layers; ++index) {
-        const Layer& layer = layers[index];
+        const DecoderLayer& layer = layers[index];
         const LayerCache& cache = caches[index];
 
         apply(layer.qkv, step->x, rows, qkv.data());
-        for (int64_t row = 0; row < rows; ++row)
-            for (int64_t h = 0; h < heads; ++h) {
-                const float* projected = qkv.data() + row * d_qkv;
-                const int64_t place = (row / width * heads + h) * step->room + step->num_keys + row % width;
-                std::memcpy(cache.keys + place * d_k, projected + (heads + h) * d_k, d_k * sizeof(float));
-                std::memcpy(cache.values + place * d_v, projected + 2 * heads * d_k + h * d_v, d_v * sizeof(float));
-            }
+        split_heads(&qkv[heads * d_k], d_qkv, batch, width, heads, d_k, step->room, step->num_keys, cache.keys);
+        split_heads(&qkv[2 * heads * d_k], d_qkv, batch, width, heads, d_v, step->room, step->num_keys, cache.values);
         attend({batch, width, heads, d_k, d_v, num_keys, step->room, qkv.data(), d_qkv, cache.keys, cache.values,
-                step->ancestry, num_keys, joined.data()}, scores);
+                step->ancestry, num_keys, joined.data()});
         apply(layer.self_out, joined.data(), rows, added.data());
         add_and_norm(step->x, added.data(), rows, d_model, layer.self_norm, step->epsilon);
 
         apply(layer.query, step->x, rows, qkv.data());
         attend({batch, width, heads, d_k, d_v, step->source_length, step->source_length, qkv.data(), heads * d_k,
-                cache.memory_keys, cache.memory_values, step->memory_mask, 0, joined.data()}, scores);
+                cache.memory_keys, cache.memory_values, step->memory_mask, 0, joined.data()});
         apply(layer.cross_out, joined.data(), rows, added.data());
         add_and_norm(step->x, added.data(), rows, d_model, layer.cross_norm, step->epsilon);
 
-        inner.resize(rows * layer.inner.outputs);
-        apply(layer.inner, step->x, rows, inner.data(), true);
-        apply(layer.outer, inner.data(), rows, added.data());
-        add_and_norm(step->x, added.data(), rows, d_model, layer.feed_forward_norm, step->epsilon);
+        feed_forward(step->x, rows, layer.inner, layer.outer, layer.feed_forward_norm, step->epsilon);
     }
     apply(*projection, step->x, rows, step->logits);
 }

@@ -35,8 +35,17 @@ class NormStruct(ctypes.Structure):
     _fields_ = (("weight", ctypes.c_void_p), ("bias", ctypes.c_void_p))
 
 
-class LayerStruct(ctypes.Structure):
-    """`Layer` of decoder_step.cpp."""
+class EncoderLayerStruct(ctypes.Structure):
+    """`EncoderLayer` of decoder_step.cpp."""
+
+    _fields_ = (
+        *((name, LinearStruct) for name in ("qkv", "out", "inner", "outer")),
+        *((name, NormStruct) for name in ("attention_norm", "feed_forward_norm")),
+    )
+
+
+class DecoderLayerStruct(ctypes.Structure):
+    """`DecoderLayer` of decoder_step.cpp."""
 
     _fields_ = (
         *((name, LinearStruct) for name in ("qkv", "self_out", "query", "cross_out", "inner", "outer")),
@@ -48,6 +57,16 @@ class LayerCacheStruct(ctypes.Structure):
     """`LayerCache` of decoder_step.cpp."""
 
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("keys", "values", "memory_keys", "memory_values"))
+
+
+class EncodingStruct(ctypes.Structure):
+    """`Encoding` of decoder_step.cpp."""
+
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("batch", "length", "d_model", "heads", "d_k", "d_v", "num_layers")),
+        ("epsilon", ctypes.c_float),
+        *((name, ctypes.c_void_p) for name in ("mask", "x")),
+    )
 
 
 class StepStruct(ctypes.Structure):
@@ -98,6 +117,8 @@ def load(path: Path) -> ctypes.CDLL:
     found = ctypes.CDLL(str(path))
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     signatures = {
+        "encode": [pointer] * 2,
+        "keys_values": [pointer, pointer, *[integer] * 5, pointer, pointer],
         "decoder_step": [pointer] * 4,
         "attention": [pointer],
         "best_tokens": [pointer, integer, integer, integer, pointer, integer, pointer, pointer],

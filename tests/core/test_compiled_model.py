@@ -1,4 +1,4 @@
-"""Compiled steps of decoding give the logits of the model."""
+"""The compiled encoder and steps of decoding compute what the model computes."""
 
 import math
 from dataclasses import replace
@@ -63,6 +63,13 @@ def test_the_logits_of_the_whole_model(name: str, half: bool) -> None:
     torch.testing.assert_close(torch.cat(found, 1), expected, atol=2e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_memory_of_the_model(name: str, half: bool) -> None:
+    model = random_model(CONFIGS[name], half)
+    torch.testing.assert_close(PackedTransformer(model).encode(SOURCE), model.encode(SOURCE), atol=1e-5, rtol=1e-5)
+
+
 def test_a_row_has_the_same_bits_whatever_is_beside_it() -> None:
     packed = PackedTransformer(random_model())
     alone = steps(packed, SOURCE[1:], [[[1]], [[6]], [[30]]])
@@ -89,8 +96,7 @@ def test_eight_bits_are_close() -> None:
     packed = PackedTransformer(model)
     assert compiled
     assert packed.steps
-    attentions = [layer.cross_attention for layer in packed.decoder.layers]
-    packed.steps = type(packed.steps)(compiled, model, attentions, torch.int8)
+    packed.steps = type(packed.steps)(compiled, model, torch.int8)
     rows = [[[1], [1]], [[6], [8]], [[30], [3]]]
     exact, rounded = (torch.cat(steps(each, SOURCE, rows), 1) for each in (model, packed))
     error = (rounded - exact).abs().max() / exact.abs().max()
