@@ -162,10 +162,13 @@ def attention(compiled: ctypes.CDLL, queries: Tensor, keys: Tensor, values: Tens
     """
     batch, num_heads, width, d_k = queries.shape
     num_keys, d_v, mask = keys.size(2), values.size(3), mask.contiguous()
+    # PyTorch leaves the stride of a dimension of size 1 undefined
+    query_stride = queries.stride(2) if width > 1 else queries.stride(0)
+    room = (keys.stride(1) if num_heads > 1 else keys.stride(0)) // d_k
     joined = values.new_empty(batch, width, num_heads * d_v)
     struct = AttentionStruct(
-        *(batch, width, num_heads, d_k, d_v, num_keys, keys.stride(1) // d_k),
-        *(queries.data_ptr(), queries.stride(2), keys.data_ptr(), values.data_ptr()),
+        *(batch, width, num_heads, d_k, d_v, num_keys, room),
+        *(queries.data_ptr(), query_stride, keys.data_ptr(), values.data_ptr()),
         *(mask.data_ptr(), num_keys if mask.size(2) > 1 or width == 1 else 0, joined.data_ptr()),
     )
     compiled.attention(ctypes.addressof(struct))

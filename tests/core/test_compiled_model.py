@@ -22,6 +22,7 @@ CONFIGS = {
     "tiny": TINY,
     "other widths": replace(TINY, d_k=6, d_v=10, num_decoder_heads=3),
     "restricted": replace(TINY, neighbourhood=3),
+    "one head": replace(TINY, num_heads=1),
     "learned positions": replace(TINY, positions="learned"),
 }
 
@@ -85,6 +86,23 @@ def test_a_search_finds_the_same(name: str, request: pytest.FixtureRequest) -> N
     def found() -> list[list[tuple[int, ...]]]:
         hypotheses = beam_search(cached_decoder(PackedTransformer(model), SOURCE), limits, OPTIONS)
         return [[hypothesis.token_ids for hypothesis in row] for row in hypotheses]
+
+    compiled = found()
+    request.getfixturevalue("without_compiled")
+    assert found() == compiled
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_search_for_many_sentences_finds_the_same(name: str, beam_size: int, request: pytest.FixtureRequest) -> None:
+    """More rows than compiled steps take: only attention is compiled."""
+    model = random_model(CONFIGS[name])
+    sources = torch.randint(3, TINY.vocab_size, (MOST_FEW_ROWS + 1, 9), generator=torch.Generator().manual_seed(0))
+    options = replace(OPTIONS, beam_size=beam_size, num_hypotheses=1)
+
+    def found() -> list[tuple[int, ...]]:
+        hypotheses = beam_search(cached_decoder(PackedTransformer(model), sources), [12] * len(sources), options)
+        return [best.token_ids for (best,) in hypotheses]
 
     compiled = found()
     request.getfixturevalue("without_compiled")

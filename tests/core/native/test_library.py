@@ -27,17 +27,25 @@ def compiled(request: pytest.FixtureRequest) -> ctypes.CDLL:
 
 
 @pytest.mark.parametrize(("d_k", "d_v"), [(32, 32), (6, 10), (1, 3), (64, 16)])
+@pytest.mark.parametrize(("num_heads", "width"), [(5, 4), (5, 1), (1, 4), (1, 1)])
 @pytest.mark.parametrize("num_keys", [1, 7, 33])
-def test_attention_is_pytorchs(compiled: ctypes.CDLL, d_k: int, d_v: int, num_keys: int) -> None:
+def test_attention_is_pytorchs(
+    compiled: ctypes.CDLL, d_k: int, d_v: int, num_heads: int, width: int, num_keys: int
+) -> None:
     generator = torch.Generator().manual_seed(num_keys)
-    queries = torch.randn(3, 4, 5 * d_k, generator=generator).view(3, 4, 5, d_k).transpose(1, 2)
-    keys, values = (torch.randn(3, 5, 40, width, generator=generator)[:, :, :num_keys] for width in (d_k, d_v))
-    for rows in (1, 4):
+    projected = torch.randn(3, width, num_heads * (d_k + 2), generator=generator)
+    queries = projected[..., : num_heads * d_k].unflatten(-1, (num_heads, d_k)).transpose(1, 2)
+    keys, values = (torch.randn(3, num_heads, 40, size, generator=generator)[:, :, :num_keys] for size in (d_k, d_v))
+    memory = [
+        torch.randn(3, num_keys, num_heads * size, generator=generator).unflatten(-1, (num_heads, size))
+        for size in (d_k, d_v)
+    ]
+    of_memory = [heads.transpose(1, 2).contiguous() for heads in memory]
+    for rows, (k, v) in ((width, (keys, values)), (1, of_memory)):
         mask = torch.rand(3, 1, rows, num_keys, generator=generator) > 0.5
         mask[..., 0] = True
-        expected = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask).transpose(1, 2).flatten(2)
-        found = library.attention(compiled, queries, keys, values, mask)
-        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+        expected = F.scaled_dot_product_attention(queries, k, v, attn_mask=mask).transpose(1, 2).flatten(2)
+        torch.testing.assert_close(library.attention(compiled, queries, k, v, mask), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_attention_of_very_different_scores_sums_to_one(compiled: ctypes.CDLL) -> None:
