@@ -1,4 +1,4 @@
-"""What it costs to look inside: a translation and its replay under capture beside the translation alone.
+"""Cost of capture: a translation and its replay under capture beside the translation alone.
 
     python -m benchmarks.capture [--checkpoint FILE] [--words 10 20 40] [--threads 2] [--rounds 15] [--quick]
 

@@ -1,4 +1,4 @@
-"""How fast Headlight decodes beside Hugging Face `generate` and CTranslate2: the same weights, work and machine.
+"""Speed of decoding, beside Hugging Face `generate` and CTranslate2 with the same weights, work and machine.
 
     python -m benchmarks.decoding [--vocab-size 8000] [--batch 1 32] [--threads 1 2] [--rounds 5] [--quick]
     python -m benchmarks.decoding --checkpoint checkpoints/en-de.safetensors --sentences FILE [--number 64]
@@ -46,7 +46,7 @@ Ids = list[int]
 
 @dataclass(frozen=True)
 class Work:
-    """What all sides do.
+    """The translations that all sides make.
 
     Attributes:
         checkpoint: whose model decodes; None: base, with random weights.
@@ -75,7 +75,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a side is asked for: translations of the first `number` sentences."""
+    """One request to a side: translations of the first `number` sentences."""
 
     number: int
     batch: int

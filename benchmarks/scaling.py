@@ -25,7 +25,7 @@ from core.decoding import SearchOptions, beam_search
 
 @dataclass(frozen=True)
 class Size:
-    """What is searched; `length` is that of the source and of the translation, in tokens."""
+    """Sizes of one search; `length` counts the tokens of the source, and of the translation."""
 
     length: int = 64
     beam: int = 4

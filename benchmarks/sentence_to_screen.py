@@ -90,7 +90,7 @@ def in_process(translator: Translator, text: str) -> tuple[float, float, float, 
 
 
 def timed(call: Callable[[], V]) -> tuple[V, float]:
-    """What a call returns, and how many seconds it took."""
+    """Result of a call, and the seconds it took."""
     started = time.perf_counter()
     value = call()
     return value, time.perf_counter() - started

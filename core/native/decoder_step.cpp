@@ -1,9 +1,9 @@
-// Inference for few rows on a CPU: the encoder; a step of decoding, all layers and the projection to the vocabulary; the
-// best tokens.
+// Inference for few rows on a CPU: the encoder; a step of decoding, with all layers and the projection to the vocabulary;
+// the best tokens.
 //
-// With one row for each hypothesis a step of decoding is some 200 small operations, most of which PyTorch takes longer to start than
-// to compute. Here they are loops over vectors, in one thread. The file is compiled once for each instruction set in
-// `library.py`, without headers of Python or PyTorch, and called through a C interface.
+// With one row for each hypothesis a step of decoding is some 200 small operations, most of which PyTorch takes longer
+// to start than to compute. Here they are loops over vectors, in one thread. The file is compiled once for each
+// instruction set in `library.py`, without headers of Python or PyTorch, and called through a C interface.
 //
 // A product sums over the inputs in their order, so a row's result does not depend on the other rows.
 
@@ -138,8 +138,7 @@ inline float dot(const float* a, const float* b, int64_t n) {
     return total;
 }
 
-// e^v for v <= 0, to 2 units in the last place: 2^n times a polynomial of the rest (Cody and Waite 1980; coefficients of
-// Cephes, Moshier 1992).
+// e^v for v <= 0: 2^n times a polynomial of the rest (Cody and Waite 1980; coefficients of Cephes, Moshier 1992).
 inline Vector exponential(Vector v) {
     v = v < all(-87.0f) ? all(-87.0f) : v;
     const Vector shift = all(12582912.0f);  // 1.5 * 2^23: adding it rounds to whole numbers
@@ -330,7 +329,8 @@ void best_of(const float* logits, int64_t vocabulary, int64_t count, const int64
     auto consider = [&](int64_t token_id) {
         const float logit = logits[token_id];
         if (found == count && !(logit > log_probs[count - 1])) return;
-        if (logit == -INFINITY || std::find(excluded, excluded + num_excluded, token_id) != excluded + num_excluded) return;
+        const int64_t* end = excluded + num_excluded;
+        if (logit == -INFINITY || std::find(excluded, end, token_id) != end) return;
         int64_t place = found < count ? found++ : count - 1;
         for (; place > 0 && log_probs[place - 1] < logit; --place) {
             log_probs[place] = log_probs[place - 1];
@@ -365,8 +365,8 @@ void attention(const Attention* heads) { attend(*heads); }
 void encode(const EncoderLayer* layers, const Encoding* encoding) {
     const int64_t batch = encoding->batch, length = encoding->length, heads = encoding->heads;
     const int64_t d_k = encoding->d_k, d_v = encoding->d_v, rows = batch * length, d_qkv = heads * (2 * d_k + d_v);
-    std::vector<float> qkv(rows * d_qkv), keys(rows * heads * d_k), values(rows * heads * d_v), joined(rows * heads * d_v),
-        added(rows * encoding->d_model);
+    std::vector<float> qkv(rows * d_qkv), keys(rows * heads * d_k), values(rows * heads * d_v);
+    std::vector<float> joined(rows * heads * d_v), added(rows * encoding->d_model);
     for (int64_t index = 0; index < encoding->num_layers; ++index) {
         const EncoderLayer& layer = layers[index];
         apply(layer.qkv, encoding->x, rows, qkv.data());
@@ -380,7 +380,7 @@ void encode(const EncoderLayer* layers, const Encoding* encoding) {
     }
 }
 
-// Keys and values of the memory for one decoder layer: memory [batch, length, d_model] -> [batch, heads, length, d] each.
+// Keys and values of the memory [batch, length, d_model] for one decoder layer: [batch, heads, length, d] each.
 void keys_values(const Linear* product, const float* memory, int64_t batch, int64_t length, int64_t heads, int64_t d_k,
                  int64_t d_v, float* keys, float* values) {
     std::vector<float> projected(batch * length * product->outputs);
