@@ -351,6 +351,9 @@ void best_of(const float* logits, int64_t vocabulary, int64_t count, const int64
 
 extern "C" {
 
+// Raise it, in library.py too, with every change of a struct or function below.
+int64_t interface_version() { return 1; }
+
 int64_t panel_width() { return PANEL; }
 
 void best_tokens(const float* logits, int64_t rows, int64_t vocabulary, int64_t count, const int64_t* excluded,

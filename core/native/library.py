@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # by CPU capability, best first
 KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2}
+INTERFACE_VERSION = 1  # of decoder_step.cpp: a library compiled from another version is not used
 MAX_INT8 = 127
 
 
@@ -107,14 +108,16 @@ def library() -> ctypes.CDLL | None:
     for name in capabilities[capabilities.index(capability()) :]:
         for suffix in EXTENSION_SUFFIXES:
             path = Path(__file__).with_name(VARIANTS[name] + suffix)
-            if path.exists():
-                return load(path)
+            if path.exists() and (found := load(path)):
+                return found
     return None
 
 
-def load(path: Path) -> ctypes.CDLL:
-    """Open a compiled variant."""
+def load(path: Path) -> ctypes.CDLL | None:
+    """Open a compiled variant; None if it was compiled from another version of the source."""
     found = ctypes.CDLL(str(path))
+    if not hasattr(found, "interface_version") or found.interface_version() != INTERFACE_VERSION:
+        return None
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     signatures = {
         "encode": [pointer] * 2,

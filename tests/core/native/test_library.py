@@ -23,7 +23,15 @@ def compiled(request: pytest.FixtureRequest) -> ctypes.CDLL:
     path = Path(library.__file__).with_name(library.VARIANTS[request.param] + EXTENSION_SUFFIXES[0])
     if not path.exists():
         pytest.skip("not compiled: there was no C++ compiler when the project was installed")
-    return library.load(path)
+    found = library.load(path)
+    assert found
+    return found
+
+
+def test_a_library_of_another_version_is_not_used(compiled: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "INTERFACE_VERSION", compiled.interface_version() + 1)
+    assert library.load(Path(compiled._name)) is None
+    assert library.library.__wrapped__() is None
 
 
 @pytest.mark.parametrize(("d_k", "d_v"), [(32, 32), (6, 10), (1, 3), (64, 16)])
