@@ -294,7 +294,7 @@ def page_switches(browser: Browser, address: str) -> list[Row]:
     page.goto(f"{address}/heads")
     page.locator(".tokens, .grid").first.wait_for()
     devtools = page.context.new_cdp_session(page)
-    titles = [title for _, title in PAGES]
+    titles = [each.title for each in PAGES]
     for title in titles:
         go_to(page, title)
     server, heap = server_memory(address), browser_heap(devtools)

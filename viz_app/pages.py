@@ -1,19 +1,43 @@
-"""The pages of the app in the order of the sidebar: name and title.
+"""The pages of the app in the order of the sidebar, in groups."""
 
-The name is that of the script in app_pages/ and of the address.
-"""
+from typing import NamedTuple
 
-PAGES = (
-    ("translate", "Translate"),
-    ("heads", "Heads"),
-    ("beam", "Beam"),
-    ("switches", "Switches"),
-    ("alignment", "Alignment"),
-    ("compare", "Compare"),
-    ("bertviz", "BertViz"),
-    ("positions", "Positions"),
-    ("paper_figures", "Figures of the paper"),
-    ("training", "Training"),
-    ("why", "Why self-attention"),
-    ("parsing", "Parsing"),
-)
+
+class AppPage(NamedTuple):
+    """A page of the app.
+
+    Attributes:
+        name: of the script in app_pages/, and of the address.
+        title: in the sidebar.
+        has_sentence: whether the page depends on the sentence, which then stands above it.
+    """
+
+    name: str
+    title: str
+    has_sentence: bool = True
+
+
+GROUPS: dict[str, tuple[AppPage, ...]] = {
+    "Look": (
+        AppPage("translate", "Translate"),
+        AppPage("heads", "Heads"),
+        AppPage("alignment", "Alignment"),
+        AppPage("compare", "Compare"),
+    ),
+    "Change": (
+        AppPage("beam", "Beam"),
+        AppPage("switches", "Switches"),
+    ),
+    "Paper": (
+        AppPage("positions", "Positions"),
+        AppPage("paper_figures", "Figures"),
+        AppPage("why", "Table 1"),
+    ),
+    "Models": (
+        AppPage("training", "Training"),
+        AppPage("parsing", "Parsing"),
+    ),
+}
+PAGES = tuple(page for group in GROUPS.values() for page in group)
+# former addresses, and where they lead
+MOVED = {f"/{PAGES[0].name}": "/", "/bertviz": "/heads?view=BertViz"}

@@ -7,7 +7,7 @@ import streamlit as st
 from viz_app.figures.display_text import sentence_case
 from viz_app.layout import badges, sentence_input, share_menu, sidebar
 from viz_app.layout.tour import restart_button, tour
-from viz_app.pages import PAGES
+from viz_app.pages import GROUPS, PAGES
 from viz_app.session import permalink
 from viz_app.session.readings import Current
 from viz_app.session.state import session_object
@@ -15,11 +15,11 @@ from viz_app.session.state import session_object
 LAYOUT = Path(__file__).parent / "layout"
 
 st.set_page_config(page_title="Headlight", page_icon=str(LAYOUT / "icon.svg"), layout="wide", initial_sidebar_state=256)
-pages = [st.Page(f"app_pages/{name}.py", title=title, default=name == "translate") for name, title in PAGES]
-page = st.navigation(pages)
+pages = {each.name: st.Page(f"app_pages/{each.name}.py", title=each.title, default=each == PAGES[0]) for each in PAGES}
+page = st.navigation({name: [pages[each.name] for each in group] for name, group in GROUPS.items()}, expanded=True)
 st.html(LAYOUT / "style.css")
 
-tour(dict(zip((name for name, _ in PAGES), pages, strict=True)), page)
+tour(pages, page)
 
 # Draw first what needs no model: just after the app has started, the model takes seconds to load.
 search, menu, below = sentence_input.sentence_box()
@@ -45,7 +45,7 @@ if model is not None:
                 with st.container(width="stretch"):
                     sentence_input.show_words(reading)
                 share_menu.menu(reading)
-        if reading is None or page == pages[0]:
+        if reading is None or page == pages[PAGES[0].name]:
             sentence_input.examples()
     page.run()
     if reading is not None and page.title in badges.PAGES:

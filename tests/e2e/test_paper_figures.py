@@ -1,4 +1,4 @@
-"""The page Figures of the paper in a browser."""
+"""The page Figures in a browser."""
 
 from playwright.sync_api import Page, expect
 

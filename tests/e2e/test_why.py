@@ -1,4 +1,4 @@
-"""The page "Why self-attention" in a real browser: the curves, the sliders by keyboard, and measuring anew."""
+"""The page "Table 1" in a real browser: the curves, the sliders by keyboard, and measuring anew."""
 
 import re
 

@@ -1,6 +1,8 @@
 """Heads: all heads at a glance, and the selected ones large."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -10,7 +12,14 @@ from viz_app.components import word_links
 from viz_app.controls.gradient_output_box import output_box
 from viz_app.controls.toolbar import JOINT, kind_or_joint_box, token_boxes
 from viz_app.controls.widgets import segments
-from viz_app.features.heads import head_detail, head_overview, joint_view, scorecard_panel, sentence_sample
+from viz_app.features.heads import (
+    bertviz_view,
+    head_detail,
+    head_overview,
+    joint_view,
+    scorecard_panel,
+    sentence_sample,
+)
 from viz_app.features.heads.head_overview import Arrangement
 from viz_app.features.heads.heads_view import HeadsView
 from viz_app.figures import head_names
@@ -21,7 +30,8 @@ from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.readings import TokenView
 from viz_app.session.state import session_object
 
-VIEWS: tuple[PageView, ...] = ("Lines", "Map", "Table")
+BERTVIZ: Literal["BertViz"] = "BertViz"
+VIEWS: tuple[PageView | Literal["BertViz"], ...] = ("Lines", "Map", "Table", BERTVIZ)
 HOW_TO_READ = """
 Every small picture is one **head**: a row for each query token, a column for each token it attends to. The darker a
 cell (in the dark theme: the lighter), the larger the **weight**. The weights of a row sum to 1.
@@ -57,7 +67,10 @@ def overview_and_detail() -> None:
         joint_view.page(reading, tokens)
         return
     with place:
-        view: PageView = segments("View", VIEWS, "Lines", "view", hide_label=True)
+        view: PageView | Literal["BertViz"] = segments("View", VIEWS, "Lines", "view", hide_label=True)
+    if view == BERTVIZ:
+        bertviz_view.page(reading, kind, tokens, partial(heads_box, reading, kind, Weights()))
+        return
     heads_page(reading, kind, view, tokens)
 
 

@@ -1,4 +1,4 @@
-"""Figures of the paper: figures 3 to 5, and the selection of the page Heads."""
+"""Figures: figures 3 to 5 of the paper, and the selection of the page Heads."""
 
 from collections.abc import Hashable, Sequence
 from functools import partial

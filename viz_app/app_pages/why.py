@@ -1,4 +1,4 @@
-"""Why self-attention: Table 1 of the paper, and measured costs of types of layers."""
+"""Table 1 of the paper, why self-attention, and measured costs of types of layers."""
 
 from dataclasses import replace
 from functools import partial

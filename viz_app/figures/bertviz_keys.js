@@ -29,7 +29,7 @@ function groups() {
   const small = all(".attn_background").map(({ parentNode }) => /** @type {Control} */ (parentNode?.lastChild));
   const columns = small.filter((each) => each.getAttribute("y") === small[0].getAttribute("y")).length;
   if (small.length) {
-    const name = (/** @type {number} */ index) => `Layer ${Math.floor(index / columns)}, head ${index % columns}`;
+    const name = (/** @type {number} */ index) => `L${1 + Math.floor(index / columns)} H${1 + (index % columns)}`;
     const detail = /** @type {Control[]} */ ([...(vis.querySelector("g.detail")?.childNodes ?? [])]);
     return [
       { nodes: small, columns, name: (_, index) => name(index) },
@@ -38,7 +38,7 @@ function groups() {
   }
   const words = (/** @type {string} */ side) => all(`#${side} > g:not(.attentionBoxes) > g`);
   return [
-    { nodes: all("svg > g:not([id]) > rect"), name: (_, index) => `Head ${index}`, on: isShown },
+    { nodes: all("svg > g:not([id]) > rect"), name: (_, index) => `Head ${index + 1}`, on: isShown },
     { nodes: words("left"), hovered: true, name: text },
     { nodes: words("right"), hovered: true, name: text },
   ];

@@ -119,7 +119,8 @@ def _bertviz_html(
 def _split_page(page: str) -> tuple[str, str]:
     """Split BertViz's page into its body and its script, with escaped data.
 
-    The first element, which loads require.js, is left out, and so is a commented copy of the data.
+    The first element, which loads require.js, is left out, and so is a commented copy of the data. Layers and heads are
+    named by their number from 1 instead of from 0.
     """
     try:
         before, script = page.split(_SCRIPT_START, 1)
@@ -132,6 +133,12 @@ def _split_page(page: str) -> tuple[str, str]:
         raise ValueError(
             f"BertViz {version('bertviz')} makes a page of an unknown form: install bertviz 1.4.1"
         ) from error
+    # BertViz shows these as they are, and takes `layer` for one of `include_layers`
+    for name in ("include_layers", "include_heads"):
+        if name in params:
+            params[name] = [1 + number for number in params[name]]
+    if params.get("layer") is not None:
+        params["layer"] += 1
     data = json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
     return body, f"{script[:start]}{data};{rest}"
 

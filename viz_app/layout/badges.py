@@ -13,7 +13,7 @@ from viz_app.session import readings
 if TYPE_CHECKING:
     from core.analysis.sanity_checks import Check
 
-PAGES = ("Translate", "Heads", "Alignment", "BertViz")  # titles of the pages that end with badges
+PAGES = ("Translate", "Heads", "Alignment")  # titles of the pages that end with badges
 ABOUT = {
     "rows sum to 1": "Every row of every head is a distribution: its weights must sum to 1.",
     "masks respected": "The decoder must not attend to later tokens and, where self-attention is restricted, no token "

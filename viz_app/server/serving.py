@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import App
 
 from viz_app.layout import sentence_input
-from viz_app.pages import PAGES
+from viz_app.pages import GROUPS, MOVED, AppPage
 from viz_app.server.security import LOOPBACK_HOSTS, FramingForbidden, OwnOrigin
 from viz_app.server.threads import chosen_threads
 from viz_app.session import models, readings
@@ -121,7 +121,8 @@ class FirstFrame:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         html = (Path(__file__).parent / "frame.html").read_text(encoding="utf-8")
-        self.frame = html.replace("{pages}", "".join(f"<p>{title}</p>" for _, title in PAGES)).encode()
+        lines = (line for name, group in GROUPS.items() for line in (f"<h2>{name}</h2>", *map(_title_line, group)))
+        self.frame = html.replace("{pages}", "".join(lines)).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Buffer HTML pages; pass everything else through."""
@@ -153,18 +154,22 @@ class FirstFrame:
         await send({"type": "http.response.body", "body": body})
 
 
-class FirstPageRedirect:
-    """ASGI middleware that redirects from the name of the first page to `/`."""
+class FormerAddresses:
+    """ASGI middleware that redirects from former addresses of pages, see `MOVED`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         app = self.app
-        if scope["type"] == "http" and scope["path"] == f"/{PAGES[0][0]}":
+        if scope["type"] == "http" and (page := MOVED.get(scope["path"])):
             query = scope["query_string"].decode("latin-1")
-            app = RedirectResponse(f"/?{query}" if query else "/")
+            app = RedirectResponse(f"{page}{'&' if '?' in page else '?'}{query}" if query else page)
         await app(scope, receive, send)
+
+
+def _title_line(page: AppPage) -> str:
+    return f"<p>{page.title}</p>"
 
 
 def _is_page(scope: Scope, start: Message) -> bool:
@@ -176,6 +181,6 @@ MIDDLEWARE = [  # in the order in which they see a request
     Middleware(FramingForbidden),
     Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK_HOSTS)),
     Middleware(OwnOrigin),
-    Middleware(FirstPageRedirect),
+    Middleware(FormerAddresses),
     Middleware(FirstFrame),
 ]

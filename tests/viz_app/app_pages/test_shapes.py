@@ -41,7 +41,7 @@ def app(
 @pytest.mark.parametrize(
     ("heads", "text", "names"),
     [
-        ((2, 4), ".", [name for name, _ in PAGES]),
+        ((2, 4), ".", [page.name for page in PAGES]),
         ((3, 1), "The old house on the hill was built. " * 9, ["translate", "heads", "alignment"]),
     ],
 )

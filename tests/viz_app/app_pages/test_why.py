@@ -1,4 +1,4 @@
-"""The page "Why self-attention" without a browser, and the measurements that come with it."""
+"""The page "Table 1" without a browser, and the measurements that come with it."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

@@ -13,7 +13,6 @@ PICTURES = {
     "switches": 3,
     "alignment": 1,
     "compare": 3,
-    "bertviz": 1,
     "positions": 1,
     "paper_figures": 1,
 }

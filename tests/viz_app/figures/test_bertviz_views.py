@@ -35,8 +35,9 @@ def test_the_weights_and_tokens_are_those_of_the_maps(make_map: Any, view: BertV
 
 def test_the_head_view_begins_with_the_heads_that_are_chosen(make_map: Any) -> None:
     found = params(bertviz_page([make_map(layer=layer) for layer in range(3)], "Head view", LIGHT, layer=2, heads=[1]))
-    assert (found["layer"], found["heads"], found["include_layers"]) == (2, [1], [0, 1, 2])
-    assert params(bertviz_page([make_map()], "Model view", DARK))["display_mode"] == "dark"
+    assert (found["layer"], found["heads"], found["include_layers"]) == (3, [1], [1, 2, 3])  # layers from 1
+    found = params(bertviz_page([make_map()], "Model view", DARK))
+    assert (found["display_mode"], found["include_layers"], found["include_heads"]) == ("dark", [1], [1, 2, 3])
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -25,7 +25,7 @@ def click(app: AppTest, key: str) -> AppTest:
 
 def test_the_tour_is_short_and_about_pages_that_there_are() -> None:
     assert 4 <= len(STEPS) <= 6
-    assert {page for page, _ in STEPS} <= {name for name, _ in PAGES}
+    assert {page for page, _ in STEPS} <= {page.name for page in PAGES}
     assert all(len(text) < 140 for _, text in STEPS)
 
 

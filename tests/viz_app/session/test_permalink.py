@@ -90,7 +90,7 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
         {"against": "Sentence", "second_text": "Who?", "compare_head_cross": "L2 H2"},
         {"against": "Sentence", "second_text": "Who?"},
     ),
-    ("bertviz", {"bertviz_view": "Model view", "selection": "cross|attention|L2 H3"}, {"heads_cross": ["L2 H3"]}),
+    ("heads", {"view": "BertViz", "bertviz_view": "Model view", "heads_cross": "L2 H3"}, {"heads_cross": ["L2 H3"]}),
     (
         "positions",
         {"positions_view": "Sinusoids", "num_positions": "128", "dimensions": ["3", "5"]},

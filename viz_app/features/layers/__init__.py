@@ -1,1 +1,1 @@
-"""The page Why self-attention."""
+"""The page Table 1."""

@@ -1,4 +1,4 @@
-"""The data of the page "Why self-attention": costs of layers, and path lengths."""
+"""The data of the page "Table 1": costs of layers, and path lengths."""
 
 import re
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""The page Figures of the paper."""
+"""The page Figures."""

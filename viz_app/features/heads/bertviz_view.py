@@ -1,12 +1,11 @@
-"""BertViz: its head view and model view of the current reading."""
+"""The head view and the model view of BertViz on the page Heads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
 
 from core.capture import AttentionMap, Kind
-from viz_app.controls import toolbar
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.figures import head_names
@@ -17,6 +16,9 @@ from viz_app.figures.theme import head_name
 from viz_app.figures.weight_tables import grid_table, lines_table
 from viz_app.session import chosen_heads, readings
 from viz_app.session.attributions import Weights
+from viz_app.session.chosen_heads import ShownHeads
+from viz_app.session.readings import TokenView
+from viz_app.session.state import session_object
 
 HOW_TO_READ = {
     "Head view": """
@@ -30,37 +32,44 @@ HOW_TO_READ = {
         between them, Enter clicks.""",
 }
 ABOUT = """
- BertViz (Vig 2019, *A Multiscale Visualization of Attention in the Transformer Model*) counts from 0: its layer 4,
- head 2 is L5 H3 elsewhere. Weights are rounded to three decimals. The page Heads shows the same as a table."""
+ BertViz (Vig 2019, *A Multiscale Visualization of Attention in the Transformer Model*) draws the raw weights, rounded
+ to three decimals. On its own it counts layers and heads from 0; here they are counted from 1."""
 
 
-def page(reading: readings.Reading) -> None:
-    """Draw everything below the sentence."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        kind = toolbar.kind_box()
-        view: BertVizView = segments("View", VIEWS, "Head view", "bertviz_view", hide_label=True)
-        tokens = toolbar.token_boxes()
+def page(
+    reading: readings.Reading,
+    kind: Kind,
+    tokens: TokenView,
+    heads_box: Callable[[Sequence[AttentionMap]], Sequence[head_names.LayerHead]],
+) -> None:
+    """Draw everything below the toolbar.
+
+    Args:
+        heads_box: selects heads of these maps; BertViz opens with them.
+    """
+    chosen_heads.restore_selection(reading)  # of a link to the former page of BertViz
     maps = reading.maps(kind, tokens)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        view: BertVizView = segments("BertViz", VIEWS, "Head view", "bertviz_view", hide_label=True)
+        heads = heads_box(maps)
+    session_object(ShownHeads).remember(reading, kind, Weights(), heads)
     rows = "a row is named by the word it predicts" if maps[0].predicted_tokens else head_names.KIND_TEXTS[kind]
-    title = (
-        f"**BertViz**, {view.lower()} of {head_names.KIND_NAMES[kind].lower()} attention: {rows}; layers and "
-        f"heads are counted from 0"
-    )
+    title = f"**BertViz**, {view.lower()} of {head_names.KIND_NAMES[kind].lower()} attention: {rows}"
     st.markdown(title, help=HOW_TO_READ[view] + ABOUT)
     if count := too_long(maps):
         st.info(
-            f"BertViz draws up to {MAX_TOKENS} tokens on an axis, this sentence has {count}. Shorten it, or use the "
-            f"page Heads."
+            f"BertViz draws up to {MAX_TOKENS} tokens on an axis, this sentence has {count}. Shorten it, or select "
+            f"Lines, Map or Table."
         )
-        st.page_link("app_pages/heads.py", label="Heads", icon=":material/arrow_forward:")
         return
-    layer, heads = layer_and_heads(reading, kind, maps)
-    content = bertviz_page(maps, view, page_theme(), layer, heads)
+    layer = next((layer for layer, _ in heads if layer >= 0), 0)
+    of_layer = [head for each, head in heads if each == layer] or list(range(maps[layer].num_heads))
+    content = bertviz_page(maps, view, page_theme(), layer, of_layer)
     st.iframe(content, height=page_height(maps, view), alt=f"BertViz {view.lower()}")
-    export_row(maps, view, layer, heads, content)
+    _export_row(maps, view, layer, of_layer, content)
 
 
-def export_row(maps: Sequence[AttentionMap], view: BertVizView, layer: int, heads: list[int], content: str) -> None:
+def _export_row(maps: Sequence[AttentionMap], view: BertVizView, layer: int, heads: list[int], content: str) -> None:
     """Offer what is shown as files: the BertViz page, and the same heads as pictures."""
     theme = page_theme()
     if view == "Head view":
@@ -73,23 +82,3 @@ def export_row(maps: Sequence[AttentionMap], view: BertVizView, layer: int, head
         draw = partial(export_panels, panels, theme=theme)
         table = lambda: grid_table(maps, [(each.layer, head) for each in maps for head in range(each.num_heads)])  # noqa: E731
     downloads(f"bertviz-{view.lower().replace(' ', '-')}-{maps[0].kind}", draw, table, lambda: content)
-
-
-def layer_and_heads(reading: readings.Reading, kind: Kind, maps: Sequence[AttentionMap]) -> tuple[int, list[int]]:
-    """Return the layer of the first head selected on the page Heads, and its heads.
-
-    If none is selected, a default head is returned.
-    """
-    chosen_heads.restore_selection(reading)
-    selected = [head_names.parsed(name) for name in chosen_heads.heads_widget(kind).value or []]
-    known = [(layer, head) for layer, head in selected if 0 <= layer < len(maps) and head < maps[layer].num_heads]
-    heads = known or [chosen_heads.default_head(kind, reading.explain().maps[kind])]
-    chosen_heads.write_selection(kind, Weights(), heads)
-    return heads[0][0], [head for layer, head in heads if layer == heads[0][0]]
-
-
-reading = readings.reading()
-if reading is None:
-    st.caption("Enter a sentence above to see it in BertViz.")
-else:
-    page(reading)
