@@ -1,4 +1,4 @@
-"""`python -m core {translate, inspect, explain, align, layer-types}`."""
+"""`python -m core {translate, inspect, explain, align, contributions, lexicon, layer-types}`."""
 
 import argparse
 import os
@@ -11,6 +11,7 @@ from typing import Any, cast
 from torch import nn
 
 from core.analysis.alignment import cli
+from core.analysis.attribution import logit_cli
 from core.analysis.layers import cli as layers_cli
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.cpu_inference import PackedTransformer, packable
@@ -157,6 +158,16 @@ COMMANDS: dict[str, Command] = {
     "inspect": ("show the contents of a checkpoint", _inspect_arguments, _inspect),
     "explain": ("write an explanation of one translation to a file", explain_cli.add_arguments, explain_cli.run),
     "align": ("rank every cross-attention head as a word aligner", cli.add_arguments, cli.run),
+    "contributions": (
+        "split the logit of a predicted token over heads, attended tokens and networks",
+        logit_cli.add_arguments,
+        logit_cli.run,
+    ),
+    "lexicon": (
+        "print the target pieces that cross-attention heads promote for each source token",
+        logit_cli.add_lexicon_arguments,
+        logit_cli.run_lexicon,
+    ),
     "layer-types": (
         "measure the layers of the paper's Table 1 on this machine",
         layers_cli.add_arguments,

@@ -5,6 +5,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from core.analysis.sentence_arguments import add_sentence_arguments, sentence_target
 from core.export.files import SUFFIXES, check_suffix, save_explanation
 from core.export.record import record_of
 from core.translator import Translator
@@ -12,23 +13,7 @@ from core.translator import Translator
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `explain` to a parser."""
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
-    parser.add_argument("--text", required=True, help="the sentence to translate")
-    parser.add_argument("--target", help="a translation to explain instead of the model's own")
-    parser.add_argument(
-        "--beam-size",
-        type=int,
-        default=4,
-        metavar="N",
-        help="beam size; 1 is greedy search (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--length-penalty",
-        type=float,
-        default=0.6,
-        metavar="ALPHA",
-        help="exponent of the length penalty; 0 for none (default: %(default)s)",
-    )
+    add_sentence_arguments(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -53,7 +38,14 @@ def run(arguments: argparse.Namespace) -> None:
             f"{output} cannot be written: there is no folder {output.parent}; create it, or give another path"
         )
     translator = Translator.from_checkpoint(arguments.checkpoint)
-    target, settings = _target(translator, arguments)
+    settings: dict[str, Any] = {"target": "given"}
+    if arguments.target is None:
+        settings = {
+            "target": "search",
+            "beam_size": arguments.beam_size,
+            "length_penalty": arguments.length_penalty,
+        }
+    target = sentence_target(translator, arguments)
     explanation = translator.explain(arguments.text, target)
     with open(arguments.checkpoint, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -63,15 +55,3 @@ def run(arguments: argparse.Namespace) -> None:
     except OSError as error:
         raise ValueError(f"{output} cannot be written ({error.strerror or error}): give another path") from error
     print(f"{output} ({output.stat().st_size / 1e6:.2f} MB): {explanation.target}")
-
-
-def _target(translator: Translator, arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
-    """The target to explain, and the settings of its search."""
-    if arguments.target is not None:
-        return arguments.target, {"target": "given"}
-    best = translator.translate(arguments.text, arguments.beam_size, arguments.length_penalty).hypotheses[0]
-    return best.token_ids, {
-        "target": "search",
-        "beam_size": arguments.beam_size,
-        "length_penalty": arguments.length_penalty,
-    }

@@ -1,0 +1,210 @@
+"""Direct logit attribution: the logit of a target token as a sum over all parts of the decoder.
+
+Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits": the last state is a sum of everything that was
+written into the residual stream, and a logit is linear in it. Ferrando & Voita 2024, "Information Flow Routes", split
+the writes of attention further, by head and by attended token.
+
+LayerNorm is linear once its scale is fixed: with sigma its value in this pass,
+
+    L(u) = gain * (u - mean(u)) / sigma + bias = A u + bias.
+
+In a post-norm decoder (the paper's) every sub-layer computes x <- L(x + Sublayer(x)), so a vector c written into
+sub-layer s passes all norms from s on, and with W_U the row of the token in the embedding matrix
+
+    contribution(c) = W_U . A_n ... A_(s+1) A_s c.
+
+In a pre-norm decoder only the final norm acts on the stream. The bias of a norm is a term of its own and passes the
+later ones. The contributions sum to the logit, up to rounding.
+
+The encoder has no terms: it acts through the values of cross-attention, whose terms belong to encoder positions, that
+is to the states above the source tokens. These have read other source tokens, and a prefix token's state in the middle
+of the decoder has read the source. Contributions are those of the last step to the logit, not of whole paths.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, FrozenNorm, LogitTrace
+from core.analysis.heads.head import Head
+from core.results import Explanation
+
+TOLERANCE = 1e-3  # largest gap to the model's logit, as a share of the sum of absolute terms
+Against = int | Literal["mean"] | None
+
+
+@dataclass(frozen=True)
+class LogitTerm:
+    """One term of a logit.
+
+    Attributes:
+        part: `token`, `position` (the two parts of the embedding), `decoder_self`, `cross`, `feed_forward` or `bias`.
+        layer: counted from 0; None for the embedding.
+        head: counted from 0; None unless `part` is a kind of attention.
+        key: attended position; None unless `part` is a kind of attention.
+        value: contribution, in nats.
+    """
+
+    part: str
+    layer: int | None
+    head: int | None
+    key: int | None
+    value: float
+
+
+@dataclass(frozen=True)
+class LogitAttribution:
+    """Terms that sum to a logit, or to a difference of two, in nats.
+
+    Attributes:
+        position: of the predicted token, from 0.
+        token: id whose logit is split.
+        against: id of the token whose logit is subtracted; "mean" for the mean over the vocabulary; None for nothing.
+        logit: the same number from the model's own logits.
+        token_embedding, position_embedding: terms of the fed token and of its position.
+        decoder_self: [L, H, T] by layer, head and attended prefix position; later positions are 0.
+        cross: [L, H, S] by layer, head and attended encoder position.
+        feed_forward: [L]
+        biases: [L] of both attention sub-layers, the feed-forward network and the norms of a layer; of the last layer
+            with that of a final norm.
+    """
+
+    position: int
+    token: int
+    against: Against
+    logit: float
+    token_embedding: float
+    position_embedding: float
+    decoder_self: Tensor
+    cross: Tensor
+    feed_forward: Tensor
+    biases: Tensor
+
+    @property
+    def total(self) -> float:
+        """Sum of all terms."""
+        parts = (self.decoder_self, self.cross, self.feed_forward, self.biases)
+        return self.token_embedding + self.position_embedding + sum(float(part.sum()) for part in parts)
+
+    @property
+    def gap(self) -> float:
+        """Absolute difference between the sum of the terms and the model's logit."""
+        return abs(self.total - self.logit)
+
+    @property
+    def size(self) -> float:
+        """Sum of the absolute terms of heads, networks, embeddings and biases."""
+        heads = float(self.decoder_self.sum(-1).abs().sum() + self.cross.sum(-1).abs().sum())
+        rest = float(self.feed_forward.abs().sum() + self.biases.abs().sum())
+        return heads + rest + abs(self.token_embedding) + abs(self.position_embedding)
+
+    def head(self, head: Head) -> float:
+        """Term of a decoder head, summed over what it attends to."""
+        by_layer = self.cross if head.kind == "cross" else self.decoder_self
+        return float(by_layer[head.layer, head.head].sum())
+
+    def terms(self) -> Iterator[LogitTerm]:
+        """Every term, from the embedding up to the last layer."""
+        yield LogitTerm("token", None, None, None, self.token_embedding)
+        yield LogitTerm("position", None, None, None, self.position_embedding)
+        for layer in range(len(self.feed_forward)):
+            for part, by_layer in (("decoder_self", self.decoder_self), ("cross", self.cross)):
+                for head, values in enumerate(by_layer[layer].tolist()):
+                    last = self.position + 1 if part == "decoder_self" else len(values)
+                    yield from (LogitTerm(part, layer, head, key, value) for key, value in enumerate(values[:last]))
+            yield LogitTerm("feed_forward", layer, None, None, float(self.feed_forward[layer]))
+            yield LogitTerm("bias", layer, None, None, float(self.biases[layer]))
+
+
+def term_table(found: LogitAttribution, explanation: Explanation) -> dict[str, list[object]]:
+    """Columns of a table of all terms; layers, heads and positions are counted from 0."""
+    tokens: dict[str, tuple[str, ...]] = {
+        "decoder_self": explanation.fed_tokens,
+        "cross": explanation.source_tokens,
+    }
+    terms = list(found.terms())
+    return {
+        "part": [term.part for term in terms],
+        "layer": [term.layer for term in terms],
+        "head": [term.head for term in terms],
+        "key": [term.key for term in terms],
+        "key_token": [None if term.key is None else str(tokens[term.part][term.key]) for term in terms],
+        "contribution": [term.value for term in terms],
+    }
+
+
+@torch.inference_mode()
+def attribute_logit(
+    trace: LogitTrace, position: int, token: int | None = None, against: Against = None
+) -> LogitAttribution:
+    """Split the logit of a token at one position, see the module docstring.
+
+    The direction W_U is carried back through the norms, so each term takes one product, and all terms together about
+    as long as one row of the forward pass.
+
+    Args:
+        position: of the predicted token, from 0.
+        token: id, by default the predicted one.
+        against: as in `LogitAttribution`. A constant added to all logits changes no probability: only differences say
+            why one token is more probable than another.
+
+    Raises:
+        ValueError: there is no such position or token.
+        RuntimeError: the terms do not sum to the logit: the model is neither post-norm nor pre-norm.
+    """
+    num_positions, vocab_size = trace.logits.shape
+    if not 0 <= position < num_positions:
+        raise ValueError(
+            f"position {position} is not one of the {num_positions} predicted tokens: give 0 to {num_positions - 1}"
+        )
+    token = trace.predicted_ids[position] if token is None else token
+    for token_id in (token, against):
+        if isinstance(token_id, int) and not 0 <= token_id < vocab_size:
+            raise ValueError(f"there is no token {token_id}: give an id from 0 to {vocab_size - 1}")
+    direction, logit = _read(trace.unembedding, against, token), _read(trace.logits[position], against, token)
+    heads = {write.kind: write.weights for write in trace.stream if isinstance(write, AttentionWrite)}
+    no_layers = direction.new_zeros(trace.num_layers)
+    feed_forward, biases = no_layers.clone(), no_layers.clone()
+    attended = {
+        kind: no_layers[:, None, None].repeat(1, weights.size(0), weights.size(2)) for kind, weights in heads.items()
+    }
+    for step in reversed(trace.stream):
+        biases[step.layer] += direction @ step.bias
+        match step:
+            case FrozenNorm():
+                direction = step.transposed(direction, position)
+            case FeedForwardWrite():
+                feed_forward[step.layer] = step.output[position] @ direction
+            case AttentionWrite():
+                read = torch.einsum("dhv,d->hv", step.output_matrix, direction)
+                attended[step.kind][step.layer] = step.weights[:, position] * torch.einsum(
+                    "hkv,hv->hk", step.values, read
+                )
+    found = LogitAttribution(
+        position=position,
+        token=token,
+        against=against,
+        logit=float(logit),
+        token_embedding=float(trace.token_embedding[position] @ direction),
+        position_embedding=float(trace.position_embedding[position] @ direction),
+        decoder_self=attended["decoder_self"].cpu(),
+        cross=attended["cross"].cpu(),
+        feed_forward=feed_forward.cpu(),
+        biases=biases.cpu(),
+    )
+    if not found.gap <= TOLERANCE * max(1.0, found.size):
+        raise RuntimeError(
+            f"the terms sum to {found.total:.4f} but the logit is {found.logit:.4f}: logits can be split for post-norm "
+            f"and pre-norm decoders with LayerNorm, and this model is neither"
+        )
+    return found
+
+
+def _read(rows: Tensor, against: Against, token: int) -> Tensor:
+    """Row of a token minus that of `against`: [V, ...] -> [...] in float64."""
+    if against is None:
+        return rows[token].double()
+    return rows[token].double() - (rows.double().mean(0) if against == "mean" else rows[against].double())

@@ -1,0 +1,103 @@
+"""Lexicon of cross-attention heads: the target tokens that a head promotes for a source token.
+
+The OV circuit of Elhage et al. 2021. At attention weight 1, a head h that attends to encoder position j writes
+
+    f_h(m_j) = (m_j W_V + b_V) W_O
+
+into the residual stream. Read through the norms that follow and through the embedding matrix, this vector has a score
+for every token of the vocabulary. The norms divide by one number per decoder row, so the order of the scores is the
+same in every row: it belongs to the head and to the source token in this sentence, not to the row. Scores are given as
+standard deviations above the mean over the vocabulary, because a constant added to all logits changes nothing.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.analysis.attribution.logit_trace import AttentionWrite, FrozenNorm, LogitTrace
+from core.analysis.heads.head import Head
+from core.byte_pieces import is_special
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well what a cross-attention head writes agrees with the translation.
+
+    Attributes:
+        head: the head.
+        reciprocal_rank: mean over the predicted tokens, special ones left out, of 1 / rank of the token among all that
+            the head promotes in its row: 1 if it is always the first.
+        first: share of these tokens that are the first.
+    """
+
+    head: Head
+    reciprocal_rank: float
+    first: float
+
+
+@torch.inference_mode()
+def head_lexicon(trace: LogitTrace, head: Head, count: int = 5) -> tuple[tuple[tuple[int, float], ...], ...]:
+    """Tokens that a cross-attention head promotes most for each source token.
+
+    Returns:
+        For each of the S source tokens: `count` pairs of token id and score, best first.
+
+    Raises:
+        ValueError: the decoder has no such cross-attention head.
+    """
+    place = _place(trace, head)
+    write = trace.stream[place]
+    assert isinstance(write, AttentionWrite)
+    vectors = write.values[head.head] @ write.output_matrix[:, head.head].T  # [S, D]
+    logits = _logits(trace, place, vectors)
+    scores = (logits - logits.mean(-1, keepdim=True)) / logits.std(-1, keepdim=True)
+    found = scores.topk(min(count, scores.size(-1)))
+    return tuple(
+        tuple(zip(ids, values, strict=True))
+        for ids, values in zip(found.indices.tolist(), found.values.tolist(), strict=True)
+    )
+
+
+@torch.inference_mode()
+def rank_lexicons(trace: LogitTrace) -> list[Agreement]:
+    """Agreement of every cross-attention head with the translation, best first.
+
+    In row t a head writes sum_j a_tj f_h(m_j); the agreement is in the rank of the predicted token there. It is low for
+    a head that does not translate, which may do other work.
+    """
+    tokens = trace.explanation.predicted_tokens
+    rows = [row for row, token in enumerate(tokens) if not is_special(token)] or list(range(len(tokens)))
+    predicted = torch.tensor([trace.predicted_ids[row] for row in rows], device=trace.logits.device)[:, None]
+    found: list[Agreement] = []
+    for place, write in enumerate(trace.stream):
+        if not isinstance(write, AttentionWrite) or write.kind != "cross":
+            continue
+        for head in range(write.weights.size(0)):
+            mixed = write.weights[head, rows] @ write.values[head]  # [rows, d_v]
+            logits = _logits(trace, place, mixed @ write.output_matrix[:, head].T)  # [rows, V]
+            ranks = 1 + (logits > logits.gather(1, predicted)).sum(1)
+            mean, first = (1 / ranks.double()).mean(), (ranks == 1).double().mean()
+            found.append(Agreement(Head("cross", write.layer, head), float(mean), float(first)))
+    return sorted(found, key=lambda agreement: -agreement.reciprocal_rank)
+
+
+def _place(trace: LogitTrace, head: Head) -> int:
+    """Index of the head's write in the stream."""
+    for place, write in enumerate(trace.stream):
+        if not isinstance(write, AttentionWrite) or (write.kind, write.layer) != ("cross", head.layer):
+            continue
+        if head.kind == "cross" and 0 <= head.head < write.weights.size(0):
+            return place
+    raise ValueError(
+        f"there is no head {head.head} in layer {head.layer} of {head.kind}: a lexicon belongs to a head of "
+        f"cross-attention, in layers 0 to {trace.num_layers - 1}"
+    )
+
+
+def _logits(trace: LogitTrace, place: int, vectors: Tensor) -> Tensor:
+    """Logits from vectors written at one place of the stream, up to a positive factor: [N, D] -> [N, V] float32."""
+    for step in trace.stream[place + 1 :]:
+        if isinstance(step, FrozenNorm):
+            vectors = step.unscaled(vectors)
+    return vectors.float() @ trace.unembedding.T

@@ -1,0 +1,160 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit, term_table
+from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, FrozenNorm, LogitTrace, trace_logits
+from core.analysis.heads.head import Head
+from core.model import Transformer
+from core.translator import Translator
+from tests.core.analysis.conftest import SOURCE, TARGET
+from tests.core.analysis.pre_norm import pre_norm
+
+
+@pytest.fixture(scope="module", params=["post-norm", "pre-norm"])
+def trace(translator: Translator, request: pytest.FixtureRequest) -> LogitTrace:
+    model = translator.model if request.param == "post-norm" else pre_norm(translator.model)
+    return trace_logits(Translator(model, translator.tokenizer), SOURCE, TARGET)
+
+
+@pytest.mark.parametrize("against", [None, "mean", 17])
+def test_the_terms_sum_to_the_logit_of_the_model(trace: LogitTrace, against: Against):
+    for position, token in enumerate(trace.predicted_ids):
+        found = attribute_logit(trace, position, against=against)
+        logits = trace.logits[position].double()
+        minus = 0 if against is None else logits.mean() if against == "mean" else logits[against]
+        assert found.logit == pytest.approx(float(logits[token] - minus), abs=1e-9)
+        assert found.gap < 1e-4 * found.size
+        assert sum(term.value for term in found.terms()) == pytest.approx(found.total, abs=1e-9)
+
+
+def test_logits_are_those_of_the_explanation(trace: LogitTrace):
+    log_probs = trace.logits.log_softmax(-1)
+    for row, (token, expected) in enumerate(zip(trace.predicted_ids, trace.explanation.log_probs, strict=True)):
+        assert float(log_probs[row, token]) == pytest.approx(expected, abs=1e-5)
+
+
+def logit_without(trace: LogitTrace, row: int, token: int, change: Callable[[object], Tensor | None]) -> float:
+    """The logit by running the residual stream of one row forward, with frozen norms.
+
+    Args:
+        change: for a write, the vector [D] to leave out of it; None for nothing.
+    """
+    x = trace.token_embedding[row] + trace.position_embedding[row]
+    for step in trace.stream:
+        if isinstance(step, FrozenNorm):
+            x = step.gain * (x - x.mean()) / step.sigma[row] + step.bias
+            continue
+        if isinstance(step, FeedForwardWrite):
+            written = step.output[row] + step.bias
+        else:
+            heads = torch.einsum("hk,hkv->hv", step.weights[:, row], step.values)
+            written = torch.einsum("hv,dhv->d", heads, step.output_matrix) + step.bias
+        left_out = change(step)
+        x = x + written - (0 if left_out is None else left_out)
+    return float(trace.unembedding[token].double() @ x)
+
+
+@pytest.mark.parametrize("row", [0, 4])
+def test_a_term_is_the_change_of_the_logit_without_it(trace: LogitTrace, row: int):
+    token = trace.predicted_ids[row]
+    found = attribute_logit(trace, row)
+    whole = logit_without(trace, row, token, lambda step: None)
+    assert whole == pytest.approx(found.logit, abs=1e-4)
+    for term in found.terms():
+
+        def left_out(step: object, term=term) -> Tensor | None:
+            if isinstance(step, AttentionWrite) and (step.kind, step.layer) == (term.part, term.layer):
+                vector = step.output_matrix[:, term.head] @ step.values[term.head, term.key]
+                return step.weights[term.head, row, term.key] * vector
+            if isinstance(step, FeedForwardWrite) and (term.part, term.layer) == ("feed_forward", step.layer):
+                return step.output[row]
+            return None
+
+        if term.part in ("decoder_self", "cross", "feed_forward"):
+            assert whole - logit_without(trace, row, token, left_out) == pytest.approx(term.value, abs=1e-9)
+
+
+def test_a_head_has_the_sum_over_what_it_attends_to(trace: LogitTrace):
+    found = attribute_logit(trace, 3)
+    of_head = [term.value for term in found.terms() if (term.part, term.layer, term.head) == ("cross", 2, 1)]
+    assert found.head(Head("cross", 2, 1)) == pytest.approx(sum(of_head))
+    assert len(of_head) == len(trace.source_ids)
+
+
+def test_a_model_worked_by_hand(tiny_model: Transformer, translator: Translator):
+    """Cross-attention of the last layer alone writes: the other writes and all embeddings but the token's are 0.
+
+    The last norm has gain 1; so the contribution is W_U . (c - mean(c)) / sigma, and the rest is the embedding's.
+    """
+    model = Transformer(replace(tiny_model.config, num_decoder_layers=1)).requires_grad_(False)
+    layer = model.decoder.layers[0]
+    for module in (layer.self_attention, layer.feed_forward):
+        for parameter in module.parameters():
+            parameter.zero_()
+    traced = trace_logits(Translator(model, translator.tokenizer), "A dog.", "Ein Hund.")
+    found = attribute_logit(traced, 1)
+    write = next(step for step in traced.stream if isinstance(step, AttentionWrite) and step.kind == "cross")
+    norms = [step for step in traced.stream if isinstance(step, FrozenNorm)]
+    written = torch.einsum("hk,hkv,dhv->d", write.weights[:, 1], write.values, write.output_matrix)
+    direction = model.embedding.tokens.weight[traced.predicted_ids[1]].double()
+    for norm in norms[1:]:
+        written = (written - written.mean()) / norm.sigma[1]
+    assert float(found.cross.sum()) == pytest.approx(float(direction @ written))
+    assert not found.decoder_self.any()
+    assert not found.feed_forward.any()
+    assert found.token_embedding + found.position_embedding + float(found.cross.sum()) == pytest.approx(
+        found.logit, abs=1e-4
+    )
+
+
+def test_nothing_comes_from_later_prefix_tokens(trace: LogitTrace):
+    found = attribute_logit(trace, 2)
+    assert not found.decoder_self[:, :, 3:].any()
+    assert found.decoder_self[:, :, :3].all()
+
+
+def test_the_table_has_a_row_for_each_term(trace: LogitTrace):
+    found = attribute_logit(trace, 2)
+    table = term_table(found, trace.explanation)
+    assert {len(column) for column in table.values()} == {len(list(found.terms()))}
+    assert sum(value for value in table["contribution"] if isinstance(value, float)) == pytest.approx(found.total)
+    tokens = [token for part, token in zip(table["part"], table["key_token"], strict=True) if part == "cross"]
+    assert tokens[: len(trace.source_ids)] == list(trace.explanation.source_tokens)
+
+
+class Norm(nn.Module):
+    """Not a LayerNorm: no mean is subtracted."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x / x.square().mean(-1, keepdim=True).sqrt()
+
+
+def test_other_decoders_are_refused(translator: Translator):
+    model = pre_norm(translator.model)
+    model.decoder.norm = Norm()  # type: ignore[assignment]
+    trace = trace_logits(Translator(model, translator.tokenizer), SOURCE, TARGET)
+    with pytest.raises(RuntimeError, match="post-norm and pre-norm decoders with LayerNorm, and this model is neither"):
+        attribute_logit(trace, 0)
+
+
+@pytest.mark.parametrize(
+    ("position", "token", "message"),
+    [
+        (-1, None, r"position -1 is not one of the \d+ predicted tokens: give 0 to \d+"),
+        (99, None, "position 99 is not one of"),
+        (0, 4000, "there is no token 4000: give an id from 0 to 399"),
+    ],
+)
+def test_what_does_not_exist_is_refused(trace: LogitTrace, position: int, token: int | None, message: str):
+    with pytest.raises(ValueError, match=message):
+        attribute_logit(trace, position, token)
+
+
+def test_it_is_the_attribution_of_the_asked_token(trace: LogitTrace):
+    found: LogitAttribution = attribute_logit(trace, 1, token=20, against=30)
+    assert (found.token, found.against, found.position) == (20, 30, 1)
+    assert found.logit == pytest.approx(float(trace.logits[1, 20].double() - trace.logits[1, 30].double()), abs=1e-9)
