@@ -9,7 +9,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,6 +34,11 @@ MAX_WEIGHT = 65504.0
 TRIAL_TOKENS = 8  # source and target length of the trial pass of a loaded model
 ADVICE = "copy or download it again"  # advice for damaged files
 MAX_MESSAGE = 500  # characters; names in a malicious file may have any length
+# Fields of the configuration that every file has; the others came later and are stored if they differ from the default.
+_FIRST_FIELDS = {
+    *("vocab_size", "d_model", "d_ff", "num_heads", "d_k", "d_v", "num_encoder_layers", "num_decoder_layers"),
+    *("dropout", "positions", "neighbourhood", "max_positions", "pad_id", "bos_id", "eos_id"),
+}
 FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
 
@@ -108,8 +113,12 @@ def save_checkpoint(
 
 
 def _stored(config: TransformerConfig) -> dict[str, Any]:
-    """Fields of a configuration, without an unset `num_decoder_heads`."""
-    return {name: value for name, value in asdict(config).items() if value is not None or name != "num_decoder_heads"}
+    """Fields of a configuration, see `_FIRST_FIELDS`."""
+    return {
+        entry.name: getattr(config, entry.name)
+        for entry in fields(config)
+        if entry.name in _FIRST_FIELDS or getattr(config, entry.name) != entry.default
+    }
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -180,7 +189,8 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             )
     model.load_state_dict(tensors, assign=True)
     if config.positions == "sinusoidal":
-        model.embedding.positions = SinusoidalPositions(config)  # not stored, as it has no parameters
+        for embedding in filter(None, (model.embedding, model.target_embedding)):
+            embedding.positions = SinusoidalPositions(config)  # not stored, as it has no parameters
     model.eval().requires_grad_(False)
     _check_outputs(path, model)
     return Checkpoint(model, tokenizer, training)

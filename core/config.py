@@ -1,16 +1,60 @@
 """Model configuration, and the variations of the paper's section 6.2."""
 
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 Positions = Literal["sinusoidal", "learned"]
+NormPlace = Literal["post", "pre"]
+Activation = Literal["relu", "gelu", "swish"]
+PositionOrder = Literal["interleaved", "halves"]
+PositionExponent = Literal["i/n", "i/(n-1)"]
+Tied = Literal["all", "target", "inputs", "none"]
+PenaltyFormula = Literal["paper", "length"]
+
+CHOICES: dict[str, Any] = {
+    "positions": Positions,
+    "norm": NormPlace,
+    "activation": Activation,
+    "position_order": PositionOrder,
+    "position_exponent": PositionExponent,
+    "tied": Tied,
+    "penalty_formula": PenaltyFormula,
+}
+SWITCHES = (
+    "final_norm",
+    "attention_bias",
+    "feed_forward_bias",
+    "output_bias",
+    "scale_embedding",
+    "embedding_norm",
+    "early_stopping",
+)
+# Fields that change what the layers, embeddings and the output projection compute. The compiled and packed paths of
+# `core.cpu_inference` know their default values only, which are the paper's.
+ARCHITECTURE = (
+    "norm",
+    "final_norm",
+    "norm_eps",
+    "activation",
+    "attention_bias",
+    "feed_forward_bias",
+    "output_bias",
+    "embedding_norm",
+    "decoder_d_ff",
+    "target_vocab_size",
+    "tied",
+)
+ID_LISTS = ("source_prefix", "source_suffix", "never_ids")
+MAX_IDS = 1024  # length of a list of token ids
 
 # Largest value of each size: well beyond any trained Transformer, and small enough that products of two or three of
 # them, such as the number of elements of a matrix, fit 64-bit integers.
 MAX_SIZES: dict[str, int] = {
     "vocab_size": 2**24,
+    "target_vocab_size": 2**24,
     "d_model": 2**16,
     "d_ff": 2**20,
+    "decoder_d_ff": 2**20,
     "num_heads": 2**12,
     "num_decoder_heads": 2**12,
     "d_k": 2**16,
@@ -20,7 +64,7 @@ MAX_SIZES: dict[str, int] = {
     "neighbourhood": 2**24,
     "max_positions": 2**24,
 }
-OPTIONAL_SIZES = ("num_decoder_heads", "d_k", "d_v", "neighbourhood")
+OPTIONAL_SIZES = ("target_vocab_size", "decoder_d_ff", "num_decoder_heads", "d_k", "d_v", "neighbourhood")
 
 
 class HeadShape(NamedTuple):
@@ -35,7 +79,32 @@ class HeadShape(NamedTuple):
 class TransformerConfig:
     """Configuration that determines a model's parameters and outputs.
 
-    Training, caching and capture are not part of it: they concern the use of a model.
+    Training, caching and capture are not part of it: they concern the use of a model. The defaults from `norm` on are
+    the paper's choices; other projects' models differ from them.
+
+    Attributes:
+        norm: LayerNorm after each residual connection (3.1), or on the input of each sub-layer.
+        final_norm: another LayerNorm after the last layer of each stack.
+        norm_eps: added to the variance by LayerNorm.
+        activation: of the feed-forward networks; `swish` is x * sigmoid(x), `gelu` is x * Phi(x).
+        decoder_d_ff: of the decoder; None: d_ff.
+        attention_bias, feed_forward_bias, output_bias: whether the projections of attention, the feed-forward networks
+            and the logits have a bias.
+        position_order: sine and cosine columns alternate, or all sines come before all cosines.
+        position_exponent: e in the frequency 10000^-e of pair i of n = d_model / 2.
+        position_offset: sinusoidal position of the first token.
+        scale_embedding: whether embeddings are multiplied by sqrt(d_model) (3.4).
+        embedding_norm: LayerNorm on the input of each stack.
+        target_vocab_size: of the target's own vocabulary; None: one vocabulary for both sides.
+        tied: which of the three matrices (source and target embedding, output projection) are one: all of them (3.4),
+            the two of the target, the two embeddings, or none.
+        forced_first_id: first token of every translation, None: free.
+        source_prefix, source_suffix: token ids put before every source and after its `</s>`.
+        never_ids: ids that a search never generates, besides `pad_id` and `bos_id`.
+        penalty_formula: length penalty of a hypothesis of l tokens, with exponent alpha: ((5 + l) / 6)^alpha as in the
+            paper (6.1), or l^alpha.
+        early_stopping: a search stops as soon as beam_size hypotheses have finished. If False, it goes on while the
+            best live hypothesis, with the penalty of its present length, scores above the worst of the beam_size best.
 
     Raises:
         ValueError: a value is out of range, or two values contradict each other.
@@ -57,6 +126,27 @@ class TransformerConfig:
     pad_id: int = 0
     bos_id: int = 1
     eos_id: int = 2
+    norm: NormPlace = "post"
+    final_norm: bool = False
+    norm_eps: float = 1e-5
+    activation: Activation = "relu"
+    decoder_d_ff: int | None = None
+    attention_bias: bool = True
+    feed_forward_bias: bool = True
+    output_bias: bool = False
+    position_order: PositionOrder = "interleaved"
+    position_exponent: PositionExponent = "i/n"
+    position_offset: int = 0
+    scale_embedding: bool = True
+    embedding_norm: bool = False
+    target_vocab_size: int | None = None
+    tied: Tied = "all"
+    forced_first_id: int | None = None
+    source_prefix: tuple[int, ...] = ()
+    source_suffix: tuple[int, ...] = ()
+    never_ids: tuple[int, ...] = ()
+    penalty_formula: PenaltyFormula = "paper"
+    early_stopping: bool = True
 
     def __post_init__(self) -> None:
         for name in MAX_SIZES:
@@ -70,20 +160,52 @@ class TransformerConfig:
                 )
         if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout ({self.dropout!r}) must be a number from 0 up to, but not including, 1")
-        if self.positions not in ("sinusoidal", "learned"):
-            raise ValueError(f"positions ({self.positions!r}) must be 'sinusoidal' or 'learned'")
+        for name, choices in CHOICES.items():
+            _require_choice(name, getattr(self, name), get_args(choices))
+        for name in SWITCHES:
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} ({getattr(self, name)!r}) must be True or False")
+        if not isinstance(self.norm_eps, float) or not 0 < self.norm_eps <= 1:
+            raise ValueError(f"norm_eps ({self.norm_eps!r}) must be a number above 0 and at most 1")
+        self._check_positions()
+        self._check_ids()
+
+    def _check_positions(self) -> None:
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ValueError(
                 f"d_model ({self.d_model}) must be even: sinusoidal positions come in pairs of sine and cosine"
             )
-        for name in ("pad_id", "bos_id", "eos_id"):
-            token_id = getattr(self, name)
-            if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < self.vocab_size:
-                raise ValueError(
-                    f"{name} ({token_id!r}) must be an integer from 0 to vocab_size - 1 ({self.vocab_size - 1})"
-                )
-        if len({self.pad_id, self.bos_id, self.eos_id}) < 3:
-            raise ValueError(f"pad_id ({self.pad_id}), bos_id ({self.bos_id}) and eos_id ({self.eos_id}) must differ")
+        _require_id("position_offset", self.position_offset, MAX_SIZES["max_positions"])
+        if self.positions == "learned" and self.position_offset:
+            raise ValueError(
+                f"position_offset ({self.position_offset}) must be 0 for learned positions: leave out the first rows "
+                f"of their table instead"
+            )
+
+    def _check_ids(self) -> None:
+        """Check the vocabularies and all token ids."""
+        if self.target_vocab_size is not None and self.tied in ("all", "inputs"):
+            raise ValueError(
+                f"target_vocab_size ({self.target_vocab_size}) needs a target embedding of its own: tied "
+                f"({self.tied!r}) must be 'target' or 'none'"
+            )
+        smaller = "vocab_size" if self.target_size >= self.vocab_size else "target_vocab_size"
+        for name, side in (("pad_id", smaller), ("bos_id", self.target_side), ("eos_id", smaller)):
+            _require_id(name, getattr(self, name), getattr(self, side), f"{side} - 1")
+        if self.pad_id == self.eos_id:
+            raise ValueError(
+                f"pad_id ({self.pad_id}) and eos_id ({self.eos_id}) must differ: every source ends with the latter, "
+                f"and padding is masked"
+            )
+        if self.forced_first_id is not None:
+            _require_id("forced_first_id", self.forced_first_id, self.target_size, f"{self.target_side} - 1")
+        for name in ID_LISTS:
+            ids, side = getattr(self, name), self.target_side if name == "never_ids" else "vocab_size"
+            if not isinstance(ids, list | tuple) or len(cast("tuple[Any, ...]", ids)) > MAX_IDS:
+                raise ValueError(f"{name} ({ids!r:.100}) must be a tuple of at most {MAX_IDS} token ids")
+            for token_id in ids:
+                _require_id(name, token_id, getattr(self, side), f"{side} - 1")
+            object.__setattr__(self, name, tuple(ids))  # lists come from JSON
 
     @property
     def encoder_heads(self) -> HeadShape:
@@ -94,6 +216,22 @@ class TransformerConfig:
     def decoder_heads(self) -> HeadShape:
         """Heads of each attention layer of the decoder, cross-attention included."""
         return self._heads(self.num_decoder_heads or self.num_heads)
+
+    @property
+    def target_size(self) -> int:
+        """Size of the target vocabulary."""
+        return self.target_vocab_size or self.vocab_size
+
+    @property
+    def target_side(self) -> str:
+        """Name of the field that holds `target_size`."""
+        return "target_vocab_size" if self.target_vocab_size else "vocab_size"
+
+    @property
+    def is_paper_architecture(self) -> bool:
+        """Whether every field of `ARCHITECTURE` has its default value."""
+        defaults = {field.name: field.default for field in fields(self)}
+        return all(getattr(self, name) == defaults[name] for name in ARCHITECTURE)
 
     @property
     def head_counts(self) -> str:
@@ -115,6 +253,19 @@ def require_size(name: str, value: object) -> None:
         raise ValueError(f"{name} ({value!r}) must be a positive integer")
     if value > MAX_SIZES[name]:
         raise ValueError(f"{name} ({value}) must be at most {MAX_SIZES[name]}")
+
+
+def _require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        *first, last = map(repr, choices)
+        raise ValueError(f"{name} ({value!r}) must be {', '.join(first)} or {last}")
+
+
+def _require_id(name: str, value: object, count: int, last: str = "") -> None:
+    """Check an id, from 0 to count - 1, whose upper end has a name."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
+        end = f"{last} ({count - 1})" if last else f"{count - 1}"
+        raise ValueError(f"{name} ({value!r}) must be an integer from 0 to {end}")
 
 
 _BASE = TransformerConfig(vocab_size=37_000)

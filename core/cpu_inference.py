@@ -169,6 +169,7 @@ class PackedTransformer(Transformer):
                     setattr(module, name, linear(child.weight, child.bias))
         self.config = model.config
         self.embedding = model.embedding
+        self.target_embedding = self.output_projection = self.output_bias = None
         self.encoder, self.decoder = layers
         self.projection = packed_linear(model.embedding.tokens.weight, None)
         self._state = _state(model)
@@ -276,7 +277,9 @@ def choose(seconds: dict[str, float]) -> str:
 
 
 def packable(model: Transformer) -> bool:
-    """Whether a model can be packed: float32 on a CPU, with a product for its weights."""
+    """Whether a model can be packed: the paper's layers in float32 on a CPU, with a product for its weights."""
+    if not model.config.is_paper_architecture:
+        return False
     weight = model.embedding.tokens.weight
     return weight.device.type == "cpu" and weight.dtype == torch.float32 and (has_packed() or halves(model))
 

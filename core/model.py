@@ -5,7 +5,8 @@ Vaswani et al. 2017. References such as (3.2.1) are to its sections.
 Shapes:  B batch   S source length   T target length   Q queries   K keys
          H heads   D d_model         E width of a head  V vocabulary
 
-A mask is boolean and True means "may attend". Callers pass token ids; the model makes the masks.
+A mask is boolean and True means "may attend". Callers pass token ids; the model makes the masks. Comments say what the
+paper does; `TransformerConfig` has the variants of other projects, each of which replaces one part.
 """
 
 import math
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.config import HeadShape, TransformerConfig
+from core.config import HeadShape, PositionExponent, PositionOrder, TransformerConfig
 from core.restricted import Neighbourhood, causal_neighbourhood, centred_neighbourhood, restricted_attention
 
 KeysValues = tuple[Tensor, Tensor]
@@ -25,14 +26,26 @@ FIRST_POSITIONS = 512  # sinusoidal positions computed at first; more on demand
 
 
 class Transformer(nn.Module):
-    """Encoder, decoder, and one matrix for both embeddings and output projection (3)."""
+    """Encoder, decoder, and one matrix for both embeddings and output projection (3).
+
+    Attributes:
+        embedding: of the source, and of the target unless the two are not tied.
+        target_embedding: of the target, None if `embedding` is for both.
+        output_projection: matrix of the logits, None if the target's embedding is.
+        output_bias: [V] of the logits, or None.
+    """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
-        self.embedding = Embedding(config)
+        self.embedding = Embedding(config, config.vocab_size)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
+        self.target_embedding = None if config.tied in ("all", "inputs") else Embedding(config, config.target_size)
+        self.output_projection = (
+            None if config.tied in ("all", "target") else nn.Linear(config.d_model, config.target_size, bias=False)
+        )
+        self.output_bias = nn.Parameter(torch.zeros(config.target_size)) if config.output_bias else None
         self.initialise()
 
     def initialise(self) -> None:
@@ -45,7 +58,8 @@ class Transformer(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
+                if module.bias is not None:  # pyright: ignore[reportUnnecessaryComparison]
+                    nn.init.zeros_(module.bias)
             elif isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         n, m = len(self.encoder.layers), len(self.decoder.layers)
@@ -78,7 +92,7 @@ class Transformer(nn.Module):
 
     def decode(self, target_ids: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
         """Decoder states: [B, T] ids, [B, S, D], [B, 1, 1, S] -> [B, T, D]."""
-        return self.decoder(self.embedding(target_ids), memory, self.target_mask(target_ids), memory_mask)
+        return self.decoder(self.fed_embedding(target_ids), memory, self.target_mask(target_ids), memory_mask)
 
     def step(self, token_ids: Tensor, cache: "DecodedPositions", mask: Tensor) -> Tensor:
         """Decode one more position for W hypotheses of each sentence, as the query axis.
@@ -91,13 +105,14 @@ class Transformer(nn.Module):
         Returns:
             [B, W, V] logits of the next token.
         """
-        states = self.decoder(self.embedding(token_ids, cache.length), cache.memory, mask, cache.memory_mask, cache)
+        embedded = self.fed_embedding(token_ids, cache.length)
+        states = self.decoder(embedded, cache.memory, mask, cache.memory_mask, cache)
         cache.length += 1
         return self.project(states)
 
     def project(self, states: Tensor) -> Tensor:
         """Logits, by the transposed embedding matrix (3.4): [..., D] -> [..., V]."""
-        return F.linear(states, self.embedding.tokens.weight)
+        return F.linear(states, (self.output_projection or self.fed_embedding.tokens).weight, self.output_bias)
 
     def source_mask(self, source_ids: Tensor) -> Tensor:
         """[B, S] -> [B, 1, 1, S]: all source tokens except padding."""
@@ -105,11 +120,18 @@ class Transformer(nn.Module):
 
     def target_mask(self, target_ids: Tensor) -> Mask:
         """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3)."""
+        real, length = target_ids != self.config.pad_id, target_ids.size(1)
+        if self.config.bos_id == self.config.pad_id:
+            real = F.pad(real[:, 1:], (1, 0), value=True)  # the first token is the start, whatever its id
         if self.config.neighbourhood:
-            return causal_neighbourhood(target_ids != self.config.pad_id, self.config.neighbourhood)
-        length = target_ids.size(1)
+            return causal_neighbourhood(real, self.config.neighbourhood)
         causal = torch.ones(length, length, dtype=torch.bool, device=target_ids.device).tril()
-        return causal & (target_ids != self.config.pad_id)[:, None, None, :]
+        return causal & real[:, None, None, :]
+
+    @property
+    def fed_embedding(self) -> "Embedding":
+        """Embedding of the tokens fed to the decoder."""
+        return self.target_embedding or self.embedding
 
     @property
     def device(self) -> torch.device:
@@ -124,33 +146,34 @@ class Encoder(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
+        self.input_norm = layer_norm(config) if config.embedding_norm else nn.Identity()
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
+        self.output_norm = layer_norm(config) if config.final_norm else nn.Identity()
 
     def forward(self, x: Tensor, mask: Mask) -> Tensor:
         """[B, S, D], [B, 1, 1, S] -> [B, S, D]."""
+        x = self.input_norm(x)
         for layer in self.layers:
             x = layer(x, mask)
-        return x
+        return self.output_norm(x)
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention and a feed-forward network (3.1).
-
-    Each sub-layer computes LayerNorm(x + Dropout(Sublayer(x))) (5.4).
-    """
+    """Self-attention and a feed-forward network (3.1), each with a residual connection."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.encoder_heads)
-        self.self_attention_norm = nn.LayerNorm(config.d_model)
-        self.feed_forward = FeedForward(config)
-        self.feed_forward_norm = nn.LayerNorm(config.d_model)
+        self.self_attention = MultiHeadAttention(config.d_model, config.encoder_heads, config.attention_bias)
+        self.self_attention_norm = layer_norm(config)
+        self.feed_forward = FeedForward(config, config.d_ff)
+        self.feed_forward_norm = layer_norm(config)
         self.dropout = Dropout(config.dropout)
+        self.residual = RESIDUALS[config.norm]
 
     def forward(self, x: Tensor, mask: Mask) -> Tensor:
         """[B, S, D], [B, 1, 1, S] -> [B, S, D]."""
-        x = self.self_attention_norm(x + self.dropout(self.self_attention(x, x, mask)))
-        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+        x = self.residual(x, lambda x: self.self_attention(x, x, mask), self.self_attention_norm, self.dropout)
+        return self.residual(x, self.feed_forward, self.feed_forward_norm, self.dropout)
 
 
 class Decoder(nn.Module):
@@ -158,15 +181,18 @@ class Decoder(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
+        self.input_norm = layer_norm(config) if config.embedding_norm else nn.Identity()
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
+        self.output_norm = layer_norm(config) if config.final_norm else nn.Identity()
 
     def forward(
         self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "DecodedPositions | None" = None
     ) -> Tensor:
         """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
+        x = self.input_norm(x)
         for index, layer in enumerate(self.layers):
             x = layer(x, memory, mask, memory_mask, cache.layers[index] if cache else None)
-        return x
+        return self.output_norm(x)
 
 
 class DecoderLayer(nn.Module):
@@ -174,23 +200,50 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.decoder_heads)
-        self.self_attention_norm = nn.LayerNorm(config.d_model)
-        self.cross_attention = MultiHeadAttention(config.d_model, config.decoder_heads)
-        self.cross_attention_norm = nn.LayerNorm(config.d_model)
-        self.feed_forward = FeedForward(config)
-        self.feed_forward_norm = nn.LayerNorm(config.d_model)
+        self.self_attention = MultiHeadAttention(config.d_model, config.decoder_heads, config.attention_bias)
+        self.self_attention_norm = layer_norm(config)
+        self.cross_attention = MultiHeadAttention(config.d_model, config.decoder_heads, config.attention_bias)
+        self.cross_attention_norm = layer_norm(config)
+        self.feed_forward = FeedForward(config, config.decoder_d_ff or config.d_ff)
+        self.feed_forward_norm = layer_norm(config)
         self.dropout = Dropout(config.dropout)
+        self.residual = RESIDUALS[config.norm]
 
     def forward(
         self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "LayerPositions | None" = None
     ) -> Tensor:
         """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
-        x = self.self_attention_norm(x + self.dropout(self.self_attention(x, x, mask, cache and cache.self_attention)))
-        x = self.cross_attention_norm(
-            x + self.dropout(self.cross_attention(x, memory, memory_mask, cache and cache.cross_attention))
-        )
-        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+
+        def self_attention(x: Tensor) -> Tensor:
+            return self.self_attention(x, x, mask, cache and cache.self_attention)
+
+        def cross_attention(x: Tensor) -> Tensor:
+            return self.cross_attention(x, memory, memory_mask, cache and cache.cross_attention)
+
+        x = self.residual(x, self_attention, self.self_attention_norm, self.dropout)
+        x = self.residual(x, cross_attention, self.cross_attention_norm, self.dropout)
+        return self.residual(x, self.feed_forward, self.feed_forward_norm, self.dropout)
+
+
+Function = Callable[[Tensor], Tensor]
+
+
+def post_norm(x: Tensor, sublayer: Function, norm: Function, dropout: Function) -> Tensor:
+    """LayerNorm(x + Dropout(Sublayer(x))) (3.1, 5.4)."""
+    return norm(x + dropout(sublayer(x)))
+
+
+def pre_norm(x: Tensor, sublayer: Function, norm: Function, dropout: Function) -> Tensor:
+    """x + Dropout(Sublayer(LayerNorm(x))), as Tensor2Tensor computed it soon after the paper."""
+    return x + dropout(sublayer(norm(x)))
+
+
+RESIDUALS = {"post": post_norm, "pre": pre_norm}
+
+
+def layer_norm(config: TransformerConfig) -> nn.LayerNorm:
+    """Layer normalisation (Ba et al. 2016)."""
+    return nn.LayerNorm(config.d_model, eps=config.norm_eps)
 
 
 # --- 3.2 Attention --------------------------------------------------------------------------------------------------
@@ -199,13 +252,13 @@ class DecoderLayer(nn.Module):
 class MultiHeadAttention(nn.Module):
     """h heads of scaled dot-product attention: Concat(head_1 .. head_h) W_O (3.2.2)."""
 
-    def __init__(self, d_model: int, heads: HeadShape) -> None:
+    def __init__(self, d_model: int, heads: HeadShape, bias: bool = True) -> None:
         super().__init__()
         self.num_heads = heads.num_heads
-        self.q_proj = nn.Linear(d_model, heads.num_heads * heads.d_k)
-        self.k_proj = nn.Linear(d_model, heads.num_heads * heads.d_k)
-        self.v_proj = nn.Linear(d_model, heads.num_heads * heads.d_v)
-        self.out_proj = nn.Linear(heads.num_heads * heads.d_v, d_model)
+        self.q_proj = nn.Linear(d_model, heads.num_heads * heads.d_k, bias)
+        self.k_proj = nn.Linear(d_model, heads.num_heads * heads.d_k, bias)
+        self.v_proj = nn.Linear(d_model, heads.num_heads * heads.d_v, bias)
+        self.out_proj = nn.Linear(heads.num_heads * heads.d_v, d_model, bias)
         self.weights = AttentionWeights()
 
     def forward(
@@ -302,14 +355,18 @@ def scaled_dot_product_attention(
 class FeedForward(nn.Module):
     """max(0, x W1 + b1) W2 + b2, the same at every position (3.3)."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, d_ff: int) -> None:
         super().__init__()
-        self.inner = nn.Linear(config.d_model, config.d_ff)
-        self.outer = nn.Linear(config.d_ff, config.d_model)
+        self.inner = nn.Linear(config.d_model, d_ff, config.feed_forward_bias)
+        self.outer = nn.Linear(d_ff, config.d_model, config.feed_forward_bias)
+        self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, L, D] -> [B, L, D]."""
-        return self.outer(F.relu(self.inner(x)))
+        return self.outer(self.activation(self.inner(x)))
+
+
+ACTIVATIONS: dict[str, Function] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
 
 
 # --- 3.4 Embeddings, 3.5 Positional encoding ------------------------------------------------------------------------
@@ -318,12 +375,12 @@ class FeedForward(nn.Module):
 class Embedding(nn.Module):
     """Dropout(sqrt(d_model) * token embedding + position) (3.4, 3.5, 5.4)."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, vocab_size: int) -> None:
         super().__init__()
-        self.tokens = nn.Embedding(config.vocab_size, config.d_model)
+        self.tokens = nn.Embedding(vocab_size, config.d_model)
         self.positions = LearnedPositions(config) if config.positions == "learned" else SinusoidalPositions(config)
         self.dropout = Dropout(config.dropout)
-        self.scale = math.sqrt(config.d_model)
+        self.scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
 
     def forward(self, token_ids: Tensor, position: int | None = None) -> Tensor:
         """[B, L] ids at positions 0 .. L - 1, or all at `position` -> [B, L, D]."""
@@ -339,26 +396,39 @@ class SinusoidalPositions(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.d_model = config.d_model
+        self.order: PositionOrder = config.position_order
+        self.exponent: PositionExponent = config.position_exponent
+        self.offset = config.position_offset
         self.register_buffer("table", torch.empty(0, config.d_model), persistent=False)
 
     def forward(self, start: int, stop: int) -> Tensor:
         """Encodings of positions start .. stop - 1: [stop - start, D]."""
+        start, stop = start + self.offset, stop + self.offset
         if stop > self.table.size(0):
-            self.table = sinusoidal_encoding(max(2 * stop, FIRST_POSITIONS), self.d_model).to(self.table)
+            size = max(2 * stop, FIRST_POSITIONS)
+            self.table = sinusoidal_encoding(size, self.d_model, self.order, self.exponent).to(self.table)
         return self.table[start:stop]
 
 
-def sinusoidal_encoding(num_positions: int, d_model: int) -> Tensor:
+def sinusoidal_encoding(
+    num_positions: int, d_model: int, order: PositionOrder = "interleaved", exponent: PositionExponent = "i/n"
+) -> Tensor:
     """Sinusoidal positional encodings (3.5).
 
     PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(pos / 10000^(2i / d_model)).
 
+    Args:
+        order: `interleaved` as in the paper, or `halves`: all sines, then all cosines.
+        exponent: of 10000 for pair i of n = d_model / 2; the paper's is i / n.
+
     Returns:
-        [num_positions, d_model], sines in the even columns and cosines in the odd ones.
+        [num_positions, d_model]
     """
-    position = torch.arange(num_positions, dtype=torch.float64)[:, None]
-    angle = position * 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # [positions, D / 2]
-    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).float()
+    position, n = torch.arange(num_positions, dtype=torch.float64)[:, None], d_model // 2
+    last = n if exponent == "i/n" else max(n - 1, 1)
+    angle = position * 10000.0 ** (-torch.arange(n, dtype=torch.float64) / last)  # [positions, D / 2]
+    columns = torch.stack((angle.sin(), angle.cos()), dim=-1 if order == "interleaved" else -2)
+    return columns.flatten(1).float()
 
 
 class LearnedPositions(nn.Module):

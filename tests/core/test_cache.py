@@ -15,11 +15,17 @@ from core.model import Transformer
 SOURCE = torch.tensor([[5, 9, 23, 2, 0, 0], [7, 7, 31, 40, 11, 2], [50, 2, 0, 0, 0, 0]])
 
 
-@pytest.fixture(params=["sinusoidal", "learned", "widths", "restricted"])
+VARIANTS = {
+    "widths": {"d_k": 5, "d_v": 12, "num_decoder_heads": 3},
+    "restricted": {"neighbourhood": 3},
+    "other": {"norm": "pre", "final_norm": True, "tied": "none", "output_bias": True, "position_offset": 2},
+    "started_by_padding": {"bos_id": 0, "activation": "swish", "position_order": "halves"},
+}
+
+
+@pytest.fixture(params=["sinusoidal", "learned", *VARIANTS])
 def model(request: pytest.FixtureRequest) -> Transformer:
-    variant = {"widths": {"d_k": 5, "d_v": 12, "num_decoder_heads": 3}, "restricted": {"neighbourhood": 3}}.get(
-        request.param, {"positions": request.param}
-    )
+    variant = VARIANTS.get(request.param, {"positions": request.param})
     torch.manual_seed(2)
     return Transformer(replace(PRESETS["tiny"], **variant)).eval().requires_grad_(False)
 
@@ -63,7 +69,7 @@ def test_cached_is_uncached_whoever_lives_on(
 
 
 def test_beam_search_finds_the_same_with_and_without_cache(model: Transformer) -> None:
-    options = SearchOptions(bos_id=1, eos_id=2, never=(0,), beam_size=4, num_hypotheses=4)
+    options = SearchOptions(bos_id=model.config.bos_id, eos_id=2, never=(0,), beam_size=4, num_hypotheses=4)
     limits = [12, 20, 16]
     cached = beam_search(cached_decoder(model, SOURCE), limits, options)
     uncached = beam_search(uncached_decoder(model, SOURCE), limits, options)
@@ -74,7 +80,7 @@ def test_beam_search_finds_the_same_with_and_without_cache(model: Transformer) -
 
 
 def test_forced_beginnings_of_a_batch_go_through_the_cache(model: Transformer) -> None:
-    options = SearchOptions(bos_id=1, eos_id=2, never=(0,), beam_size=4, num_hypotheses=4)
+    options = SearchOptions(bos_id=model.config.bos_id, eos_id=2, never=(0,), beam_size=4, num_hypotheses=4)
     limits, prefixes = [12, 20, 16], [(9, 30, 8, 8), (), (40,)]
     cached = beam_search(cached_decoder(model, SOURCE), limits, options, prefixes=prefixes)
     uncached = beam_search(uncached_decoder(model, SOURCE), limits, options, prefixes=prefixes)

@@ -1,12 +1,13 @@
 """Every valid configuration builds a model."""
 
+import re
 from dataclasses import FrozenInstanceError, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
 
-from core.config import MAX_SIZES, PRESETS, TransformerConfig
+from core.config import CHOICES, ID_LISTS, MAX_SIZES, PRESETS, SWITCHES, TransformerConfig
 from core.model import Transformer
 
 # Table 3 and table 2's model: every row that prints a number of parameters, in millions.
@@ -24,7 +25,8 @@ TABLE_3 = {
 }
 
 SIZES = ("vocab_size", "d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers", "max_positions")
-OPTIONAL_SIZES = ("num_decoder_heads", "d_k", "d_v", "neighbourhood")
+OPTIONAL_SIZES = ("num_decoder_heads", "d_k", "d_v", "neighbourhood", "decoder_d_ff", "target_vocab_size")
+IDS = ("pad_id", "bos_id", "eos_id", "forced_first_id")
 
 
 def num_parameters(config: TransformerConfig) -> int:
@@ -113,19 +115,16 @@ def test_sizes_have_a_bound(name: str, most: int) -> None:
 
 
 def test_every_integer_of_the_configuration_has_a_bound() -> None:
-    """Special token ids are below vocab_size."""
+    """Token ids are below vocab_size, and position_offset below the bound of max_positions."""
     integers = {field.name for field in fields(TransformerConfig) if field.type in (int, int | None)}
-    assert (
-        integers
-        == {*MAX_SIZES, "pad_id", "bos_id", "eos_id"}
-        == {*SIZES, *OPTIONAL_SIZES, "pad_id", "bos_id", "eos_id"}
-    )
+    assert integers == {*MAX_SIZES, *IDS, "position_offset"} == {*SIZES, *OPTIONAL_SIZES, *IDS, "position_offset"}
 
 
 def test_the_largest_configuration_has_shapes() -> None:
     """Shapes are computed without overflow and without memory."""
     layers = {"num_encoder_layers": 1, "num_decoder_layers": 1}
-    assert num_parameters(TransformerConfig(**{**MAX_SIZES, **layers}, positions="learned")) > 2**44
+    largest = TransformerConfig(**{**MAX_SIZES, **layers}, positions="learned", tied="none", output_bias=True)
+    assert num_parameters(largest) > 2**44
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -172,7 +171,79 @@ def test_special_tokens_are_in_the_vocabulary(name: str, value: object) -> None:
         config(**{name: value})
 
 
-@pytest.mark.parametrize("ids", [{"pad_id": 1}, {"bos_id": 2}, {"eos_id": 0}])
-def test_special_tokens_differ(ids: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"^pad_id \(\d\), bos_id \(\d\) and eos_id \(\d\) must differ$"):
+@pytest.mark.parametrize("ids", [{"pad_id": 2}, {"eos_id": 0}])
+def test_padding_is_not_the_end(ids: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"^pad_id \((\d)\) and eos_id \(\1\) must differ: every source ends"):
         config(**ids)
+
+
+@pytest.mark.parametrize("ids", [{"pad_id": 1}, {"bos_id": 2}])
+def test_the_start_may_be_another_special_token(ids: dict[str, int]) -> None:
+    """Marian starts with padding, fairseq with `</s>`."""
+    assert config(**ids)
+
+
+@pytest.mark.parametrize(("name", "choices"), CHOICES.items())
+@pytest.mark.parametrize("value", ["other", None, True, ["post"]])
+def test_choices_are_named(name: str, choices: Any, value: object) -> None:
+    first, *rest = map(repr, get_args(choices))
+    with pytest.raises(ValueError, match=rf"^{name} \(.*\) must be {first}.* or {re.escape(rest[-1])}$"):
+        config(**{name: value})
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+@pytest.mark.parametrize("value", [None, 1, "yes"])
+def test_switches_are_booleans(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be True or False$"):
+        config(**{name: value})
+
+
+@pytest.mark.parametrize("value", [0.0, -1e-5, 1.5, float("nan"), 1, "1e-5", None])
+def test_the_epsilon_is_small_and_positive(value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^norm_eps \({value!r}\) must be a number above 0 and at most 1$"):
+        config(norm_eps=value)
+
+
+def test_learned_positions_have_no_offset() -> None:
+    with pytest.raises(ValueError, match=r"^position_offset \(2\) must be 0 for learned positions: leave out"):
+        config(positions="learned", position_offset=2)
+    with pytest.raises(ValueError, match=r"^position_offset \(-1\) must be an integer from 0 to \d+$"):
+        config(position_offset=-1)
+
+
+@pytest.mark.parametrize("tied", ["all", "inputs"])
+def test_two_vocabularies_have_two_embeddings(tied: str) -> None:
+    with pytest.raises(
+        ValueError,
+        match=rf"^target_vocab_size \(90\) needs a target embedding of its own: tied \('{tied}'\) must be 'target' or",
+    ):
+        config(target_vocab_size=90, tied=tied)
+
+
+def test_ids_are_of_their_side() -> None:
+    two = {"target_vocab_size": 120, "tied": "target"}
+    assert config(**two, bos_id=119, forced_first_id=110, never_ids=[119]).never_ids == (119,)
+    for name in ("pad_id", "eos_id"):  # of both sides
+        with pytest.raises(ValueError, match=rf"^{name} \(110\) must be an integer from 0 to vocab_size - 1 \(99\)$"):
+            config(**two, **{name: 110})
+    for name in ("source_prefix", "source_suffix"):
+        with pytest.raises(ValueError, match=rf"^{name} \(110\) must be an integer from 0 to vocab_size - 1 \(99\)$"):
+            config(**two, **{name: (5, 110)})
+    for changes in ({"bos_id": 120}, {"forced_first_id": 120}, {"never_ids": (120,)}):
+        with pytest.raises(ValueError, match=r" \(120\) must be an integer from 0 to target_vocab_size - 1 \(119\)$"):
+            config(**two, **changes)
+
+
+@pytest.mark.parametrize("value", [None, 5, "ab", {5: 6}, [0] * 2000])
+@pytest.mark.parametrize("name", ID_LISTS)
+def test_lists_of_ids_are_short_lists(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} \(.*\) must be a tuple of at most 1024 token ids$"):
+        config(**{name: value})
+
+
+def test_presets_have_the_papers_architecture() -> None:
+    assert all(preset.is_paper_architecture for preset in PRESETS.values())
+    assert not any(
+        replace(config(), **changes).is_paper_architecture
+        for changes in ({"norm": "pre"}, {"tied": "target"}, {"norm_eps": 1e-6}, {"decoder_d_ff": 8})
+    )

@@ -53,19 +53,33 @@ def unlike_fresh(model: Transformer) -> Transformer:
 
 
 def torch_transformer(model: Transformer) -> nn.Transformer:
-    """PyTorch's post-norm Transformer with this model's weights and no final norms, as in the paper."""
+    """PyTorch's Transformer with this model's weights."""
     config = model.config
-    common = {"d_model": config.d_model, "dim_feedforward": config.d_ff, "dropout": 0.0, "batch_first": True}
-    encoder_layer = nn.TransformerEncoderLayer(nhead=config.num_heads, **common)
-    decoder_layer = nn.TransformerDecoderLayer(nhead=config.num_decoder_heads or config.num_heads, **common)
+    common = {
+        "d_model": config.d_model,
+        "dropout": 0.0,
+        "activation": {"relu": "relu", "gelu": "gelu", "swish": nn.functional.silu}[config.activation],
+        "layer_norm_eps": config.norm_eps,
+        "norm_first": config.norm == "pre",
+        "batch_first": True,
+        "bias": config.attention_bias,  # of everything, in PyTorch
+    }
+    d_ff, heads = config.decoder_d_ff or config.d_ff, config.num_decoder_heads or config.num_heads
+    encoder_layer = nn.TransformerEncoderLayer(nhead=config.num_heads, dim_feedforward=config.d_ff, **common)
+    decoder_layer = nn.TransformerDecoderLayer(nhead=heads, dim_feedforward=d_ff, **common)
+    norms = [
+        nn.LayerNorm(config.d_model, config.norm_eps, bias=config.attention_bias) if config.final_norm else None
+        for _ in range(2)
+    ]
     reference = nn.Transformer(
         d_model=config.d_model,
         nhead=config.num_heads,
-        custom_encoder=nn.TransformerEncoder(encoder_layer, config.num_encoder_layers, enable_nested_tensor=False),
-        custom_decoder=nn.TransformerDecoder(decoder_layer, config.num_decoder_layers),
+        custom_encoder=nn.TransformerEncoder(encoder_layer, config.num_encoder_layers, norms[0], False),
+        custom_decoder=nn.TransformerDecoder(decoder_layer, config.num_decoder_layers, norms[1]),
         batch_first=True,
     )
-    reference.load_state_dict(torch_state(dict(model.named_parameters())))
+    state = torch_state(dict(model.named_parameters()))
+    reference.load_state_dict({name: state[name] for name in state if config.attention_bias or "bias" not in name})
     return reference
 
 
@@ -78,10 +92,11 @@ def torch_state(ours: dict[str, Tensor]) -> dict[str, Tensor]:
         "cross_attention": "multihead_attn",
         "feed_forward.inner": "linear1",
         "feed_forward.outer": "linear2",
+        "output_norm": "norm",
     }
     state: dict[str, Tensor] = {}
     for name, tensor in ours.items():
-        if name.startswith("embedding."):
+        if not name.startswith(("encoder.", "decoder.")) or ".input_norm" in name:
             continue
         if ".q_proj." in name:
             tensor = torch.cat([ours[name.replace("q_proj", f"{part}_proj")] for part in "qkv"])
@@ -97,8 +112,8 @@ def torch_state(ours: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def torch_logits(model: Transformer, reference: nn.Transformer, source: Tensor, target: Tensor) -> Tensor:
     states = reference(
-        model.embedding(source),
-        model.embedding(target),
+        model.encoder.input_norm(model.embedding(source)),
+        model.decoder.input_norm(model.fed_embedding(target)),
         tgt_mask=torch.ones(target.size(1), target.size(1), dtype=torch.bool).triu(1),  # PyTorch: True may not attend
         src_key_padding_mask=source == PAD,
         tgt_key_padding_mask=target == PAD,
@@ -107,14 +122,72 @@ def torch_logits(model: Transformer, reference: nn.Transformer, source: Tensor, 
     return model.project(states)
 
 
-@pytest.mark.parametrize("changes", [{}, {"num_heads": 2, "num_decoder_heads": 4}])
-def test_same_numbers_as_torch(changes: dict[str, int], ids: tuple[Tensor, Tensor]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"num_heads": 2, "num_decoder_heads": 4},
+        {"norm": "pre"},
+        {"norm": "pre", "final_norm": True},
+        {"final_norm": True, "norm_eps": 0.1},
+        {"activation": "gelu", "norm": "pre", "norm_eps": 1e-3},
+        {"activation": "swish", "decoder_d_ff": 40},
+        {"embedding_norm": True},
+        {"tied": "target", "target_vocab_size": 70, "output_bias": True},
+        {"tied": "inputs", "scale_embedding": False},
+        {"tied": "none", "target_vocab_size": 70, "position_order": "halves"},
+    ],
+)
+def test_same_numbers_as_torch(changes: dict[str, Any], ids: tuple[Tensor, Tensor]) -> None:
     model = unlike_fresh(tiny(num_encoder_layers=3, **changes))
     reference = torch_transformer(model).eval()
     with torch.no_grad():
         expected, found = torch_logits(model, reference, *ids), model(*ids)
     real = ids[1] != PAD
     torch.testing.assert_close(found[real], expected[real], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_same_numbers_as_torch_without_biases(norm: str, ids: tuple[Tensor, Tensor]) -> None:
+    """PyTorch leaves out the biases of LayerNorm too: ours are zero here."""
+    model = unlike_fresh(tiny(norm=norm, final_norm=True, attention_bias=False, feed_forward_bias=False))
+    biases = [name for name, _ in model.named_parameters() if name.endswith("bias")]
+    assert biases
+    assert all("_norm." in name for name in biases)
+    with torch.no_grad():
+        for name in biases:
+            model.get_parameter(name).zero_()
+    reference = torch_transformer(model).eval()
+    with torch.no_grad():
+        expected, found = torch_logits(model, reference, *ids), model(*ids)
+    real = ids[1] != PAD
+    torch.testing.assert_close(found[real], expected[real], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("part", ["attention", "feed_forward"])
+def test_no_bias_is_a_bias_of_zero(part: str, ids: tuple[Tensor, Tensor]) -> None:
+    without = unlike_fresh(tiny(**{f"{part}_bias": False}))
+    model = tiny()
+    missing = model.load_state_dict(without.state_dict(), strict=False).missing_keys
+    assert missing == [
+        name for name in model.state_dict() if part in name and name.endswith("bias") and "norm" not in name
+    ]
+    torch.testing.assert_close(without(*ids), model(*ids), rtol=0, atol=1e-6)
+
+
+def test_the_papers_layers_to_the_bit(ids: tuple[Tensor, Tensor]) -> None:
+    """Section 3 written out with the parts: the variants of other projects leave its numbers unchanged."""
+    model, (source, target) = unlike_fresh(tiny()), ids
+    x, source_mask = model.embedding(source), model.source_mask(source)
+    for layer in model.encoder.layers:
+        x = layer.self_attention_norm(x + layer.self_attention(x, x, source_mask))
+        x = layer.feed_forward_norm(x + layer.feed_forward.outer(layer.feed_forward.inner(x).relu()))
+    memory, x = x, model.embedding(target)
+    for layer in model.decoder.layers:
+        x = layer.self_attention_norm(x + layer.self_attention(x, x, model.target_mask(target)))
+        x = layer.cross_attention_norm(x + layer.cross_attention(x, memory, source_mask))
+        x = layer.feed_forward_norm(x + layer.feed_forward.outer(layer.feed_forward.inner(x).relu()))
+    assert torch.equal(model(source, target), nn.functional.linear(x, model.embedding.tokens.weight))
 
 
 def test_same_gradients_as_torch(ids: tuple[Tensor, Tensor]) -> None:
@@ -246,6 +319,43 @@ def test_one_matrix_embeds_and_predicts() -> None:
     torch.testing.assert_close(model.project(states), states @ model.embedding.tokens.weight.T)
 
 
+@pytest.mark.parametrize(
+    ("tied", "names"),
+    [
+        ("all", {"embedding.tokens.weight"}),
+        ("target", {"embedding.tokens.weight", "target_embedding.tokens.weight"}),
+        ("inputs", {"embedding.tokens.weight", "output_projection.weight"}),
+        ("none", {"embedding.tokens.weight", "target_embedding.tokens.weight", "output_projection.weight"}),
+    ],
+)
+def test_tied_matrices_are_one(tied: str, names: set[str], ids: tuple[Tensor, Tensor]) -> None:
+    model = tiny(vocab_size=61, tied=tied)
+    assert {name for name, parameter in model.named_parameters() if 61 in parameter.shape} == names
+    assert model.state_dict().keys() == dict(model.named_parameters()).keys()
+    output = "output_projection.weight" if tied in ("inputs", "none") else sorted(names)[-1]
+    states = torch.randn(2, TINY.d_model)
+    torch.testing.assert_close(model.project(states), states @ model.get_parameter(output).T)
+    fed = "target_embedding.tokens.weight" if tied in ("target", "none") else "embedding.tokens.weight"
+    assert model.fed_embedding.tokens.weight is model.get_parameter(fed)
+    model(*(each.clamp(max=60) for each in ids)).sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+@torch.no_grad()
+def test_a_start_that_is_padding_is_attended_to(ids: tuple[Tensor, Tensor]) -> None:
+    """As with a row of the vocabulary of its own: only the id differs."""
+    source, target = ids
+    model, other = tiny(bos_id=PAD), tiny()
+    other.embedding.tokens.weight[BOS] = other.embedding.tokens.weight[PAD]
+    started = target.clone()
+    started[:, 0] = PAD
+    real = target != PAD
+    found, expected = model(source, started)[real], other(source, target)[real]
+    same = torch.arange(TINY.vocab_size) != BOS
+    assert torch.equal(found[:, same], expected[:, same])
+    assert model.target_mask(started)[1, 0].sum(-1).tolist() == [1, 2, 3, 3, 3, 3, 3]
+
+
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 def test_embedding_is_scaled_token_plus_position(positions: str) -> None:
     model = tiny(positions=positions)
@@ -264,6 +374,22 @@ def test_sinusoids_by_their_formula() -> None:
             angle = position / 10000 ** (2 * i / d_model)
             assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-7)
             assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-7)
+
+
+@pytest.mark.parametrize("order", ["interleaved", "halves"])
+@pytest.mark.parametrize("exponent", ["i/n", "i/(n-1)"])
+@pytest.mark.parametrize("offset", [0, 2])
+def test_sinusoids_of_other_projects_by_their_formula(order: Any, exponent: Any, offset: int) -> None:
+    d_model, n = 12, 6
+    config = replace(TINY, d_model=d_model, position_order=order, position_exponent=exponent, position_offset=offset)
+    table = SinusoidalPositions(config)(0, 50)
+    assert table.shape == (50, d_model)
+    for position in (0, 1, 7, 49):
+        for i in range(n):
+            angle = (position + offset) / 10000 ** (i / (n if exponent == "i/n" else n - 1))
+            sine, cosine = (2 * i, 2 * i + 1) if order == "interleaved" else (i, n + i)
+            assert table[position, sine].item() == pytest.approx(math.sin(angle), abs=1e-6)
+            assert table[position, cosine].item() == pytest.approx(math.cos(angle), abs=1e-6)
 
 
 @pytest.mark.parametrize("k", [1, 10, 300])
