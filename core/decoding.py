@@ -1,7 +1,8 @@
 """Greedy and beam search over any scorer of next tokens.
 
 Beam search as in section 6.1 of the paper: hypotheses are ranked by log-probability divided by the length penalty
-((5 + length) / 6)^alpha of Wu et al. 2016, where length counts all target tokens, `</s>` included.
+((5 + length) / 6)^alpha of Wu et al. 2016, where length counts all target tokens, `</s>` included. Other projects
+divide by length^alpha.
 """
 
 import math
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from core.config import PenaltyFormula
 from core.native import library as native
 
 MAX_BEAM_SIZE = 64
@@ -58,10 +60,11 @@ class SearchOptions:
     """Options of a search.
 
     Attributes:
-        never: ids that are not generated, such as padding; `bos_id` never is.
+        never: ids that are not generated, such as padding; `bos_id` never is, unless it is also `eos_id`.
         beam_size: number of live hypotheses at a position.
         length_penalty: alpha; 0 ranks by log-probability alone, larger values favour longer hypotheses.
         num_hypotheses: number of hypotheses to return.
+        penalty_formula, early_stopping: see `TransformerConfig`.
 
     Raises:
         ValueError: a value is out of range.
@@ -73,6 +76,8 @@ class SearchOptions:
     beam_size: int = 4
     length_penalty: float = 0.6
     num_hypotheses: int = 1
+    penalty_formula: PenaltyFormula = "paper"
+    early_stopping: bool = True
 
     def __post_init__(self) -> None:
         if (
@@ -96,7 +101,12 @@ class SearchOptions:
 
     def score(self, log_prob: float, length: int) -> float:
         """Score that hypotheses are ranked by."""
-        return log_prob / ((5 + length) / 6) ** self.length_penalty
+        return log_prob / (length if self.penalty_formula == "length" else (5 + length) / 6) ** self.length_penalty
+
+    @property
+    def excluded(self) -> tuple[int, ...]:
+        """Ids that are not generated."""
+        return tuple({self.bos_id, *self.never} - {self.eos_id})
 
 
 @dataclass(frozen=True)
@@ -268,9 +278,9 @@ def beam_steps(
 
     At each position the 2 x beam_size best continuations are considered. Those among the first beam_size that end with
     `</s>` are finished; of the others the first beam_size stay live. The search for a sentence stops when beam_size
-    hypotheses have finished (so a beam of one is greedy search), at its limit, or, without any change to the result,
-    when no live hypothesis can still be among the best `num_hypotheses`: log-probabilities only decrease, so no
-    descendant scores above log_prob / penalty(limit).
+    hypotheses have finished (so a beam of one is greedy search; later without `early_stopping`), at its limit, or,
+    without any change to the result, when no live hypothesis can still be among the best `num_hypotheses`:
+    log-probabilities only decrease, so no descendant scores above log_prob / penalty(limit).
 
     Args:
         next_logits: see `NextLogits`. Sentences whose search has stopped leave the batch.
@@ -338,7 +348,7 @@ def _most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) ->
     Returns:
         Ids and log-probabilities, [B, W, count] each.
     """
-    excluded, count = (options.bos_id, *options.never), min(count, logits.size(-1))
+    excluded, count = options.excluded, min(count, logits.size(-1))
     if (compiled := native.library()) and logits.device.type == "cpu" and logits.dtype == torch.float32:
         return native.best_tokens(compiled, logits, count, excluded)
     log_probs = logits.log_softmax(-1)
@@ -398,7 +408,7 @@ def check_prefix(prefix: Sequence[int], limit: int, options: SearchOptions) -> N
     Raises:
         ValueError: it cannot; see `beam_steps`.
     """
-    never = {options.bos_id, *options.never}
+    never = options.excluded
     for position, token_id in enumerate(prefix):
         if token_id in never:
             raise ValueError(
@@ -473,10 +483,12 @@ def _stop(
     """Reason to stop after this position, None to continue; see `beam_steps`."""
     if position >= limit:
         return "limit"
-    if len(finished) >= options.beam_size:
-        return "beam_finished"
     if not live:
-        return "cannot_win"
+        return "beam_finished" if len(finished) >= options.beam_size else "cannot_win"
+    if len(finished) >= options.beam_size:
+        present = options.score(max(hypothesis.log_prob for hypothesis in live), position)
+        if options.early_stopping or present <= finished[options.beam_size - 1].score:
+            return "beam_finished"
     if len(finished) >= options.num_hypotheses:
         best_possible = options.score(max(hypothesis.log_prob for hypothesis in live), limit)
         if best_possible <= finished[options.num_hypotheses - 1].score:

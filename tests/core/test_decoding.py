@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import torch
@@ -177,6 +178,44 @@ def test_the_length_penalty_is_that_of_wu_et_al_and_counts_the_end() -> None:
     for hypothesis in found:
         assert hypothesis.score == pytest.approx(hypothesis.log_prob / ((5 + len(hypothesis.token_ids)) / 6))
     assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+
+
+def test_the_length_penalty_of_other_projects_is_a_power_of_the_length() -> None:
+    by_length = SearchOptions(bos_id=BOS, eos_id=EOS, never=(), length_penalty=0.7, penalty_formula="length")
+    assert [by_length.score(-6.0, length) for length in (1, 4)] == pytest.approx([-6.0, -6.0 / 4**0.7])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("length_penalty", [0.6, 2.0])
+def test_without_early_stopping_a_search_goes_on_while_a_live_hypothesis_scores_higher(
+    seed: int, length_penalty: float
+) -> None:
+    """Hugging Face's rule, written out over the states of the search."""
+    options = SearchOptions(
+        bos_id=BOS,
+        eos_id=EOS,
+        never=(PAD,),
+        beam_size=2,
+        num_hypotheses=2,
+        length_penalty=length_penalty,
+        penalty_formula="length",
+        early_stopping=False,
+    )
+    states = [state for (state,) in beam_steps(ToyScorer([seed], 1.0), [9], options)]
+    for state in states:
+        live = [hypothesis.log_prob / state.position**length_penalty for hypothesis in state.live]
+        worst = sorted(hypothesis.score for hypothesis in state.finished)[-2:]
+        hopeless = len(worst) == 2 and max(live) <= worst[0]
+        assert (state.stop == "beam_finished") == (hopeless and state.position < 9)
+    early = [state for (state,) in beam_steps(ToyScorer([seed], 1.0), [9], replace(options, early_stopping=True))]
+    assert len(early) <= len(states)
+    assert [state.candidates for state in early] == [state.candidates for state in states[: len(early)]]
+
+
+def test_a_start_that_is_also_the_end_can_be_generated() -> None:
+    options = SearchOptions(bos_id=EOS, eos_id=EOS, never=(PAD, EOS), beam_size=2)
+    assert options.excluded == (PAD,)
+    assert greedy_search(ToyScorer([0], 50.0), [5], options)[0].token_ids == (EOS,)
 
 
 def test_hypotheses_at_the_limit_are_unfinished_and_follow_finished_ones() -> None:
