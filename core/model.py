@@ -406,12 +406,13 @@ class SinusoidalPositions(nn.Module):
         start, stop = start + self.offset, stop + self.offset
         if stop > self.table.size(0):
             size = max(2 * stop, FIRST_POSITIONS)
-            self.table = sinusoidal_encoding(size, self.d_model, self.order, self.exponent).to(self.table)
+            table = sinusoidal_encoding(size, self.d_model, order=self.order, exponent=self.exponent)
+            self.table = table.to(self.table)
         return self.table[start:stop]
 
 
 def sinusoidal_encoding(
-    num_positions: int, d_model: int, order: PositionOrder = "interleaved", exponent: PositionExponent = "i/n"
+    num_positions: int, d_model: int, *, order: PositionOrder = "interleaved", exponent: PositionExponent = "i/n"
 ) -> Tensor:
     """Sinusoidal positional encodings (3.5).
 
