@@ -31,8 +31,18 @@ def record_scores(path: Path, scores: Sequence[Score]) -> None:
     write_atomically(path, lambda temporary: save_file(tensors, temporary, metadata))
 
 
-def write_card(path: Path, output: Path, log: Path | None = None, licences: str = "", limits: str = "") -> None:
+def write_card(
+    path: Path,
+    output: Path,
+    log: Path | None = None,
+    licences: str = "",
+    limits: str = "",
+    license_name: str | None = None,
+    languages: Sequence[str] = (),
+) -> None:
     """Write a checkpoint's training facts as Markdown, with its curves as SVG and a thinned log beside it.
+
+    The card begins with the metadata of the Hugging Face Hub's model cards, in YAML.
 
     Args:
         path: the checkpoint.
@@ -40,17 +50,20 @@ def write_card(path: Path, output: Path, log: Path | None = None, licences: str 
         log: the run's log.jsonl; without it there are no curves and no log.
         licences: Markdown on the data's origins and licences.
         limits: Markdown on the model's weaknesses.
+        license_name: identifier of the licence of the weights, such as `cc-by-4.0`, or `other`.
+        languages: their codes, such as `en` and `de`.
     """
     checkpoint = load_checkpoint(path)
     facts = checkpoint.training
     sections = [
-        f"# {path.name}",
+        f"{_metadata(path.stem, facts, license_name, languages)}\n\n# {path.name}",
         _summary(path, checkpoint),
         "## Data",
         _data(facts.get("manifest", {})),
         licences.strip(),
         "## Training",
         _training(facts),
+        _rebuilding(path.name, facts),
     ]
     if log:
         curves = output.with_suffix(".svg")
@@ -93,6 +106,33 @@ def draw_curves(lines: Sequence[Line], output: Path) -> None:
     figure.savefig(output)
 
 
+def _metadata(name: str, facts: dict[str, Any], license_name: str | None, languages: Sequence[str]) -> str:
+    """Return the YAML that opens a card: what the Hub's model cards name, as far as it is known."""
+    results = [
+        {
+            "task": {"type": "translation"},
+            "dataset": {"name": score["test_set"], "type": score["test_set"]},
+            "metrics": [
+                {"type": metric, "value": score[metric], "name": f"sacreBLEU {score[f'{metric}_signature']}"}
+                for metric in ("bleu", "chrf")
+            ],
+        }
+        for score in facts.get("scores", [])
+    ]
+    values = {
+        "license": license_name,
+        "language": list(languages),
+        "library_name": "headlight",
+        "tags": ["transformer", *([facts["preset"]] if facts.get("preset") else [])],
+        "datasets": [origin for origin in facts.get("manifest", {}).get("pairs_by_label", {}) if origin],
+        "metrics": ["bleu", "chrf"] if results else [],
+        "model-index": [{"name": name, "results": results}] if results else [],
+    }
+    # every value of JSON is one of YAML
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
+    return "\n".join(["---", *lines, "---"])
+
+
 def _summary(path: Path, checkpoint: Checkpoint) -> str:
     config = checkpoint.config
     parameters = sum(parameter.numel() for parameter in checkpoint.model.parameters())
@@ -129,8 +169,7 @@ def _training(facts: dict[str, Any]) -> str:
     known = [name for name in named if facts.get(name) is not None]
     rows = [(name, f"`{facts[name]}`" if name in ("command", "commit") else facts[name]) for name in known]
     if init := facts.get("init"):
-        amounts = [f"{init[unit]} {unit}" for unit in ("steps", "hours") if unit in init]
-        rows.append(("started from", f"`{init['file']}`, {', '.join([*amounts, 'SHA-256 ' + init['sha256'][:12]])}"))
+        rows.append(("started from", f"`{init['file']}`, SHA-256 {init['sha256'][:12]}"))
     rows += [("resumed", f"at step {part['step']} with commit `{part['commit']}`") for part in facts.get("resumed", [])]
     rows += [(name, value) for name, value in facts.get("recipe", {}).items() if name not in ("steps", "seed")]
     if times := facts.get("precision_measured"):
@@ -141,6 +180,34 @@ def _training(facts: dict[str, Any]) -> str:
     if len(facts.get("averaged", [])) > 1:
         rows.append(("mean of", ", ".join(f"step {part['steps']}" for part in facts["averaged"])))
     return _table(("", ""), rows)
+
+
+def _rebuilding(name: str, facts: dict[str, Any]) -> str:
+    """Return the commands that made the checkpoint, and what each part of its training cost."""
+    parts = [facts]
+    while "init" in parts[0]:
+        parts.insert(0, parts[0]["init"])
+    if not all("command" in part and "steps" in part for part in parts):
+        return ""
+    commands = [part["command"] for part in parts]
+    if averaged := facts.get("averaged"):
+        half = " --half" if facts.get("stored_as") == "float16" else ""
+        run = commands[-1].partition("--run ")[2].split(" ")[0] or "RUN"
+        commands.append(f"python -m train average {run} --last {len(averaged)}{half} -o {name}")
+    rows: list[tuple[object, ...]] = [
+        (number, f"{part['steps']:,}", part.get("hours", ""), part.get("hardware", ""), part.get("date", "")[:10])
+        for number, part in enumerate(parts, 1)
+    ]
+    if len(parts) > 1:
+        hours = sum(part.get("hours", 0.0) for part in parts)
+        rows.append(("all", f"{sum(part['steps'] for part in parts):,}", round(hours, 2), "", ""))
+    return "\n\n".join(
+        (
+            "### Rebuild",
+            "\n".join(("```sh", *commands, "```")),
+            _table(("part", "steps", "hours", "hardware", "date"), rows),
+        )
+    )
 
 
 # Columns of the table of scores: heading, field of a score, and field with its signature.

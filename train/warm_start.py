@@ -12,7 +12,7 @@ from core.config import TransformerConfig
 from core.tokenizer import SentencePieceTokenizer
 
 # training facts of the checkpoint that the new run records
-RECORDED = ("preset", "command", "commit", "steps", "hours", "date", "init")
+RECORDED = ("preset", "command", "commit", "steps", "hours", "hardware", "date", "init")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from safetensors import safe_open
@@ -106,6 +107,7 @@ def test_a_card_has_the_training_facts_and_scores(checkpoint: Path, log: Path, t
         in card
     )
     assert "| mean of | step 20, step 40 |" in card
+    assert "python -m train average RUN --last 2 -o tiny.safetensors" in card
     assert "(card.svg)" in card
     assert (tmp_path / "card.svg").read_text(encoding="utf-8").startswith("<?xml")
 
@@ -133,6 +135,47 @@ def test_a_card_leaves_out_unknown_facts(tiny_checkpoint: Path, tmp_path: Path) 
     assert "Scores" not in card
     assert "Limits" not in card
     assert not (tmp_path / "card.svg").exists()
+
+
+def test_a_card_begins_with_metadata(checkpoint: Path, tmp_path: Path) -> None:
+    record_scores(checkpoint, [SCORE])
+    write_card(checkpoint, tmp_path / "card.md", license_name="other", languages=("en", "de"))
+    opening, metadata, rest = (tmp_path / "card.md").read_text(encoding="utf-8").split("---\n", 2)
+    values: dict[str, Any] = {
+        key: json.loads(value) for key, _, value in (line.partition(": ") for line in metadata.splitlines())
+    }
+    assert opening == ""
+    assert rest.startswith("\n# tiny.safetensors")
+    assert values["license"] == "other"
+    assert values["language"] == ["en", "de"]
+    assert values["datasets"] == ["captions", "news"]
+    (result,) = values["model-index"][0]["results"]
+    assert result["dataset"]["name"] == "newstest"
+    assert [metric["value"] for metric in result["metrics"]] == [12.35, 45.68]
+
+
+def test_a_card_has_the_commands_and_the_cost_of_every_part(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    first = {
+        "file": "a.safetensors",
+        "sha256": "0" * 64,
+        "steps": 100,
+        "hours": 1.5,
+        "command": "python -m train fit 1",
+    }
+    facts = {**TRAINING, "command": "python -m train fit 2 --run runs/two --init a.safetensors", "init": first}
+    loaded = load_checkpoint(tiny_checkpoint)
+    save_checkpoint(tmp_path / "b.safetensors", loaded.model, loaded.tokenizer, {**facts, "stored_as": "float16"})
+    write_card(tmp_path / "b.safetensors", tmp_path / "card.md")
+    card = (tmp_path / "card.md").read_text(encoding="utf-8")
+    commands = card.partition("```sh\n")[2].partition("\n```")[0].splitlines()
+    assert commands == [
+        first["command"],
+        facts["command"],
+        "python -m train average runs/two --last 2 --half -o b.safetensors",
+    ]
+    assert "| 1 | 100 | 1.5 |  |  |" in card
+    assert "| 2 | 40 | 0.25 | CPU, 2 threads |  |" in card
+    assert "| all | 140 | 1.75 |  |  |" in card
 
 
 def test_command(checkpoint: Path, log: Path, tmp_path: Path) -> None:

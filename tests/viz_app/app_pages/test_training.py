@@ -61,6 +61,15 @@ def view(app: AppTest, name: str) -> AppTest:
     return healthy(app.run())
 
 
+def test_a_card_is_shown_without_its_metadata_and_pictures(app: AppTest, shipped: Path) -> None:
+    card = "---\nlicense: other\n---\n\n# A model\n\n![Curves](a.svg)\n\nText.\n"
+    shipped.with_suffix(".md").write_text(card, encoding="utf-8")
+    (shown,) = [text for text in view(app, "Card").markdown if "# A model" in text.value]
+    assert "license" not in shown.value
+    assert "Curves" not in shown.value
+    assert "Text." in shown.value
+
+
 def test_a_checkpoint_without_log_and_card_says_how_to_make_them(app: AppTest) -> None:
     assert "has no log" in app.info[0].value
     assert "train card" in view(app, "Card").info[0].value

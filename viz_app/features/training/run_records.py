@@ -80,7 +80,7 @@ def shipped_run() -> Run:
         path.name,
         lines,
         float("inf"),
-        card=_without_pictures(card.read_text(encoding="utf-8")) if card.exists() else "",
+        card=_body(card.read_text(encoding="utf-8")) if card.exists() else "",
     )
 
 
@@ -104,7 +104,7 @@ def run_in(folder: Path) -> Run:
     except (OSError, ValueError) as error:
         raise RunRecordError(f"{recipe} cannot be read: {error}") from error
     card = next(iter(sorted(folder.glob("*.md"))), None)
-    text = _without_pictures(card.read_text(encoding="utf-8")) if card else ""
+    text = _body(card.read_text(encoding="utf-8")) if card else ""
     return Run(folder.name, _lines(log) if log.exists() else (), age, facts if isinstance(facts, dict) else {}, text)
 
 
@@ -160,9 +160,7 @@ def _lines(log: Path) -> tuple[Line, ...]:
         raise RunRecordError(f"The log cannot be read: {error}") from error
 
 
-def _without_pictures(markdown: str) -> str:
-    """Remove the pictures of a card, which are files next to it.
-
-    The page draws the curves itself.
-    """
-    return re.sub(r"!\[[^\]]*\]\([^)]*\)\s*", "", markdown)
+def _body(markdown: str) -> str:
+    """Return a card without its metadata and pictures: the page shows the scores and draws the curves itself."""
+    text = re.sub(r"\A---\n.*?\n---\n", "", markdown, flags=re.DOTALL)
+    return re.sub(r"!\[[^\]]*\]\([^)]*\)\s*", "", text)
