@@ -1,7 +1,9 @@
 """Decomposition of first-layer attention scores into content and position.
 
 The input of the first layer is the sum of a token embedding and a positional encoding, so its scores are exact sums of
-content and position terms.
+content and position terms. In some other projects' models a LayerNorm comes between (`norm` "pre", or
+`embedding_norm`). With the standard deviation of each token's sum held fixed it is linear and acts on content and
+position separately; its own bias joins those of the projections.
 """
 
 import math
@@ -10,9 +12,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from core.analysis.attribution.forward_trace import added_bias
 from core.analysis.heads.head import attention_layers
+from core.capture import attention_path
+from core.model import Transformer
 from core.translator import Translator
 
 Part = Literal["content_content", "content_position", "position_content", "position_position", "bias"]
@@ -80,13 +85,15 @@ def score_parts(
         source, target: as for `Translator.explain`.
 
     Raises:
-        ValueError: as `Translator.explain`.
+        ValueError: as `Translator.explain`; or the model normalises the sum twice, after which the terms of its biases
+            depend on both tokens.
     """
     source_ids, fed, _ = translator.token_ids(source, target)
     token_ids = source_ids if kind == "encoder_self" else fed
     seen: list[Tensor] = []
     with translator.inspect() as model:
         attention = attention_layers(model)[kind, 0]
+        norms = _norms_of_input(model, kind)
         handle = attention.weights.register_forward_pre_hook(lambda _module, arguments: seen.append(arguments[0][0]))
         # a forward hook selects the explicit path, which computes scores
         watch = attention.weights.register_forward_hook(lambda _module, _arguments, _output: None)
@@ -95,8 +102,16 @@ def score_parts(
         finally:
             handle.remove()
             watch.remove()
-        content = model.embedding.tokens(torch.tensor(token_ids, device=model.device)) * model.embedding.scale
-        position = model.embedding.positions(0, len(token_ids))
+        embedding = model.embedding if kind == "encoder_self" else model.fed_embedding
+        content = embedding.tokens(torch.tensor(token_ids, device=model.device)) * embedding.scale
+        position = embedding.positions(0, len(token_ids))
+    content, position, constant = content.cpu().double(), position.cpu().double(), torch.zeros(1, dtype=torch.float64)
+    for norm in norms:
+        gain, scale = norm.weight.cpu().double(), (content + position).var(-1, keepdim=True, unbiased=False) + norm.eps
+        content, position = (
+            gain * (side - side.mean(-1, keepdim=True)) * scale.rsqrt() for side in (content, position)
+        )
+        constant = norm.bias.cpu().double()
     scores = seen[0].float().cpu()
 
     def projected(layer: torch.nn.Linear) -> list[Tensor]:
@@ -104,8 +119,9 @@ def score_parts(
 
         In float64, on the CPU as MPS lacks it.
         """
-        weight, bias = layer.weight.cpu().double(), layer.bias.cpu().double()
-        sides = content.cpu().double() @ weight.T, position.cpu().double() @ weight.T, bias[None]
+        weight = layer.weight.cpu().double()
+        bias = added_bias(layer).cpu().double() + weight @ constant.expand(weight.size(1))
+        sides = content @ weight.T, position @ weight.T, bias[None]
         return [side.unflatten(-1, (attention.num_heads, -1)).transpose(0, 1) for side in sides]
 
     query_content, query_position, query_bias = projected(attention.q_proj)
@@ -130,3 +146,16 @@ def score_parts(
         scores - row_constant.float().cpu(),
         scores[0] > -math.inf,
     )
+
+
+def _norms_of_input(model: Transformer, kind: SelfAttentionKind) -> list[nn.LayerNorm]:
+    """LayerNorm between the embeddings and the first self-attention, if any."""
+    stack = model.encoder if kind == "encoder_self" else model.decoder
+    first = model.get_submodule(f"{attention_path(kind, 0)}_norm") if model.config.norm == "pre" else None
+    norms = [norm for norm in (stack.input_norm, first) if isinstance(norm, nn.LayerNorm)]
+    if len(norms) > 1:
+        raise ValueError(
+            "this model normalises its embeddings twice before the first attention (embedding_norm, and norm 'pre'): "
+            "its scores are no sum of content and position"
+        )
+    return norms

@@ -29,13 +29,14 @@ from core.capture import Kind
 
 @dataclass(frozen=True)
 class Decomposition:
-    """The output of LayerNorm(x + Attention(x, memory)) as a sum of parts.
+    """The output of an attention sub-layer as a sum of parts.
 
     With the standard deviation s_i of row i held fixed, LayerNorm is linear, L(u) = gamma * (u - mean(u)) / s_i, and
 
         y_i = sum_j T_i(x_j) + L(b_O) + beta,    T_i(x_j) = L(sum_h a_hij f_h(x_j)),
 
-    where the residual connection adds L(x_i) (Ferrando et al. 2022).
+    where the residual connection adds L(x_i) (Ferrando et al. 2022). If the norm is on the input of the sub-layer
+    instead, the output is a sum already: L is the identity, beta is 0, and x_j in T_i is the normalised input.
 
     Attributes:
         values: [H, K, D] gamma * (f_h(x_j) - mean): the part of a head, before attention and scale.
@@ -65,24 +66,25 @@ def decompose(sublayer: SubLayer) -> Decomposition:
     """Decompose the output of a sub-layer.
 
     Raises:
-        RuntimeError: the parts do not sum to the model's output: it is not a post-norm layer as in the paper.
+        RuntimeError: the parts do not sum to the model's output: the sub-layer computes something else.
     """
-    norm, bias = sublayer.norm, sublayer.attention.out_proj.bias
+    norm, bias = sublayer.norm, sublayer.bias
     transformed, x = sublayer.transformed(), sublayer.x
 
     def centred(vectors: Tensor) -> Tensor:
-        return norm.weight * (vectors - vectors.mean(-1, keepdim=True))
+        return norm.weight * (vectors - vectors.mean(-1, keepdim=True)) if norm else vectors
 
     before = x + torch.einsum("hqk,hkd->qd", sublayer.weights, transformed) + bias
-    scale = (before.var(-1, keepdim=True, unbiased=False) + norm.eps).rsqrt()
-    constant = centred(bias) * scale + norm.bias
+    variance = before.var(-1, keepdim=True, unbiased=False)
+    scale = (variance + norm.eps).rsqrt() if norm else torch.ones_like(variance)
+    constant = centred(bias) * scale + (norm.bias if norm else 0)
     found = centred(before - bias) * scale + constant
     if not torch.allclose(found, sublayer.output, rtol=1e-3, atol=1e-3):
         worst = float((found - sublayer.output).abs().max())
         where = f"layer {sublayer.map.layer} of {sublayer.map.kind}"
         raise RuntimeError(
             f"the parts of {where} differ from its output by up to {worst:.2g}: expected a layer that computes "
-            f"LayerNorm(x + Attention(x))"
+            f"LayerNorm(x + Attention(x)), or x + Attention(LayerNorm(x))"
         )
     return Decomposition(sublayer, centred(transformed), centred(x), scale, constant)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,19 +17,23 @@ BLOCK_NUMBERS = 2**22  # largest [rows, K, D] held at once: 16 MB of float32
 
 @dataclass(frozen=True)
 class SubLayer:
-    """Attention sub-layer LayerNorm(x + Attention(x, memory)) (3.1) on one sentence.
+    """Attention sub-layer on one sentence.
+
+    It computes LayerNorm(x + Attention(x, memory)) as in the paper (3.1) or, in models with `norm` "pre",
+    x + Attention(LayerNorm(x), memory), where in self-attention the memory is LayerNorm(x).
 
     Attributes:
         map: its attention weights [H, Q, K] with the tokens.
-        attention, norm: the modules, for their parameters.
-        x: [Q, D] input on the side of the queries, also carried by the residual connection.
-        memory: [K, D] input for keys and values: `x` itself in self-attention.
-        output: [Q, D] output of the norm.
+        attention: the module, for its parameters.
+        norm: the LayerNorm of the sum; None if the sum is the output.
+        x: [Q, D] input on the side of the queries, carried by the residual connection.
+        memory: [K, D] input of the projections to keys and values.
+        output: [Q, D] output of the sub-layer.
     """
 
     map: AttentionMap
     attention: MultiHeadAttention
-    norm: nn.LayerNorm
+    norm: nn.LayerNorm | None
     x: Tensor
     memory: Tensor
     output: Tensor
@@ -38,6 +42,11 @@ class SubLayer:
     def weights(self) -> Tensor:
         """[H, Q, K] with the dtype and device of the other tensors."""
         return self.map.weights.to(self.x)
+
+    @property
+    def bias(self) -> Tensor:
+        """b_O [D], zeros if the model has none."""
+        return added_bias(self.attention.out_proj)
 
     def transformed(self) -> Tensor:
         """f(x_j) = (x_j W_V + b_V) W_O of every head (Kobayashi et al. 2020).
@@ -53,6 +62,12 @@ class SubLayer:
         """Slices of the queries that keep a tensor [rows, K, D] within `BLOCK_NUMBERS`."""
         step = max(1, BLOCK_NUMBERS // self.memory.numel())
         return (slice(start, start + step) for start in range(0, len(self.x), step))
+
+
+def added_bias(layer: nn.Linear) -> Tensor:
+    """Bias of a projection [outputs], zeros if it has none."""
+    bias = cast("Tensor | None", layer.bias)
+    return layer.weight.new_zeros(layer.out_features) if bias is None else bias
 
 
 @dataclass(frozen=True)
@@ -73,44 +88,43 @@ def trace_forward(translator: Translator, source: str, target: str | Sequence[in
     Raises:
         ValueError: as `Translator.explain`.
     """
-    inputs: dict[str, tuple[Tensor, Tensor]] = {}
-    outputs: dict[str, Tensor] = {}
+    calls: dict[str, tuple[tuple[Tensor, ...], Tensor]] = {}
     with translator.inspect() as model:
         attentions = attention_layers(model)
+        norms = {key: model.get_submodule(f"{attention_path(*key)}_norm") for key in attentions}
         handles: list[Any] = []
         try:
             for key, attention in attentions.items():
                 path = attention_path(*key)
-                handles.append(attention.register_forward_pre_hook(_keep_inputs(inputs, path)))
-                handles.append(model.get_submodule(f"{path}_norm").register_forward_hook(_keep_output(outputs, path)))
+                handles.append(attention.register_forward_hook(_keep_call(calls, path)))
+                handles.append(norms[key].register_forward_hook(_keep_call(calls, f"{path}_norm")))
             explanation = translator.explain(source, target)
         finally:
             for handle in handles:
                 handle.remove()
-        norms = {key: model.get_submodule(f"{attention_path(*key)}_norm") for key in attentions}
+        norm_first = model.config.norm == "pre"
 
     def sublayer(attention_map: AttentionMap) -> SubLayer:
         key = (attention_map.kind, attention_map.layer)
         path, norm = attention_path(*key), norms[key]
+        (queries, memory, *_), added = calls[path]
+        (before, *_), after = calls[f"{path}_norm"]
         assert isinstance(norm, nn.LayerNorm)
-        return SubLayer(attention_map, attentions[key], norm, *inputs[path], outputs[path])
+        if norm_first:
+            return SubLayer(attention_map, attentions[key], None, before[0], memory[0], (before + added)[0])
+        return SubLayer(attention_map, attentions[key], norm, queries[0], memory[0], after[0])
 
     return ForwardTrace(
         explanation, {kind: tuple(sublayer(layer) for layer in layers) for kind, layers in explanation.maps.items()}
     )
 
 
-def _keep_inputs(
-    inputs: dict[str, tuple[Tensor, Tensor]], path: str
-) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
-    def hook(_module: nn.Module, arguments: tuple[Tensor, ...]) -> None:
-        inputs[path] = (arguments[0][0], arguments[1][0])
+def _keep_call(
+    calls: dict[str, tuple[tuple[Tensor, ...], Tensor]], path: str
+) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
+    """A hook that records the arguments and the output of a module."""
 
-    return hook
-
-
-def _keep_output(outputs: dict[str, Tensor], path: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
-    def hook(_module: nn.Module, _arguments: tuple[Tensor, ...], output: Tensor) -> None:
-        outputs[path] = output[0]
+    def hook(_module: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> None:
+        calls[path] = arguments, output
 
     return hook

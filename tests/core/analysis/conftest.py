@@ -1,5 +1,7 @@
 """Models for analyses: no parameter is zero or one by initialisation."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -15,8 +17,7 @@ SOURCE, TARGET = (
 )
 
 
-@pytest.fixture(scope="session")
-def translator(tokenizer: SentencePieceTokenizer) -> Translator:
+def random_translator(tokenizer: SentencePieceTokenizer, **changes: Any) -> Translator:
     """Three heads, in the decoder four, d_k and d_v free of d_model, two encoder and three decoder layers, every
     bias and gain random.
     """
@@ -30,6 +31,7 @@ def translator(tokenizer: SentencePieceTokenizer) -> Translator:
         d_v=7,
         num_encoder_layers=2,
         num_decoder_layers=3,
+        **changes,
     )
     with torch.random.fork_rng():
         torch.manual_seed(3)
@@ -45,5 +47,21 @@ def translator(tokenizer: SentencePieceTokenizer) -> Translator:
 
 
 @pytest.fixture(scope="session")
+def translator(tokenizer: SentencePieceTokenizer) -> Translator:
+    return random_translator(tokenizer)
+
+
+@pytest.fixture(scope="session")
+def norm_first(tokenizer: SentencePieceTokenizer) -> Translator:
+    """A model with LayerNorm on the input of each sub-layer, and two embeddings."""
+    return random_translator(tokenizer, norm="pre", final_norm=True, tied="none", position_offset=2)
+
+
+@pytest.fixture(scope="session")
 def traced(translator: Translator) -> ForwardTrace:
     return trace_forward(translator, SOURCE, TARGET)
+
+
+@pytest.fixture(scope="session")
+def traced_norm_first(norm_first: Translator) -> ForwardTrace:
+    return trace_forward(norm_first, SOURCE, TARGET)

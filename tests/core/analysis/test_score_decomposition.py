@@ -1,20 +1,49 @@
 """Decomposition of first-layer scores."""
 
 import copy
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import torch
 
 from core.analysis.score_decomposition import PARTS, ScoreParts, SelfAttentionKind, score_parts
+from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.core.analysis.conftest import random_translator
 
 SOURCE, TARGET = "Where is station \u03a9?", "Wo ist der Bahnhof \u03a9?"  # omega is two byte tokens
+
+
+OTHER: dict[str, dict[str, Any]] = {
+    "norm_first": {"norm": "pre", "final_norm": True, "tied": "target", "position_offset": 2},
+    "embedding_norm": {"embedding_norm": True, "position_order": "halves"},
+    "no_biases": {"attention_bias": False},
+}
 
 
 @pytest.fixture(params=get_args(SelfAttentionKind))
 def parts(request: pytest.FixtureRequest, translator: Translator) -> ScoreParts:
     return score_parts(translator, SOURCE, TARGET, request.param)
+
+
+@pytest.mark.parametrize("changes", OTHER.values(), ids=OTHER)
+@pytest.mark.parametrize("kind", get_args(SelfAttentionKind))
+def test_parts_of_other_architectures(
+    changes: dict[str, Any], kind: SelfAttentionKind, tokenizer: SentencePieceTokenizer
+) -> None:
+    other = random_translator(tokenizer, **changes)
+    found = score_parts(other, SOURCE, TARGET, kind)
+    weights = found.total.masked_fill(~found.allowed, -torch.inf).softmax(-1)
+    torch.testing.assert_close(weights, other.explain(SOURCE, TARGET).maps[kind][0].weights, atol=1e-5, rtol=0)
+    assert found.error < 1e-4
+    assert all(part.abs().max() > 0 for name, part in found.parts.items() if name != "bias")
+    assert (found.parts["bias"].abs().max() > 0) == ("attention_bias" not in changes)
+
+
+def test_two_norms_are_refused(tokenizer: SentencePieceTokenizer) -> None:
+    other = random_translator(tokenizer, norm="pre", embedding_norm=True)
+    with pytest.raises(ValueError, match=r"normalises its embeddings twice before the first attention \("):
+        score_parts(other, SOURCE, TARGET, "encoder_self")
 
 
 def test_the_softmax_of_the_sum_is_what_the_head_attends_with(parts: ScoreParts, translator: Translator) -> None:

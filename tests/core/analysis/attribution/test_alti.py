@@ -49,6 +49,27 @@ def test_contributions_by_their_definition(traced: ForwardTrace):
         assert torch.allclose(contributions(sublayer), clipped / clipped.sum(-1, keepdim=True), atol=1e-4)
 
 
+def test_with_the_norm_first_the_output_is_the_sum(traced_norm_first: ForwardTrace):
+    for sublayer in sublayers(traced_norm_first):
+        whole, is_cross = decompose(sublayer), sublayer.map.kind == "cross"
+        parts, residual = whole.parts(slice(0, len(sublayer.x)))
+        assert torch.equal(residual, sublayer.x)
+        assert torch.allclose(parts.sum(1) + residual + sublayer.attention.out_proj.bias, sublayer.output, atol=1e-4)
+        found = contributions(sublayer)
+        for i, output in enumerate(sublayer.output):
+            own = [part + (residual[i] if i == j and not is_cross else 0) for j, part in enumerate(parts[i])]
+            near = [output.abs().sum() - (output - part).abs().sum() for part in (*own, *residual[i : i + is_cross])]
+            visible = sublayer.map.visible[i] if not is_cross else torch.ones(len(near), dtype=torch.bool)
+            clipped = torch.stack(near).masked_fill(~visible, 0).clamp(min=0)
+            assert torch.allclose(found[i], clipped / clipped.sum(), atol=1e-4)
+
+
+def test_rolled_out_rows_sum_to_one_with_the_norm_first(traced_norm_first: ForwardTrace):
+    _, rolled = contribution_maps(traced_norm_first)
+    for cross, prefix in zip(rolled["cross"], rolled["decoder_self"], strict=True):
+        assert torch.allclose(cross.weights.sum(-1) + prefix.weights.sum(-1), torch.ones(1))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_nearest_part_has_the_share_of_a_row_of_zeros(seed: int, translator: Translator):
     """A LayerNorm with a large bias dominates the output: then no part is nearer to it than zero."""
