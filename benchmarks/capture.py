@@ -1,10 +1,11 @@
-"""Cost of capture: a translation and its replay under capture beside the translation alone.
+"""Cost of capture: a translation with its explanation beside the translation alone.
 
     python -m benchmarks.capture [--checkpoint FILE] [--words 10 20 40] [--threads 2] [--rounds 15] [--quick]
 
-`Translator.explain` runs the translation through the model once more and keeps every head's weights. The two take turns
-in one process. Goal at 20 words: translating and explaining takes at most 1.15 times as long as translating. The
-encoder's part of the translation is timed by itself, too.
+`Translator.translate` keeps what explains its hypotheses where it can, `translate_batch` does not: it is the
+translation alone. The two take turns in one process. Goal at 20 words: translating and explaining takes at most 1.15
+times as long as translating. The encoder's part of the translation is timed by itself, too, and so is the replay that
+explains a translation that was not kept.
 """
 
 import argparse
@@ -56,23 +57,29 @@ def main() -> None:
     translator = Translator.from_checkpoint(arguments.checkpoint)
     found: dict[str, list[float]] = {}
     print(f"medians in milliseconds, {arguments.threads} threads, beam 4; {ratios.processor()}")
-    print("words | tokens out | encode | steps | replay with capture | with capture / without")
+    print("words | tokens out | encode | steps | with explanation | replay | with explanation / without")
+    forgetful = Translator(translator.model, translator.tokenizer)  # searches nothing, so that it replays
     for num_words in arguments.words:
         text = sentence(num_words)
         best = translator.translate(text).hypotheses[0]
-        translator.explain(text, best.token_ids)
+        forgetful.explain(text, best.token_ids)
+
+        def explained(text: str = text) -> None:
+            translator.explain(text, translator.translate(text).hypotheses[0].token_ids)
+
         turn = [
             (
                 timed(lambda text=text: encode(translator, text)),
-                timed(lambda text=text: translator.translate(text)),
-                timed(lambda text=text, best=best: translator.explain(text, best.token_ids)),
+                timed(lambda text=text: translator.translate_batch([text], num_hypotheses=4)),
+                timed(explained),
+                timed(lambda text=text, best=best: forgetful.explain(text, best.token_ids)),
             )
             for _ in range(2 if arguments.quick else arguments.rounds)
         ]
-        per_turn = [(translated + explained) / translated for _, translated, explained in turn]
-        encoded, translated, explained = (1000 * statistics.median(column) for column in zip(*turn, strict=True))
+        per_turn = [both / translated for _, translated, both, _ in turn]
+        encoded, translated, both, replayed = (1000 * statistics.median(column) for column in zip(*turn, strict=True))
         goal = f" (goal {GOAL})" if num_words == GOAL_WORDS else ""
-        steps = f"{encoded:.1f} | {translated - encoded:.1f} | {explained:.1f}"
+        steps = f"{encoded:.1f} | {translated - encoded:.1f} | {both:.1f} | {replayed:.1f}"
         print(f"{num_words} | {len(best.token_ids)} | {steps} | {turns.spread(per_turn)}{goal}", flush=True)
         found[f"capture, {num_words} words: with / without"] = per_turn
     ratios.save(arguments.json, found)

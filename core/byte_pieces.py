@@ -91,6 +91,8 @@ def resolve_bytes(tokens: Sequence[str]) -> tuple[str, ...]:
 
     Bytes that read as one character, such as a joined emoji, are counted together.
     """
+    if not any(map(BYTE.fullmatch, tokens)):
+        return tuple(tokens)
     found = list(tokens)
     for group in grapheme_groups(tokens):
         positions = [position for position in group if BYTE.fullmatch(tokens[position])]

@@ -13,6 +13,8 @@ from core.cache import DecoderCache
 from core.model import DecoderLayer, EncoderLayer, KeysValues, Transformer
 from core.native import library
 
+StepWeights = tuple[Tensor, Tensor]  # [layers, B, W, H, position + 1], in decoder order, and [layers, B, W, H, S]
+
 
 class CompiledEncoder:
     """The encoder's layers; its weights are copied.
@@ -30,11 +32,21 @@ class CompiledEncoder:
         self._layers = (library.EncoderLayerStruct * len(layers))(*layers)
         self._epsilon = _epsilon(model)
 
-    def __call__(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Compute the memory in place, from the embedded tokens [B, S, D] and their mask [B, 1, 1, S]: [B, S, D]."""
+    def __call__(self, x: Tensor, mask: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Compute the memory in place, from the embedded tokens.
+
+        Args:
+            x: [B, S, D]. Overwritten.
+            mask: [B, 1, 1, S]
+            weights: [layers, B, S, H, S], which receives the attention weights of the keys that are not masked.
+
+        Returns:
+            [B, S, D]
+        """
         x, mask, heads = x.contiguous(), mask.contiguous(), self._heads
         sizes = (*x.shape, heads.num_heads, heads.d_k, heads.d_v, len(self._layers))
-        encoding = library.EncodingStruct(*sizes, self._epsilon, mask.data_ptr(), x.data_ptr())
+        pointers = mask.data_ptr(), x.data_ptr(), _pointer(weights)
+        encoding = library.EncodingStruct(*sizes, self._epsilon, *pointers)
         self._compiled.encode(ctypes.addressof(self._layers), ctypes.addressof(encoding))
         return x
 
@@ -72,13 +84,14 @@ class CompiledDecoder:
         self._projection = self._weights.matrix(model.embedding.tokens.weight, None)
         self._epsilon = _epsilon(model)
 
-    def step(self, x: Tensor, cache: DecoderCache, mask: Tensor) -> Tensor:
+    def step(self, x: Tensor, cache: DecoderCache, mask: Tensor, weights: StepWeights | None = None) -> Tensor:
         """Decode one position, as `Transformer.step` does from the embedded tokens on.
 
         Args:
             x: [B, W, D] embeddings of the last token of each hypothesis. Overwritten.
             cache: what was decoded so far; it grows by this position's W keys and values.
             mask: [B, 1, W, K] which of the K keys belong to a hypothesis.
+            weights: which receive the attention weights, if self-attention is not restricted.
 
         Returns:
             [B, W, V] logits of the next token.
@@ -98,7 +111,8 @@ class CompiledDecoder:
         num_keys, source_length, room = mask.size(3) - width, memory_mask.size(3), cache.layers[0].room
         sizes = (*x.shape, heads.num_heads, heads.d_k, heads.d_v, num_keys, room, source_length, len(self._layers))
         pointers = (tensor.data_ptr() for tensor in (mask, memory_mask, x, logits))
-        step = library.StepStruct(*sizes, self._epsilon, *pointers)
+        of_weights = map(_pointer, weights or (None, None))
+        step = library.StepStruct(*sizes, self._epsilon, *pointers, cache.length, *of_weights)
         self._compiled.decoder_step(*map(ctypes.addressof, (self._layers, caches, self._projection, step)))
         return logits
 
@@ -149,6 +163,10 @@ class _Weights:
             return None
         self._tensors.append(tensor.detach().clone(memory_format=torch.contiguous_format))
         return self._tensors[-1].data_ptr()
+
+
+def _pointer(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()
 
 
 def _epsilon(model: Transformer) -> float:

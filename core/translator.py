@@ -14,7 +14,7 @@ from core.byte_pieces import alternative_piece, resolve_bytes
 from core.cache import cached_decoder
 from core.capture import attention_maps, capture_attention
 from core.checkpoint import load_checkpoint
-from core.cpu_inference import PackedTransformer, Precision, packable
+from core.cpu_inference import PackedTransformer, Precision, all_modules, packable
 from core.decoding import (
     BeamState,
     Hypothesis,
@@ -30,6 +30,7 @@ from core.decoding import (
 from core.device import best_device
 from core.fair_lock import FairLock
 from core.model import AttentionWeights, Transformer
+from core.recorded_search import DecoderPass, RecordedSearch, records
 from core.results import Explanation, ScoredText, TextTranslation, Translation
 from core.sentences import split_sentences
 from core.tokenizer import Tokenizer
@@ -38,6 +39,7 @@ MAX_SOURCE_TOKENS = 512  # with `</s>`
 MAX_EXTRA_TOKENS = 50  # of a translation, beyond the length of its source (6.1)
 MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a given target
 BATCH_TOKENS = 1024  # source tokens of a batch, padding included
+RECORDED_SEARCHES = 4  # that are kept for `explain`
 
 
 class Translator:
@@ -69,6 +71,7 @@ class Translator:
         self.training = training or {}
         self._lock = FairLock()
         self._packed: dict[Precision, PackedTransformer] = {}
+        self._records: dict[tuple[int, ...], RecordedSearch] = {}  # by source, the oldest first
 
     @classmethod
     def from_checkpoint(
@@ -135,7 +138,7 @@ class Translator:
         source_ids = self._source_ids(text)
         limit = self._limit(source_ids)
         forced = self._prefix_ids(prefix, limit)
-        steps = beam_steps(self.next_logits([source_ids]), [limit], options, self.model.device, [forced])
+        steps = beam_steps(self._search_scorer(source_ids), [limit], options, self.model.device, [forced])
         return (state for (state,) in steps)
 
     def translate_batch(
@@ -242,7 +245,11 @@ class Translator:
 
     @torch.inference_mode()
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
-        """Replay a translation in one teacher-forced pass, with attention captured.
+        """Log-probabilities, alternatives and the attention of all heads for a translation.
+
+        If one of the last `RECORDED_SEARCHES` searches of `translate` or `search` found it, and the model has not
+        changed since, they are what the search computed. Otherwise a replay computes them, in one teacher-forced pass
+        with attention captured. The two agree to rounding.
 
         Args:
             source: the source text.
@@ -250,32 +257,54 @@ class Translator:
                 search, text may be tokenized otherwise.
             num_alternatives: number of most probable tokens to return at each position.
         """
-        config = self.model.config
-        source_ids, fed, predicted = self.token_ids(source, target)
+        ids = self.token_ids(source, target)
+        num_best = min(num_alternatives, self.model.config.vocab_size)
+        found = self._recorded_pass(*ids, num_best) or self._replayed_pass(*ids, num_best)
+        source_tokens, fed_tokens, predicted_tokens = map(self.pieces, ids)
+        return Explanation(
+            source=source,
+            target=self.tokenizer.decode(ids[1][1:]),
+            source_tokens=source_tokens,
+            fed_tokens=fed_tokens,
+            predicted_tokens=predicted_tokens,
+            log_probs=tuple(found.log_probs),
+            alternatives=tuple(
+                tuple(
+                    (alternative_piece(predicted_tokens, position, self.tokenizer.piece(token_id)), value)
+                    for token_id, value in zip(*best, strict=True)
+                )
+                for position, best in enumerate(zip(found.top_ids, found.top_log_probs, strict=True))
+            ),
+            maps=attention_maps(found.weights, self.model.config, source_tokens, fed_tokens, predicted_tokens),
+        )
+
+    def _recorded_pass(
+        self, source_ids: list[int], fed: list[int], predicted: list[int], num_best: int
+    ) -> DecoderPass | None:
+        """What the last search for this source computed for a target; None if it did not, or the model has changed."""
+        with self._lock:
+            record = self._records.get(tuple(source_ids))
+            if record is None or _is_watched(self.model) or not record.model.is_plain:
+                return None
+            if record.model is not self._packed_model("exact"):
+                return None
+            return record.decoder_pass(fed, predicted, num_best)
+
+    def _replayed_pass(self, source_ids: list[int], fed: list[int], predicted: list[int], num_best: int) -> DecoderPass:
+        """One teacher-forced pass with attention captured.
+
+        Raises:
+            NonFiniteError: a log-probability is not finite.
+        """
         with self._lock, capture_attention(self.model) as captured:
             model = self.model if _is_watched(self.model) else self._packed_model("exact")
             logits = model(self.batch([source_ids]), self.batch([fed]))[0]
         log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
         if not log_probs.isfinite().all():
             raise NonFiniteError("for this target")
-        top = log_probs.topk(min(num_alternatives, config.vocab_size))
-        source_tokens, fed_tokens, predicted_tokens = map(self.pieces, (source_ids, fed, predicted))
-        return Explanation(
-            source=source,
-            target=self.tokenizer.decode(fed[1:]),
-            source_tokens=source_tokens,
-            fed_tokens=fed_tokens,
-            predicted_tokens=predicted_tokens,
-            log_probs=tuple(log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1).tolist()),
-            alternatives=tuple(
-                tuple(
-                    (alternative_piece(predicted_tokens, position, self.tokenizer.piece(token_id)), value)
-                    for token_id, value in zip(*found, strict=True)
-                )
-                for position, found in enumerate(zip(top.indices.tolist(), top.values.tolist(), strict=True))
-            ),
-            maps=attention_maps(captured, config, source_tokens, fed_tokens, predicted_tokens),
-        )
+        top = log_probs.topk(num_best)
+        of_predicted = log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1)
+        return DecoderPass(captured, of_predicted.tolist(), top.indices.tolist(), top.values.tolist())
 
     def fits(self, text: str) -> bool:
         """Whether a text is short enough to be translated as one sentence."""
@@ -400,7 +429,25 @@ class Translator:
         """
         source_ids = self.batch(sources)
         with self._lock:
-            decoder = cached_decoder(self._packed_model(self.precision), source_ids)
+            return self._locking(cached_decoder(self._packed_model(self.precision), source_ids))
+
+    @torch.inference_mode()
+    def _search_scorer(self, source: list[int]) -> NextLogits:
+        """As `next_logits`, for one sentence. The search is recorded, if possible, for `explain`."""
+        source_ids = self.batch([source])
+        with self._lock:
+            model = self._packed_model(self.precision)
+            if self.precision != "exact" or not isinstance(model, PackedTransformer) or not records(model, source_ids):
+                return self._locking(cached_decoder(model, source_ids))
+            record = RecordedSearch(model, source_ids)
+            self._records.pop(tuple(source), None)
+            self._records[tuple(source)] = record  # as the newest
+            if len(self._records) > RECORDED_SEARCHES:
+                del self._records[next(iter(self._records))]
+            return self._locking(record)
+
+    def _locking(self, decoder: NextLogits) -> NextLogits:
+        """The scorer, holding the model's lock for each position."""
 
         def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
             with self._lock:
@@ -442,7 +489,7 @@ def _is_watched(model: Transformer) -> bool:
     """Whether a module is hooked that a packed model does not share."""
     return any(
         module._forward_hooks or module._forward_pre_hooks  # pyright: ignore[reportPrivateUsage]
-        for module in model.modules()
+        for module in all_modules(model)
         if not isinstance(module, AttentionWeights)
     )
 

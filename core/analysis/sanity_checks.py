@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import torch
 
 from core.analysis.heads.head import attention_layers
-from core.capture import KINDS, AttentionMap, Kind, attention_mask, capture_attention, full_mask
+from core.capture import KINDS, AttentionMap, Kind, attention_mask, attention_path, capture_attention, full_mask
 from core.translator import Explanation, ScoredText, Translator
 
 SUM_TOLERANCE = 1e-4  # absolute, for row sums in float32 over some hundred keys
+WEIGHT_TOLERANCE = 1e-3  # absolute, between two computations of an attention weight
 LOG_PROB_TOLERANCE = 1e-3  # absolute, between two computations of a token's log-probability, in nats
 
 
@@ -55,8 +56,8 @@ def check_explanation(
     Args:
         translator: holds the model, which is run twice.
         explanation: of `hypothesis` if given, otherwise of its own `target` text.
-        hypothesis: result of the search that the explanation replays. Not compared if omitted, or if the translator
-            searches in reduced precision.
+        hypothesis: result of the search that is explained. Neither its log-probabilities nor the maps are compared with
+            a replay if omitted, or if the translator searches in reduced precision.
 
     Returns:
         The checks of `check_maps`, then: tokens match axes, replay equals search, fused attention equals explicit
@@ -74,16 +75,27 @@ def _check_model(translator: Translator, explanation: Explanation, hypothesis: S
     with translator.inspect() as model, torch.inference_mode():
         source, target_ids = translator.batch([source_ids]), translator.batch([fed])
         fused = model(source, target_ids)[0].float().log_softmax(-1)
-        with capture_attention(model):
+        with capture_attention(model) as captured:
             explicit = model(source, target_ids)[0].float().log_softmax(-1)
         training = sum(module.training for module in model.modules())
         shape = {key: module.num_heads for key, module in attention_layers(model).items()}
     yield _check_tokens(translator, explanation, (source_ids, fed, predicted), shape)
     if hypothesis is not None and translator.precision == "exact":
         # A search that reached its limit has no `</s>`, so the replay may be one token longer.
-        pairs = zip(hypothesis.token_log_probs, explanation.log_probs, strict=False)
-        error = max((abs(searched - replayed) for searched, replayed in pairs), default=0.0)
-        yield Check("replay equals search", error <= LOG_PROB_TOLERANCE, _differ("log-probabilities", error))
+        replayed = explicit.gather(1, torch.tensor(predicted, device=explicit.device)[:, None]).flatten().tolist()
+        error = max(
+            abs(ours - theirs)
+            for log_probs in (hypothesis.token_log_probs, explanation.log_probs)
+            for ours, theirs in zip(log_probs, replayed, strict=False)
+        )
+        of_weights = max(
+            float((captured[attention_path(layer.kind, layer.layer)][0].float().cpu() - layer.weights).abs().max())
+            for layers in explanation.maps.values()
+            for layer in layers
+        )
+        detail = f"{_differ('log-probabilities', error)}, attention weights by {of_weights:.1g}"
+        passed = error <= LOG_PROB_TOLERANCE and of_weights <= WEIGHT_TOLERANCE
+        yield Check("replay equals search", passed, detail)
     error = float((fused - explicit).abs().max())
     yield Check("fused equals explicit", error <= LOG_PROB_TOLERANCE, _differ("log-probabilities", error))
     yield Check("dropout off", training == 0, f"{training} modules are in training mode")

@@ -65,6 +65,7 @@ struct Encoding {
     float epsilon;        // of the layer norms
     const uint8_t* mask;  // [batch, length]: 1 may be attended to
     float* x;             // [batch, length, d_model]: the embedded tokens; afterwards the memory
+    float* weights;       // of attention, or null: [num_layers, batch, length, heads, length]
 };
 
 struct Step {
@@ -78,6 +79,10 @@ struct Step {
     const uint8_t* memory_mask;  // [batch, source_length]
     float* x;                    // [batch, width, d_model]: the embedded tokens; afterwards the decoder's states
     float* logits;               // [batch, width, vocabulary]
+    // Attention weights, or null. [num_layers, batch, width, heads, position + 1], a hypothesis's keys in their order,
+    // and [num_layers, batch, width, heads, source_length].
+    int64_t position;
+    float *self_weights, *cross_weights;
 };
 }
 
@@ -252,6 +257,8 @@ struct Attention {
     const uint8_t* mask;  // [batch, width, num_keys], or with a stride of 0 [batch, num_keys]: 1 may be attended to
     int64_t mask_stride;
     float* joined;  // [batch, width, heads * d_v]
+    float* weights;  // [batch, width, heads, weights_stride] of the keys that a row may attend to; or null
+    int64_t weights_stride;
 };
 
 void attend(const Attention& a) {
@@ -285,6 +292,8 @@ void attend(const Attention& a) {
             }
             float* joined = a.joined + (row * a.heads + h) * a.d_v;
             const float share = 1 / sum(total);
+            float* weights = a.weights ? a.weights + (row * a.heads + h) * a.weights_stride : nullptr;
+            for (int64_t i = 0; weights && i < count; ++i) weights[i] = scores[i] * share;
             int64_t column = 0;
             for (; column + LANES <= a.d_v; column += LANES) {
                 Vector mean{};
@@ -352,7 +361,7 @@ void best_of(const float* logits, int64_t vocabulary, int64_t count, const int64
 extern "C" {
 
 // Raise it, in library.py too, with every change of a struct or function below.
-int64_t interface_version() { return 1; }
+int64_t interface_version() { return 2; }
 
 int64_t panel_width() { return PANEL; }
 
@@ -368,6 +377,7 @@ void attention(const Attention* heads) { attend(*heads); }
 void encode(const EncoderLayer* layers, const Encoding* encoding) {
     const int64_t batch = encoding->batch, length = encoding->length, heads = encoding->heads;
     const int64_t d_k = encoding->d_k, d_v = encoding->d_v, rows = batch * length, d_qkv = heads * (2 * d_k + d_v);
+    float* weights = encoding->weights;
     std::vector<float> qkv(rows * d_qkv), keys(rows * heads * d_k), values(rows * heads * d_v);
     std::vector<float> joined(rows * heads * d_v), added(rows * encoding->d_model);
     for (int64_t index = 0; index < encoding->num_layers; ++index) {
@@ -376,7 +386,8 @@ void encode(const EncoderLayer* layers, const Encoding* encoding) {
         split_heads(&qkv[heads * d_k], d_qkv, batch, length, heads, d_k, length, 0, keys.data());
         split_heads(&qkv[2 * heads * d_k], d_qkv, batch, length, heads, d_v, length, 0, values.data());
         attend({batch, length, heads, d_k, d_v, length, length, qkv.data(), d_qkv, keys.data(), values.data(),
-                encoding->mask, 0, joined.data()});
+                encoding->mask, 0, joined.data(), weights, length});
+        if (weights) weights += rows * heads * length;
         apply(layer.out, joined.data(), rows, added.data());
         add_and_norm(encoding->x, added.data(), rows, encoding->d_model, layer.attention_norm, encoding->epsilon);
         feed_forward(encoding->x, rows, layer.inner, layer.outer, layer.feed_forward_norm, encoding->epsilon);
@@ -396,6 +407,7 @@ void decoder_step(const DecoderLayer* layers, const LayerCache* caches, const Li
     const int64_t batch = step->batch, width = step->width, heads = step->heads, d_k = step->d_k, d_v = step->d_v;
     const int64_t rows = batch * width, d_model = step->d_model, d_qkv = heads * (2 * d_k + d_v);
     const int64_t num_keys = step->num_keys + width;
+    float *self_weights = step->self_weights, *cross_weights = step->cross_weights;
     std::vector<float> qkv(rows * d_qkv), joined(rows * heads * d_v), added(rows * d_model);
     for (int64_t index = 0; index < step->num_layers; ++index) {
         const DecoderLayer& layer = layers[index];
@@ -405,13 +417,16 @@ void decoder_step(const DecoderLayer* layers, const LayerCache* caches, const Li
         split_heads(&qkv[heads * d_k], d_qkv, batch, width, heads, d_k, step->room, step->num_keys, cache.keys);
         split_heads(&qkv[2 * heads * d_k], d_qkv, batch, width, heads, d_v, step->room, step->num_keys, cache.values);
         attend({batch, width, heads, d_k, d_v, num_keys, step->room, qkv.data(), d_qkv, cache.keys, cache.values,
-                step->ancestry, num_keys, joined.data()});
+                step->ancestry, num_keys, joined.data(), self_weights, step->position + 1});
+        if (self_weights) self_weights += rows * heads * (step->position + 1);
         apply(layer.self_out, joined.data(), rows, added.data());
         add_and_norm(step->x, added.data(), rows, d_model, layer.self_norm, step->epsilon);
 
         apply(layer.query, step->x, rows, qkv.data());
         attend({batch, width, heads, d_k, d_v, step->source_length, step->source_length, qkv.data(), heads * d_k,
-                cache.memory_keys, cache.memory_values, step->memory_mask, 0, joined.data()});
+                cache.memory_keys, cache.memory_values, step->memory_mask, 0, joined.data(), cross_weights,
+                step->source_length});
+        if (cross_weights) cross_weights += rows * heads * step->source_length;
         apply(layer.cross_out, joined.data(), rows, added.data());
         add_and_norm(step->x, added.data(), rows, d_model, layer.cross_norm, step->epsilon);
 

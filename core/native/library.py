@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # by CPU capability, best first
 KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2}
-INTERFACE_VERSION = 1  # of decoder_step.cpp: a library compiled from another version is not used
+INTERFACE_VERSION = 2  # of decoder_step.cpp: a library compiled from another version is not used
 MAX_INT8 = 127
 
 
@@ -66,7 +66,7 @@ class EncodingStruct(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("batch", "length", "d_model", "heads", "d_k", "d_v", "num_layers")),
         ("epsilon", ctypes.c_float),
-        *((name, ctypes.c_void_p) for name in ("mask", "x")),
+        *((name, ctypes.c_void_p) for name in ("mask", "x", "weights")),
     )
 
 
@@ -78,6 +78,8 @@ class StepStruct(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("num_keys", "room", "source_length", "num_layers")),
         ("epsilon", ctypes.c_float),
         *((name, ctypes.c_void_p) for name in ("ancestry", "memory_mask", "x", "logits")),
+        ("position", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("self_weights", "cross_weights")),
     )
 
 
@@ -90,7 +92,8 @@ class AttentionStruct(ctypes.Structure):
         ("query_stride", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("keys", "values", "mask")),
         ("mask_stride", ctypes.c_int64),
-        ("joined", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("joined", "weights")),
+        ("weights_stride", ctypes.c_int64),
     )
 
 

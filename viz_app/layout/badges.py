@@ -20,8 +20,8 @@ ABOUT = {
     "to any outside its neighbourhood: all those weights must be exactly 0.",
     "tokens match axes": "The tokens next to every map must be those that the model was given, and every head must be "
     "in its place.",
-    "replay equals search": "The maps come from one pass over the finished translation. It must give each token the "
-    "same probability as the search did.",
+    "replay equals search": "One more pass over the finished translation must give each token the probability that "
+    "the search did, and each head the weights that the maps show.",
     "fused equals explicit": "To record maps, attention is computed step by step; otherwise a fused kernel computes "
     "it. Both must give the same result.",
     "dropout off": "Dropout switches off parts of a model at random in training. Here every module must be in "
