@@ -81,7 +81,7 @@ def in_process(translator: Translator, text: str) -> tuple[float, float, float, 
 
     def draw() -> None:
         maps = [without_special_tokens(merge_words(attention)) for attention in explanation.maps["cross"]]
-        layer, head = default_head("cross", explanation.maps["cross"])
+        layer, head = default_head(explanation.maps["cross"])
         sentence_payload(explanation)
         grid_payload(with_combined(maps, [(layer, head)]), LIGHT, [(layer, head)])
         map_payload(maps[layer], head, LIGHT)

@@ -8,10 +8,9 @@ import math
 from pathlib import Path
 from typing import Any, Literal
 
+from core.analysis.alignment.first_head import first_head
 from core.analysis.heads.head import Head
-from core.analysis.heads.scoring import score_cards
 from core.analysis.tokens.words import readable
-from core.capture import Kind
 from core.drawing.axis_words import KIND_NAMES, KIND_TEXTS, axis_words
 from core.drawing.bundle import bundled_script, bundled_style
 from core.drawing.token_spans import label_spans
@@ -48,7 +47,7 @@ def page(record: ExplanationRecord, first: Head | None = None, view: PageView = 
     """Render the whole file.
 
     Args:
-        first: head shown large initially; by default `default_head`.
+        first: head shown large initially; by default `first_head` of cross-attention.
         view: view of that head initially.
     """
     style, script = bundled_style(_HERE / "html_page.css"), bundled_script(_HERE / "html_page.js")
@@ -95,18 +94,14 @@ def payload(record: ExplanationRecord, first: Head | None = None, view: PageView
             }
             for kind, weights in weights_of(explanation).items()
         ],
-        "first": list(first or default_head(explanation)),
+        "first": list(first or _default_head(explanation)),
         "view": view,
         "facts": _facts(record),
     }
 
 
-def default_head(explanation: Explanation) -> Head:
-    """Most confident head of the upper cross-attention layers, less its sink share."""
-    kind: Kind = "cross" if "cross" in explanation.maps else next(iter(explanation.maps))
-    layers = explanation.maps[kind]
-    cards = score_cards([{kind: layers[len(layers) // 2 :]}])
-    return max(cards, key=lambda card: card.confidence * (1 - card.sink_share) if card.num_tokens else 0.0).head
+def _default_head(explanation: Explanation) -> Head:
+    return first_head(explanation.maps["cross" if "cross" in explanation.maps else next(iter(explanation.maps))])
 
 
 def _facts(record: ExplanationRecord) -> list[tuple[str, str]]:

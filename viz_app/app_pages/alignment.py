@@ -14,6 +14,7 @@ from core.analysis.alignment.coverage import (
     coverage_deviation,
     coverage_penalty,
 )
+from core.analysis.alignment.first_head import head_links
 from core.analysis.alignment.pharaoh import GoldLinks, format_links, parse_links
 from core.analysis.alignment.sentence_alignment import (
     HeadOrMean,
@@ -37,9 +38,10 @@ from viz_app.features.alignment.corpus_ranking import text_with_gold
 from viz_app.figures.aligner_tables import ROW_NAMES, coverage_table, ribbon_table, target_table
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.alignment import export_ribbon
+from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
 from viz_app.session import gold_links, readings
 from viz_app.session.attributions import METHOD_HELP, METHOD_NAMES, Method
-from viz_app.session.chosen_heads import default_head
+from viz_app.session.chosen_heads import default_head, keep_heads, preset_heads
 from viz_app.session.gold_links import LINKS, SentenceLinks
 from viz_app.session.state import session_object
 
@@ -91,6 +93,8 @@ def sentence() -> None:
         st.markdown(
             f"**{METHOD_NAMES[method]}**, {aligner_name(place)}: what each target word attends to", help=HOW_TO_READ
         )
+        if place[0] is not None and place[1] is not None:
+            st.caption(links_text(aligner_name(place), head_links(cross, place[0], place[1])), help=ABOUT_LINKS)
         below = st.container()
         links = links_box(reading, alignment)
         with below:
@@ -125,9 +129,24 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
             st.error(f"{sentence_case(str(error))}. Attention weights are shown instead.")
             method, cross = "attention", reading.explain().maps["cross"]
         by_name = {aligner_name(place): place for place in all_aligners(cross)}
-        if ALIGNER.requested not in by_name:
-            ALIGNER.preset(aligner_name(default_head("cross", cross)) if cross[0].num_heads > 1 else "mean")
-        name = st.selectbox("Head", by_name, None, required=True, key=ALIGNER.key, bind="query-params", width=130)
+
+        def default() -> str:
+            return aligner_name(default_head(reading.explain().maps["cross"])) if cross[0].num_heads > 1 else "mean"
+
+        preset_heads(reading, ALIGNER, default)
+        if ALIGNER.requested not in by_name:  # of another method
+            ALIGNER.preset(default())
+        name = st.selectbox(
+            "Head",
+            by_name,
+            None,
+            required=True,
+            key=ALIGNER.key,
+            bind="query-params",
+            width=130,
+            on_change=keep_heads,
+            args=(ALIGNER,),
+        )
         rows = segments("Rows", ROW_NAMES, "predicted", ROWS.key, help=ABOUT_ROWS)
     return method, by_name[name or next(iter(by_name))], rows, cross
 
@@ -140,6 +159,8 @@ def picture(reading: readings.Reading, alignment: WordAlignment, links: GoldLink
     downloads("alignment", partial(export_ribbon, alignment, links, **options), lambda: ribbon_table(alignment, links))
     for concern in alignment.concerns():
         st.warning(plain(concern), icon=":material/visibility_off:")
+    if note := alignment.left_out_note():
+        st.caption(plain(note))
 
 
 def shares(reading: readings.Reading) -> tuple[float, ...]:

@@ -149,7 +149,7 @@ def head_box(
             wanted = [names[-1]]
         else:
             selected = chosen_heads.heads_widget(view.kind).value
-            wanted = selected or [head_names.name_of(*chosen_heads.default_head(view.kind, raw()))]
+            wanted = selected or [head_names.name_of(*chosen_heads.default_head(raw()))]
         widget.preset(next((each for each in wanted if each in names), names[0]))
     # Without a default, every selection differs from it, and so is in the address.
     head = st.selectbox(

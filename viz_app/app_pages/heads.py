@@ -131,18 +131,25 @@ def heads_box(
 ) -> list[head_names.LayerHead]:
     """Select heads by name, or layers for a method with one map a layer.
 
-    At first, and with another model, a default head is selected; of layers the last one.
+    At first, a default head is selected, see `preset_heads`; of layers the last one.
     """
     raw = reading.explain().maps[kind]
     widget = chosen_heads.heads_widget(kind, weights.per_layer)
 
     def default() -> list[str]:
-        return [weights.name(*((raw[-1].layer, 0) if weights.per_layer else chosen_heads.default_head(kind, raw)))]
+        return [weights.name(*((raw[-1].layer, 0) if weights.per_layer else chosen_heads.default_head(raw)))]
 
-    widget.preset_for(reading.model.digest, default)
+    chosen_heads.preset_heads(reading, widget, default)
     names = head_names.names(maps, weights.name)
     selected = st.multiselect(
-        "Heads", names, key=widget.key, bind="query-params", label_visibility="collapsed", select_all=False
+        "Heads",
+        names,
+        key=widget.key,
+        bind="query-params",
+        label_visibility="collapsed",
+        select_all=False,
+        on_change=chosen_heads.keep_heads,
+        args=(widget,),
     )
     return [head_names.parsed(name) for name in selected]
 

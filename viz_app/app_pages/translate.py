@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.analysis.alignment.first_head import head_links
 from viz_app.components.attention_lines import attention_lines
 from viz_app.components.token_steps import token_steps
 from viz_app.controls.downloads import downloads
@@ -14,6 +15,7 @@ from viz_app.figures import ablation as words
 from viz_app.figures import hypothesis_tables
 from viz_app.figures.export.head_pictures import export_lines
 from viz_app.figures.export.token_steps import export_steps
+from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
 from viz_app.figures.theme import head_name
 from viz_app.figures.weight_tables import lines_table
 from viz_app.session import chosen_heads, readings, word_selection
@@ -136,13 +138,9 @@ def token_numbers(reading: readings.Reading) -> None:
 @st.fragment
 def example_head(reading: readings.Reading) -> None:
     """Draw one cross-attention head as lines."""
-    layer, head = chosen_heads.default_head("cross", reading.explain().maps["cross"])
-    name = head_name(layer, head)
-    st.markdown(
-        f"**Example: head {name}** of cross-attention",
-        help=f"Of all cross-attention heads, {name} puts the most weight on single words in this sentence, often on "
-        "the word that is being translated. Attention is not an explanation by itself. The page Heads shows all heads.",
-    )
+    layer, head = chosen_heads.default_head(reading.explain().maps["cross"])
+    name, links = head_name(layer, head), head_links(reading.explain().maps["cross"], layer, head)
+    st.markdown(f"**Example: head {name}** of cross-attention: {links_text('', links)}", help=ABOUT_LINKS)
     tokens = readings.TokenView(words=True, hide_special=True)
     options = word_selection.drawing_options(reading, word_selection.links(reading.explain(), "cross", tokens))
     attention, theme = reading.maps("cross", tokens)[layer], page_theme()

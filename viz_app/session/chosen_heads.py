@@ -1,17 +1,16 @@
 """The heads selected on the page Heads, which other pages show too."""
 
 import re
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
+from core.analysis.alignment.first_head import first_head
 from core.analysis.attribution.methods import METHODS
 from core.analysis.heads.head import Head
 from core.analysis.heads.mean_and_maximum import combined
-from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import score_cards
 from core.capture import AttentionMap, Kind
 from viz_app.figures.head_names import ALL, CHOSEN, COMBINED_NAMES, LayerHead, name_of
 from viz_app.session.attributions import PER_LAYER, Weights
@@ -22,6 +21,7 @@ from viz_app.session.state import Widget, put_in_address, session_object
 if TYPE_CHECKING:
     from core.export.html_page import PageView
 
+T = TypeVar("T")
 # query parameter `selection=KIND|METHOD|HEAD|HEAD...`; the tokens of a gradient's output follow it as `.NUMBER`
 SELECTION, SEPARATOR, OUTPUT_SEPARATOR = "selection", "|", "."
 
@@ -29,6 +29,40 @@ SELECTION, SEPARATOR, OUTPUT_SEPARATOR = "selection", "|", "."
 def heads_widget(kind: Kind, per_layer: bool = False) -> Widget[list[str]]:
     """Return the widget that selects heads, or layers, on the page Heads."""
     return Widget(f"layers_{kind}" if per_layer else f"heads_{kind}")
+
+
+@dataclass
+class PresetHeads:
+    """The presets of this session's widgets, which change with the sentence until heads are selected.
+
+    Attributes:
+        presets: by the widget's key: a model's digest, a source, and the preset; None once heads were selected.
+    """
+
+    presets: dict[str, tuple[str, str, Any]] = field(default_factory=dict[str, tuple[str, str, Any]])
+
+
+def preset_heads(about: Reading, widget: Widget[T], default: Callable[[], T]) -> None:
+    """Preset a widget that selects heads, before it is drawn.
+
+    The default is set on first use, with another model, and with another source unless heads were selected meanwhile.
+    On first use, heads in the address come first.
+    """
+    presets, digest, source = session_object(PresetHeads).presets, about.model.digest, about.translation.source
+    model, text, preset = presets.get(widget.key, ("", "", None))
+    if not model and widget.requested is not None:
+        found, preset = default(), widget.value or st.query_params.get_all(widget.key)
+        presets[widget.key] = digest, source, found if preset in (found, [found]) else None
+    elif model != digest or (text != source and preset is not None and preset == widget.value):
+        presets[widget.key] = digest, source, default()
+        widget.preset(presets[widget.key][2])
+
+
+def keep_heads(widget: Widget[Any]) -> None:
+    """Keep the heads of a widget with other sentences too. Call it when they are selected."""
+    presets = session_object(PresetHeads).presets
+    if widget.key in presets:
+        presets[widget.key] = (*presets[widget.key][:2], None)
 
 
 @dataclass
@@ -76,7 +110,7 @@ def shown_heads(about: Reading) -> tuple[Kind, Weights, Sequence[LayerHead]]:
     """
     shown = session_object(ShownHeads)
     if shown.digest != about.model.digest or not shown.heads:
-        return "cross", Weights(), [default_head("cross", about.explain().maps["cross"])]
+        return "cross", Weights(), [default_head(about.explain().maps["cross"])]
     output = shown.weights.output if shown.identity == about.identity else None
     return shown.kind, replace(shown.weights, output=output), shown.heads
 
@@ -128,21 +162,10 @@ def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead])
     return [*found, replace(maps[0], layer=CHOSEN, weights=combined(maps, heads))] if heads else found
 
 
-def default_head(kind: Kind, maps: Sequence[AttentionMap]) -> LayerHead:
-    """Choose the head to show first.
-
-    It has the largest confidence, times its share of weight on tokens other than sinks.
-
-    In cross-attention, only the upper half of the layers is considered. The lower layers only know the word that was
-    fed; a reader expects to see where the predicted word comes from.
-    """
-
-    def value(card: ScoreCard) -> float:
-        return card.confidence * (1 - card.sink_share) if card.num_tokens else 0.0
-
-    candidates = maps[len(maps) // 2 :] if kind == "cross" else maps
-    best = max(score_cards([{kind: candidates}]), key=value)
-    return best.head.layer, best.head.head
+def default_head(maps: Sequence[AttentionMap]) -> LayerHead:
+    """Return the head to show first, see `first_head`. Args: maps, all layers of one kind, with all tokens."""
+    best = first_head(maps)
+    return best.layer, best.head
 
 
 def toggled(selected: Sequence[str], name: str, several: bool) -> list[str]:

@@ -22,11 +22,11 @@ from core.analysis.attribution.rollout import row_shares
 from core.analysis.tokens.words import is_special, word, word_groups
 from core.capture import AttentionMap
 
-# Thresholds of `WordAlignment.concerns`; rules of thumb.
+# Thresholds of `WordAlignment`; rules of thumb.
 LEFT_OUT = 0.2  # coverage of a source word; 1 is the attention of one target word
 ELSEWHERE = 0.5  # share of weight that is not on source words
 ONE_WORD = 0.5  # share of weight on one source word
-MOST_NAMED = 6  # words named in one concern
+MOST_NAMED = 6  # words named as left out
 
 HeadOrMean = tuple[int | None, int | None]  # layer and head, from 0; None for the mean over all of them
 
@@ -66,7 +66,8 @@ class WordAlignment:
     def concerns(self) -> list[str]:
         """Reasons to doubt these links, as sentences; empty if there are none.
 
-        The first that applies: too little weight on words, one word with most of the weight, words left out.
+        The first that applies: too little weight on words, one word with most of the weight. Words that are left out
+        are none, see `left_out_note`: half of the sentences have one, whatever the head.
         """
         if not self.weights.numel():
             return []
@@ -84,15 +85,19 @@ class WordAlignment:
                 f"\u201c{self.source[largest]}\u201d has {share:.0%} of all weight: the head attends to one word "
                 f"rather than aligning words."
             ]
+        return []
+
+    def left_out_note(self) -> str:
+        """Name the words of `left_out` with their coverage, as a sentence; empty if there are none."""
         left_out = self.left_out()
         if not left_out:
-            return []
+            return ""
         names = ", ".join(
             f"\u201c{self.source[index]}\u201d ({self.coverage[index]:.2f})" for index in left_out[:MOST_NAMED]
         )
         if more := len(left_out[MOST_NAMED:]):
             names += f" and {more} more"
-        return [f"{names} received little attention: not translated, or the head is not an aligner."]
+        return f"Little attention: {names}. Function words often get little; any other may not be translated."
 
 
 def shown_words(tokens: Sequence[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.heads.head import Head
 from core.analysis.tokens.words import word_groups
 from core.checkpoint import save_checkpoint
 from core.config import PRESETS
@@ -16,6 +17,7 @@ from tests.viz_app.pages import Start, reading, state_of
 from viz_app.controls.gradient_output_box import NOTHING_SELECTED
 from viz_app.features.heads import head_detail, scorecard_panel, sentence_sample
 from viz_app.figures.display_text import plain
+from viz_app.session import chosen_heads
 from viz_app.session.gradient_output import output_text
 from viz_app.session.readings import Current
 
@@ -84,6 +86,36 @@ def test_a_step_many_heads_as_one_and_a_label(app: AppTest) -> None:
     app.session_state["labels"] = ["aligner"]  # no gold links: no head bears it
     healthy(app.run())
     assert "0 of 4 heads: aligner." in captions(app)
+
+
+@pytest.mark.parametrize(("page", "key"), [("heads", "heads_cross"), ("alignment", "aligner")])
+def test_the_first_head_follows_the_sentence_until_one_is_selected(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch, page: str, key: str
+) -> None:
+    # by the number of source tokens, as an untrained model may choose the same head for every sentence
+    first = lambda maps: Head("cross", 0, len(maps[0].key_tokens) % 4)  # noqa: E731
+    monkeypatch.setattr(chosen_heads, "first_head", first)
+
+    def shown(text: str) -> tuple[list[str], str]:
+        app.text_input(key="text").set_value(text)
+        healthy(app.run())
+        value = app.session_state[key]
+        name = f"L1 H{len(reading(app).translation.source_tokens) % 4 + 1}"
+        return [value] if isinstance(value, str) else value, name
+
+    opened(app, page)
+    names = set[str]()
+    for text in ("A dog.", "A dog runs.", "A dog runs to the house.", "A dog"):
+        selected, expected = shown(text)
+        assert selected == [expected]
+        names.add(expected)
+    assert len(names) > 1
+    box = app.multiselect(key=key) if page == "heads" else app.selectbox(key=key)
+    other = f"L1 H{int(expected[-1]) % 4 + 1}"
+    box.set_value([other] if page == "heads" else other)
+    healthy(app.run())
+    for text in ("A dog.", "A dog runs.", "A dog"):
+        assert shown(text)[0] == [other]
 
 
 def test_the_gradient_of_one_output_and_several_words_together(app: AppTest, tokenizer: SentencePieceTokenizer) -> None:

@@ -62,23 +62,6 @@ def test_a_click_shows_one_head_and_adds_or_removes_it_when_comparing() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_default_head_is_one_of_the_kind(explanation: Explanation, kind: Kind) -> None:
-    layer, head = chosen_heads.default_head(kind, explanation.maps[kind])
-    assert layer in ((1,) if kind == "cross" else (0, 1))
-    assert 0 <= head < 4
-
-
-def test_the_default_head_looks_at_words_and_not_at_the_end_of_the_sentence() -> None:
-    tokens = ("\u2581a", "\u2581b", "\u2581c", "</s>")
-    resting = torch.tensor([[0.0, 0.0, 0.0, 1.0]] * 4)
-    looking = torch.eye(4)[[1, 2, 1, 1]]
-    broad = torch.full((4, 4), 0.25)
-    maps = [AttentionMap("encoder_self", 0, torch.stack([resting, broad]), tokens, tokens)]
-    maps.append(AttentionMap("encoder_self", 1, torch.stack([broad, looking]), tokens, tokens))
-    assert chosen_heads.default_head("encoder_self", maps) == (1, 1)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("hide_special", [False, True])
 def test_rows_and_columns_are_linked_to_the_words_whose_tokens_they_show(

@@ -9,6 +9,7 @@ from core.analysis.alignment.aligners import Aligner, Rows
 from core.analysis.attribution.methods import Method
 from viz_app.controls.tables import selectable_table
 from viz_app.figures.aligner_tables import aligner_table
+from viz_app.session.chosen_heads import keep_heads
 from viz_app.session.state import Widget, session_object
 
 METHOD = Widget[Method]("method")
@@ -33,6 +34,7 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
 
     def select(row: int) -> None:
         ALIGNER.set(str(aligners[row]))
+        keep_heads(ALIGNER)
         ROWS.set(aligners[row].rows)
         session_object(AlignerClick).pending = True
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
+from core.analysis.alignment.first_head import head_links
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
 from core.drawing.token_spans import FED_ARROW
@@ -21,6 +22,7 @@ from viz_app.features.heads.heads_view import HeadsView
 from viz_app.figures import head_names
 from viz_app.figures.display_text import isolated, plain
 from viz_app.figures.export.head_pictures import Format, export_lines, export_map
+from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
 from viz_app.figures.weight_tables import lines_table
 from viz_app.session import readings
 from viz_app.session.readings import TokenView
@@ -116,6 +118,7 @@ def large(
             (layer, [head for other, head in heads if other == layer])
             for layer in dict.fromkeys(layer for layer, _ in heads)
         ]
+    _links(reading, view, heads)
     follows_clicks = len(groups) == 1 and not view.several
     for number, (layer, group) in enumerate(groups):
         attention = by_layer[layer]
@@ -131,6 +134,13 @@ def large(
         line_highlight(view.highlight(reading), view.links(reading.explain())),
         view.weights.name,
     )
+
+
+def _links(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
+    """Describe the links of a single head of cross-attention, by its raw weights."""
+    if view.kind == "cross" and len(heads) == 1 and heads[0][0] >= 0 and view.weights.method == "attention":
+        links = head_links(reading.explain().maps["cross"], *heads[0])
+        st.caption(links_text(view.weights.name(*heads[0]), links), help=ABOUT_LINKS)
 
 
 def _lines(

@@ -148,6 +148,7 @@ def grid(
 
     def click(head: head_names.LayerHead) -> None:
         widget.set(chosen_heads.toggled(widget.value or [], weights.name(*head), view.several))
+        chosen_heads.keep_heads(widget)
 
     shown = maps if order is not None else [attention for attention in maps if attention.layer != head_names.CHOSEN]
     options = {
