@@ -1,7 +1,8 @@
 """Checkpoints: parameters, tokenizer and configuration in one `.safetensors` file.
 
 Layout: the parameters by their names in `Transformer`, tied weights once; the tokenizer's bytes as the uint8 tensor
-`tokenizer.model`; in the metadata `format_version`, and `config` and `training` in JSON. There is no pickle.
+`tokenizer.model`, which are a SentencePiece model or, for an imported model, the files of its tokenizer; in the
+metadata `format_version`, and `config` and `training` in JSON. There is no pickle.
 """
 
 import contextlib
@@ -21,7 +22,8 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from core.config import TransformerConfig
-from core.model import SinusoidalPositions, Transformer
+from core.marian_tokenizer import MarianTokenizer, files_of
+from core.model import Embedding, SinusoidalPositions, Transformer
 from core.tokenizer import SentencePieceTokenizer, Tokenizer
 
 FORMAT_VERSION = 1
@@ -83,10 +85,12 @@ def save_checkpoint(
             `dtype`.
         OSError: the file cannot be written; an old one is unchanged.
     """
-    if tokenizer.vocab_size != model.config.vocab_size:
-        raise ValueError(
-            f"the tokenizer has {tokenizer.vocab_size} tokens but the model's vocab_size is {model.config.vocab_size}"
-        )
+    for name, side, expected in (
+        ("vocab_size", tokenizer, model.config.vocab_size),
+        ("target_vocab_size", tokenizer.target, model.config.target_size),
+    ):
+        if side.vocab_size != expected:
+            raise ValueError(f"the tokenizer has {side.vocab_size} tokens but the model's {name} is {expected}")
     if dtype not in FLOATS.values():
         raise ValueError(f"parameters are stored as one of {', '.join(map(str, FLOATS.values()))}, not as {dtype}")
     tensors = {name: parameter.detach().to("cpu", dtype).contiguous() for name, parameter in model.named_parameters()}
@@ -318,12 +322,16 @@ def _check_outputs(path: Path, model: Transformer) -> None:
         CheckpointError: a log-probability is NaN or infinite.
     """
     config = model.config
-    largest = model.embedding.tokens.weight.abs().amax(1)
-    largest[[config.pad_id, config.bos_id, config.eos_id]] = -1
     positions = config.max_positions if config.positions == "learned" else TRIAL_TOKENS
-    count = min(TRIAL_TOKENS, positions, config.vocab_size - 2) - 1
-    tokens = largest.topk(count).indices
-    source, target = F.pad(tokens, (0, 1), value=config.eos_id), F.pad(tokens, (1, 0), value=config.bos_id)
+
+    def tokens(embedding: Embedding) -> Tensor:
+        largest = embedding.tokens.weight.abs().amax(1)
+        special = {config.pad_id, config.bos_id, config.eos_id}
+        largest[[token_id for token_id in special if token_id < len(largest)]] = -1
+        return largest.topk(min(TRIAL_TOKENS, positions, len(largest) - 2) - 1).indices
+
+    source = F.pad(tokens(model.embedding), (0, 1), value=config.eos_id)
+    target = F.pad(tokens(model.fed_embedding), (1, 0), value=config.bos_id)
     if not model(source[None], target[None]).log_softmax(-1).isfinite().all():
         raise CheckpointError(
             f"{path.name}: the outputs of this model are not finite (NaN or infinite): the file is damaged ({ADVICE}), "
@@ -335,9 +343,13 @@ def _first_names(names: list[str]) -> str:
     return ", ".join(f"{name!r:.60}" for name in names[:3]) + (", ..." if len(names) > 3 else "")
 
 
-def _read_tokenizer(path: Path, config: TransformerConfig, data: Tensor) -> SentencePieceTokenizer:
+def _read_tokenizer(path: Path, config: TransformerConfig, tensor: Tensor) -> Tokenizer:
+    data = tensor.numpy().tobytes()
     try:
-        tokenizer = SentencePieceTokenizer(data.numpy().tobytes())
+        if data[8:9] == b"{":  # a header of safetensors
+            tokenizer = MarianTokenizer(files_of(data), config.vocab_size, config.target_size, config.bos_id)
+        else:
+            tokenizer = SentencePieceTokenizer(data)
     except ValueError as error:
         raise CheckpointError(f"{path.name}: its tokenizer cannot be read: {error}") from error
     for name in ("vocab_size", "pad_id", "bos_id", "eos_id"):

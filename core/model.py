@@ -112,7 +112,7 @@ class Transformer(nn.Module):
 
     def project(self, states: Tensor) -> Tensor:
         """Logits, by the transposed embedding matrix (3.4): [..., D] -> [..., V]."""
-        return F.linear(states, (self.output_projection or self.fed_embedding.tokens).weight, self.output_bias)
+        return F.linear(states, self.unembedding, self.output_bias)
 
     def source_mask(self, source_ids: Tensor) -> Tensor:
         """[B, S] -> [B, 1, 1, S]: all source tokens except padding."""
@@ -127,6 +127,11 @@ class Transformer(nn.Module):
             return causal_neighbourhood(real, self.config.neighbourhood)
         causal = torch.ones(length, length, dtype=torch.bool, device=target_ids.device).tril()
         return causal & real[:, None, None, :]
+
+    @property
+    def unembedding(self) -> Tensor:
+        """Matrix of the output projection: [V, D]."""
+        return (self.output_projection or self.fed_embedding.tokens).weight
 
     @property
     def fed_embedding(self) -> "Embedding":

@@ -15,12 +15,22 @@ SPACE_MARK = "\u2581"  # SentencePiece's space, at the start of a word's first p
 
 
 class Tokenizer(Protocol):
-    """Interface of tokenizers. Ids exclude `<s>` and `</s>`, which callers add."""
+    """Interface of tokenizers. Ids exclude `<s>` and `</s>`, which callers add.
+
+    Attributes:
+        language_codes: pieces that name a target language; one begins every source. Empty for one target language.
+    """
 
     vocab_size: int
     pad_id: int
     bos_id: int
     eos_id: int
+    language_codes: tuple[str, ...]
+
+    @property
+    def target(self) -> "Tokenizer":
+        """Tokenizer of targets; this one is of sources."""
+        ...
 
     def encode(self, text: str) -> list[int]: ...
 
@@ -46,18 +56,16 @@ class SentencePieceTokenizer:
 
     def __init__(self, model: bytes) -> None:
         self._model = model
-        try:
-            if not model:
-                raise RuntimeError("it is empty")
-            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-            # fail now if a piece is not UTF-8
-            self._processor.id_to_piece(list(range(self._processor.vocab_size())))
-        except (RuntimeError, UnicodeDecodeError) as error:
-            raise ValueError(f"not a SentencePiece model ({len(model)} bytes): {error}") from error
+        self._processor = load_sentencepiece(model)
+        self.language_codes = ()
         self.vocab_size: int = self._processor.vocab_size()
         self.pad_id: int = self._processor.pad_id()
         self.bos_id: int = self._processor.bos_id()
         self.eos_id: int = self._processor.eos_id()
+
+    @property
+    def target(self) -> "SentencePieceTokenizer":
+        return self
 
     @classmethod
     def from_file(cls, path: str | Path) -> "SentencePieceTokenizer":
@@ -133,6 +141,23 @@ class SentencePieceTokenizer:
 
     def to_bytes(self) -> bytes:
         return self._model
+
+
+def load_sentencepiece(model: bytes) -> sentencepiece.SentencePieceProcessor:
+    """Read a SentencePiece model.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        if not model:
+            raise RuntimeError("it is empty")
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        # fail now if a piece is not UTF-8
+        processor.id_to_piece(list(range(processor.vocab_size())))
+    except (RuntimeError, UnicodeDecodeError) as error:
+        raise ValueError(f"not a SentencePiece model ({len(model)} bytes): {error}") from error
+    return processor
 
 
 def _encodable(text: str) -> str:

@@ -258,19 +258,19 @@ class Translator:
             num_alternatives: number of most probable tokens to return at each position.
         """
         ids = self.token_ids(source, target)
-        num_best = min(num_alternatives, self.model.config.vocab_size)
+        num_best = min(num_alternatives, self.model.config.target_size)
         found = self._recorded_pass(*ids, num_best) or self._replayed_pass(*ids, num_best)
-        source_tokens, fed_tokens, predicted_tokens = map(self.pieces, ids)
+        source_tokens, (fed_tokens, predicted_tokens) = self.source_pieces(ids[0]), map(self.pieces, ids[1:])
         return Explanation(
             source=source,
-            target=self.tokenizer.decode(ids[1][1:]),
+            target=self.tokenizer.target.decode(ids[1][1:]),
             source_tokens=source_tokens,
             fed_tokens=fed_tokens,
             predicted_tokens=predicted_tokens,
             log_probs=tuple(found.log_probs),
             alternatives=tuple(
                 tuple(
-                    (alternative_piece(predicted_tokens, position, self.tokenizer.piece(token_id)), value)
+                    (alternative_piece(predicted_tokens, position, self.tokenizer.target.piece(token_id)), value)
                     for token_id, value in zip(*best, strict=True)
                 )
                 for position, best in enumerate(zip(found.top_ids, found.top_log_probs, strict=True))
@@ -317,7 +317,7 @@ class Translator:
     def token_ids(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
         """Ids of S source tokens, of T tokens fed to the decoder, and of T predicted ones."""
         source_ids = self._source_ids(source)
-        target_ids = self.tokenizer.encode(target) if isinstance(target, str) else list(target)
+        target_ids = self._begun(self.tokenizer.target.encode(target)) if isinstance(target, str) else list(target)
         if target_ids and target_ids[-1] == self.model.config.eos_id:
             target_ids.pop()
         self._require_target(target_ids)
@@ -326,7 +326,12 @@ class Translator:
     def target_ids(self, text: str) -> list[int]:
         """Tokens of a target text, without `</s>`, with white space normalised."""
         _require_encodable(text)
-        return self.tokenizer.encode(" ".join(text.split()))
+        return self._begun(self.tokenizer.target.encode(" ".join(text.split())))
+
+    def _begun(self, token_ids: list[int]) -> list[int]:
+        """A target that begins with the forced first token, if there is one."""
+        first = self.model.config.forced_first_id
+        return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
     def _require_target(self, token_ids: Sequence[int]) -> None:
         """Check target ids, without `</s>`.
@@ -334,7 +339,7 @@ class Translator:
         Raises:
             ValueError: an id is not in the vocabulary, or there are too many.
         """
-        vocab_size, limit = self.model.config.vocab_size, self._fit(MAX_TARGET_TOKENS)
+        vocab_size, limit = self.model.config.target_size, self._fit(MAX_TARGET_TOKENS)
         strange = next((token_id for token_id in token_ids if not 0 <= token_id < vocab_size), None)
         if strange is not None:
             raise ValueError(
@@ -354,7 +359,7 @@ class Translator:
 
     def _prefix_ids(self, prefix: str | Sequence[int], limit: int) -> list[int]:
         """As `prefix_ids`, with the limit of the translation's length."""
-        token_ids = self.target_ids(prefix) if isinstance(prefix, str) else list(prefix)
+        token_ids = self.target_ids(prefix) if isinstance(prefix, str) else self._begun(list(prefix))
         options = self.search_options(1, 0.0)
         check_prefix(token_ids, limit, options)
         self._require_target(token_ids[:-1] if token_ids[-1:] == [options.eos_id] else token_ids)
@@ -377,7 +382,8 @@ class Translator:
 
     def _encode(self, source: str) -> list[int]:
         """Tokens of a source; white space is normalised to single spaces, as in training."""
-        return [*self.tokenizer.encode(" ".join(source.split())), self.model.config.eos_id]
+        config, token_ids = self.model.config, self.tokenizer.encode(" ".join(source.split()))
+        return [*config.source_prefix, *token_ids, config.eos_id, *config.source_suffix]
 
     def _limit(self, source_ids: Sequence[int]) -> int:
         """Largest number of tokens of a translation, `</s>` included.
@@ -405,10 +411,12 @@ class Translator:
         return SearchOptions(
             bos_id=config.bos_id,
             eos_id=config.eos_id,
-            never=(config.pad_id,),
+            never=(config.pad_id, *config.never_ids),
             beam_size=beam_size,
             length_penalty=length_penalty,
             num_hypotheses=beam_size if num_hypotheses is None else num_hypotheses,
+            penalty_formula=config.penalty_formula,
+            early_stopping=config.early_stopping,
         )
 
     def batch(self, rows: Sequence[Sequence[int]]) -> Tensor:
@@ -465,14 +473,14 @@ class Translator:
 
     def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
         return Translation(
-            source, self.pieces(source_ids), tuple(self.scored_text(hypothesis) for hypothesis in hypotheses)
+            source, self.source_pieces(source_ids), tuple(self.scored_text(hypothesis) for hypothesis in hypotheses)
         )
 
     def scored_text(self, hypothesis: Hypothesis) -> ScoredText:
         """Decode a hypothesis of a search."""
         token_ids = hypothesis.token_ids
         return ScoredText(
-            text=self.tokenizer.decode(token_ids[:-1] if hypothesis.finished else token_ids),
+            text=self.tokenizer.target.decode(token_ids[:-1] if hypothesis.finished else token_ids),
             token_ids=token_ids,
             tokens=self.pieces(token_ids),
             token_log_probs=hypothesis.token_log_probs,
@@ -481,7 +489,11 @@ class Translator:
         )
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """The tokens as pieces, byte tokens as `BytePiece`."""
+        """Tokens of a target as pieces, byte tokens as `BytePiece`."""
+        return resolve_bytes([self.tokenizer.target.piece(token_id) for token_id in token_ids])
+
+    def source_pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
+        """Tokens of a source as pieces, byte tokens as `BytePiece`."""
         return resolve_bytes([self.tokenizer.piece(token_id) for token_id in token_ids])
 
 

@@ -98,7 +98,7 @@ def beam_tree(
     """
     options = translator.search_options(beam_size, length_penalty, num_hypotheses)
     states = translator.search(text, beam_size, length_penalty, num_hypotheses, prefix)
-    return build_tree(states, options, translator.tokenizer, len(prefix))
+    return build_tree(states, options, translator.tokenizer.target, len(prefix))
 
 
 def build_tree(

@@ -109,7 +109,7 @@ def _check_tokens(
 ) -> Check:
     """Compare the axes, layers and heads of all maps with the model and the text."""
     name = "tokens match axes"
-    source, fed, predicted = map(translator.pieces, ids)
+    source, (fed, predicted) = translator.source_pieces(ids[0]), map(translator.pieces, ids[1:])
     for axis, shown, expected in (
         ("source", explanation.source_tokens, source),
         ("fed", explanation.fed_tokens, fed),

@@ -141,7 +141,7 @@ def score_parts(
     }
     return ScoreParts(
         kind,
-        translator.pieces(token_ids),
+        translator.source_pieces(token_ids) if kind == "encoder_self" else translator.pieces(token_ids),
         {name: part.float().cpu() for name, part in parts.items()},
         scores - row_constant.float().cpu(),
         scores[0] > -math.inf,

@@ -157,7 +157,8 @@ def _translate(
 def perplexity(translator: Translator, pairs: Sequence[tuple[str, str]]) -> float:
     """Return exp(negative log-likelihood per target piece, `</s>` included) (6.2)."""
     loss_of = TranslationLoss(translator.model, label_smoothing=0.0).eval()
-    encoded = [(translator.tokenizer.encode(source), translator.tokenizer.encode(target)) for source, target in pairs]
+    of_source, of_target = translator.tokenizer, translator.tokenizer.target
+    encoded = [(of_source.encode(source), of_target.encode(target)) for source, target in pairs]
     lengths = np.array([max(len(source), len(target)) + 1 for source, target in encoded])
     order = lengths.argsort(kind="stable")
     nll, num_tokens = 0.0, 0

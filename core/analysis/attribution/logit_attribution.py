@@ -69,7 +69,7 @@ class LogitAttribution:
         cross: [L, H, S] by layer, head and attended encoder position.
         feed_forward: [L]
         biases: [L] of both attention sub-layers, the feed-forward network and the norms of a layer; of the last layer
-            with that of a final norm.
+            with those of a final norm and of the logits.
     """
 
     position: int
@@ -168,6 +168,7 @@ def attribute_logit(
     heads = {write.kind: write.weights for write in trace.stream if isinstance(write, AttentionWrite)}
     no_layers = direction.new_zeros(trace.num_layers)
     feed_forward, biases = no_layers.clone(), no_layers.clone()
+    biases[-1] = _read(trace.output_bias, against, token)
     attended = {
         kind: no_layers[:, None, None].repeat(1, weights.size(0), weights.size(2)) for kind, weights in heads.items()
     }

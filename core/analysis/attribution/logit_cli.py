@@ -44,16 +44,16 @@ def run(options: argparse.Namespace) -> None:
     """
     translator, trace = _traced(options)
     tokens = trace.explanation.predicted_tokens
-    position = require_position(options.token, tokens)
-    token = trace.predicted_ids[position] if options.piece is None else translator.tokenizer.token_id(options.piece)
+    position, tokenizer = require_position(options.token, tokens), translator.tokenizer.target
+    token = trace.predicted_ids[position] if options.piece is None else tokenizer.token_id(options.piece)
     against: Against = options.against
     if options.against not in (None, "mean"):
-        against = translator.tokenizer.token_id(options.against)
+        against = tokenizer.token_id(options.against)
     found = attribute_logit(trace, position, token, against)
     write_csv(term_table(found, trace.explanation))
     minus = f" minus {options.against}" if options.against else ""
     print(
-        f"token {options.token}, {translator.tokenizer.piece(token)}{minus}: the terms sum to {found.total:.6f}, the "
+        f"token {options.token}, {tokenizer.piece(token)}{minus}: the terms sum to {found.total:.6f}, the "
         f"logit is {found.logit:.6f} (gap {found.gap:.1g})",
         file=sys.stderr,
     )
@@ -101,7 +101,7 @@ def run_lexicon(options: argparse.Namespace) -> None:
             "key": [key for key, *_ in entries],
             "key_token": [str(trace.explanation.source_tokens[key]) for key, *_ in entries],
             "rank": [rank for _, rank, _, _ in entries],
-            "piece": [translator.tokenizer.piece(token_id) for *_, token_id, _ in entries],
+            "piece": [translator.tokenizer.target.piece(token_id) for *_, token_id, _ in entries],
             "score": [score for *_, score in entries],
         }
     )

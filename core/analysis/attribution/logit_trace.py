@@ -87,6 +87,7 @@ class LogitTrace:
         position_embedding: [T, D] everything else that enters the first layer.
         stream: writes and norms in the order in which they act on the stream.
         unembedding: [V, D] the matrix that reads logits from the last state, in float32.
+        output_bias: [V] added to these logits; zeros if the model has no such bias.
         logits: [T, V] logits of the model itself, in float32.
     """
 
@@ -98,6 +99,7 @@ class LogitTrace:
     position_embedding: Tensor
     stream: tuple[AttentionWrite | FeedForwardWrite | FrozenNorm, ...]
     unembedding: Tensor
+    output_bias: Tensor
     logits: Tensor
 
     @property
@@ -141,7 +143,7 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
         finally:
             for handle in handles:
                 handle.remove()
-        embedding = model.embedding
+        embedding = model.fed_embedding
         whole = calls.pop()  # the decoder itself ends last
         entered = whole.inputs[0][0].double()
         tokens = embedding.tokens(torch.tensor(fed, device=entered.device)).double() * embedding.scale
@@ -153,7 +155,8 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
             token_embedding=tokens,
             position_embedding=entered - tokens,
             stream=_stream(model, calls, explanation),
-            unembedding=embedding.tokens.weight.float(),
+            unembedding=model.unembedding.float(),
+            output_bias=tokens.new_zeros(model.config.target_size) if model.output_bias is None else model.output_bias,
             logits=model.project(whole.output).float(),
         )
 

@@ -37,7 +37,7 @@ def force_token(about: readings.Reading, position: int, text: str, typed: bool) 
     Args:
         text: the name of a token, or any text if it was `typed`.
     """
-    tokenizer, token_ids = about.model.translator.tokenizer, about.hypothesis.token_ids
+    tokenizer, token_ids = about.model.translator.tokenizer.target, about.hypothesis.token_ids
     state = session_object(ForcedInput)
     state.word_problem = None
     try:

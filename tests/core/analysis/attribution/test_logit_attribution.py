@@ -9,8 +9,9 @@ from core.analysis.attribution.logit_attribution import Against, LogitAttributio
 from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, FrozenNorm, LogitTrace, trace_logits
 from core.analysis.heads.head import Head
 from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from tests.core.analysis.conftest import SOURCE, TARGET
+from tests.core.analysis.conftest import SOURCE, TARGET, random_translator
 from tests.core.analysis.pre_norm import pre_norm
 
 
@@ -29,6 +30,16 @@ def test_the_terms_sum_to_the_logit_of_the_model(trace: LogitTrace, against: Aga
         assert found.logit == pytest.approx(float(logits[token] - minus), abs=1e-9)
         assert found.gap < 1e-4 * found.size
         assert sum(term.value for term in found.terms()) == pytest.approx(found.total, abs=1e-9)
+
+
+@pytest.mark.parametrize("against", [None, "mean", 17])
+def test_the_terms_of_other_architectures(against: Against, tokenizer: SentencePieceTokenizer):
+    """With matrices that are not tied, a bias of the logits, and norms on the input of stacks and sub-layers."""
+    changes = {"tied": "none", "output_bias": True, "embedding_norm": True, "norm": "pre", "final_norm": True}
+    trace = trace_logits(random_translator(tokenizer, **changes), SOURCE, TARGET)
+    for position in range(len(trace.predicted_ids)):
+        found = attribute_logit(trace, position, against=against)
+        assert found.gap < 1e-4 * found.size
 
 
 def test_logits_are_those_of_the_explanation(trace: LogitTrace):

@@ -1,0 +1,178 @@
+"""Tokenizer of OPUS-MT models: a SentencePiece model per side, and vocabularies that number the pieces.
+
+A text is split by the SentencePiece model of its side; the ids come from a vocabulary file and have nothing to do with
+SentencePiece's own. Punctuation is normalised before, as in the training of these models, by the rules of Moses
+(`normalize-punctuation.perl`; Koehn et al. 2007).
+"""
+
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+
+from core.strict_json import json_object
+from core.tokenizer import SPACE_MARK, load_sentencepiece
+
+SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
+VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
+SETTINGS = "tokenizer_config.json"
+REQUIRED = (SOURCE_MODEL, TARGET_MODEL, VOCABULARY)
+OPTIONAL = (TARGET_VOCABULARY, SETTINGS)
+PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
+LANGUAGE_CODE = re.compile(r">>[^<>\s]+<<")  # of the target language, at the start of a source
+MAX_PIECE = 512  # characters
+MOST_NORMALISED = 10_000  # characters; some rules take quadratic time, and a longer text fits no model in any case
+
+
+class MarianTokenizer:
+    """Tokenizer of the sources; `target` is that of the targets.
+
+    Args:
+        files: the tokenizer's files by name: `REQUIRED`, and those of `OPTIONAL` that there are. Without
+            `target_vocab.json`, one vocabulary numbers the pieces of both sides.
+        vocab_size, target_vocab_size: of the model; a vocabulary may have fewer pieces.
+        bos_id: the decoder's start, which has no piece of its own.
+
+    Attributes:
+        language_codes: codes of target languages such as `>>fra<<`, one of which begins a source of a model with
+            several.
+
+    Raises:
+        ValueError: a file is missing or unusable.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, bytes],
+        vocab_size: int,
+        target_vocab_size: int,
+        bos_id: int,
+        is_target: bool = False,
+    ) -> None:
+        missing = [name for name in REQUIRED if name not in files]
+        if missing:
+            raise ValueError(f"{', '.join(missing)} is missing: give the tokenizer's files too")
+        self._files = {name: files[name] for name in (*REQUIRED, *OPTIONAL) if name in files}
+        vocabulary = TARGET_VOCABULARY if is_target and TARGET_VOCABULARY in files else VOCABULARY
+        self.vocab_size = target_vocab_size if is_target else vocab_size
+        self._ids = _read_vocabulary(vocabulary, files[vocabulary], self.vocab_size)
+        self._pieces = [f"<unused {token_id}>" for token_id in range(self.vocab_size)]
+        for piece, token_id in self._ids.items():
+            self._pieces[token_id] = piece
+        name = TARGET_MODEL if is_target else SOURCE_MODEL
+        with _naming(name):
+            self._processor = load_sentencepiece(files[name])
+        with _naming(SETTINGS):
+            settings = json_object(files.get(SETTINGS, b"{}"))
+        self._normalise = _moses_normaliser(settings.get("target_lang" if is_target else "source_lang"))
+        self.bos_id = bos_id
+        self.pad_id, self.eos_id, self._unknown_id = (self._ids[piece] for piece in (PAD, END, UNKNOWN))
+        self.language_codes = () if is_target else tuple(filter(LANGUAGE_CODE.fullmatch, self._ids))
+        self.target: MarianTokenizer = (
+            self if is_target else MarianTokenizer(files, vocab_size, target_vocab_size, bos_id, True)
+        )
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text; a piece without a number is `<unk>`.
+
+        Raises:
+            ValueError: the text has a lone surrogate, or begins with a language code that the model does not have.
+        """
+        text.encode()
+        code = LANGUAGE_CODE.match(text) if self.language_codes else None
+        if code and code[0] not in self._ids:
+            raise ValueError(
+                f"{code[0]} is not a target language of this model: begin with one of {', '.join(self.language_codes)}"
+            )
+        rest = text[code.end() :] if code else text
+        if len(rest) <= MOST_NORMALISED:
+            rest = self._normalise(rest)
+        pieces = cast("list[str]", self._processor.encode(rest, out_type=str))
+        return [self._ids.get(piece, self._unknown_id) for piece in ([code[0]] if code else []) + pieces]
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Text of a translation, without padding and `</s>`."""
+        pieces = [self._pieces[token_id] for token_id in token_ids if token_id not in (self.pad_id, self.eos_id)]
+        return self._processor.decode_pieces(pieces).replace(SPACE_MARK, " ").strip()
+
+    def piece(self, token_id: int) -> str:
+        """Piece of a token: `SPACE_MARK` begins a word."""
+        return self._pieces[token_id]
+
+    def token_id(self, piece: str) -> int:
+        """Token id of a piece.
+
+        Raises:
+            ValueError: there is no such piece.
+        """
+        if piece not in self._ids:
+            raise ValueError(f"{piece!r} is not one of the {len(self._ids)} pieces of this tokenizer")
+        return self._ids[piece]
+
+    def to_bytes(self) -> bytes:
+        """All files as one, which `files_of` takes apart."""
+        tensors = {name: torch.frombuffer(bytearray(data), dtype=torch.uint8) for name, data in self._files.items()}
+        return safetensors.torch.save(tensors)
+
+
+def files_of(data: bytes) -> dict[str, bytes]:
+    """Files of `MarianTokenizer.to_bytes`.
+
+    Raises:
+        ValueError: the bytes are something else.
+    """
+    try:
+        tensors = safetensors.torch.load(data)
+    except SafetensorError as error:
+        raise ValueError(f"these {len(data)} bytes are no files of a tokenizer: {error}") from error
+    strange = [name for name, tensor in tensors.items() if tensor.dtype != torch.uint8 or tensor.dim() != 1]
+    if strange:
+        raise ValueError(f"{strange[0]!r:.60} is no file of a tokenizer: expected one row of bytes")
+    return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+
+
+def _read_vocabulary(name: str, data: bytes, vocab_size: int) -> dict[str, int]:
+    """Ids of the pieces.
+
+    Raises:
+        ValueError: it is not a JSON object of pieces and different ids below vocab_size, or lacks a special piece.
+    """
+    with _naming(name):
+        ids = json_object(data)
+        for piece, token_id in ids.items():
+            if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < vocab_size:
+                raise ValueError(
+                    f"the id of {piece!r:.60} is {token_id!r:.60}, expected an integer from 0 to {vocab_size - 1}, as "
+                    f"the model has {vocab_size} tokens"
+                )
+            if len(piece) > MAX_PIECE:
+                raise ValueError(f"the piece {piece!r:.60} has {len(piece)} characters, at most {MAX_PIECE} are read")
+            try:
+                piece.encode()
+            except UnicodeEncodeError as error:
+                raise ValueError(f"the piece {piece!r:.60} has a lone surrogate") from error
+        if len(set(ids.values())) < len(ids):
+            raise ValueError("two pieces have the same id")
+        if missing := [piece for piece in (PAD, END, UNKNOWN) if piece not in ids]:
+            raise ValueError(f"it has no {' and no '.join(missing)}, which every model needs")
+    return ids
+
+
+def _moses_normaliser(language: object) -> Callable[[str], str]:
+    """Normalisation of punctuation for a language's code; the rules of some languages differ."""
+    from sacremoses import MosesPunctNormalizer  # here, as the import takes half a second
+
+    return MosesPunctNormalizer(cast("str", language)).normalize
+
+
+@contextmanager
+def _naming(name: str) -> Generator[None]:
+    """Prefix the message of a `ValueError` inside the block with a file name."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error

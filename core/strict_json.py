@@ -1,0 +1,34 @@
+"""JSON from untrusted files."""
+
+import json
+from typing import Any, cast
+
+
+def json_object(data: str | bytes) -> dict[str, Any]:
+    """Parse a JSON object, in memory and time proportional to its length.
+
+    Raises:
+        ValueError: it is not UTF-8 or not JSON, nested too deeply, no object, or one of its objects has a key twice or
+            a number that JSON does not have (NaN, Infinity).
+    """
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"it is a {type(value).__name__}, expected a JSON object")
+    return cast("dict[str, Any]", value)
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise ValueError(f"the key {twice!r:.60} occurs twice")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number in JSON")
