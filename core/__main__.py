@@ -1,4 +1,4 @@
-"""`python -m core {translate, inspect, explain, align, contributions, lexicon, layer-types}`."""
+"""`python -m core {translate, inspect, explain, score, align, contributions, lexicon, layer-types}`."""
 
 import argparse
 import os
@@ -13,6 +13,7 @@ from torch import nn
 from core.analysis.alignment import cli
 from core.analysis.attribution import logit_cli
 from core.analysis.layers import cli as layers_cli
+from core.analysis.word_scores import cli as score_cli
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.cpu_inference import PackedTransformer, packable
 from core.export import cli as explain_cli
@@ -157,6 +158,7 @@ COMMANDS: dict[str, Command] = {
     "translate": ("translate a file or standard input, line by line", translate_cli.add_arguments, translate_cli.run),
     "inspect": ("show the contents of a checkpoint", _inspect_arguments, _inspect),
     "explain": ("write an explanation of one translation to a file", explain_cli.add_arguments, explain_cli.run),
+    "score": ("score the words of a file of sentences, worst first", score_cli.add_arguments, score_cli.run),
     "align": ("rank every cross-attention head as a word aligner", cli.add_arguments, cli.run),
     "contributions": (
         "split the logit of a predicted token over heads, attended tokens and networks",

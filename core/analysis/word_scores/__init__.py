@@ -1,0 +1,1 @@
+"""Sentences of a file scored word by word, the worst words first."""

@@ -1,0 +1,99 @@
+"""`python -m core score`: score a file of sentences, worst words first."""
+
+import argparse
+import csv
+import hashlib
+import itertools
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from tqdm import tqdm
+
+from core.analysis.word_scores.scoring import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
+from core.translator import Translator
+
+COLUMNS = ("log_prob", "probability", "word", "line", "number", "source", "translation", "link")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `score` to a parser."""
+    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
+    parser.add_argument(
+        "--input",
+        type=Path,
+        metavar="FILE",
+        help="sentences, one a line; after a tab their translations, or else the model's own are scored (default: "
+        "standard input)",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="tab-separated values (default: standard output)"
+    )
+    parser.add_argument("--top", type=int, metavar="N", help="write only the worst N words")
+    parser.add_argument(
+        "--beam-size",
+        type=int,
+        default=4,
+        metavar="N",
+        help="of the search for the translations that are not given (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--length-penalty", type=float, default=0.6, metavar="ALPHA", help="of that search (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--app",
+        default="http://localhost:8501",
+        metavar="URL",
+        help="address of the app, for the links (default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
+    """Write the words of all translations, the least probable first, and progress on stderr.
+
+    Raises:
+        ValueError: an option is out of range, the input is invalid, or the output cannot be written.
+        OSError: a file cannot be read.
+    """
+    if arguments.top is not None and arguments.top < 1:
+        raise ValueError(f"--top ({arguments.top}) must be at least 1: the number of words to write")
+    name, content = (
+        (arguments.input.name, arguments.input.read_bytes())
+        if arguments.input
+        else ("standard input", sys.stdin.buffer.read())
+    )
+    try:
+        lines = parse_lines(content.decode())
+    except ValueError as error:  # a UnicodeDecodeError, too
+        raise ValueError(f"{name}: {error}") from error
+    translator = Translator.from_checkpoint(arguments.checkpoint)
+    with open(arguments.checkpoint, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    scored = score_lines(translator, lines, arguments.beam_size, arguments.length_penalty)
+    words = worst_words(tqdm(scored, total=len(lines), unit=" sentences", file=sys.stderr))[: arguments.top]
+    if arguments.output is None:
+        return write(words, digest, arguments.app, output or sys.stdout)
+    try:
+        with open(arguments.output, "w", encoding="utf-8", newline="") as file:
+            write(words, digest, arguments.app, file)
+    except OSError as error:
+        raise ValueError(f"{arguments.output} cannot be written ({error.strerror}): give another path") from error
+
+
+def write(words: list[WordScore], digest: str, app: str, output: TextIO) -> None:
+    """Write a line for each word, with a link that shows it in the app; numbers count from 1."""
+    writer = csv.writer(output, delimiter=TAB, lineterminator="\n")
+    rows = (
+        (
+            f"{each.log_prob:.4f}",
+            f"{each.probability:.4g}",
+            each.text,
+            each.line.number,
+            each.number,
+            each.line.source,
+            each.line.target.text,
+            f"{app.rstrip('/')}/?{app_query(each, digest)}",
+        )
+        for each in words
+    )
+    writer.writerows(itertools.chain([COLUMNS], rows))

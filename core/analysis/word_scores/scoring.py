@@ -1,0 +1,162 @@
+"""Word scores: log-probabilities of the words of translations, worst first.
+
+The log-probability of a word is the sum over its tokens, log P(word | source, words before it) in nats: given
+translations are scored by forced decoding, others are the best of a beam search. It measures how probable the model
+finds a word, not whether the word is right: a correct rare name may have a low one, and a fluent mistake a high one. A
+word of many tokens has the product of their probabilities.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from core.analysis.tokens.words import word, word_groups
+from core.results import ScoredText
+from core.translator import Translator
+
+WINDOW = 16  # lines that are translated together
+TAB = "\t"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence of a file.
+
+    Attributes:
+        number: of its line, from 1.
+        target: its translation; None: the model's own is to be scored.
+    """
+
+    number: int
+    source: str
+    target: str | None = None
+
+
+@dataclass(frozen=True)
+class ScoredLine:
+    """A sentence with its scored translation."""
+
+    number: int
+    source: str
+    target: ScoredText
+
+
+@dataclass(frozen=True)
+class WordScore:
+    """A word of a translation.
+
+    Attributes:
+        line: the sentence and its translation.
+        number: of the word in the translation, from 1; `</s>` is a word.
+        tokens: its positions in `line.target.tokens`.
+        log_prob: in nats.
+    """
+
+    line: ScoredLine
+    number: int
+    tokens: range
+    text: str
+    log_prob: float
+
+    @property
+    def probability(self) -> float:
+        """Probability of the word, given the source and the words before it."""
+        return math.exp(self.log_prob)
+
+
+def parse_lines(text: str) -> list[Line]:
+    """Parse sentences, one a line: a source, or a source and its translation with a tab between.
+
+    Blank lines are skipped, but counted.
+
+    Raises:
+        ValueError: there is no sentence, or a line has no source or more than one tab; the message names the line.
+    """
+    lines: list[Line] = []
+    for number, content in enumerate(text.split("\n"), start=1):
+        source, *targets = content.rstrip("\r").split(TAB)
+        if not content.strip():
+            continue
+        if len(targets) > 1:
+            raise ValueError(
+                f"line {number} has {len(targets) + 1} columns, expected a source, or a source and its translation "
+                f"with one tab between"
+            )
+        if not source.strip():
+            raise ValueError(f"line {number} has a translation but no source: put the source before the tab")
+        lines.append(Line(number, source.strip(), (targets[0].strip() or None) if targets else None))
+    if not lines:
+        raise ValueError("there is no sentence: expected one a line")
+    return lines
+
+
+def score_lines(
+    translator: Translator, lines: Sequence[Line], beam_size: int = 4, length_penalty: float = 0.6
+) -> Iterator[ScoredLine]:
+    """Score sentences one after the other, in order.
+
+    Args:
+        beam_size, length_penalty: of the search for the translations that are not given.
+
+    Raises:
+        ValueError: a sentence cannot be translated or scored; the message names its line.
+    """
+    for start in range(0, len(lines), WINDOW):
+        window = lines[start : start + WINDOW]
+        for line in window:
+            if not translator.fits(line.source):
+                raise ValueError(
+                    f"line {line.number} has {translator.num_tokens(line.source)} tokens, which is too long for one "
+                    f"sentence: shorten or split it"
+                )
+        searched = [line for line in window if line.target is None]
+        found = translator.translate_batch([line.source for line in searched], beam_size, length_penalty)
+        best = {line.number: each.hypotheses[0] for line, each in zip(searched, found, strict=True)}
+        for line in window:
+            target = best.get(line.number) or _given(translator, line, length_penalty)
+            yield ScoredLine(line.number, line.source, target)
+
+
+def _given(translator: Translator, line: Line, length_penalty: float) -> ScoredText:
+    assert line.target is not None
+    try:
+        return translator.score(line.source, " ".join(line.target.split()), length_penalty)
+    except ValueError as error:
+        raise ValueError(f"line {line.number}: {error}") from error
+
+
+def word_scores(line: ScoredLine) -> list[WordScore]:
+    """Return the words of a translation, in order, `</s>` included."""
+    tokens, log_probs = line.target.tokens, line.target.token_log_probs
+    return [
+        WordScore(
+            line,
+            number,
+            group,
+            word([tokens[position] for position in group]),
+            math.fsum(log_probs[position] for position in group),
+        )
+        for number, group in enumerate(word_groups(tokens), start=1)
+    ]
+
+
+def worst_words(lines: Iterable[ScoredLine]) -> list[WordScore]:
+    """Return the words of all translations, the least probable first."""
+    return sorted((each for line in lines for each in word_scores(line)), key=lambda each: each.log_prob)
+
+
+def app_query(score: WordScore, digest: str) -> str:
+    """Return the query of the app's address that shows a word in its translation.
+
+    Args:
+        digest: SHA-256 of the checkpoint file, in hexadecimal.
+    """
+    return urlencode(
+        {
+            "text": score.line.source,
+            "target": ".".join(map(str, score.line.target.token_ids)),
+            "model": digest[:8],
+            "word": f"target.{score.number}",
+        }
+    )
