@@ -68,6 +68,23 @@ class BeamTree:
         """The node and its ancestors, from the first token on."""
         return _path(self.steps, node)
 
+    def node(self, token_ids: Sequence[int]) -> BeamNode | None:
+        """The candidate with these tokens, or None."""
+        nodes = self.steps[len(token_ids) - 1] if 0 < len(token_ids) <= len(self.steps) else ()
+        return next((node for node in nodes if node.token_ids == tuple(token_ids)), None)
+
+    def best_through(self, node: BeamNode) -> BeamNode | None:
+        """The end of the best hypothesis that begins with the tokens of a node.
+
+        It is a finished one or, if the search ended at the limit of the length, one that is still live there. None if
+        there is neither.
+        """
+        finished = (each for nodes in self.steps for each in nodes if each.fate == "finished")
+        ends = sorted(finished, key=lambda each: -each.score)
+        if self.stop == "limit":
+            ends += [each for each in self.steps[-1] if each.fate == "live"]
+        return next((end for end in ends if end.token_ids[: node.position] == node.token_ids), None)
+
     def hypothesis(self, node: BeamNode) -> ScoredText:
         """The hypothesis that ends at a node."""
         path = self.path(node)

@@ -14,6 +14,7 @@ from torch import Tensor
 from core.decoding import Hypothesis, NextLogits, Progress, beam_search, beam_steps, run_search
 from core.parsing.treebank_words import escape_brackets, treebank_words
 from core.parsing.trees import Tree, restore, tag_of
+from core.results import Translation
 from core.tokenizer import SPACE_MARK, Tokenizer
 from core.translator import Translator, batches_by_length, naming_sentence
 
@@ -239,6 +240,12 @@ class Parser:
             if progress:
                 progress(len(found), len(read))
         return [found[index] for index in range(len(read))]
+
+    def as_translation(self, parse: Parse) -> Translation:
+        """The tree as a translation of its sentence, for tools that explain translations."""
+        source_ids, _, _ = self.translator.token_ids(parse.text, parse.token_ids)
+        found = Hypothesis(parse.token_ids, parse.token_log_probs, parse.log_prob, parse.score, finished=True)
+        return Translation(parse.text, self.translator.pieces(source_ids), (self.translator.scored_text(found),))
 
     def _read(self, sentence: str | Sequence[str]) -> tuple[list[str], list[int], int]:
         """Words, source token ids, and the largest number of tokens of the tree."""

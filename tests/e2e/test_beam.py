@@ -16,13 +16,32 @@ def test_a_pruned_candidate_becomes_the_current_translation(page: Page, app: str
     pruned = page.get_by_role("button", name=re.compile("position 1, .* pruned at once")).first
     pruned.click()
     expect(pruned).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".told")).to_contain_text("Pruned: 2 candidates that do not end rank above it.")
+    expect(page.locator(".description")).to_contain_text("Pruned: 2 candidates that do not end rank above it.")
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: "))
     expect(page.locator("[data-side=target] .piece")).to_have_count(2)  # the token and </s>
     page.get_by_role("link", name="See its attention").click()
     expect(page.get_by_role("group", name="Heads", exact=True)).to_be_visible()
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: "))
     expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_an_inner_candidate_shows_the_best_translation_through_it(page: Page, app: str) -> None:
+    page.goto(ADDRESS.format(app))
+    whole = page.locator("[data-side=target] .piece")
+    inner = page.locator(".node.best").nth(2)
+    expect(inner).to_be_visible()
+    complete = page.locator(".node.best").count()
+    inner.click()
+    expect(inner).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".node.way")).to_have_count(complete)  # marked to its end
+    expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^1: "))
+    page.get_by_role("button", name="Cut off here").click()
+    expect(whole).to_have_count(4)  # three tokens and </s>
+    expect(page.locator(".node.way")).to_have_count(3)
+    expect(inner).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Show it completed").click()
+    expect(page.locator(".node.way")).to_have_count(complete)
+    expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^1: "))
 
 
 def test_the_keyboard_steps_through_the_search(page: Page, app: str) -> None:

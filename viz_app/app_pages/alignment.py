@@ -1,6 +1,6 @@
 """Alignment: word alignments by any head or method, compared with gold links."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
@@ -39,7 +39,7 @@ from viz_app.figures.aligner_tables import ROW_NAMES, coverage_table, ribbon_tab
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.alignment import export_ribbon
 from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
-from viz_app.session import gold_links, readings
+from viz_app.session import gold_links, python_code, readings
 from viz_app.session.attributions import METHOD_HELP, METHOD_NAMES, Method
 from viz_app.session.chosen_heads import default_head, keep_heads, preset_heads
 from viz_app.session.gold_links import LINKS, SentenceLinks
@@ -98,12 +98,9 @@ def sentence() -> None:
         below = st.container()
         links = links_box(reading, alignment)
         with below:
-            picture(
-                reading,
-                alignment,
-                links or GoldLinks(frozenset(), frozenset()),
-                f"{METHOD_NAMES[method]}, {aligner_name(place)}",
-            )
+            drawn = links or GoldLinks(frozenset(), frozenset())
+            python = partial(script, reading, method, place, rows, drawn)
+            picture(reading, alignment, drawn, f"{METHOD_NAMES[method]}, {aligner_name(place)}", python)
     with right:
         if links is not None:
             ranking(cross, links, len(alignment.target))
@@ -151,12 +148,45 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
     return method, by_name[name or next(iter(by_name))], rows, cross
 
 
-def picture(reading: readings.Reading, alignment: WordAlignment, links: GoldLinks, title: str) -> None:
-    """Draw the ribbons, and warnings about the alignment."""
+def script(
+    reading: readings.Reading, method: Method, place: HeadOrMean, rows: Rows, links: GoldLinks, file: str
+) -> str:
+    """Return Python that writes the table of the ribbons."""
+    return python_code.script(
+        file,
+        python_code.reading_part(reading),
+        python_code.all_maps_part(method, None),
+        f"""
+from core.analysis.alignment.pharaoh import parse_links
+from core.analysis.alignment.sentence_alignment import align_words
+from viz_app.figures.aligner_tables import ribbon_table
+alignment = align_words(all_maps["cross"], {place}, {rows!r})
+table = ribbon_table(alignment, parse_links({format_links(links)!r}))""".strip(),
+    )
+
+
+def picture(
+    reading: readings.Reading,
+    alignment: WordAlignment,
+    links: GoldLinks,
+    title: str,
+    python: Callable[[str], str],
+) -> None:
+    """Draw the ribbons, and warnings about the alignment.
+
+    Args:
+        python: as for `downloads`.
+    """
     from_source = shares(reading)
     ribbon(alignment, links, lambda link: LINKS.set(gold_links.toggled(links, link)), shares=from_source)
     options = {"theme": page_theme(), "shares": from_source, "title": title}
-    downloads("alignment", partial(export_ribbon, alignment, links, **options), lambda: ribbon_table(alignment, links))
+    downloads(
+        "alignment",
+        partial(export_ribbon, alignment, links, **options),
+        lambda: ribbon_table(alignment, links),
+        title=f"Alignment by {title}",
+        python=python,
+    )
     for concern in alignment.concerns():
         st.warning(plain(concern), icon=":material/visibility_off:")
     if note := alignment.left_out_note():

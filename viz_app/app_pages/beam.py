@@ -1,20 +1,23 @@
 """Beam: the search as a tree, whose candidates can be selected."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from core.analysis.beam_tree import BeamTree, beam_tree
-from core.analysis.tokens.words import readable
+from core.analysis.beam_tree import BeamNode, BeamTree, beam_tree
 from viz_app.components import beam_tree as drawing
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
+from viz_app.figures.beam_table import beam_table
 from viz_app.figures.display_text import isolated, plain
 from viz_app.figures.export.beam_tree import export_tree
 from viz_app.session import readings
 from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.python_code import model_part, script
+from viz_app.session.state import session_object
 
 HOW_TO_READ = """
 A row is a **position** of the translation, with the best candidates of that step, twice the beam size, the most
@@ -22,9 +25,30 @@ probable at the left. A line joins each candidate to the one it continues; the t
 number is the **score**: the log-probability up to there, divided by the length penalty. The coloured path is the best
 hypothesis.
 
+**Click** a candidate to show the best translation that begins with it, here and on all other pages.
+
 The candidates of a step have the same length and are ranked by log-probability. The score ranks the finished
 hypotheses. A low rank does not mean that a translation is wrong, only that the model finds others more probable.
 """
+
+
+@dataclass
+class SelectedCandidate:
+    """Token ids of the candidate that was clicked last; empty before the first click."""
+
+    token_ids: tuple[int, ...] = ()
+
+    def show(self, reading: readings.Reading, tree: BeamTree, node: BeamNode, complete: bool = True) -> None:
+        """Show the best hypothesis through a candidate, or the candidate as it is."""
+        self.token_ids = node.token_ids
+        end = tree.best_through(node) if complete else None
+        readings.show_candidate(reading, tree.hypothesis(end or node))
+
+    def find(self, reading: readings.Reading, tree: BeamTree) -> BeamNode | None:
+        """Return the candidate if the current target begins with it, else the end of that target in the tree."""
+        target = reading.hypothesis.token_ids
+        is_shown = self.token_ids and target[: len(self.token_ids)] == self.token_ids
+        return tree.node(self.token_ids if is_shown else target)
 
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
@@ -51,30 +75,31 @@ def search_note(reading: readings.Reading, tree: BeamTree) -> None:
         st.caption("The translation above was forced as a whole; the free search did not find it.")
 
 
-def table(tree: BeamTree) -> pd.DataFrame:
-    """Make a table with a row for each candidate."""
-    nodes = [node for step in tree.steps for node in step]
-    return pd.DataFrame(
-        {
-            "position": [node.position for node in nodes],
-            "rank": [node.rank + 1 for node in nodes],
-            "text": [node.text for node in nodes],
-            "token": [readable(node.token) for node in nodes],
-            "token_log_prob": [node.token_log_prob for node in nodes],
-            "log_prob": [node.log_prob for node in nodes],
-            "score": [node.score for node in nodes],
-            "fate": [node.fate for node in nodes],
-            "reason": [drawing.node_reason(node, tree) for node in nodes],
-        }
-    )
+def picture(reading: readings.Reading, tree: BeamTree, selected: BeamNode | None) -> None:
+    """Draw the tree; a click on a candidate shows its best hypothesis on all pages."""
+    show = session_object(SelectedCandidate).show
+    end = tree.node(reading.hypothesis.token_ids)
+    drawing.beam_tree(tree, partial(show, reading, tree), selected=selected, end=end)
 
 
-def picture(reading: readings.Reading, tree: BeamTree) -> None:
-    """Draw the tree; a click on a candidate explains it on all pages."""
-    drawing.beam_tree(
-        tree,
-        lambda node: readings.show_candidate(reading, tree.hypothesis(node)),
-        selected=reading.hypothesis.token_ids,
+def cut_button(reading: readings.Reading, tree: BeamTree, selected: BeamNode | None) -> None:
+    """Draw the button that cuts the target off at the selected candidate, or completes it."""
+    best = selected and tree.best_through(selected)
+    is_cut = best is not selected and selected is not None and reading.hypothesis.token_ids == selected.token_ids
+    if best is None:
+        about = "No finished translation begins with the selected candidate: only its own tokens are shown."
+    elif best is selected:
+        about = "The selected candidate is the end of its translation."
+    else:
+        about = "A click on a candidate shows the best translation that begins with it. Cut off, its last tokens go."
+    st.button(
+        "Show it completed" if is_cut else "Cut off here",
+        on_click=session_object(SelectedCandidate).show,
+        args=(reading, tree, selected, is_cut),
+        help=about,
+        disabled=best is None or best is selected,
+        type="tertiary",
+        key="cut_or_complete",
     )
 
 
@@ -101,6 +126,7 @@ def page(reading: readings.Reading) -> None:
     """Draw everything below the sentence."""
     with st.spinner("Searching again to keep all candidates"):
         tree = search_tree(reading.model, reading.search, reading.prefix)
+    selected = session_object(SelectedCandidate).find(reading, tree)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view = segments("View", ("Tree", "Table"), "Tree", "beam_view", hide_label=True)
         st.markdown(
@@ -108,14 +134,32 @@ def page(reading: readings.Reading) -> None:
             help=HOW_TO_READ,
             width="content",
         )
+        cut_button(reading, tree, selected)
         st.page_link("app_pages/heads.py", label="See its attention", icon=":material/arrow_forward:", width="content")
     search_note(reading, tree)
-    candidates = table(tree)
+    candidates = beam_table(tree)
     if view == "Tree":
-        picture(reading, tree)
+        picture(reading, tree, selected)
     else:
         numbers(candidates)
-    downloads("beam", partial(export_tree, tree, theme=page_theme()), lambda: candidates)
+    downloads(
+        "beam",
+        partial(export_tree, tree, theme=page_theme()),
+        lambda: candidates,
+        title=f"Beam search, beam size {reading.search.beam_size}",
+        python=lambda file: script(file, model_part(reading.model), tree_part(reading)),
+    )
+
+
+def tree_part(reading: readings.Reading) -> str:
+    """Make the `table` of the search in Python."""
+    search = reading.search
+    options = f"{search.beam_size}, {search.length_penalty}, {search.num_hypotheses}, {list(reading.prefix)}"
+    return f"""
+from core.analysis.beam_tree import beam_tree
+from viz_app.figures.beam_table import beam_table
+tree = beam_tree(translator, {search.text!r}, {options})
+table = beam_table(tree)""".strip()
 
 
 reading = readings.reading()

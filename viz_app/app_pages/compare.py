@@ -18,12 +18,12 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import selectable_table
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.compare import other_side
-from viz_app.features.compare.other_side import AGAINST, Against
+from viz_app.features.compare.other_side import AGAINST, Against, ComparedSide
 from viz_app.figures import head_names
 from viz_app.figures.display_text import isolated, plain, sentence_case, shortened
 from viz_app.figures.export.head_pictures import export_lines, export_map
 from viz_app.figures.weight_tables import lines_table
-from viz_app.session import chosen_heads, readings
+from viz_app.session import chosen_heads, python_code, readings
 from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, Weights
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget
@@ -88,10 +88,10 @@ def page() -> None:
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
         st.markdown(f"**First**: {isolated(plain(shortened(first.title)))}")
-        one_side("first", own, head, view, selection.drawing_options(own_positions(own)))
+        one_side("first", first, own, head, view, selection.drawing_options(own_positions(own)))
     with right:
         st.markdown(f"**Second**: {isolated(plain(shortened(other.title)))}")
-        one_side("second", second, head, view, selection.drawing_options(other_positions(own, second)))
+        one_side("second", other, second, head, view, selection.drawing_options(other_positions(own, second)))
     st.divider()
     left, right = st.container(key="difference").columns([3, 2], gap="large")
     with left:
@@ -101,7 +101,7 @@ def page() -> None:
         except ValueError as error:
             st.info(sentence_case(f"no difference is drawn: {error}"))
             return
-        signed(differences[layer], head, view, selection.drawing_options(common_positions(own, second)))
+        signed((first, other), differences[layer], head, view, selection.drawing_options(common_positions(own, second)))
     with right:
         ranking(differences, layer, head, view)
         if against == "Checkpoint" and not view.weights.per_layer:
@@ -164,30 +164,79 @@ def file_name(what: str, attention: AttentionMap, head: int, weights: Weights) -
     return f"{what}-{attention.kind}-{numbers}{weights.file_part}"
 
 
-def one_side(side: str, attention: AttentionMap, head: int, view: CompareView, options: dict[str, Any]) -> None:
+def side_part(side: ComparedSide, view: CompareView) -> str:
+    """Compute the `maps` of one side in Python."""
+    return "\n".join(
+        [
+            python_code.explanation_part(side.model, side.source, side.target),
+            python_code.maps_part(view.kind, view.weights.method, None, view.tokens),
+        ]
+    )
+
+
+def one_side(
+    which: str, side: ComparedSide, attention: AttentionMap, head: int, view: CompareView, options: dict[str, Any]
+) -> None:
     """Draw one of the two sides.
 
     Args:
-        side: "first" or "second".
+        which: "first" or "second".
         options: of the selected words, see `Selection.drawing_options`.
     """
-    theme, name, key = page_theme(), view.weights.name, f"compare_{side}_{attention.kind}"
+    theme, name, key = page_theme(), view.weights.name, f"compare_{which}_{attention.kind}"
     if view.view == "Lines":
         attention_lines(attention, [head], theme, name=name, key=key, **options)
         draw = partial(export_lines, attention, [head], theme=theme, name=name)
     else:
         attention_map(attention, head, theme, name=name, key=f"{key}_map", **options)
         draw = partial(export_map, attention, head, theme=theme, name=name)
-    downloads(file_name(side, attention, head, view.weights), draw, lambda: lines_table(attention, [head]))
+    downloads(
+        file_name(which, attention, head, view.weights),
+        draw,
+        lambda: lines_table(attention, [head]),
+        title=f"{caption(attention, head, view)}: {side.source} \u2192 {side.title}",
+        of_sentence=False,
+        python=lambda file: python_code.script(
+            file, side_part(side, view), python_code.heads_part(attention.layer, [head])
+        ),
+    )
 
 
-def signed(found: Difference, head: int, view: CompareView, options: dict[str, Any]) -> None:
+def caption(attention: AttentionMap, head: int, view: CompareView) -> str:
+    """Name what is drawn of a layer, for the caption of a slide."""
+    return f"{head_names.KIND_NAMES[view.kind]} attention, {view.weights.name(attention.layer, head)}"
+
+
+def signed(
+    sides: tuple[ComparedSide, ComparedSide],
+    found: Difference,
+    head: int,
+    view: CompareView,
+    options: dict[str, Any],
+) -> None:
     """Draw first minus second."""
     attention, name = found.map, view.weights.name
     st.caption(agreement(found))
     attention_map(attention, head, page_theme(), key="difference_map", diverging=True, name=name, **options)
     draw = partial(export_map, attention, head, theme=page_theme(), diverging=True, name=name)
-    downloads(file_name("difference", attention, head, view.weights), draw, lambda: lines_table(attention, [head]))
+    layer, (first, second) = attention.layer, (side.title for side in sides)
+    downloads(
+        file_name("difference", attention, head, view.weights),
+        draw,
+        lambda: lines_table(attention, [head]),
+        title=f"Difference of {caption(attention, head, view)}: {first} \u2212 {second}",
+        of_sentence=False,
+        python=lambda file: python_code.script(
+            file,
+            side_part(sides[0], view),
+            f"first = maps[{layer}]",
+            side_part(sides[1], view),
+            f"""
+from core.analysis.comparison import difference
+from viz_app.figures.weight_tables import lines_table
+table = lines_table(difference(first, maps[{layer}]).map, [{head}])""".strip(),
+        ),
+    )
 
 
 def ranking(differences: dict[int, Difference], layer: int, head: int, view: CompareView) -> None:

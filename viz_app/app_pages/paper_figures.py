@@ -17,13 +17,13 @@ from viz_app.features.paper_figures.figure_heads import FIGURES
 from viz_app.figures import head_names
 from viz_app.figures.appendix import LinePanel, appendix_figure, appendix_table, figure_width
 from viz_app.figures.display_text import isolated, plain, sentence_case
-from viz_app.session import chosen_heads, readings, word_selection
+from viz_app.session import chosen_heads, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget
 
 SELECTION = "Selection on Heads"
-PIXELS, MAX_PIXELS = 150, 950  # of an inch of the figure on the page, and of all of it
+PIXELS, MAX_PIXELS = 100, 950  # of an inch of the figure on the page, and of all of it
 HOW_TO_READ = """
 As in the appendix of "Attention Is All You Need": the words above attend to the words below, a line is as opaque as its
 weight, a colour is a head. If only the lines of some words are drawn, each word below also has a square for every head,
@@ -45,7 +45,7 @@ def page() -> None:
         figure = segments("Figure", (*FIGURES, SELECTION), "Figure 3", "figure", hide_label=True)
         tokens = token_boxes()
     try:
-        panels, name = selection(tokens) if figure == SELECTION else paper_figure(figure, tokens)
+        panels, name, maps = selection(tokens) if figure == SELECTION else paper_figure(figure, tokens)
     except (ValueError, RuntimeError) as error:
         st.error(sentence_case(str(error)))
         return
@@ -62,13 +62,37 @@ def page() -> None:
             st.caption(f"Largest weight of each head{mean}: {plain(text)}.")
     else:
         show_table(table, height=480)
-    downloads(name, partial(appendix_figure, panels), lambda: table)
+    downloads(
+        name,
+        partial(appendix_figure, panels),
+        lambda: table,
+        title=figure_title(figure, panels),
+        of_sentence=figure == SELECTION,
+        python=lambda file: python_code.script(file, maps, panels_part(panels)),
+    )
 
 
-def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str]:
+def figure_title(figure: str, panels: Sequence[LinePanel]) -> str:
+    """Name a figure, its heads and, if it is one of the paper's, its sentence, for the caption of a slide."""
+    heads = dict.fromkeys(head_names.name_of(each.attention.layer, head) for each in panels for head in each.heads)
+    if figure == SELECTION:
+        return f"{head_names.KIND_NAMES[panels[0].attention.kind]} attention, {', '.join(heads)}"
+    words = " ".join(map(readable, panels[0].attention.query_tokens))
+    return f"{figure}, encoder attention, {', '.join(heads)}: \u201c{words}\u201d"
+
+
+def panels_part(panels: Sequence[LinePanel]) -> str:
+    """Make the `table` of some panels in Python, from `maps`."""
+    drawn = ", ".join(f"LinePanel(maps[{each.attention.layer}], {each.heads}, {each.queries})" for each in panels)
+    return f"""
+from viz_app.figures.appendix import LinePanel, appendix_table
+table = appendix_table([{drawn}])""".strip()
+
+
+def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, str]:
     """Select sentence, layer, word and heads of one of the paper's figures.
 
-    Return its drawings and a file name.
+    Return its drawings, a file name, and Python that computes its `maps`.
     """
     about, model = FIGURES[figure], readings.model()
     st.markdown(f"**{figure}**: {about.about}.", help=HOW_TO_READ)
@@ -88,8 +112,10 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str]:
         st.caption(note)
     if not heads:
         st.caption("Select a head to draw its lines.")
-        return [], ""
-    return figure_heads.panels(figure, attention, heads, query), f"figure{number}-layer{layer}"
+        return [], "", ""
+    explained = python_code.explanation_part(model, sentence or "", "")
+    python = f"{explained}\n{python_code.maps_part('encoder_self', 'attention', None, tokens)}"
+    return figure_heads.panels(figure, attention, heads, query), f"figure{number}-layer{layer}", python
 
 
 def word_box(attention: AttentionMap, default: str, number: str) -> int:
@@ -117,15 +143,15 @@ def heads_box(attention: AttentionMap, query: int | None, count: int | None, num
     return [names.index(name) for name in selected]
 
 
-def selection(tokens: TokenView) -> tuple[list[LinePanel], str]:
+def selection(tokens: TokenView) -> tuple[list[LinePanel], str, str]:
     """Draw what is selected on the page Heads, layer by layer.
 
-    If words are selected, only their lines are drawn.
+    If words are selected, only their lines are drawn. Returns as `paper_figure`.
     """
     reading = readings.reading()
     if reading is None:
         st.caption("Enter a sentence above to see the selection.")
-        return [], ""
+        return [], "", ""
     chosen_heads.restore_selection(reading)
     kind, weights, heads = chosen_heads.shown_heads(reading)
     chosen_heads.write_selection(kind, weights, heads)
@@ -144,7 +170,9 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str]:
         for attention in sorted(maps, key=lambda attention: attention.layer)
         if any(layer == attention.layer for layer, _ in heads)
     ]
-    return panels, "-".join([kind, *names]).lower().replace(" ", "-")
+    maps_part = python_code.maps_part(kind, method, weights.output, tokens)
+    python = "\n".join([python_code.reading_part(reading), maps_part, python_code.combined_part(heads)])
+    return panels, "-".join([kind, *names]).lower().replace(" ", "-"), python
 
 
 def largest_weights(panels: Sequence[LinePanel]) -> str:

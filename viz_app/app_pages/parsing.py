@@ -3,12 +3,10 @@
 import re
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.heads.bracket_attention import DecoderKind, symbol_attention
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parse
-from core.parsing.trees import constituents
 from viz_app.components.constituency_tree import tree_drawing
 from viz_app.controls.downloads import downloads
 from viz_app.controls.search_progress import stoppable
@@ -16,13 +14,14 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.parsing import parser_model
 from viz_app.figures.bracket_attention import bracket_map, bracket_table
-from viz_app.figures.constituency_tree import Node, export_tree, tree_nodes
+from viz_app.figures.constituency_tree import Node, constituent_table, export_tree, tree_nodes
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.theme import head_name
-from viz_app.session import readings
+from viz_app.session import readings, trees
 from viz_app.session.models import Model, ModelError
+from viz_app.session.python_code import model_part, script
 from viz_app.session.state import put_in_address, session_object
 
 NODE = "tree_node"  # query parameter: the selected node
@@ -67,31 +66,12 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
     if progress is None:
         return None
     try:
-        parse = parser_model.parse(model, text, parser, progress)
+        parse = trees.parse(model, text, parser, progress)
     except ValueError as error:
         waiting.error(sentence_case(str(error)))
         return None
     waiting.empty()
     return model, parse
-
-
-def constituent_table(parse: Parse) -> pd.DataFrame:
-    """Make a table with a row for each pair of brackets and their log-probabilities.
-
-    Words are counted from 1.
-    """
-    found = constituents(parse.tree)
-    return pd.DataFrame(
-        {
-            "label": [each.label for each in found],
-            "depth": [each.depth for each in found],
-            "first_word": [each.start + 1 for each in found],
-            "last_word": [each.end for each in found],
-            "text": [" ".join(parse.words[each.start : each.end]) for each in found],
-            "opening_log_prob": [parse.token_log_probs[each.opened] for each in found],
-            "closing_log_prob": [parse.token_log_probs[each.closed] for each in found],
-        }
-    )
 
 
 def selected_node(parse: Parse, nodes: list[Node]) -> int:
@@ -143,10 +123,14 @@ def picture(model: Model, parse: Parse) -> None:
             )
         else:
             show_table(table)
+        code = tree_part(model, parse)
         downloads(
             "tree",
             lambda file_format: export_tree(parse.tree, file_format, theme),
             lambda: table,
+            title=f"Tree of \u201c{parse.text}\u201d by {model.name}",
+            of_sentence=False,
+            python=lambda file: script(file, code),
         )
         st.code(str(parse.tree), language=None, wrap_lines=True)
     written = f"the word {node.label}" if node.is_word else cross.symbol
@@ -161,7 +145,34 @@ def picture(model: Model, parse: Parse) -> None:
         st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="bracket_map", alt=alt)
     else:
         show_table(bracket_table(shown))
-    downloads("bracket", lambda file_format: export_chart(figure, file_format, theme), lambda: bracket_table(shown))
+    downloads(
+        "bracket",
+        lambda file_format: export_chart(figure, file_format, theme),
+        lambda: bracket_table(shown),
+        title=f"{KINDS[kind]} attention when {written} was written: \u201c{parse.text}\u201d, by {model.name}",
+        of_sentence=False,
+        python=lambda file: script(file, code, bracket_part(position, kind)),
+    )
+
+
+def tree_part(model: Model, parse: Parse) -> str:
+    """Parse the sentence in Python, and make the `table` of its constituents."""
+    return f"""
+{model_part(model)}
+from core.parsing.parser import Parser
+parse = Parser(translator).parse({list(parse.words)})
+print(parse.tree)
+from viz_app.figures.constituency_tree import constituent_table
+table = constituent_table(parse)""".strip()
+
+
+def bracket_part(position: int, kind: DecoderKind) -> str:
+    """Make the `table` of the attention when a symbol was written, after `tree_part`."""
+    return f"""
+from core.analysis.heads.bracket_attention import symbol_attention
+from viz_app.figures.bracket_attention import bracket_table
+explanation = translator.explain(parse.text, parse.token_ids)
+table = bracket_table(symbol_attention(explanation, parse.words, {position}, {kind!r}))""".strip()
 
 
 reading = readings.reading()

@@ -27,6 +27,8 @@ from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.theme import Theme
 from viz_app.session import readings
+from viz_app.session.models import Model
+from viz_app.session.python_code import model_part, script
 
 ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED = "Encoding", "Sinusoids", "Similarity", "Rotation", "Learned"
 TEXTS = {
@@ -68,11 +70,12 @@ CIRCLES = (0, 1 / 8, 1 / 4, 1 / 2)  # the pairs of dimensions that are drawn, as
 
 @dataclass(frozen=True)
 class PositionsPicture:
-    """A picture, the table of its numbers, and a note."""
+    """A picture, the table of its numbers, a note, and Python that makes the `table`."""
 
     figure: go.Figure
     table: Callable[[], pd.DataFrame]
     note: str
+    python: str
 
 
 @st.fragment
@@ -98,7 +101,12 @@ def encodings() -> None:
         st.plotly_chart(picture.figure, theme=None, config=CHART_CONFIG, key=f"positions_{view}", alt=TEXTS[view])
     st.caption(picture.note)
     downloads(
-        f"positions-{view.lower()}", lambda file_format: export_chart(picture.figure, file_format, theme), picture.table
+        f"positions-{view.lower()}",
+        lambda file_format: export_chart(picture.figure, file_format, theme),
+        picture.table,
+        title=f"Positional encoding: {TEXTS[view].removesuffix('.').replace('*', '')}",
+        of_sentence=False,
+        python=lambda file: script(file, picture.python),
     )
 
 
@@ -113,56 +121,80 @@ def count_box() -> int:
     return st.slider("Positions", 8, 256, 64, 8, key="num_positions", bind="query-params", width=240)
 
 
-def encodings_to_draw() -> tuple[Tensor, str]:
-    """Return the encodings to draw, and a note.
+def encodings_to_draw() -> tuple[Tensor, str, str]:
+    """Return the encodings to draw, a note, and Python that computes them as `found`.
 
     For a model with learned positions, they are either those or the paper's.
     """
     model, count = readings.model(), count_box()
     sinusoids = f"The paper's sinusoids at d_model {width()}, that of {plain(model.name)}."
+    python = f"from core.model import sinusoidal_encoding\nfound = sinusoidal_encoding({count}, {width()})"
     if model.translator.model.config.positions != "learned":
-        return sinusoidal_encoding(count, width()), f"{sinusoids} {NONE_LEARNED}"
+        return sinusoidal_encoding(count, width()), f"{sinusoids} {NONE_LEARNED}", python
     whose = segments("Positions of", ("This model", "The paper"), "This model", "whose")
     if whose == "The paper":
-        return sinusoidal_encoding(count, width()), f"{sinusoids} The model has learned positions instead."
+        return sinusoidal_encoding(count, width()), f"{sinusoids} The model has learned positions instead.", python
     found = model_positions(model.translator.model, count)
     return (
         found,
         f"The positions learned by {plain(model.name)}: {model.translator.model.config.max_positions}, of which "
         f"{len(found)} are drawn.",
+        learned_part(model, count),
     )
+
+
+def learned_part(model: Model, count: int) -> str:
+    """Compute the learned positions in Python as `found`."""
+    return f"""
+{model_part(model)}
+from core.analysis.positions import model_positions
+found = model_positions(translator.model, {count})""".strip()
+
+
+def table_part(call: str) -> str:
+    """Make the `table` by a function of position_tables.py in Python."""
+    return f"from viz_app.figures.position_tables import {call.partition('(')[0]}\ntable = {call}"
 
 
 def encoding(theme: Theme) -> PositionsPicture:
     """Draw all dimensions of all positions."""
-    found, note = encodings_to_draw()
+    found, note, python = encodings_to_draw()
     return PositionsPicture(
-        positions.encoding_heatmap(found, theme), lambda: position_tables.encoding_table(found), note
+        positions.encoding_heatmap(found, theme),
+        lambda: position_tables.encoding_table(found),
+        note,
+        f"{python}\n{table_part('encoding_table(found)')}",
     )
 
 
 def sinusoids(theme: Theme) -> PositionsPicture:
     """Draw a few dimensions as waves."""
-    count = count_box()
-    first = [dimension for dimension in (0, 16, 32, 64) if dimension < width()]
+    count, d_model = count_box(), width()  # not in the table: it is made in another thread, which has no session
+    first = [dimension for dimension in (0, 16, 32, 64) if dimension < d_model]
     dimensions = st.multiselect(
-        "Dimensions", range(width()), first, key="dimensions", bind="query-params", max_selections=8, select_all=False
+        "Dimensions", range(d_model), first, key="dimensions", bind="query-params", max_selections=8, select_all=False
     )
-    figure = positions.sinusoids(dimensions, count, width(), theme)
+    figure = positions.sinusoids(dimensions, count, d_model, theme)
     return PositionsPicture(
         figure,
-        lambda: position_tables.sinusoids_table(dimensions, count, width()),
-        f"The paper's sinusoids at d_model {width()}.",
+        lambda: position_tables.sinusoids_table(dimensions, count, d_model),
+        f"The paper's sinusoids at d_model {d_model}.",
+        table_part(f"sinusoids_table({dimensions}, {count}, {d_model})"),
     )
 
 
 def similarity(theme: Theme) -> PositionsPicture:
     """Draw the similarity of all pairs of positions."""
-    found, note = encodings_to_draw()
+    found, note, python = encodings_to_draw()
     names: dict[Measure, str] = {"dot": "Dot product", "cosine": "Cosine", "distance": "Distance"}
     measure = segments("Measure", names, "dot", "measure")
     figure = positions.position_similarity(found, theme, measure)
-    return PositionsPicture(figure, lambda: position_tables.similarity_table(found, measure), note)
+    return PositionsPicture(
+        figure,
+        lambda: position_tables.similarity_table(found, measure),
+        note,
+        f"{python}\n{table_part(f'similarity_table(found, {measure!r})')}",
+    )
 
 
 def rotation(theme: Theme) -> PositionsPicture:
@@ -178,12 +210,18 @@ def rotation(theme: Theme) -> PositionsPicture:
         f"from PE(pos + {offset}) by at most {error:.1g}. These are the paper's sinusoids; learned positions have no "
         f"such rule."
     )
-    return PositionsPicture(figure, lambda: position_tables.rotation_table(position, offset, d_model), note)
+    return PositionsPicture(
+        figure,
+        lambda: position_tables.rotation_table(position, offset, d_model),
+        note,
+        table_part(f"rotation_table({position}, {offset}, {d_model})"),
+    )
 
 
 def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
     """Compare the learned positions of a model with sinusoids."""
-    found = model_positions(readings.model().translator.model, count_box())
+    model, count = readings.model(), count_box()
+    found = model_positions(model.translator.model, count)
     mine, paper = (position_similarity(each, "cosine") for each in (found, sinusoidal_encoding(len(found), width())))
     above = mine.new_ones(mine.shape).triu(1).bool()
     correlation = decimal(spearman(mine[above], paper[above]), 2)
@@ -192,7 +230,12 @@ def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
         f"Mean length of a learned position: {float(found.norm(dim=1).mean()):.2f}; of a sinusoidal one: "
         f"{(width() / 2) ** 0.5:.2f}."
     )
-    return PositionsPicture(positions.by_distance(found, theme), lambda: position_tables.by_distance_table(found), note)
+    return PositionsPicture(
+        positions.by_distance(found, theme),
+        lambda: position_tables.by_distance_table(found),
+        note,
+        f"{learned_part(model, count)}\n{table_part('by_distance_table(found)')}",
+    )
 
 
 PICTURES = {

@@ -19,7 +19,7 @@ from viz_app.figures.display_text import decimal, sentence_case
 from viz_app.figures.export.ablation import export_changes, export_switches, switches_table
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
-from viz_app.session import readings
+from viz_app.session import python_code, readings
 from viz_app.session.state import session_object
 
 MEASURED_AT_ONCE = 80  # tokens of source and target together up to which measuring starts by itself
@@ -67,9 +67,40 @@ def page(reading: readings.Reading) -> None:
     theme = page_theme()
     switchboard(measured.heads, set_to, measured.changes, theme, lambda heads: switches.switch(model, heads, gate))
     drawn = (measured.heads, dict(set_to), dict(measured.changes))
-    downloads("switches", partial(export_switches, *drawn, theme=theme), lambda: switches_table(*drawn))
+    code = python_code.reading_part(reading), python_code.gates_part(dict(set_to)), effects_part(len(measured.changes))
+    downloads(
+        "switches",
+        partial(export_switches, *drawn, theme=theme),
+        lambda: switches_table(*drawn),
+        title="Change of the log-probability with each head alone off",
+        python=lambda file: python_code.script(file, *code, SWITCHES_TABLE),
+    )
     outcome(reading, gates)
     effects(reading, measured)
+
+
+SWITCHES_TABLE = """
+from core.analysis.heads.head import all_heads
+from viz_app.figures.export.ablation import switches_table
+table = switches_table(all_heads(translator.model), gates, changes)""".strip()
+TOKENS_TABLE = """
+from core.analysis.heads.ablation import gate_effect
+from viz_app.figures.ablation import tokens_table
+changes = gate_effect(translator, source, target, gates).changes if gates else [0.0] * len(explanation.log_probs)
+table = tokens_table(explanation.predicted_tokens, explanation.log_probs, changes)""".strip()
+EFFECTS_TABLE = """
+from core.analysis.attribution.gradients import attention_gradients, head_importance
+from viz_app.figures.ablation import effects_table
+table = effects_table(changes, head_importance(attention_gradients(translator, source, target)))""".strip()
+
+
+def effects_part(count: int) -> str:
+    """Measure the changes with each of the first heads off alone in Python, as `changes`."""
+    return f"""
+from itertools import islice
+from core.analysis.heads.ablation import ablate_each_head
+measured = islice(ablate_each_head(translator, source, target), {count})
+changes = {{head: effect.change for head, effect in measured}}""".strip()
 
 
 def outcome(reading: readings.Reading, gates: HeadGates) -> None:
@@ -100,7 +131,14 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
         )
         st.markdown(f"All heads on: **{decimal(sum(before), 2)}**{change}.")
         draw = partial(export_changes, tokens, changes, theme=page_theme())
-        downloads("switched-tokens", draw, lambda: ablation.tokens_table(tokens, before, changes))
+        code = python_code.reading_part(reading), python_code.gates_part(dict(gates)), TOKENS_TABLE
+        downloads(
+            "switched-tokens",
+            draw,
+            lambda: ablation.tokens_table(tokens, before, changes),
+            title=f"Change of the log-probability with {len(gates)} changed heads",
+            python=lambda file: python_code.script(file, *code),
+        )
 
 
 def translations(reading: readings.Reading, gates: HeadGates) -> None:
@@ -168,7 +206,14 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
             key="effects",
             alt="Change when off by importance, a mark for every head",
         )
-        downloads("heads-off", partial(export_chart, figure, theme=theme), lambda: table)
+        code = python_code.reading_part(reading), effects_part(len(measured.changes)), EFFECTS_TABLE
+        downloads(
+            "heads-off",
+            partial(export_chart, figure, theme=theme),
+            lambda: table,
+            title="Change of the log-probability with each head off, by its importance by gradient",
+            python=lambda file: python_code.script(file, *code),
+        )
         correlation = spearman(table["change"].abs(), table["importance"])
         if not math.isnan(correlation):
             st.caption(

@@ -17,7 +17,7 @@ from viz_app.figures import training_curves
 from viz_app.figures.display_text import plain
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
-from viz_app.session import readings
+from viz_app.session import python_code, readings
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -173,7 +173,8 @@ def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
     st.plotly_chart(
         figure, theme=None, config=CHART_CONFIG, key=f"curves_{measure}", alt=training_curves.MEASURES[measure]
     )
-    with_table(figure, theme, training_curves.curves_table(run.lines), "training")
+    code = f"from viz_app.figures.training_curves import curves_table\n{log_part(run)}\ntable = curves_table(lines)"
+    with_table(figure, theme, training_curves.curves_table(run.lines), "training", code)
 
 
 def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
@@ -197,7 +198,10 @@ def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
     )
     figure = training_curves.schedule(schedule, int(last_step), theme, run.lines)
     st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="schedule", alt=TEXTS[RATE])
-    with_table(figure, theme, training_curves.schedule_table(schedule, int(last_step)), "schedule")
+    code = f"""
+from viz_app.figures.training_curves import Schedule, schedule_table
+table = schedule_table({schedule}, {int(last_step)})""".strip()
+    with_table(figure, theme, training_curves.schedule_table(schedule, int(last_step)), "schedule", code)
 
 
 def slider(column: "DeltaGenerator", name: str, least: T, most: T, first: T, step: T, run: run_records.Run) -> T:
@@ -220,7 +224,24 @@ def samples(run: run_records.Run) -> None:
     st.caption(f"Reference: {plain(str(mine[-1].get('reference', '')))}")
     rows = [(f"{line['step']:,}", plain(str(line.get("translation", "")))) for line in mine]
     st.table(pd.DataFrame(rows, columns=["Step", "Translation"]), hide_index=True, border="horizontal")
-    downloads("samples", table=lambda: pd.DataFrame(found).drop(columns="kind"))
+    code = f"""
+{log_part(run)}
+from core.runlog import of_kind
+from pandas import DataFrame
+table = DataFrame(of_kind(lines, "sample")).drop(columns="kind")""".strip()
+    downloads(
+        "samples",
+        table=lambda: pd.DataFrame(found).drop(columns="kind"),
+        python=lambda file: python_code.script(file, code),
+    )
+
+
+def log_part(run: run_records.Run) -> str:
+    """Read the log of a run in Python, as `lines`."""
+    return f"""
+from pathlib import Path
+from core.runlog import read_log
+lines = list(read_log(Path({python_code.shown_path(run.log)!r})))""".strip()
 
 
 def card(run: run_records.Run) -> None:
@@ -247,16 +268,35 @@ def table_3(folder: Path, theme: training_curves.Theme) -> None:
         relative = st.toggle("Difference to base", has_base, disabled=not has_base, key="relative", bind="query-params")
     figure = training_curves.row_dots(table, measure, theme, relative=relative and has_base)
     st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"rows_{measure}_{relative}", alt=TEXTS[TABLE_3])
-    with_table(figure, theme, table, "table3", expanded=True)
+    code = f"""
+from pathlib import Path
+from viz_app.features.training.run_records import table_3
+table = table_3(Path({python_code.shown_path(folder.resolve())!r}))""".strip()
+    with_table(figure, theme, table, "table3", code, expanded=True)
 
 
 def with_table(
-    figure: go.Figure, theme: training_curves.Theme, table: pd.DataFrame, name: str, expanded: bool = False
+    figure: go.Figure,
+    theme: training_curves.Theme,
+    table: pd.DataFrame,
+    name: str,
+    code: str,
+    expanded: bool = False,
 ) -> None:
-    """Draw the numbers behind a picture, and offer both as files."""
+    """Draw the numbers behind a picture, and offer both as files.
+
+    Args:
+        code: makes the `table` in Python.
+    """
     with st.expander("Numbers", expanded=expanded):
         show_table(table, height=min(420, 40 + 35 * len(table)))
-    downloads(name, partial(export_chart, figure, theme=theme), lambda: table)
+    downloads(
+        name,
+        partial(export_chart, figure, theme=theme),
+        lambda: table,
+        of_sentence=False,
+        python=lambda file: python_code.script(file, code),
+    )
 
 
 page()

@@ -18,7 +18,7 @@ from viz_app.figures.export.token_steps import export_steps
 from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
 from viz_app.figures.theme import head_name
 from viz_app.figures.weight_tables import lines_table
-from viz_app.session import chosen_heads, readings, word_selection
+from viz_app.session import chosen_heads, python_code, readings, word_selection
 
 HOW_TO_READ = """
 The stronger the background of a token, the less certain the model was of it. Click a token, or use the arrow keys, to
@@ -41,9 +41,14 @@ ABOUT_OWN = """
 Change the text, or paste another one; an empty text is a translation too. All pages then explain it.
 """
 ABOUT_COMPARISON = """
-The table begins at the first token that differs. After it, even the same token has a different probability, since the
-model has read different tokens before. Rows without a mark have different tokens.
+The first two rows are sums over all tokens: the **log-probability**, and the **score**, by which translations of
+different lengths are ranked. Then follow the tokens from the first that differs. After it, even the same token has
+another probability, since the model has read other tokens before. How probable the model finds a translation does not
+say how good it is.
 """
+TOKEN_TABLE = """
+from viz_app.figures.hypothesis_tables import token_table
+table = token_table(explanation).reset_index()""".strip()
 
 
 def translation(reading: readings.Reading) -> None:
@@ -62,7 +67,13 @@ def translation(reading: readings.Reading) -> None:
         problem=forced_target.word_problem(reading),
     )
     draw = partial(export_steps, explanation.predicted_tokens, explanation.log_probs, theme=page_theme())
-    downloads("translation", draw, lambda: hypothesis_tables.token_table(explanation).reset_index())
+    downloads(
+        "translation",
+        draw,
+        lambda: hypothesis_tables.token_table(explanation).reset_index(),
+        title="Probability of each token",
+        python=lambda file: python_code.script(file, python_code.reading_part(reading), TOKEN_TABLE),
+    )
     st.markdown("**Hypotheses**", help=ABOUT_SCORES)
     st.html(hypothesis_tables.hypothesis_table(reading.translation.hypotheses, reading.index))
 
@@ -85,28 +96,22 @@ def own_translation(reading: readings.Reading) -> None:
 
 
 def comparison(reading: readings.Reading) -> None:
-    """Compare the target with the model's own translation."""
+    """Compare the target with the model's own translation, the verdict first."""
     own, other = reading.translation.hypotheses[0], reading.hypothesis
-    st.markdown("**Comparison with the model's own translation**", help=ABOUT_COMPARISON)
+    st.markdown("**Compared with the model's own translation**", help=ABOUT_COMPARISON)
     if own.token_ids == other.token_ids:
         st.caption("It is the model's own translation: the search finds it without being forced.")
         return
-    with st.container(key="scores-and-texts"):
-        left, right = st.columns([2, 3], gap="large")
-    with left:
-        st.html(hypothesis_tables.score_table([("the model's own", own), ("this one", other)]))
-    with right:
-        texts = words.words_of(own.tokens), words.words_of(other.tokens)
-        marks = words.difference(*texts)
-        st.html(words.marked_text(texts[0], marks[0], "del") + words.marked_text(texts[1], marks[1], "ins"))
-        st.caption(hypothesis_tables.verdict(own, other))
+    st.markdown(hypothesis_tables.verdict(own, other))
+    texts = words.words_of(own.tokens), words.words_of(other.tokens)
+    marks = words.difference(*texts)
+    st.html(words.marked_text(texts[0], marks[0], "del") + words.marked_text(texts[1], marks[1], "ins"))
     show_table(
         hypothesis_tables.comparison_table(own, other),
-        hide_index=False,
-        column_order=["own", "own_log_prob", "other", "other_log_prob", "change", "same"],
+        column_order=["row", "own", "own_log_prob", "other", "other_log_prob", "change", "same"],
         column_config={
-            "row": st.column_config.NumberColumn("", width=40),
-            "own": st.column_config.TextColumn("Own", width="small"),
+            "row": st.column_config.TextColumn("", width=60),
+            "own": st.column_config.TextColumn("Model's own", width="small"),
             "own_log_prob": st.column_config.NumberColumn("Log-prob", format="%.3f", width="small"),
             "other": st.column_config.TextColumn("This one", width="small"),
             "other_log_prob": st.column_config.NumberColumn("Log-prob ", format="%.3f", width="small"),
@@ -149,6 +154,13 @@ def example_head(reading: readings.Reading) -> None:
         f"cross-layer{layer}-head{head}",
         partial(export_lines, attention, [head], theme=theme),
         lambda: lines_table(attention, [head]),
+        title=f"Cross-attention, {name}",
+        python=lambda file: python_code.script(
+            file,
+            python_code.reading_part(reading),
+            python_code.maps_part("cross", "attention", None, tokens),
+            python_code.heads_part(layer, [head]),
+        ),
     )
 
 
@@ -163,4 +175,5 @@ if reading is not None:
     own_translation(reading)
     if reading.index:
         comparison(reading)
-    token_numbers(reading)
+    else:
+        token_numbers(reading)

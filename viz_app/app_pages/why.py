@@ -21,6 +21,7 @@ from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.layer_types import Along, Counted, Quantity
 from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.theme import Theme
+from viz_app.session import python_code
 
 TIME, OPERATIONS, MEMORY, SEQUENTIAL, PATH = VIEWS = (
     "Time",
@@ -84,7 +85,32 @@ def page() -> None:
     else:
         st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"why_{view}", alt=TEXTS[view])
     captions(view, table, measured, at, along)
-    downloads(f"layers-{view.lower().replace(' ', '-')}", partial(export_chart, figure, theme=theme), lambda: table)
+    is_shipped = view in COUNTED or measured is layer_costs.shipped_costs()
+    code = table_part(view, at, along)
+    downloads(
+        f"layers-{view.lower().replace(' ', '-')}",
+        partial(export_chart, figure, theme=theme),
+        lambda: table,
+        title=f"Layers of Table 1: {TEXTS[view].removesuffix('.')}",
+        of_sentence=False,
+        python=(lambda file: python_code.script(file, code)) if is_shipped else None,
+    )
+
+
+def table_part(view: str, at: Sizes, along: Along) -> str:
+    """Make the `table` of a view in Python, with the shipped measurements."""
+    sizes = f"from core.analysis.layers.layer_types import Sizes\nat = {at}"
+    if view in COUNTED:
+        return f"""
+{sizes}
+from viz_app.features.layers.layer_costs import path_lengths
+from viz_app.figures.layer_types import traces_table
+table = traces_table(path_lengths(at.k, at.r, at.dilated), at)""".strip()
+    return f"""
+{sizes}
+from viz_app.features.layers.layer_costs import shipped_costs
+from viz_app.figures.layer_types import costs_table
+table = costs_table(shipped_costs().costs, at, {along!r})""".strip()
 
 
 def sizes() -> Sizes:

@@ -10,7 +10,7 @@ import { component, decimal, keep, restored, rootOf } from "./shared.js";
 const MARKS = { live: "\u25cf", finished: "\u25a0", pruned: "\u00d7", dropped: "\u25cb" };
 const NAMES = { live: "live", finished: "finished", pruned: "pruned at once", dropped: "continued, then dropped" };
 const STEP = "beam_step"; // the step in the address, unless it is the last
-const HINT = "Hover a candidate to read it; click it to see its attention.";
+const HINT = "Hover over a candidate to read it. Click it to see the best translation that begins with it on all pages.";
 
 /**
  * @typedef {keyof typeof MARKS} Fate
@@ -36,6 +36,7 @@ const HINT = "Hover a candidate to read it; click it to see its attention.";
  * @property {string} direction
  * @property {number} columns
  * @property {[position: number, rank: number] | null} selected
+ * @property {[position: number, rank: number] | null} end Of the hypothesis that is shown for the selected candidate.
  *
  * @typedef {Candidate & { position: number, rank: number, line: SVGPathElement, button: HTMLButtonElement, mark: HTMLElement }} TreeNode
  *
@@ -76,7 +77,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
     slider: element("input"),
     output: element("output"),
     stop: element("div", "stop", data.stop),
-    description: element("div", "told"),
+    description: element("div", "description"),
     send: (position, rank) => setTriggerValue("node", { position, rank }),
   };
   const box = element("div", "box");
@@ -220,28 +221,40 @@ function selectedNode({ data: { selected }, nodes, step }) {
 }
 
 /**
- * Describe a node, and mark its way from the start.
+ * The candidates from the start to a node.
+ * @param {TreeNode[][]} nodes
+ * @param {TreeNode} node
+ */
+function pathTo(nodes, node) {
+  const path = [node];
+  while (path[0].parent !== null) path.unshift(nodes[path[0].position - 2][path[0].parent]);
+  return path;
+}
+
+/**
+ * Describe a node, and mark its way from the start; that of the selected node goes on to the end of the hypothesis shown.
  * @param {State} state
  * @param {TreeNode | null} node
  */
-function describe({ data, nodes, description, last, step }, node) {
+function describe(state, node) {
+  const { data, nodes, description, last, step } = state;
   for (const each of nodes.flat()) {
     each.button.classList.remove("way");
     each.line.classList.remove("way");
   }
   if (!node) return description.replaceChildren(HINT);
-  const path = [node];
-  while (path[0].parent !== null) path.unshift(nodes[path[0].position - 2][path[0].parent]);
+  const isSelected = node === selectedNode(state) && data.end;
+  const path = pathTo(nodes, isSelected ? nodes[isSelected[0] - 1][isSelected[1]] : node);
   for (const each of path) {
     each.button.classList.add("way");
     each.line.classList.add("way");
   }
   const text = element("div", "path");
   text.dir = data.direction;
-  path.forEach(({ run, spans, glued }, index) => {
+  path.forEach(({ run, spans, glued, position }, index) => {
     if (index && !glued) text.append(" ");
     const shown = index === path.length - 1 && !run.length ? spans : run;
-    text.append(...shown.map(([part, style]) => element("span", style, part)));
+    text.append(...shown.map(([part, style]) => element("span", position > node.position ? "faint" : style, part)));
   });
   const rank = `rank ${node.rank + 1} of ${nodes[node.position - 1].length}`;
   const facts = `${rank}, score ${decimal(node.score, 2)}, token log-prob ${decimal(node.tokenLogProb, 2)}`;

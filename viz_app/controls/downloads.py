@@ -1,4 +1,4 @@
-"""Download buttons below a drawing: SVG, PDF and PNG, and its numbers as CSV."""
+"""The export row below a drawing: files, a slide, and the same numbers in Python."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_app.figures.export.canvas import FORMATS, Format
+from viz_app.figures.export.canvas import FORMATS, Format, slide
+from viz_app.session import readings
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Draw = Callable[[Format], bytes]
+Script = Callable[[str], str]  # from the name of the CSV file that it is to write
 
 
 def downloads(
@@ -19,14 +21,21 @@ def downloads(
     draw: Draw | None = None,
     table: "Callable[[], pd.DataFrame] | None" = None,
     page: Callable[[], str] | None = None,
+    *,
+    title: str = "",
+    of_sentence: bool = True,
+    python: Script | None = None,
 ) -> None:
-    """Draw a row of small buttons. A download does not run the page again.
+    """Draw a row of small buttons. None of them runs the page again.
 
     Args:
         name: of the files, without a suffix; unique on the page.
         draw: draws the picture in a format; None if there is only a table.
         table: makes the table of its numbers.
         page: makes the picture as an HTML page, if it can be one.
+        title: of the picture, for the caption of a slide; by default the name of the files.
+        of_sentence: whether the picture is about the current sentence, which is then in the caption too.
+        python: makes a script that writes the same table, see `viz_app.session.python_code`.
     """
     files: dict[str, Callable[[], bytes]] = (
         {file_format: partial(draw, file_format) for file_format in FORMATS} if draw else {}
@@ -35,8 +44,56 @@ def downloads(
         files["csv"] = lambda: table().to_csv(index=False).encode()
     if page:
         files["html"] = lambda: page().encode()
+    caption = partial(slide_caption, title or name.replace("-", " "), of_sentence)
+    export_row(name, files, draw and partial(slide_dialog, name, draw, caption), python)
+
+
+@st.fragment
+def export_row(
+    name: str, files: dict[str, Callable[[], bytes]], show_slide: Callable[[], None] | None, python: Script | None
+) -> None:
+    """Draw the buttons; those for the slide and for Python open a dialog."""
     with st.container(horizontal=True, gap="small", key=f"export_{name}", vertical_alignment="center"):
         st.caption("Export", width="content")
         for suffix, content in files.items():
             file = f"{name}.{suffix}"
             st.download_button(suffix.upper(), content, file, on_click="ignore", type="tertiary", key=file)
+        if show_slide and st.button("Slide", type="tertiary", key=f"slide_{name}", help="This picture alone, 16:9"):
+            show_slide()
+        if python and st.button("Python", type="tertiary", key=f"python_{name}", help="The same in Python"):
+            python_dialog(python(f"{name}.csv"))
+
+
+@st.dialog("Slide", width="large")
+def slide_dialog(name: str, draw: Draw, caption: Callable[[], str]) -> None:
+    """Show a picture alone on 16:9 with a caption, and offer it as files."""
+    text = caption()
+    st.image(slide_file(draw, text, "svg").decode(), width="stretch", alt=text)
+    with st.container(horizontal=True, gap="small", key=f"export_slide_{name}", vertical_alignment="center"):
+        for file_format in FORMATS:
+            file = f"{name}-slide.{file_format}"
+            content = partial(slide_file, draw, text, file_format)
+            st.download_button(file_format.upper(), content, file, on_click="ignore", type="tertiary", key=file)
+        st.caption("The button at the upper right of the picture fills the screen.", width="content")
+
+
+@st.dialog("The same in Python", width="large")
+def python_dialog(code: str, writes: str = "the same CSV file as the button") -> None:
+    """Show a script, and say what it writes."""
+    st.code(code, language="python", wrap_lines=True)
+    st.caption(f"Run it in Headlight's folder: it writes {writes}. Layers, heads and positions are counted from 0.")
+
+
+def slide_file(draw: Draw, caption: str, file_format: Format) -> bytes:
+    """Draw a picture as a slide."""
+    with slide(caption):
+        return draw(file_format)
+
+
+def slide_caption(title: str, of_sentence: bool) -> str:
+    """Name a picture, the current sentence and its translation, and the model."""
+    reading, model = readings.reading(), readings.model()
+    if not of_sentence or reading is None:
+        return f"{title} ({model.name})"
+    source, target = reading.translation.source, reading.hypothesis.text
+    return f"{title}: \u201c{source}\u201d \u2192 \u201c{target}\u201d ({model.name})"

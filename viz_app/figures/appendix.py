@@ -14,7 +14,7 @@ from torch import Tensor
 from core.analysis.tokens.aggregation import mean_of_rows
 from core.analysis.tokens.words import is_special
 from core.capture import AttentionMap
-from viz_app.figures.export.canvas import LABEL_POINTS, PITCH, Format, check_format, paper, saved, short
+from viz_app.figures.export.canvas import LABEL_POINTS, PITCH, SMALL_POINTS, Format, check_format, paper, saved, short
 from viz_app.figures.line_weights import has_line
 from viz_app.figures.theme import LIGHT, HeadMark, Theme, head_name
 from viz_app.figures.weight_tables import lines_table
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MIN_WEIGHT = 0.01  # fainter lines are invisible on paper
-GAP = 1.5  # inches between the two rows of words
-HEADING = 0.25  # inches for the names of the heads
-NAME = 0.7  # inches that the name of a head takes
-CHARACTER = 0.07  # inches a letter of a word takes
-CELL = 0.055  # inches a head's square at a word is high
+GAP = 2.1  # inches between the two rows of words
+HEADING = 0.36  # inches for the names of the heads
+NAME = 1.0  # inches that the name of a head takes
+CHARACTER = 0.105  # inches a letter of a word takes
+CELL = 0.08  # inches a head's square at a word is high
 DASHES = {"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}
 
 
@@ -86,7 +86,7 @@ def appendix_figure(
 def figure_width(panels: Sequence[LinePanel]) -> float:
     """Return the width in inches of the longest row of words or of head names."""
     words = max(max(panel.attention.weights.shape[1:]) for panel in panels)
-    return max(PITCH * words, NAME * max(len(panel.heads) for panel in panels)) + 0.3
+    return max(PITCH * words, NAME * max(len(panel.heads) for panel in panels)) + 0.45
 
 
 def appendix_table(panels: Sequence[LinePanel]) -> pd.DataFrame:
@@ -121,7 +121,7 @@ def _height(panel: LinePanel) -> float:
 
 def _length(tokens: Sequence[str]) -> float:
     """Return the length of the longest word in inches; CJK letters are wide."""
-    return 0.1 + CHARACTER * max(
+    return 0.15 + CHARACTER * max(
         sum(1.7 if east_asian_width(letter) in "WF" else 1 for letter in short(token)) for token in tokens
     )
 
@@ -150,7 +150,7 @@ def _draw(
             _squares(
                 axes, mean_of_rows(attention, panel.queries)[head], mark, bottom + CELL * (len(panel.heads) - 1 - place)
             )
-    for tokens, y, side in ((queries, top + 0.04, "bottom"), (keys, bottom - 0.04, "top")):
+    for tokens, y, side in ((queries, top + 0.06, "bottom"), (keys, bottom - 0.06, "top")):
         for position, token in enumerate(tokens):
             asks = side == "bottom" and position in panel.queries
             color = (
@@ -163,7 +163,7 @@ def _draw(
 
 
 def _x(position: int) -> float:
-    return 0.15 + PITCH * (position + 0.5)
+    return 0.22 + PITCH * (position + 0.5)
 
 
 def _join(
@@ -182,7 +182,7 @@ def _join(
     if pairs:  # matplotlib refuses an empty list of opacities
         axes.add_collection(
             LineCollection(
-                ends, colors=mark.color, alpha=alphas, linewidths=1.3, linestyles=DASHES[mark.dash], capstyle="round"
+                ends, colors=mark.color, alpha=alphas, linewidths=1.9, linestyles=DASHES[mark.dash], capstyle="round"
             )
         )
 
@@ -214,9 +214,9 @@ def _legend(
     name: Callable[[int, int], str],
 ) -> None:
     """Name the heads beside their lines; squares are in the same order from the top."""
-    x, y = 0.15, height - 0.1
+    x, y = 0.22, height - 0.15
     for head, mark in zip(panel.heads, marks, strict=True):
         text = name(panel.attention.layer, head)
-        axes.plot([x, x + 0.18], [y, y], color=mark.color, linewidth=2, linestyle=DASHES[mark.dash])
-        axes.text(x + 0.22, y, text, color=theme.text, fontsize=LABEL_POINTS - 1, va="center", parse_math=False)
-        x += max(NAME, 0.3 + 0.07 * len(text))
+        axes.plot([x, x + 0.26], [y, y], color=mark.color, linewidth=3, linestyle=DASHES[mark.dash])
+        axes.text(x + 0.32, y, text, color=theme.text, fontsize=SMALL_POINTS, va="center", parse_math=False)
+        x += max(NAME, 0.44 + 0.1 * len(text))

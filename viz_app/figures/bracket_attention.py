@@ -48,4 +48,4 @@ def bracket_table(attention: SymbolAttention) -> pd.DataFrame:
         for head in range(heads)
         for key in range(keys)
     ]
-    return pd.DataFrame(rows, columns=["symbol", "layer", "head", "key", "looked_at", "weight"])
+    return pd.DataFrame(rows, columns=["symbol", "layer", "head", "key", "attends_to", "weight"])

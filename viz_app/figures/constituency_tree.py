@@ -1,15 +1,18 @@
-"""Layout of a constituency tree, and the tree as a file."""
+"""Layout of a constituency tree, and the tree as a file and as a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
+from core.parsing.parser import Parse
 from core.parsing.trees import Tree, constituents
 from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, Format, check_format, paper, saved
 from viz_app.figures.theme import LIGHT, Theme
 
 GAP = 2  # characters between two words
 LEAST = 2  # characters of a word, with the gap enough for its weight below
-ROW = 0.42  # inches on paper
+ROW = 0.6  # inches on paper
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,25 @@ def tree_nodes(tree: Tree) -> list[Node]:
     return nodes
 
 
+def constituent_table(parse: Parse) -> pd.DataFrame:
+    """Return a row for each pair of brackets, with their log-probabilities.
+
+    Words are counted from 1.
+    """
+    found = constituents(parse.tree)
+    return pd.DataFrame(
+        {
+            "label": [each.label for each in found],
+            "depth": [each.depth for each in found],
+            "first_word": [each.start + 1 for each in found],
+            "last_word": [each.end for each in found],
+            "text": [" ".join(parse.words[each.start : each.end]) for each in found],
+            "opening_log_prob": [parse.token_log_probs[each.opened] for each in found],
+            "closing_log_prob": [parse.token_log_probs[each.closed] for each in found],
+        }
+    )
+
+
 def width(nodes: Sequence[Node]) -> float:
     """Return the width of the drawing in characters."""
     return max(node.x + len(node.label) / 2 for node in nodes) + GAP / 2
@@ -103,7 +125,7 @@ def export_tree(tree: Tree, file_format: Format, theme: Theme = LIGHT) -> bytes:
     check_format(file_format)
     nodes = tree_nodes(tree)
     rows, columns = nodes[-1].row if nodes[-1].is_word else max(node.row for node in nodes), width(nodes)
-    figure, axes = paper(max(1.5, columns * CHARACTER * 1.15), (rows + 1) * ROW, theme)
+    figure, axes = paper(max(2.2, columns * CHARACTER * 1.15), (rows + 1) * ROW, theme)
     axes.set_axis_off()
     axes.set_xlim(0, columns)
     axes.set_ylim(rows + 0.5, -0.5)
@@ -111,7 +133,7 @@ def export_tree(tree: Tree, file_format: Format, theme: Theme = LIGHT) -> bytes:
         if node.parent is not None:
             over = nodes[node.parent]
             x, y = zip(*edge(over, node), strict=True)
-            axes.plot(x, y, color=theme.faint, linewidth=0.7, solid_joinstyle="round")
+            axes.plot(x, y, color=theme.faint, linewidth=1.0, solid_joinstyle="round")
         axes.text(node.x, node.row, node.label, ha="center", va="center", color=theme.text, fontsize=LABEL_POINTS,
                   style="normal" if node.is_word else "italic", parse_math=False)  # fmt: skip
     return saved(figure, file_format)

@@ -62,33 +62,17 @@ def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
     return f'<table class="hypotheses"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def score_table(rows: Sequence[tuple[str, ScoredText]]) -> str:
-    """Return translations with their scores as HTML, and the change from the first."""
-    (_, first), (_, last) = rows[0], rows[-1]
-    body = "".join(
-        f"<tr><td>{html.escape(name)}</td><td>{decimal(target.score, 3)}</td><td>{decimal(target.log_prob, 3)}</td>"
-        f"<td>{len(target.tokens)}</td></tr>"
-        for name, target in rows
-    )
-    changes = (
-        (last.score - first.score, 3),
-        (last.log_prob - first.log_prob, 3),
-        (len(last.tokens) - len(first.tokens), 0),
-    )
-    change = "".join(f"<td>{decimal(value, digits, sign=True)}</td>" for value, digits in changes)
-    heads = "<th></th><th>score</th><th>log-prob</th><th>tokens</th>"
-    return (
-        f'<table class="scores"><thead><tr>{heads}</tr></thead><tbody>{body}<tr '
-        f'class="change"><td>change</td>{change}</tr></tbody></table>'
-    )
+def _counted(target: ScoredText) -> str:
+    return "1 token" if len(target.tokens) == 1 else f"{len(target.tokens)} tokens"
 
 
 def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
-    """Compare two translations token by token, from the first difference on.
+    """Compare two translations: their sums, then token by token from the first difference on.
 
     Returns:
-        `own`, `other`: the tokens beside each other; `own_log_prob`, `other_log_prob`; `change`: the second minus the
-        first, where both have a token; `same`: whether the tokens are the same.
+        `row`: "log-prob", "score", then the numbers of the rows; `own`, `other`: the tokens beside each other, above
+        them the numbers of tokens; `own_log_prob`, `other_log_prob`; `change`: the second minus the first, where both
+        have a token; `same`: whether the tokens are the same.
     """
     import pandas as pd
 
@@ -98,19 +82,30 @@ def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
         return here is not None and there is not None and own.token_ids[here] == other.token_ids[there]
 
     first = next((row for row, pair in enumerate(pairs) if not same(*pair)), len(pairs))
+    sums: list[dict[str, object]] = [
+        {
+            "row": name,
+            "own": _counted(own) if name == "log-prob" else "",
+            "own_log_prob": value,
+            "other": _counted(other) if name == "log-prob" else "",
+            "other_log_prob": other_value,
+            "same": None,
+        }
+        for name, value, other_value in (("log-prob", own.log_prob, other.log_prob), ("score", own.score, other.score))
+    ]
     rows = [
         {
+            "row": str(number),
             "own": "" if here is None else readable(own.tokens[here]),
             "own_log_prob": math.nan if here is None else own.token_log_probs[here],
             "other": "" if there is None else readable(other.tokens[there]),
             "other_log_prob": math.nan if there is None else other.token_log_probs[there],
             "same": same(here, there),
         }
-        for here, there in pairs[first:]
+        for number, (here, there) in enumerate(pairs[first:], start=first + 1)
     ]
-    table = pd.DataFrame(rows, columns=["own", "own_log_prob", "other", "other_log_prob", "same"])
-    table.insert(4, "change", table["other_log_prob"] - table["own_log_prob"])
-    table.index = pd.RangeIndex(first + 1, len(pairs) + 1, name="row")
+    table = pd.DataFrame([*sums, *rows], columns=["row", "own", "own_log_prob", "other", "other_log_prob", "same"])
+    table.insert(5, "change", table["other_log_prob"] - table["own_log_prob"])
     return table
 
 

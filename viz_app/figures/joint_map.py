@@ -58,7 +58,7 @@ def export_joint(joint: JointMap, name: str, file_format: Format, theme: Theme =
     written = [short(token) for token in _row_labels(joint)]
     columns = [short(token) for token in joint.columns]
     figure, axes = paper(
-        PITCH * len(columns) + inches(written) + 0.5, PITCH * len(written) + inches(columns) + 0.9, theme
+        PITCH * len(columns) + inches(written) + 0.75, PITCH * len(written) + inches(columns) + 1.3, theme
     )
     cells(axes, joint.weights.numpy(), theme.sequential, 0.0, 1.0)
     axes.xaxis.tick_top()

@@ -37,8 +37,27 @@ def menu(reading: readings.Reading) -> None:
             file = file_name(reading.translation.source) + suffix
             content = partial(file_content, reading, suffix, session_object(ShownHeads))
             st.download_button(label, content, file, mime, on_click="ignore", key=f"take{suffix}", width="stretch")
+        show_python = st.button("The same in Python", key="take_python", width="stretch")
         copy_link()
         st.caption("Uploaded checkpoints are not included in the link.")
+    if show_python:
+        from viz_app.controls.downloads import python_dialog
+
+        python_dialog(python(reading), "the same files as the menu")
+
+
+def python(reading: readings.Reading) -> str:
+    """Return Python that writes the file for programs."""
+    from viz_app.session.python_code import joined, reading_part
+
+    file, found = file_name(reading.translation.source) + ".json", record(reading)
+    return joined(
+        reading_part(reading),
+        f"""
+from core.export import record_of, save_explanation
+record = record_of(explanation, translator, {found.settings}, {reading.model.name!r}, {reading.model.digest!r})
+save_explanation({file!r}, record)  # or .npz, or .html""".strip(),
+    )
 
 
 def file_name(source: str) -> str:
@@ -71,7 +90,7 @@ def record(reading: readings.Reading) -> "ExplanationRecord":
 
     search = reading.search
     settings: dict[str, Any] = {"target": "forced" if reading.forced else "search"}
-    settings |= {"beam_size": search.beam_size, "length_penalty": search.length_penalty}
+    settings |= readings.search_settings(reading.model, search)
     if reading.prefix:
         settings["forced_beginning"] = len(reading.prefix)  # tokens
     if not reading.forced:

@@ -14,8 +14,10 @@ if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Translator
 
 ROOT = Path(__file__).resolve().parents[2]
+TRANSLATION_MODEL = ROOT / "checkpoints" / "en-de.safetensors"
 CHECKPOINT_VARIABLE = "HEADLIGHT_CHECKPOINT"  # names another checkpoint to start with
 PRECISION_VARIABLE = "HEADLIGHT_PRECISION"  # of the search for translations, as `core.Translator` has it
+OPENABLE = "Headlight opens its own .safetensors files, as python -m train writes them."  # advice after a refusal
 MAX_UPLOAD_BYTES = 400 * 2**20
 CHUNK_BYTES = 2**20
 
@@ -28,11 +30,13 @@ class Model:
         name: of its file.
         digest: SHA-256 of its file, in hexadecimal; part of the key of every cached result.
         translator: shared by all sessions that use the same file.
+        path: of its file on this machine; the name of an uploaded one.
     """
 
     name: str
     digest: str
     translator: "Translator"
+    path: str = ""
 
 
 # For `st.cache_resource`: it hashes a model by its file, and a tuple, which may have many tokens, as one string.
@@ -43,9 +47,15 @@ class ModelError(Exception):
     """There is no model to work with; the message, which the page shows, says why."""
 
 
+def with_advice(reason: str) -> str:
+    """Append to the reason why a file was refused which files can be opened, unless it says so itself."""
+    reason = f"{reason.removesuffix('.')}."
+    return reason if "Headlight opens" in reason else f"{reason} {OPENABLE}"
+
+
 def shipped_path() -> Path:
     """Return the path of the checkpoint that the app starts with."""
-    return Path(os.environ.get(CHECKPOINT_VARIABLE) or ROOT / "checkpoints" / "en-de.safetensors")
+    return Path(os.environ.get(CHECKPOINT_VARIABLE) or TRANSLATION_MODEL)
 
 
 def shipped_model() -> Model:
@@ -68,7 +78,7 @@ def model_at(path: Path) -> Model:
         digest = _file_digest(str(path), stat.st_mtime_ns, stat.st_size)
     except OSError as error:
         raise ModelError(f"There is no checkpoint to read at {path} ({error.strerror}).") from error
-    return Model(path.name, digest, _load(digest, path))
+    return Model(path.name, digest, _load(digest, path), str(path.resolve()))
 
 
 def uploaded_model(name: str, file: BinaryIO) -> Model:
@@ -94,7 +104,7 @@ def uploaded_model(name: str, file: BinaryIO) -> Model:
                 digest.update(chunk)
                 copy.write(chunk)
         try:
-            return Model(name, digest.hexdigest(), _load(digest.hexdigest(), path))
+            return Model(name, digest.hexdigest(), _load(digest.hexdigest(), path), name)
         except ModelError as error:
             raise ModelError(str(error).replace(path.name, name)) from error
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_app.session import trees
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import Widget, session_object
 
@@ -35,10 +36,21 @@ class Search:
     def run(self, model: Model, progress: SearchProgress) -> "Translation":
         """Translate the text; the results of all sessions are shared.
 
+        A model that writes trees searches as the page Parsing does: among trees only, with the paper's settings (6.3).
+
         Raises:
             ValueError: the text cannot be translated; the message says why.
         """
         return _translation(model, self, progress)
+
+
+def search_settings(model: Model, search: Search) -> dict[str, float]:
+    """Return the beam size and the length penalty that a model searches with."""
+    if trees.parser_of(model) is None:
+        return {"beam_size": search.beam_size, "length_penalty": search.length_penalty}
+    from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY
+
+    return {"beam_size": BEAM_SIZE, "length_penalty": LENGTH_PENALTY}
 
 
 @dataclass(frozen=True)
@@ -140,6 +152,8 @@ READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
 def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Translation":
+    if (parser := trees.parser_of(model)) is not None:
+        return parser.as_translation(trees.parse(model, search.text, parser, _progress))
     return model.translator.translate(
         search.text, search.beam_size, search.length_penalty, search.num_hypotheses, _progress
     )
@@ -147,6 +161,10 @@ def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Tr
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=MODEL_HASH)
 def _forced_text(model: Model, search: Search, forced: Forced, _progress: SearchProgress) -> "ScoredText":
+    if trees.parser_of(model) is not None:
+        raise ValueError(
+            f"{model.name} writes trees, of which no token can be forced: the tree that it finds is shown instead"
+        )
     translator, penalty = model.translator, search.length_penalty
     if forced.target is not None:
         return translator.score(search.text, forced.target, penalty)

@@ -76,6 +76,23 @@ def test_nodes_live_as_long_as_what_continues_them() -> None:
     assert [node.alive_until for node in tree.steps[1]] == [3, 3, 3, 1]
 
 
+def test_the_best_hypothesis_through_a_node() -> None:
+    tree = build_tree(*searched(), Letters())  # type: ignore[arg-type]
+    (a, b, end), (b_end, first, second, a_end) = tree.steps[0], tree.steps[1]
+    assert tree.best_through(a) in tree.steps[2][:2]  # `aa </s>` and `ab </s>` are as probable
+    assert tree.best_through(b) is tree.best_through(b_end) is b_end
+    assert {tree.best_through(first), tree.best_through(second)} == set(tree.steps[2][:2])
+    assert tree.best_through(end) is tree.best_through(a_end) is None  # pruned
+    assert all(tree.node(node.token_ids) is node for nodes in tree.steps for node in nodes)
+    assert tree.node(()) is tree.node((A, A, A, A)) is tree.node((EOS, A)) is None
+
+
+def test_at_the_limit_the_best_live_hypothesis_counts_as_complete() -> None:
+    tree = build_tree(*searched(limit=1), Letters())  # type: ignore[arg-type]
+    assert (tree.stop, [node.text for node in tree.steps[0]]) == ("limit", ["a", "b", ""])
+    assert [tree.best_through(node) for node in tree.steps[0]] == [*tree.steps[0][:2], None]
+
+
 def test_a_path_leads_from_the_first_token_to_the_node() -> None:
     tree = build_tree(*searched(), Letters())  # type: ignore[arg-type]
     found = tree.hypothesis(tree.steps[1][0])

@@ -1,4 +1,4 @@
-"""The page Beam without a browser, and any target that is looked at."""
+"""The page Beam without a browser, and any target that is shown."""
 
 import re
 
@@ -49,7 +49,7 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
     assert "prefix" not in app.query_params
 
 
-def test_any_target_can_be_looked_at_until_the_sentence_changes(app: AppTest) -> None:
+def test_any_target_can_be_shown_until_the_sentence_changes(app: AppTest) -> None:
     own = reading(app)
     found = own.hypothesis
     state_of(app, Current).forced = (own.model.digest, own.translation.source, Forced(target=found.token_ids[:2]))

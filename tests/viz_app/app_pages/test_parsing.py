@@ -35,7 +35,7 @@ def test_a_sentence_becomes_a_tree_of_its_words(page: AppTest) -> None:
     table = page.dataframe[0].value
     assert table["text"][0] == "It rains ."
     assert list(table.columns)[:3] == ["label", "depth", "first_word"]
-    assert set(page.dataframe[1].value["looked_at"]) >= {"It", "rains"}
+    assert set(page.dataframe[1].value["attends_to"]) >= {"It", "rains"}
 
 
 def test_a_parse_that_was_stopped_stays_so_until_it_is_asked_for(page: AppTest) -> None:

@@ -22,7 +22,7 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
     assert len(table) == 24  # 2 + 2 layers, 4 heads, cross-attention too
     assert table["change"].is_monotonic_increasing
     model, switches = reading(app).model, state_of(app, Switches)
-    assert app.button[-1].disabled  # nothing to switch back
+    assert next(button for button in app.button if button.label == "All back on").disabled
     switches.switch(model, [Head("cross", 1, 0)], 0.0)
     switches.switch(model, [Head("encoder_self", 0, 0)], 0.5)
     monkeypatch.setattr(search_progress, "PROGRESS_DELAY", 0.0)  # as if the search took long, and found other words
@@ -36,7 +36,7 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
     assert "Stopped." in [caption.value for caption in healthy(app.run()).caption]
     app.button(key="again_gated").click()
     assert "Stopped." not in [caption.value for caption in healthy(app.run()).caption]
-    app.button[-1].click()
+    next(button for button in app.button if button.label == "All back on").click()
     healthy(app.run())
     assert not switches.of(model)
 

@@ -5,7 +5,8 @@ import pytest
 
 from core.analysis.beam_tree import BeamNode, BeamTree
 from core.decoding import Hypothesis, SearchOptions
-from viz_app.components.beam_tree import clicked_node, node_reason, stop_reason, tree_payload
+from viz_app.components.beam_tree import clicked_node, tree_payload
+from viz_app.figures.beam_table import node_reason, stop_reason
 
 
 def node(
@@ -30,15 +31,16 @@ def tree() -> BeamTree:
 
 
 def test_payload(tree: BeamTree) -> None:
-    payload = json.loads(json.dumps(tree_payload(tree, (6,))))
-    assert payload["selected"] == [1, 2]
+    payload = json.loads(json.dumps(tree_payload(tree, tree.steps[0][2])))
+    assert payload["selected"] == payload["end"] == [1, 2]
     assert payload["columns"] == 3
     first, pruned, _ = payload["steps"][0]
     assert (first["best"], first["until"], first["parent"], first["glued"]) == (True, 2, None, False)
     assert pruned["spans"] == [["</s>", "special"]]
     assert payload["steps"][1][1]["glued"]
     assert payload["reasons"][pruned["reason"]].startswith("Pruned: an end counts only")
-    assert tree_payload(tree, (9, 9))["selected"] is None
+    assert tree_payload(tree)["selected"] is tree_payload(tree)["end"] is None
+    assert tree_payload(tree, tree.steps[0][0], tree.steps[1][0])["end"] == [2, 0]
     end = replace(tree.steps[1][0], text="A: \u05e9\u05dc\u05d5\u05dd")
     assert (payload["direction"], tree_payload(replace(tree, steps=(tree.steps[0], (end,))))["direction"]) == (
         "ltr",

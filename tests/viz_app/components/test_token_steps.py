@@ -57,7 +57,7 @@ def test_the_line_is_read_from_where_most_of_its_letters_are(explanation: Explan
     assert steps_payload(replace(explanation, target="A: \u05e9\u05dc\u05d5\u05dd"))["direction"] == "rtl"
 
 
-def test_the_least_probable_token_is_looked_at_first(explanation: Explanation) -> None:
+def test_the_least_probable_token_is_open_first(explanation: Explanation) -> None:
     assert steps_payload(explanation)["step"] == 2
     assert steps_payload(explanation, step=0)["step"] == 0
     problem = steps_payload(explanation, problem=(1, "so", "No."))["problem"]

@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import reading
 from viz_app.figures import head_names
-from viz_app.layout.share_menu import file_content, file_name
+from viz_app.layout.share_menu import file_content, file_name, python
 from viz_app.session.attributions import Weights
 from viz_app.session.chosen_heads import ShownHeads
 
@@ -29,6 +30,13 @@ def test_every_file_is_about_what_is_read(app: AppTest) -> None:
     assert opened.startswith(b"<!doctype html>")
     assert b'"first":["encoder_self",1,2],"view":"Map"' in opened  # what is chosen on the page Heads
     assert b'"first":["cross",' in file_content(about, ".html", replace(chosen, digest="of another model"))
+
+
+def test_the_python_of_the_menu_writes_its_file(app: AppTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    about = reading(app)
+    exec(compile(python(about), "menu", "exec"), {})
+    assert (tmp_path / "where.json").read_bytes() == file_content(about, ".json", ShownHeads())
 
 
 @pytest.mark.parametrize(

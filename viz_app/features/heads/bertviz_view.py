@@ -14,7 +14,7 @@ from viz_app.figures.export.head_pictures import export_lines
 from viz_app.figures.export.map_panels import export_panels
 from viz_app.figures.theme import head_name
 from viz_app.figures.weight_tables import grid_table, lines_table
-from viz_app.session import chosen_heads, readings
+from viz_app.session import chosen_heads, python_code, readings
 from viz_app.session.attributions import Weights
 from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.readings import TokenView
@@ -66,12 +66,21 @@ def page(
     of_layer = [head for each, head in heads if each == layer] or list(range(maps[layer].num_heads))
     content = bertviz_page(maps, view, page_theme(), layer, of_layer)
     st.iframe(content, height=page_height(maps, view), alt=f"BertViz {view.lower()}")
-    _export_row(maps, view, layer, of_layer, content)
+    _export_row(reading, tokens, maps, view, layer, of_layer, content)
 
 
-def _export_row(maps: Sequence[AttentionMap], view: BertVizView, layer: int, heads: list[int], content: str) -> None:
+def _export_row(
+    reading: readings.Reading,
+    tokens: TokenView,
+    maps: Sequence[AttentionMap],
+    view: BertVizView,
+    layer: int,
+    heads: list[int],
+    content: str,
+) -> None:
     """Offer what is shown as files: the BertViz page, and the same heads as pictures."""
     theme = page_theme()
+    singles = [(each.layer, head) for each in maps for head in range(each.num_heads)]
     if view == "Head view":
         draw, table = partial(export_lines, maps[layer], heads, theme=theme), lambda: lines_table(maps[layer], heads)
     else:
@@ -80,5 +89,15 @@ def _export_row(maps: Sequence[AttentionMap], view: BertVizView, layer: int, hea
             for each in maps
         ]
         draw = partial(export_panels, panels, theme=theme)
-        table = lambda: grid_table(maps, [(each.layer, head) for each in maps for head in range(each.num_heads)])  # noqa: E731
-    downloads(f"bertviz-{view.lower().replace(' ', '-')}-{maps[0].kind}", draw, table, lambda: content)
+        table = partial(grid_table, maps, singles)
+    kind, name = maps[0].kind, f"bertviz-{view.lower().replace(' ', '-')}-{maps[0].kind}"
+    parts = python_code.reading_part(reading), python_code.maps_part(kind, "attention", None, tokens)
+    last = python_code.heads_part(layer, heads) if view == "Head view" else python_code.grid_part(singles)
+    downloads(
+        name,
+        draw,
+        table,
+        lambda: content,
+        title=f"{head_names.KIND_NAMES[kind]} attention",
+        python=lambda file: python_code.script(file, *parts, last),
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -24,7 +25,7 @@ from viz_app.figures.display_text import isolated, plain
 from viz_app.figures.export.head_pictures import Format, export_lines, export_map
 from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
 from viz_app.figures.weight_tables import lines_table
-from viz_app.session import readings
+from viz_app.session import chosen_heads, python_code, readings
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget, session_object
 
@@ -211,7 +212,43 @@ def _export_row(reading: readings.Reading, view: HeadsView, attention: Attention
             return rows.drop(columns=["layer"])
         return rows.drop(columns=["head"]) if weights.per_layer else rows
 
-    downloads(file_name(view, attention, heads), None if view.view == "Table" else picture, table)
+    names = [weights.name(attention.layer, head) for head in heads]
+    downloads(
+        file_name(view, attention, heads),
+        None if view.view == "Table" else picture,
+        table,
+        title=f"{head_names.KIND_NAMES[view.kind]} attention, {', '.join(names)}",
+        python=partial(_script, reading, view, attention, heads, chosen_heads.shown_heads(reading)[2]),
+    )
+
+
+def _script(
+    reading: readings.Reading,
+    view: HeadsView,
+    attention: AttentionMap,
+    heads: Sequence[int],
+    selected: Sequence[head_names.LayerHead],
+    file: str,
+) -> str:
+    """Return Python that writes the table of `_export_row`.
+
+    Args:
+        selected: all selected heads, of which the combinations are made.
+    """
+    weights, is_combined = view.weights, attention.layer < 0
+    parts = [
+        python_code.reading_part(reading),
+        python_code.maps_part(view.kind, weights.method, weights.output, view.tokens),
+        python_code.combined_part(selected) if is_combined else "",
+        python_code.heads_part(attention.layer, heads),
+        python_code.method_part(weights, reading.explain(), 1),
+    ]
+    if is_combined:
+        names = {head: weights.name(attention.layer, head).lower() for head in heads}
+        parts.append(f'table["head"] = table["head"].map({names})\ntable = table.drop(columns=["layer"])')
+    elif weights.per_layer:
+        parts.append('table = table.drop(columns=["head"])')
+    return python_code.script(file, *parts)
 
 
 def file_name(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> str:

@@ -23,7 +23,7 @@ from viz_app.figures.export.map_panels import export_panels
 from viz_app.figures.scorecard_text import SORT_TEXTS, SORTS, Sort, labelled, notes, ordered
 from viz_app.figures.theme import Theme
 from viz_app.figures.weight_tables import grid_table
-from viz_app.session import chosen_heads, gradient_output, readings
+from viz_app.session import chosen_heads, gradient_output, python_code, readings
 from viz_app.session.attributions import (
     METHOD_NAMES,
     METHOD_SOURCES,
@@ -170,6 +170,14 @@ def grid(
         f"all-{'layers' if weights.per_layer else 'heads'}-{view.kind}{weights.file_part}",
         partial(export_grid, shown, rows, weights, title, page_theme()),
         lambda: weights.annotated(grid_table(shown, singles), explanation, 2),
+        title=title[:1].upper() + title[1:],
+        python=lambda file: python_code.script(
+            file,
+            python_code.reading_part(reading),
+            python_code.maps_part(view.kind, weights.method, weights.output, view.tokens),
+            python_code.grid_part(singles),
+            python_code.method_part(weights, explanation, 2),
+        ),
     )
 
 

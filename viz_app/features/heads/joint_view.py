@@ -20,7 +20,7 @@ from viz_app.controls.widgets import page_theme, segments
 from viz_app.figures import head_names
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.figures.joint_map import export_joint, joint_table
-from viz_app.session import readings, word_selection
+from viz_app.session import python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
 from viz_app.session.gradient_output import ABOUT, file_part, output_text
 from viz_app.session.readings import TokenView
@@ -70,6 +70,18 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
         file_name(layer, head, method) + file_part(output),
         partial(export_joint, joint, name, theme=page_theme()),
         lambda: joint_table(joint),
+        title=f"Joint attention, {name}",
+        python=lambda file: python_code.script(
+            file,
+            python_code.reading_part(reading),
+            python_code.all_maps_part(method, output),
+            *(f"{python_code.shown_maps(kind, tokens)}\n{kind} = maps" for kind in KINDS),
+            f"""
+from core.analysis.joint import joint_map
+from viz_app.figures.joint_map import joint_table
+shown = dict(encoder_self=encoder_self, decoder_self=decoder_self, cross=cross)
+table = joint_table(joint_map(shown, {layer!r}, {head!r}))""".strip(),
+        ),
     )
 
 

@@ -1,26 +1,14 @@
-"""The parser of the page Parsing, and its results."""
+"""The parser of the page Parsing."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from viz_app.session.models import MODEL_HASH, ROOT, Model, ModelError, model_at
+from viz_app.session.models import ROOT, Model, ModelError, model_at
+from viz_app.session.trees import parser_of
 
 if TYPE_CHECKING:
-    from core.parsing.parser import Parse, Parser
+    from core.parsing.parser import Parser
 
 SHIPPED = ROOT / "checkpoints" / "parsing.safetensors"
-
-
-@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
-def parse(model: Model, text: str, _parser: "Parser", _progress: Callable[[int, int], None]) -> "Parse":
-    """Parse a text; the results of all sessions are shared.
-
-    Raises:
-        ValueError: as `Parser.parse`.
-    """
-    return _parser.parse(text, progress=_progress)
 
 
 def parser_for(model: Model) -> "tuple[Model, Parser]":
@@ -29,15 +17,11 @@ def parser_for(model: Model) -> "tuple[Model, Parser]":
     Raises:
         ModelError: there is no parser; the message says what to do.
     """
-    from core.parsing.parser import NotAParserError, Parser
-
-    try:
-        return model, Parser(model.translator)
-    except NotAParserError as error:
-        if not SHIPPED.exists():
-            raise ModelError(
-                f"{model.name} translates, it does not parse: its vocabulary has no brackets. Upload a checkpoint in "
-                f"the sidebar that was trained on trees (see the README)."
-            ) from error
-    shipped = model_at(SHIPPED)
-    return shipped, Parser(shipped.translator)
+    if (parser := parser_of(model)) is not None:
+        return model, parser
+    if SHIPPED.exists() and (parser := parser_of(shipped := model_at(SHIPPED))) is not None:
+        return shipped, parser
+    raise ModelError(
+        f"{model.name} translates, it does not parse: its vocabulary has no brackets. Upload a checkpoint in the "
+        f"sidebar that was trained on trees (see the README)."
+    )

@@ -16,6 +16,7 @@ from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.score_map import score_map
 from viz_app.figures.theme import Theme, head_name
 from viz_app.session import readings
+from viz_app.session.python_code import model_part, script
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -78,7 +79,18 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         f"scores-{kind}-layer0-head{head}",
         partial(export, found, head, theme),
         lambda: position_tables.score_table(found, head),
+        title=f"Scores of the first layer, {KINDS[kind].lower()}, {head_name(0, head)}",
+        python=lambda file: script(file, model_part(reading.model), scores_part(reading, kind, head)),
     )
+
+
+def scores_part(reading: readings.Reading, kind: SelfAttentionKind, head: int) -> str:
+    """Make the `table` of the scores in Python."""
+    return f"""
+from core.analysis.score_decomposition import score_parts
+from viz_app.figures.position_tables import score_table
+found = score_parts(translator, {reading.translation.source!r}, {list(reading.hypothesis.token_ids)}, {kind!r})
+table = score_table(found, {head})""".strip()
 
 
 def table_box() -> bool:

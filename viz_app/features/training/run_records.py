@@ -41,6 +41,7 @@ class Run:
         age: seconds since the log was written.
         facts: preset, config and recipe.
         card: the model card in Markdown, or "".
+        log: the file of its log.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Run:
     age: float
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     card: str = ""
+    log: Path = Path()
 
     @property
     def step(self) -> int:
@@ -81,6 +83,7 @@ def shipped_run() -> Run:
         lines,
         float("inf"),
         card=_body(card.read_text(encoding="utf-8")) if card.exists() else "",
+        log=log.resolve(),
     )
 
 
@@ -105,7 +108,8 @@ def run_in(folder: Path) -> Run:
         raise RunRecordError(f"{recipe} cannot be read: {error}") from error
     card = next(iter(sorted(folder.glob("*.md"))), None)
     text = _body(card.read_text(encoding="utf-8")) if card else ""
-    return Run(folder.name, _lines(log) if log.exists() else (), age, facts if isinstance(facts, dict) else {}, text)
+    lines = _lines(log) if log.exists() else ()
+    return Run(folder.name, lines, age, facts if isinstance(facts, dict) else {}, text, log.resolve())
 
 
 def runs_in(folder: Path) -> list[Path]:

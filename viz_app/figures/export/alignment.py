@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MIN_WEIGHT = 0.01  # thinner ribbons are invisible
 FULL = 0.8  # of a row, the thickness of a ribbon of weight 1
-GAP = 2.4  # inches between the columns
+GAP = 3.4  # inches between the columns
 LINK, OTHER = 0.75, 0.25  # opacity of the ribbon that is a word's link, and of the others
 
 
@@ -40,11 +40,11 @@ def export_ribbon(
     """
     check_format(file_format)
     left, right = (
-        max((len(short(name)) for name in names), default=1) * CHARACTER + 0.1
+        max((len(short(name)) for name in names), default=1) * CHARACTER + 0.15
         for names in (alignment.source, alignment.target)
     )
     rows = max(len(alignment.source), len(alignment.target), 1)
-    figure, axes = paper(left + right + GAP, 1.5 * PITCH * rows + 0.4, theme)
+    figure, axes = paper(left + right + GAP, 1.5 * PITCH * rows + 0.6, theme)
     axes.set_axis_off()
     axes.set_xlim(-left / GAP, 1 + right / GAP)
     axes.set_ylim(rows - 0.4, -1.2)
@@ -55,7 +55,7 @@ def export_ribbon(
             [0, 1],
             [source, target],
             color=theme.text,
-            linewidth=1.0 if (source, target) in gold.sure else 0.6,
+            linewidth=1.4 if (source, target) in gold.sure else 0.9,
             linestyle=style,
         )
     text: dict[str, Any] = {"va": "center", "fontsize": LABEL_POINTS, "parse_math": False}
@@ -67,7 +67,7 @@ def export_ribbon(
             [1.03, 1.03 + 0.2 * min(1.0, share)],
             [row + 0.38] * 2,
             color=theme.head_colors[0],
-            linewidth=1.5,
+            linewidth=2.2,
             solid_capstyle="butt",
         )
     for x, side, name in ((-0.03, "right", "source"), (0.5, "center", title), (1.03, "left", "translation")):

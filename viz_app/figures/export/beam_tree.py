@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from core.analysis.beam_tree import BeamNode, BeamTree
 from viz_app.figures.display_text import decimal
-from viz_app.figures.export.canvas import LABEL_POINTS, Format, check_format, paper, saved, short
+from viz_app.figures.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved, short
 from viz_app.figures.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT = 1.02, 0.5  # inches of a candidate and the room around it
-BOX = (0.88, 0.58)  # of that, the box itself
+WIDTH, HEIGHT = 1.5, 0.78  # inches of a candidate and the room around it
+BOX = (0.88, 0.62)  # of that, the box itself
 MAX_CHARACTERS = 12
 MARKS = {"live": "\u25cf", "finished": "\u25a0", "pruned": "\u00d7", "dropped": "\u25cb"}
 NAMES = {"live": "live", "finished": "finished", "pruned": "pruned at once", "dropped": "continued, then dropped"}
@@ -46,7 +46,7 @@ def export_tree(tree: BeamTree, file_format: Format, theme: Theme = LIGHT) -> by
         for node in nodes:
             _node(axes, node, fate_at_end(node, tree), node.token_ids in best, theme)
     legend = "   ".join(f"{MARKS[fate]} {name}" for fate, name in NAMES.items())
-    axes.text(-0.5, rows + 0.85, legend, va="center", color=theme.faint, fontsize=LABEL_POINTS - 1)
+    axes.text(-0.5, rows + 0.85, legend, va="center", color=theme.faint, fontsize=SMALL_POINTS)
     return saved(figure, file_format)
 
 
@@ -68,12 +68,12 @@ def _node(axes: "Axes", node: BeamNode, fate: str, best: bool, theme: Theme) -> 
         [parent, node.rank],
         [node.position - 1 + height / 2, top],
         color=color,
-        linewidth=1.8 if best else 0.8,
+        linewidth=2.4 if best else 1.1,
         zorder=0,
     )
     style: dict[str, Any] = {
         "linestyle": "solid" if alive else (0, (3, 2)),
-        "linewidth": 1.6 if best or fate == "finished" else 0.8,
+        "linewidth": 2.2 if best or fate == "finished" else 1.1,
     }
     outline = FancyBboxPatch(
         (node.rank - width / 2, top), width, height, boxstyle="round,pad=0,rounding_size=0.06", **style
@@ -82,7 +82,13 @@ def _node(axes: "Axes", node: BeamNode, fate: str, best: bool, theme: Theme) -> 
     axes.add_patch(outline)
     text: dict[str, Any] = {"va": "center", "parse_math": False}
     axes.text(
-        node.rank - width / 2 + 0.1, node.position, MARKS[fate], ha="center", color=theme.faint, fontsize=6, **text
+        node.rank - width / 2 + 0.1,
+        node.position,
+        MARKS[fate],
+        ha="center",
+        color=theme.faint,
+        fontsize=SMALL_POINTS,
+        **text,
     )
     words = theme.text if alive else theme.faint
     axes.text(
@@ -100,6 +106,6 @@ def _node(axes: "Axes", node: BeamNode, fate: str, best: bool, theme: Theme) -> 
         decimal(node.score, 2),
         ha="center",
         color=theme.faint,
-        fontsize=6,
+        fontsize=SMALL_POINTS,
         **text,
     )

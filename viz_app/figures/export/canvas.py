@@ -1,6 +1,10 @@
 """The canvas of exported pictures: matplotlib, with vectors only in SVG and PDF."""
 
 import io
+import textwrap
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.tokens.words import readable
-from viz_app.figures.theme import Theme
+from viz_app.figures.theme import DARK, LIGHT, Theme
 
 if TYPE_CHECKING:  # importing matplotlib takes a third of a second: done on the first export
     from collections.abc import Sequence
@@ -20,13 +24,36 @@ if TYPE_CHECKING:  # importing matplotlib takes a third of a second: done on the
 Format = Literal["svg", "pdf", "png"]
 FORMATS: tuple[Format, ...] = ("svg", "pdf", "png")
 DPI = 200
-LABEL_POINTS = 8
-PITCH = 0.19  # inches from word to word
-CHARACTER = 0.075  # inches a character of a label takes, at most
+LABEL_POINTS = 12  # points of words, so that they stay readable where a picture is scaled down to a column
+SMALL_POINTS = 10  # of everything else; no text is smaller
+PITCH = 0.28  # inches from word to word
+CHARACTER = 0.112  # inches a character of a label takes, at most
+SLIDE = (16, 9)
+SLIDE_PIXELS = 1920  # width of a slide as PNG
+MIN_SLIDE = 5.0  # inches: a small picture is not enlarged beyond this
+MARGIN = 0.02  # of a slide's width
+CAPTION = 0.017  # of a slide's width, the size of the caption
+CAPTION_CHARACTERS = 96  # of a line of the caption
 SHADES = 129  # of a cell; an odd number, so that a difference of 0 has the background colour
 BAR_SHADES = 33  # of the colour bar: with more than 50 matplotlib draws it as an image
 # Tried in this order for letters missing from DejaVu Sans, which matplotlib includes.
 OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Emoji")
+
+
+_caption: ContextVar[str | None] = ContextVar("caption", default=None)  # of the slide to make
+
+
+@contextmanager
+def slide(caption: str) -> Generator[None]:
+    """Make slides of the pictures saved inside the block.
+
+    On a slide, a picture stands alone on 16:9, as large as it fits, with a caption below.
+    """
+    token = _caption.set(caption)
+    try:
+        yield
+    finally:
+        _caption.reset(token)
 
 
 def check_format(file_format: str) -> None:
@@ -51,10 +78,57 @@ def paper(width: float, height: float, theme: Theme) -> tuple["Figure", "Axes"]:
 
 def saved(figure: "Figure", file_format: Format) -> bytes:
     """Return the figure as a file without a date: equal figures are equal bytes."""
+    dpi: float = DPI
+    if (caption := _caption.get()) is not None:
+        dpi = SLIDE_PIXELS / _make_slide(figure, caption)
     file = io.BytesIO()
     no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[file_format]
-    figure.savefig(file, format=file_format, metadata=no_date)
+    figure.savefig(file, format=file_format, metadata=no_date, dpi=dpi)
     return file.getvalue()
+
+
+def _make_slide(figure: "Figure", caption: str) -> float:
+    """Put the drawing of a figure on a slide, in its own size.
+
+    The paper grows, so that the text of the drawing stays as large as it fits.
+
+    Returns:
+        The width of the slide in inches.
+    """
+    from matplotlib.colors import to_hex
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    lines = textwrap.wrap(caption, CAPTION_CHARACTERS) or [""]
+    width, height = figure.get_size_inches()
+    ratio = SLIDE[1] / SLIDE[0]
+    below = MARGIN + 1.5 * CAPTION * len(lines)  # of the slide's width, as all of these
+    free = ratio - 2 * MARGIN - below
+    slide_width = max(MIN_SLIDE, width / (1 - 2 * MARGIN), height / free)
+    share = width / slide_width, height / slide_width / ratio
+    x, y = (1 - share[0]) / 2, (below + MARGIN + (free - height / slide_width) / 2) / ratio
+    figure.set_size_inches(slide_width, slide_width * ratio)
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(rect=(x, y, *share))
+    else:
+        for axes in figure.axes:
+            place = axes.get_position()
+            axes.set_position(
+                (x + place.x0 * share[0], y + place.y0 * share[1], place.width * share[0], place.height * share[1])
+            )
+    theme = DARK if to_hex(figure.get_facecolor()) == DARK.background else LIGHT
+    figure.text(
+        0.5,
+        below / ratio,
+        "\n".join(lines),
+        ha="center",
+        va="top",
+        color=theme.text,
+        fontsize=72 * CAPTION * slide_width,
+        linespacing=1.4,
+        parse_math=False,
+    )
+    return slide_width
 
 
 def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: float, high: float) -> None:
@@ -111,8 +185,8 @@ def color_scale(
         mappable, ax=axes, location="bottom", shrink=0.4, aspect=25, pad=0.03, ticks=ticks, anchor=(0.0, 1.0)
     )
     bar.outline.set_visible(False)  # type: ignore[operator]  (a spine, though declared otherwise)
-    bar.ax.tick_params(length=0, labelsize=7, labelcolor=theme.faint)
-    bar.ax.set_xlabel(title, fontsize=7, color=theme.faint, parse_math=False)
+    bar.ax.tick_params(length=0, labelsize=SMALL_POINTS, labelcolor=theme.faint)
+    bar.ax.set_xlabel(title, fontsize=SMALL_POINTS, color=theme.faint, parse_math=False)
 
 
 def short(token: str, most: int = 24) -> str:
@@ -127,7 +201,7 @@ def cut(text: str, most: int = 24) -> str:
 
 def inches(labels: "Sequence[str]") -> float:
     """Return the largest possible width of these labels in inches."""
-    return max(map(len, labels), default=0) * CHARACTER + 0.2
+    return max(map(len, labels), default=0) * CHARACTER + 0.3
 
 
 @cache

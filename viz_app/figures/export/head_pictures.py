@@ -28,6 +28,7 @@ from viz_app.figures.weight_tables import lines_table
 __all__ = ["FORMATS", "Format", "export_csv", "export_lines", "export_map"]
 
 ARROW = "\u25b8"
+GAP = 3.4  # inches between the two columns of lines
 
 
 def export_map(
@@ -50,8 +51,8 @@ def export_map(
     """
     _check(attention, [head], file_format)
     queries, keys, predicted = attention.query_tokens, attention.key_tokens, attention.predicted_tokens
-    width = max(1.2, PITCH * len(keys)) + _inches(queries) + (_inches(predicted) if predicted else 0) + 0.3
-    figure, axes = paper(width, max(0.6, PITCH * len(queries)) + _inches(keys) + 0.6, theme)
+    width = max(1.8, PITCH * len(keys)) + _inches(queries) + (_inches(predicted) if predicted else 0) + 0.3
+    figure, axes = paper(width, max(0.9, PITCH * len(queries)) + _inches(keys) + 0.9, theme)
     colors, low = (theme.diverging, -1.0) if diverging else (theme.sequential, 0.0)
     cells(axes, attention.weights[head].float().numpy(), colors, low, 1.0)
     axes.xaxis.tick_top()
@@ -103,9 +104,9 @@ def export_lines(
     queries, keys = _rows(attention), [short(token) for token in attention.key_tokens]
     left, right = (max(map(len, labels)) * CHARACTER + 0.1 for labels in (queries, keys))
     rows = max(len(queries), len(keys))
-    figure, axes = paper(left + right + 2.4, PITCH * rows + 0.5, theme)
+    figure, axes = paper(left + right + GAP, PITCH * rows + 0.7, theme)
     axes.set_axis_off()
-    axes.set_xlim(-left / 2.4, 1 + right / 2.4)
+    axes.set_xlim(-left / GAP, 1 + right / GAP)
     axes.set_ylim(rows - 0.5, -1.5)
     from matplotlib.collections import LineCollection
 
@@ -119,7 +120,7 @@ def export_lines(
         if pairs:  # matplotlib refuses an empty list of opacities
             axes.add_collection(
                 LineCollection(
-                    ends, colors=mark.color, alpha=np.clip(alphas, 0.0, 1.0), linewidths=1.4, linestyles=dashes
+                    ends, colors=mark.color, alpha=np.clip(alphas, 0.0, 1.0), linewidths=2.0, linestyles=dashes
                 )
             )
         title = name(attention.layer, head)

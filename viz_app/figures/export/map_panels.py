@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_app.figures.export.canvas import (
-    LABEL_POINTS,
+    SMALL_POINTS,
     Format,
     cells,
     check_format,
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 Matrix = NDArray[np.float32]
 MapPanel = tuple[str, Matrix]  # what stands above it, often nothing, and its values
 GAP = 0.16  # of a panel's side, free between two of them
-SIDE = (0.8, 2.6)  # inches of a panel, at least and at most
-TOKEN = 0.11  # inches that a written token takes
+SIDE = (1.1, 3.8)  # inches of a panel, at least and at most
+TOKEN = 0.16  # inches that a written token takes
 WRITTEN = 24  # tokens that there is room for
 CHARACTERS = 12  # of a written token
 
@@ -68,14 +68,14 @@ def export_panels(
     written = tokens if 0 < max(map(len, tokens)) <= WRITTEN else ((), ())
     side = min(SIDE[1], max(SIDE[0], TOKEN * max(map(len, written))))
     left, below = (inches([short(token, CHARACTERS) for token in side_tokens]) for side_tokens in written)
-    figure, axes = paper(side * tile.shape[1] / width + left + 0.4, side * tile.shape[0] / height + below + 0.8, theme)
+    figure, axes = paper(side * tile.shape[1] / width + left + 0.6, side * tile.shape[0] / height + below + 1.1, theme)
     axes.set_axis_off()
     colors, low, high = (theme.sequential, 0.0, 1.0) if most is None else (theme.diverging, -most, most)
     cells(axes, tile, colors, low, high)
     for row, line in enumerate(drawn):
         for column, (name, _) in enumerate(line):
             _frame(axes, name, column * right, row * down, (height, width), theme)
-    small: dict[str, Any] = {"fontsize": LABEL_POINTS - 1, "parse_math": False}
+    small: dict[str, Any] = {"fontsize": SMALL_POINTS, "parse_math": False}
     for row, name in enumerate(row_names):
         axes.text(
             -1 - 0.04 * width, row * down + (height - 1) / 2, name, ha="right", va="center", color=theme.faint, **small
@@ -107,6 +107,4 @@ def _frame(axes: "Axes", name: str, x: int, y: int, size: tuple[int, int], theme
 
     height, width = size
     axes.add_patch(Rectangle((x - 0.5, y - 0.5), width, height, fill=False, edgecolor=theme.hairline, linewidth=0.6))
-    axes.text(
-        x - 0.5, y - 0.6, name, ha="left", va="bottom", color=theme.text, fontsize=LABEL_POINTS - 1, parse_math=False
-    )
+    axes.text(x - 0.5, y - 0.6, name, ha="left", va="bottom", color=theme.text, fontsize=SMALL_POINTS, parse_math=False)

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_app.figures.export.canvas import LABEL_POINTS, Format, cells, check_format, color_scale, paper, saved
+from viz_app.figures.export.canvas import (
+    LABEL_POINTS,
+    SMALL_POINTS,
+    Format,
+    cells,
+    check_format,
+    color_scale,
+    paper,
+    saved,
+)
 from viz_app.figures.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
@@ -68,7 +77,12 @@ def export_chart(chart: go.Figure, file_format: Format, theme: Theme = LIGHT) ->
         spine.set_color(theme.hairline)
     if layout.showlegend and axes.get_legend_handles_labels()[1]:
         legend = axes.legend(
-            frameon=False, fontsize=7, labelcolor=theme.text, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4
+            frameon=False,
+            fontsize=SMALL_POINTS,
+            labelcolor=theme.text,
+            loc="lower left",
+            bbox_to_anchor=(0, 1.0),
+            ncols=3,
         )
         for text in legend.get_texts():
             text.set_parse_math(False)
@@ -125,7 +139,7 @@ def _scatter(axes: "Axes", trace: Any, theme: Theme) -> None:
                 (place, height),
                 (3, 3),
                 textcoords="offset points",
-                fontsize=7,
+                fontsize=SMALL_POINTS,
                 color=theme.text,
                 parse_math=False,
             )
@@ -183,7 +197,7 @@ def _axis(axes: "Axes", side: str, given: Any, theme: Theme) -> None:
     if given.showgrid and given.gridcolor:
         axis.grid(True, color=given.gridcolor, linewidth=0.6, zorder=0)
         axes.set_axisbelow(True)
-    axis.set_tick_params(length=0, which="both", labelsize=LABEL_POINTS - 1, labelcolor=theme.faint)
+    axis.set_tick_params(length=0, which="both", labelsize=SMALL_POINTS, labelcolor=theme.faint)
     set_title(plain_text(given.title.text), fontsize=LABEL_POINTS, color=theme.faint, parse_math=False)
 
 

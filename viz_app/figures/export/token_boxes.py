@@ -6,14 +6,14 @@ SVG, PDF or PNG.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, Format, check_format, cut, paper, saved
+from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, SMALL_POINTS, Format, check_format, cut, paper, saved
 from viz_app.figures.head_grid import readable_on
 from viz_app.figures.theme import LIGHT, Theme
 
-LINE = 7.0  # inches after which a sentence goes on below
-HEIGHT = 0.46  # inches of a line of tokens
-CELL = (0.42, 0.26)  # inches of a switch
-FREE = 0.06  # inches between two boxes
+LINE = 9.0  # inches after which a sentence goes on below
+HEIGHT = 0.68  # inches of a line of tokens
+CELL = (0.62, 0.38)  # inches of a switch
+FREE = 0.08  # inches between two boxes
 
 
 class Box(NamedTuple):
@@ -42,12 +42,12 @@ def export_tokens(boxes: Sequence[Box], file_format: Format, theme: Theme = LIGH
     places: list[tuple[float, float, float]] = []
     x, line = 0.0, 0
     for box in boxes:
-        width = max(len(cut(box.text)), len(box.below), 2) * CHARACTER + 0.1
+        width = max(len(cut(box.text)), len(box.below), 2) * CHARACTER + 0.15
         if x and x + width > LINE:
             x, line = 0.0, line + 1
         places.append((x, line * HEIGHT, width))
         x += width + FREE
-    return _drawn(list(zip(places, boxes, strict=True)), 0.25, (LINE, (line + 1) * HEIGHT), title, file_format, theme)
+    return _drawn(list(zip(places, boxes, strict=True)), 0.37, (LINE, (line + 1) * HEIGHT), title, file_format, theme)
 
 
 def export_boards(
@@ -74,11 +74,11 @@ def export_boards(
         y += CELL[1]
         for row_name, boxes in rows:
             names.append((0.0, y + CELL[1] / 2, row_name))
-            placed += [((0.3 + column * (CELL[0] + FREE), y, CELL[0]), box) for column, box in enumerate(boxes)]
+            placed += [((0.45 + column * (CELL[0] + FREE), y, CELL[0]), box) for column, box in enumerate(boxes)]
             y += CELL[1] + FREE
         y += 2 * FREE
     columns = max((len(boxes) for _, rows in boards for _, boxes in rows), default=1)
-    return _drawn(placed, CELL[1], (0.3 + columns * (CELL[0] + FREE), y), title, file_format, theme, names)
+    return _drawn(placed, CELL[1], (0.45 + columns * (CELL[0] + FREE), y), title, file_format, theme, names)
 
 
 def _drawn(
@@ -94,14 +94,14 @@ def _drawn(
     from matplotlib.patches import FancyBboxPatch
 
     size = (max(size[0], len(title) * CHARACTER), size[1])
-    figure, axes = paper(size[0] + 0.2, size[1] + 0.4, theme)
+    figure, axes = paper(size[0] + 0.3, size[1] + 0.6, theme)
     axes.set_axis_off()
     axes.set_xlim(-0.05, size[0] + 0.05)
-    axes.set_ylim(size[1], -0.3)
+    axes.set_ylim(size[1], -0.45)
     text: dict[str, Any] = {"va": "center", "parse_math": False}
-    axes.text(0, -0.18, title, color=theme.faint, fontsize=LABEL_POINTS, **text)
+    axes.text(0, -0.27, title, color=theme.faint, fontsize=LABEL_POINTS, **text)
     for x, y, name in names:
-        axes.text(x, y, name, color=theme.faint, fontsize=LABEL_POINTS - 1, **text)
+        axes.text(x, y, name, color=theme.faint, fontsize=SMALL_POINTS, **text)
     for (x, y, width), box in placed:
         edge, line = (theme.text, 1.6) if box.marked else (theme.hairline, 0.6)
         axes.add_patch(
@@ -125,7 +125,5 @@ def _drawn(
             fontsize=LABEL_POINTS,
             **text,
         )
-        axes.text(
-            middle, y + height + 0.08, box.below, ha="center", color=theme.faint, fontsize=LABEL_POINTS - 2, **text
-        )
+        axes.text(middle, y + height + 0.12, box.below, ha="center", color=theme.faint, fontsize=SMALL_POINTS, **text)
     return saved(figure, file_format)

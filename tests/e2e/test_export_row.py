@@ -1,0 +1,36 @@
+"""The export row in a browser: a slide of 16:9, and the same in Python."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+
+def test_a_slide_is_shown_alone_and_downloaded(page: Page, app: str) -> None:
+    page.goto(f"{app}/heads?tour=off&text=A+dog+runs.&beam_size=1&heads_cross=L2+H1")
+    row = page.locator("[class*='st-key-export_cross-layer1-head0']")
+    row.get_by_role("button", name="Slide").click()
+    dialog = page.get_by_role("dialog")
+    picture = dialog.get_by_role("img")
+    expect(picture).to_have_attribute("alt", re.compile("Cross attention, L2 H1: .*A dog runs.*tiny.safetensors"))
+    box = picture.bounding_box()
+    assert box is not None
+    assert abs(box["width"] / box["height"] - 16 / 9) < 0.02
+    assert box["width"] > 900
+    with page.expect_download() as download:
+        dialog.get_by_role("button", name="PDF").click()
+    assert download.value.suggested_filename == "cross-layer1-head0-slide.pdf"
+    assert Path(download.value.path()).read_bytes().startswith(b"%PDF")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    row.get_by_role("button", name="Python").click()
+    expect(dialog).to_contain_text("Translator.from_checkpoint(")
+    expect(dialog).to_contain_text("table.to_csv('cross-layer1-head0.csv', index=False)")
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_the_menu_shows_python_for_the_whole_explanation(page: Page, app: str) -> None:
+    page.goto(f"{app}/?tour=off&text=A+dog+runs.&beam_size=1")
+    page.get_by_role("button", name="Share / download").click()
+    page.get_by_role("button", name="The same in Python").click()
+    expect(page.get_by_role("dialog")).to_contain_text("save_explanation('a-dog-runs.json', record)")

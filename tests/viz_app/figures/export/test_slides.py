@@ -1,0 +1,94 @@
+"""Exported pictures: readable type, and slides of 16:9 with a caption."""
+
+import re
+import struct
+from collections.abc import Callable
+
+import pytest
+
+from core.parsing.trees import read_trees
+from tests.viz_app.conftest import MakeMap
+from viz_app.figures.appendix import LinePanel, appendix_figure
+from viz_app.figures.constituency_tree import export_tree
+from viz_app.figures.export.canvas import SLIDE_PIXELS, SMALL_POINTS, Format, slide
+from viz_app.figures.export.head_pictures import export_lines, export_map
+from viz_app.figures.export.map_panels import export_panels
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.export.token_steps import export_steps
+from viz_app.figures.positions import sinusoids
+from viz_app.figures.theme import DARK, LIGHT
+
+Draw = Callable[[Format], bytes]
+CAPTION = (
+    "Cross-attention, L5 H3: \u201cA <dog> runs.\u201d \u2192 \u201cEin Hund l\u00e4uft.\u201d. en-de.safetensors " * 3
+)
+POINT = re.compile(r"font(?:-size)?: (?:[a-z]+ )*([0-9.]+)px")
+
+
+@pytest.fixture(params=["map", "lines", "panels", "appendix", "tree", "tokens", "chart"])
+def draw(request: pytest.FixtureRequest, make_map: MakeMap) -> Draw:
+    """A drawing of each kind."""
+    attention = make_map(queries=6, keys=5)
+    (tree,) = read_trees("(S (NP (DT The) (NN dog)) (VP (VBZ runs)))")
+    matrix = attention.weights[0].numpy()
+    drawings: dict[str, Draw] = {
+        "map": lambda file_format: export_map(attention, 0, file_format),
+        "lines": lambda file_format: export_lines(attention, [0, 1], file_format),
+        "panels": lambda file_format: export_panels([[("L1 H1", matrix), ("L1 H2", matrix)]], file_format),
+        "appendix": lambda file_format: appendix_figure([LinePanel(attention, (0, 1), (2,))], file_format),
+        "tree": lambda file_format: export_tree(tree, file_format),
+        "tokens": lambda file_format: export_steps(["\u2581Ein", "\u2581Hund"], [-0.1, -1.0], file_format),
+        "chart": lambda file_format: export_chart(sinusoids([0, 2], 8, 16, LIGHT), file_format),
+    }
+    return drawings[request.param]
+
+
+def points(svg: bytes) -> list[float]:
+    """The sizes of all text in an SVG, in its own units, which are points."""
+    return [float(size) for size in POINT.findall(svg.decode())]
+
+
+def size(svg: bytes) -> tuple[float, float]:
+    found = re.search(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"', svg.decode())
+    assert found
+    return float(found[1]), float(found[2])
+
+
+def test_no_text_is_smaller_than_readable(draw: Draw) -> None:
+    assert min(points(draw("svg"))) >= SMALL_POINTS
+
+
+def test_a_slide_has_the_drawing_in_its_size_and_a_caption(draw: Draw) -> None:
+    plain = draw("svg")
+    with slide(CAPTION):
+        svg, png, pdf = draw("svg"), draw("png"), draw("pdf")
+    width, height = size(svg)
+    assert width / height == pytest.approx(16 / 9, rel=1e-3)
+    assert min(size(svg)[axis] - size(plain)[axis] for axis in (0, 1)) > 0
+    text = re.sub(r"\s+", " ", " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg.decode())))
+    assert "A &lt;dog&gt; runs." in text
+    # the drawing's text in its size, and that of the caption
+    assert set(points(plain)) <= set(points(svg))
+    assert len(points(svg)) > len(points(plain))
+    assert struct.unpack(">II", png[16:24]) == (SLIDE_PIXELS, SLIDE_PIXELS * 9 // 16)
+    assert pdf.startswith(b"%PDF")
+    assert draw("svg") == plain  # outside the block as before
+
+
+def test_the_drawing_stands_above_the_caption_and_inside_the_slide(draw: Draw) -> None:
+    with slide("caption-below"):
+        svg = draw("svg")
+    width, height = size(svg)
+    rotated = re.findall(r"<text[^>]*translate\(([0-9.-]+) ([0-9.-]+)\)[^>]*>([^<]*)</text>", svg.decode())
+    upright = re.findall(r'<text[^>]* x="([0-9.-]+)" y="([0-9.-]+)"[^>]*>([^<]*)</text>', svg.decode())
+    places = [(float(x), float(y), text) for x, y, text in [*rotated, *upright]]
+    assert len(places) > 1
+    (caption,) = [y for _, y, text in places if text == "caption-below"]
+    assert all(0 <= x <= width and 0 <= y <= height for x, y, _ in places)
+    assert all(y < caption for _, y, text in places if text != "caption-below")
+
+
+def test_a_dark_drawing_has_a_light_caption(make_map: MakeMap) -> None:
+    attention = make_map()
+    with slide("words"):
+        assert f"fill: {DARK.text}" in export_map(attention, 0, "svg", DARK).decode()

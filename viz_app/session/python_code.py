@@ -1,0 +1,149 @@
+"""Python that computes what a page exports: whole scripts, shown beside the export.
+
+A script ends by writing the `table` of the export, as the same CSV file. It is put together from parts, each of which
+is a few lines of Python with the imports they need.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from core.analysis.heads.head import Head
+from viz_app.figures.head_names import LayerHead
+from viz_app.session.models import ROOT, Model
+from viz_app.session.readings import Reading, TokenView
+
+if TYPE_CHECKING:
+    from core.analysis.attribution.methods import Method
+    from core.capture import Kind
+    from core.results import Explanation
+    from viz_app.session.attributions import Weights
+    from viz_app.session.gradient_output import Output
+
+
+def script(file: str, *parts: str) -> str:
+    """Join parts to a script that writes its `table` to a CSV file."""
+    return joined(*parts, f"table.to_csv({file!r}, index=False)")
+
+
+def joined(*parts: str) -> str:
+    """Join parts to a script, with the imports of all in front."""
+    imports: dict[str, set[str]] = {}
+    lines: list[str] = []
+    for line in "\n".join(filter(None, parts)).splitlines():
+        if line.startswith("from "):
+            module, _, names = line.removeprefix("from ").partition(" import ")
+            imports.setdefault(module, set()).update(names.split(", "))
+        else:
+            lines.append(line)
+    head = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())]
+    return "\n".join([*head, "", *lines, ""])
+
+
+def shown_path(path: Path) -> str:
+    """Return a path, from Headlight's folder if it is in it."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
+def model_part(model: Model) -> str:
+    """Load the model as `translator`."""
+    path = Path(model.path)
+    precision = "" if model.translator.precision == "exact" else f", precision={model.translator.precision!r}"
+    comment = "" if path.is_absolute() else "  # the file that you uploaded"
+    return f"""
+from core import Translator
+translator = Translator.from_checkpoint({shown_path(path)!r}{precision}){comment}""".strip()
+
+
+def explanation_part(model: Model, source: str, target: str | Sequence[int]) -> str:
+    """Explain a translation as `explanation`."""
+    given = repr(target) if isinstance(target, str) else f"{list(target)}  # {_text(model, target)}"
+    return f"""
+{model_part(model)}
+source = {source!r}
+target = {given}
+explanation = translator.explain(source, target)""".strip()
+
+
+def reading_part(reading: Reading) -> str:
+    """Explain the current target as `explanation`."""
+    return explanation_part(reading.model, reading.translation.source, reading.hypothesis.token_ids)
+
+
+def maps_part(kind: "Kind", method: "Method", output: "Output | None", tokens: TokenView) -> str:
+    """Compute the maps of all layers by a method as `maps`, after `explanation_part`."""
+    return f"{all_maps_part(method, output)}\n{shown_maps(kind, tokens)}"
+
+
+def all_maps_part(method: "Method", output: "Output | None") -> str:
+    """Compute the maps of all kinds by a method as `all_maps`, after `explanation_part`."""
+    if method == "attention":
+        return "all_maps = explanation.maps"
+    if output is None:
+        return f"""
+from core.analysis.attribution.methods import METHODS
+all_maps = METHODS[{method!r}](translator, source, target)""".strip()
+    return f"""
+from core.analysis.attribution.gradients import attention_gradients, gradient_maps
+all_maps = gradient_maps(attention_gradients(translator, source, target, {output}))""".strip()
+
+
+def shown_maps(kind: "Kind", tokens: TokenView) -> str:
+    """Select the maps of a kind as `maps`, with the tokens to show, after `all_maps_part`."""
+    names = [
+        name
+        for name, is_wanted in (("merge_words", tokens.words), ("without_special_tokens", tokens.hide_special))
+        if is_wanted
+    ]
+    each = "each"
+    for name in names:
+        each = f"{name}({each})"
+    imports = f"from core.analysis.tokens.words import {', '.join(names)}\n" if names else ""
+    return f"{imports}maps = [{each} for each in all_maps[{kind!r}]]"
+
+
+def heads_part(layer: int, heads: Sequence[int]) -> str:
+    """Make the `table` of some heads of a layer, after `maps_part`; both are counted from 0."""
+    return f"""
+from viz_app.figures.weight_tables import lines_table
+table = lines_table(maps[{layer}], {list(heads)})""".strip()
+
+
+def combined_part(heads: Sequence[LayerHead]) -> str:
+    """Add combinations of heads to `maps`, as `with_combined` does, if any of these heads is one."""
+    chosen = {head for head in heads if head[0] >= 0}
+    if len(chosen) == len(heads):
+        return ""
+    return f"""
+from viz_app.session.chosen_heads import with_combined
+maps = {{each.layer: each for each in with_combined(maps, {chosen or "()"})}}""".strip()
+
+
+def grid_part(heads: Sequence[LayerHead]) -> str:
+    """Make the `table` of many heads, after `maps_part`."""
+    return f"""
+from viz_app.figures.weight_tables import grid_table
+table = grid_table(maps, {list(heads)})""".strip()
+
+
+def method_part(weights: "Weights", explanation: "Explanation", column: int) -> str:
+    """Insert the columns into `table` that `Weights.annotated` inserts."""
+    lines = [
+        f"table.insert({column}, {name!r}, {values.iloc[0]!r})"
+        for name, values in weights.annotated(pd.DataFrame(index=[0]), explanation, 0).items()
+    ]
+    return "\n".join(reversed(lines))
+
+
+def gates_part(gates: Mapping[Head, float]) -> str:
+    """Name the switched heads, and what their outputs are multiplied by, as `gates`."""
+    written = ", ".join(f"Head{tuple(head)}: {gate}" for head, gate in gates.items())
+    return f"from core.analysis.heads.head import Head\ngates = {{{written}}}"
+
+
+def _text(model: Model, token_ids: Sequence[int]) -> str:
+    """Return the text of a target on one line."""
+    eos_id = model.translator.model.config.eos_id
+    return repr(model.translator.tokenizer.decode([token_id for token_id in token_ids if token_id != eos_id]))

@@ -1,0 +1,32 @@
+"""Models that write trees: their own search, and its results as a reading."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_app.session.models import MODEL_HASH, Model
+
+if TYPE_CHECKING:
+    from core.parsing.parser import Parse, Parser
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=MODEL_HASH)
+def parser_of(model: Model) -> "Parser | None":
+    """Return the parser of a model that writes trees, or None for one that translates."""
+    from core.parsing.parser import NotAParserError, Parser
+
+    try:
+        return Parser(model.translator)
+    except NotAParserError:
+        return None
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def parse(model: Model, text: str, _parser: "Parser", _progress: Callable[[int, int], None]) -> "Parse":
+    """Parse a text; the results of all sessions are shared.
+
+    Raises:
+        ValueError: as `Parser.parse`.
+    """
+    return _parser.parse(text, progress=_progress)
