@@ -5,10 +5,10 @@ from pathlib import Path
 import streamlit as st
 
 from viz_app.figures.display_text import sentence_case
-from viz_app.layout import badges, sentence_input, share_menu, sidebar
+from viz_app.layout import badges, sentence_input, share_menu, sidebar, wrong_task
 from viz_app.layout.tour import restart_button, tour
 from viz_app.pages import GROUPS, PAGES
-from viz_app.session import permalink
+from viz_app.session import permalink, trees
 from viz_app.session.readings import Current
 from viz_app.session.state import session_object
 
@@ -47,6 +47,9 @@ if model is not None:
                 share_menu.menu(reading)
         if reading is None or page == pages[PAGES[0].name]:
             sentence_input.examples()
-    page.run()
-    if reading is not None and page.title in badges.PAGES:
-        badges.badges(reading)
+    if page.title in wrong_task.PAGES and trees.parser_of(model) is not None:
+        wrong_task.note(model, page.title)
+    else:
+        page.run()
+        if reading is not None and page.title in badges.PAGES:
+            badges.badges(reading)

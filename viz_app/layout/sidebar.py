@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_app.figures.display_text import plain
-from viz_app.session import models, readings
+from viz_app.session import models, readings, trees
 from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
@@ -44,14 +44,13 @@ def checkpoint_box() -> models.Model | None:
     upload = session_object(UploadedCheckpoint)
     with st.sidebar:
         st.subheader("Checkpoint", anchor=False)
-        facts, problem = st.container(), st.container()
-        file = st.file_uploader(
+        facts = st.container()
+        file = st.file_uploader(  # of any type: what Streamlit itself refuses has no reason, and never comes here
             "Another checkpoint",
-            type="safetensors",
             key=f"upload-{upload.uploader}",
-            help="A .safetensors file written by Headlight: parameters, tokenizer and configuration in one. It stays "
-            "on this machine.",
+            help=f"{models.OPENABLE} One has parameters, tokenizer and configuration. It stays on this machine.",
         )
+        problem = st.container(key="refused")
     if file is not None and upload.file_id != file.file_id:
         upload.refused = ""
         with problem, st.spinner(f"Reading {plain(file.name)}"):
@@ -63,9 +62,20 @@ def checkpoint_box() -> models.Model | None:
         upload.file_id = file.file_id  # after reading it: if a click interrupts that, the next run starts again
     model = _current_model(facts, upload)
     if file is not None and upload.refused:
-        reason = plain(upload.refused).removesuffix(".")
-        problem.error(f"{reason}. {plain(model.name)} is still used." if model else f"{reason}.")
+        reason = plain(models.with_advice(upload.refused))
+        problem.error(f"{reason} {plain(model.name)} is still used." if model else reason)
     return model
+
+
+def translation_model() -> None:
+    """Use the shipped checkpoint again or, if that is a parser, the one that comes with Headlight.
+
+    Call it in a callback.
+    """
+    upload = session_object(UploadedCheckpoint)
+    upload.reset()
+    if trees.parser_of(models.shipped_model()) is not None:
+        upload.model = models.model_at(models.TRANSLATION_MODEL)
 
 
 def _current_model(facts: "DeltaGenerator", upload: UploadedCheckpoint) -> models.Model | None:

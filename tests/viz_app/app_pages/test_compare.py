@@ -97,3 +97,13 @@ def test_a_second_checkpoint_of_another_shape(app: AppTest, tokenizer: SentenceP
     uploader.set_value(("bad.safetensors", b"no checkpoint", "application/octet-stream"))
     healthy(app.run())
     assert "not a safetensors file" in app.error[0].value
+    assert "Headlight opens its own .safetensors files" in app.error[0].value.replace("\\", "")
+
+
+def test_a_parser_is_not_compared_with_a_translation_model(app: AppTest, tree_checkpoint: Path) -> None:
+    compare(app, "Checkpoint")
+    uploader = next(each for each in app.file_uploader if each.label == "Second checkpoint")
+    uploader.set_value(("trees.safetensors", tree_checkpoint.read_bytes(), "application/octet-stream"))
+    healthy(app.run())
+    said = app.error[0].value.replace("\\", "")
+    assert "writes trees, it does not translate: upload a translation model here" in said

@@ -9,7 +9,7 @@ from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Maps
 from viz_app.controls import search_progress
 from viz_app.figures.display_text import sentence_case, shortened
-from viz_app.session import models, readings
+from viz_app.session import models, readings, trees
 from viz_app.session.state import Widget, put_in_address, session_object
 
 if TYPE_CHECKING:
@@ -101,9 +101,8 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
     """Select another model for the same sentence."""
     file = st.file_uploader(
         "Second checkpoint",
-        type="safetensors",
         key="second_upload",
-        help="A .safetensors file written by Headlight. It stays on this machine.",
+        help=f"{models.OPENABLE} It stays on this machine.",
     )
     same_target = st.toggle(
         "Same translation",
@@ -116,6 +115,11 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
     if model is None:
         st.info("Upload a second checkpoint to compare it on the same sentence.")
         return None
+    if trees.parser_of(model) is not None:
+        raise models.ModelError(
+            f"{model.name} writes trees, it does not translate: upload a translation model here, or open this one in "
+            f"the sidebar and see the page Parsing"
+        )
     if not same_target:
         return translated(model, reading.search, waiting, model.name)
     same_tokens = reading.model.translator.tokenizer.to_bytes() == model.translator.tokenizer.to_bytes()
@@ -162,7 +166,7 @@ def second_model(file_id: str | None, name: str, file: BinaryIO | None) -> model
     """
     if file is None or file_id is None:
         shipped = models.shipped_model()
-        return shipped if shipped.digest != readings.model().digest else None
+        return shipped if shipped.digest != readings.model().digest and trees.parser_of(shipped) is None else None
     second = session_object(SecondCheckpoint)
     if second.file_id != file_id:
         try:
@@ -171,5 +175,5 @@ def second_model(file_id: str | None, name: str, file: BinaryIO | None) -> model
             model = error
         second.file_id, second.model = file_id, model
     if isinstance(second.model, models.ModelError):
-        raise second.model
+        raise models.ModelError(models.with_advice(str(second.model)))
     return second.model

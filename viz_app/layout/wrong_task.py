@@ -1,0 +1,25 @@
+"""The note in place of a page about translations while the current model writes trees."""
+
+import streamlit as st
+
+from viz_app.figures.display_text import plain
+from viz_app.layout.sidebar import translation_model
+from viz_app.session.models import Model
+
+# titles of the pages about translations
+PAGES = ("Translate", "Beam", "Switches", "Alignment", "Compare", "Score a file")
+
+
+def note(model: Model, title: str) -> None:
+    """Say that a page is not for this model, and lead to the page or the model that fits.
+
+    Args:
+        title: of the page.
+    """
+    st.info(
+        f"**{plain(model.name)} is a parser: it writes trees, not translations.** The page {title} is about "
+        f"translations."
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.page_link("app_pages/parsing.py", label="See its tree on the page Parsing", icon=":material/arrow_forward:")
+        st.button("Use a translation model", on_click=translation_model, key="translation_model")
