@@ -29,6 +29,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
         AppPage("switches", "Switches"),
     ),
     "Paper": (
+        AppPage("sections", "The paper, section by section", has_sentence=False),
         AppPage("positions", "Positions"),
         AppPage("paper_figures", "Figures"),
         AppPage("why", "Table 1"),
@@ -36,6 +37,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
     "Models": (
         AppPage("training", "Training"),
         AppPage("parsing", "Parsing"),
+        AppPage("score", "Score a file"),
     ),
 }
 PAGES = tuple(page for group in GROUPS.values() for page in group)

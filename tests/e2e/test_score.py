@@ -1,0 +1,53 @@
+"""The page Score a file in a browser, and the links of the command."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from core.__main__ import main
+from tests.e2e.downloads import downloaded
+
+TEXT = "A dog runs.\tEin Hund.\nThe sea.\tDas Meer"
+
+
+def test_a_file_is_scored_and_a_word_opens_in_its_translation(page: Page, app: str) -> None:
+    page.goto(f"{app}/score?tour=off")
+    file = page.get_by_test_id("stMain").locator("input[type=file]")
+    file.set_input_files({"name": "bad.tsv", "mimeType": "text/plain", "buffer": b"\xff\xfe"})
+    page.get_by_role("button", name="Score the words").click()
+    expect(page.get_by_role("alert")).to_contain_text("Bad.tsv is not UTF-8 text")
+    file.set_input_files({"name": "pairs.tsv", "mimeType": "text/plain", "buffer": TEXT.encode()})
+    page.get_by_role("button", name="Score the words").click()
+    expect(page.get_by_text("2 sentences, by tiny.safetensors")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    _, content = downloaded(page, "CSV")
+    worst, *_ = csv.DictReader(io.StringIO(content.decode()))
+    table = page.locator(".st-key-scored_words").get_by_test_id("stDataFrame")
+    table.click(position={"x": 18, "y": 52})  # the mark of the first row
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(worst["source"])
+    pressed = page.get_by_role("group", name="Translation", exact=True).locator("[aria-pressed=true]")
+    expect(pressed).to_have_count(1)
+    expect(page).to_have_url(re.compile(rf"word=target.{worst['number']}(&|$)"))
+    page.get_by_role("link", name="See it on Translate").click()
+    expect(page.get_by_role("group", name="Translation, token by token")).to_be_visible()
+    expect(pressed).to_have_count(1)
+
+
+def test_a_link_of_the_command_opens_the_word(
+    page: Page, app: str, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pairs.tsv").write_text(TEXT, encoding="utf-8")
+    command = ["score", "--checkpoint", str(tiny_checkpoint), "--input", str(tmp_path / "pairs.tsv"), "--app", app]
+    assert main(command) == 0
+    worst, *_ = csv.DictReader(io.StringIO(capsys.readouterr().out), delimiter="\t")
+    page.goto(f"{worst['link']}&tour=off")
+    expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(
+        re.compile(f"^Forced: {re.escape(worst['translation'])}")
+    )
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(worst["source"])
+    expect(page).to_have_url(re.compile(rf"word=target.{worst['number']}(&|$)"))
+    expect(page.get_by_role("alert")).to_have_count(0)

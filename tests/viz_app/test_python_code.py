@@ -1,0 +1,185 @@
+"""The Python beside every export runs as it stands, and writes the same file as the CSV button."""
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.viz_app.pages import Start, healthy, opened, state_of
+from viz_app.controls import downloads
+from viz_app.controls.job_control import TURN
+from viz_app.features.ablation.switched_heads import HeadsOffSlot
+from viz_app.features.parsing import parser_model
+from viz_app.features.positions.score_decomposition import FIRST_LAYER
+from viz_app.features.score.scored_file import ScoredFile
+from viz_app.session.models import ROOT
+
+Row = tuple[Callable[[], bytes], Callable[[str], str]]  # the CSV, and the script from the name of its file
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, Row]:
+    """The export rows drawn, by their names."""
+    found: dict[str, Row] = {}
+
+    def record(name: str, files: dict[str, Callable[[], bytes]], _slide: object, python: Callable[[str], str]) -> None:
+        found[name] = files["csv"], python
+
+    monkeypatch.setattr(downloads, "export_row", record)
+    monkeypatch.chdir(ROOT)  # where a script is to be run
+    return found
+
+
+def run_all(rows: dict[str, Row], expected: int) -> None:
+    """Run the script of every row drawn since the last call."""
+    assert len(rows) == expected, list(rows)
+    for name, (csv, python) in rows.items():
+        with TemporaryDirectory() as folder:
+            code = python(f"{folder}/out.csv")
+            exec(compile(code, name, "exec"), {})
+            assert Path(folder, "out.csv").read_bytes() == csv(), code
+    rows.clear()
+
+
+@pytest.fixture
+def app(start: Start) -> AppTest:
+    return start(text="Where is it?", beam_size="2", target="345.28.2")
+
+
+def test_translate(app: AppTest, rows: dict[str, Row]) -> None:
+    healthy(app.run())
+    run_all(rows, 2)
+
+
+def test_beam_after_a_forced_beginning(start: Start, rows: dict[str, Row]) -> None:
+    app = opened(start(text="Where?", beam_size="2", prefix="345"), "beam")
+    for name in [name for name in rows if name != "beam"]:
+        del rows[name]  # of the page Translate
+    assert any("forced" in caption.value for caption in app.caption)
+    run_all(rows, 1)
+
+
+@pytest.mark.parametrize("against", ["Hypothesis", "Sentence"])
+def test_compare(start: Start, rows: dict[str, Row], against: str) -> None:
+    app = start(text="A dog runs.", beam_size="2", against=against, second_text="A wet dog runs.")
+    opened(app, "compare")
+    for name in [name for name in rows if not name.startswith(("first", "second", "difference"))]:
+        del rows[name]  # of the page Translate
+    run_all(rows, 3)
+    healthy(app.selectbox(key="compare_weights").set_value("rollout").run())
+    run_all(rows, 3)
+
+
+@pytest.mark.parametrize(
+    ("selected", "weights"),
+    [("L1 H2", "attention"), ("Maximum of chosen,L2 H1", "norms"), ("Mean of all", "gradient"), ("L2", "rollout")],
+)
+def test_heads(start: Start, rows: dict[str, Row], selected: str, weights: str) -> None:
+    app = opened(start(text="Where is it?", beam_size="1", hide_special="false"), "heads")
+    app.selectbox(key="weights").set_value(weights).run()
+    key = "layers_cross" if weights == "rollout" else "heads_cross"
+    app.multiselect(key=key).set_value(selected.split(","))
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 1 + len(selected.split(",")))
+
+
+@pytest.mark.parametrize("weights", ["attention", "norms"])
+def test_joint(start: Start, rows: dict[str, Row], weights: str) -> None:
+    app = opened(start(text="Where?", beam_size="1", kind="Joint"), "heads")
+    rows.clear()
+    healthy(app.selectbox(key="weights").set_value(weights).run())
+    run_all(rows, 1)
+
+
+@pytest.mark.parametrize("view", ["Head view", "Model view"])
+def test_bertviz(start: Start, rows: dict[str, Row], view: str) -> None:
+    app = opened(start(text="Where?", beam_size="1", view="BertViz", bertviz_view=view), "heads")
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 1)
+
+
+def test_alignment(start: Start, rows: dict[str, Row]) -> None:
+    app = opened(start(text="A dog runs.", beam_size="1", target="345.28.346.2", links="0-0"), "alignment")
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 1)
+
+
+def test_switches(start: Start, rows: dict[str, Row]) -> None:
+    app = opened(start(text="Where?", beam_size="1", switched="cross L1 H2 0.5"), "switches")
+    job = state_of(app, HeadsOffSlot).measured.job  # type: ignore[union-attr]
+    while job.advance(TURN):
+        pass
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 3)
+
+
+@pytest.mark.parametrize("view", ["Curves", "Learning rate", "Samples", "Table 3"])
+def test_training(start: Start, rows: dict[str, Row], view: str) -> None:
+    app = opened(start(Path(__file__).parents[2] / "checkpoints" / "en-de.safetensors", text="A dog."), "training")
+    rows.clear()
+    healthy(app.segmented_control(key="training_view").set_value(view).run())
+    run_all(rows, 1)
+
+
+def test_table_1(start: Start, rows: dict[str, Row]) -> None:
+    app = opened(start(text="Where?", beam_size="1"), "why")
+    for view in app.segmented_control(key="why_view").options:
+        rows.clear()
+        healthy(app.segmented_control(key="why_view").set_value(view).run())
+        run_all(rows, 1)
+
+
+def test_score(start: Start, rows: dict[str, Row]) -> None:
+    app = opened(start(text="Where?", beam_size="1"), "score")
+    app.text_area(key="score_pasted").set_value("A dog runs.\tEin Hund.\nThe sea.")
+    healthy(app.button(key="score_submit").click().run())
+    job = state_of(app, ScoredFile).job
+    assert job is not None
+    while job.advance(TURN):
+        pass
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 1)
+
+
+def test_positions(start: Start, rows: dict[str, Row]) -> None:
+    app = opened(start(text="Where?", beam_size="1"), "positions")
+    for view in ("Encoding", "Sinusoids", "Similarity", "Rotation", FIRST_LAYER):
+        rows.clear()
+        healthy(app.segmented_control(key="positions_view").set_value(view).run())
+        run_all(rows, 1)
+
+
+@pytest.mark.parametrize("figure", ["Figure 3", "Figure 4", "Figure 5", "Selection on Heads"])
+def test_paper_figures(start: Start, rows: dict[str, Row], figure: str) -> None:
+    selected = "cross|norms|L1 H2|Mean of all|Maximum of chosen"
+    app = opened(start(text="Where?", beam_size="1", figure=figure, selection=selected), "paper_figures")
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 1)
+
+
+def test_parsing(start: Start, rows: dict[str, Row], tree_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser_model, "SHIPPED", tree_checkpoint)
+    app = opened(start(text="It rains.", beam_size="1"), "parsing")
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 2)
+
+
+def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_named() -> None:
+    from core import Translator
+    from core.config import PRESETS
+    from core.model import Transformer
+    from viz_app.session.models import Model
+    from viz_app.session.python_code import model_part
+
+    translator = Translator(Transformer(PRESETS["tiny"]), None)  # type: ignore[arg-type]
+    assert "from_checkpoint('a/b.safetensors')" in model_part(Model("b", "", translator, str(ROOT / "a/b.safetensors")))
+    assert model_part(Model("b", "", translator, "b.safetensors")).endswith("# the file that you uploaded")

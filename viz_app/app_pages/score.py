@@ -1,0 +1,122 @@
+"""Score a file: the words of a file of sentences, worst first; a click shows a word in its translation."""
+
+from typing import Any
+
+import streamlit as st
+
+from core.analysis.word_scores.scoring import worst_words
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.tables import selectable_table, show_table
+from viz_app.features.score.scored_file import BEAM_SIZE, LENGTH_PENALTY, MAX_LINES, ScoredFile, decoded
+from viz_app.figures.display_text import plain, sentence_case
+from viz_app.figures.word_table import word_table
+from viz_app.session import readings
+from viz_app.session.python_code import model_part, script
+from viz_app.session.state import session_object
+
+SHOWN = 500  # words in the table; the CSV has all
+EMBEDDED = 2_000  # characters of a text that stands in the Python script itself
+ABOUT = """
+A text file with a sentence a line: the model translates them, and the words of its translations are scored. Or a TSV
+file with a source, a tab and its translation a line: these translations are scored as given. `python -m core score`
+computes the same.
+"""
+HOW_TO_READ = """
+The **log-probability** of a word is given the source and the words before it, in nats: 0 is certain, -0.69 is one in
+two. A word of several tokens has the product of their probabilities; `</s>` is the end of the translation.
+
+It says how probable the model finds a word, not whether the word is right: a correct rare name may have a low one, and
+a fluent mistake a high one.
+"""
+EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der Bahnhof?"
+
+
+@st.fragment
+def form() -> None:
+    """Draw the form for the sentences."""
+    model = readings.model()
+    with st.form("sentences", border=False):
+        left, right = st.columns(2, gap="large")
+        file = left.file_uploader("File of sentences", key="score_file", help=ABOUT, max_upload_size=5)
+        pasted = right.text_area(
+            "Or paste lines", key="score_pasted", placeholder=EXAMPLE, height=100, help=ABOUT, persist_state="session"
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            submitted = st.form_submit_button("Score the words", key="score_submit")
+            st.caption(
+                f"Up to {MAX_LINES:,} sentences. Where no translation is given, {plain(model.name)} translates with "
+                f"beam size {BEAM_SIZE} and length penalty {LENGTH_PENALTY}.",
+                width="content",
+            )
+    if not submitted:
+        return
+    name = file.name if file else "the text"
+    try:
+        text = decoded(name, file.getvalue()) if file else pasted or ""
+        session_object(ScoredFile).begin(model, name, text)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    st.rerun()
+
+
+def results(scored: ScoredFile) -> None:
+    """Draw the words scored so far, the least probable first; a click on one opens it."""
+    if scored.model is None or not scored.lines:
+        return
+    words = worst_words(scored.lines)
+    st.markdown(
+        f"**Words of {plain(scored.name)}**, the least probable first: {len(words):,} words in "
+        f"{len(scored.lines):,} sentences, by {plain(scored.model.name)}",
+        help=HOW_TO_READ,
+    )
+    shown = "" if len(words) <= SHOWN else f" The first {SHOWN} are shown; the CSV has all."
+    if scored.model.digest == readings.model().digest:
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            st.caption(f"Select a row to see the word in its sentence above, and on every page.{shown}")
+            st.page_link("app_pages/translate.py", label="See it on Translate", icon=":material/arrow_forward:")
+        selectable_table(word_table(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), **COLUMNS)
+    else:
+        st.caption(f"Scored by another checkpoint than the current one. Score them again to open them.{shown}")
+        show_table(word_table(words[:SHOWN]), **COLUMNS)
+    model, text, name = scored.model, scored.text, scored.name
+    downloads(
+        "word-scores",
+        table=lambda: word_table(words),
+        python=lambda file: script(file, model_part(model), words_part(name, text)),
+    )
+
+
+COLUMNS: dict[str, Any] = {
+    "height": 560,
+    "column_config": {
+        "word": st.column_config.TextColumn("Word", width="small"),
+        "probability": st.column_config.ProgressColumn(
+            "Probability", format="%.3f", min_value=0, max_value=1, width="small"
+        ),
+        "log_prob": st.column_config.NumberColumn("Log-prob", format="%.2f", width=80),
+        "line": st.column_config.NumberColumn("Line", width=60),
+        "number": None,
+        "source": st.column_config.TextColumn("Source", width="medium"),
+        "translation": st.column_config.TextColumn("Translation", width="medium"),
+    },
+}
+
+
+def words_part(name: str, text: str) -> str:
+    """Make the `table` of the words in Python, from the text or, if that is long, from its file."""
+    content = repr(text) if len(text) <= EMBEDDED else f"Path({name!r}).read_text(encoding='utf-8')"
+    imports = "" if len(text) <= EMBEDDED else "from pathlib import Path\n"
+    return f"""{imports}from core.analysis.word_scores.scoring import parse_lines, score_lines, worst_words
+from viz_app.figures.word_table import word_table
+text = {content}
+table = word_table(worst_words(score_lines(translator, parse_lines(text))))"""
+
+
+scored = session_object(ScoredFile)
+st.markdown("**Score a file of sentences**: which words does the model find improbable?", help=HOW_TO_READ)
+form()
+if scored.job:
+    job_control(scored.job, "score_job")
+results(scored)

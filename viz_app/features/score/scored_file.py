@@ -1,0 +1,83 @@
+"""The file of the page Score a file: its sentences, scored step by step, and its words opened."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from core.analysis.word_scores.scoring import ScoredLine, WordScore, parse_lines, score_lines
+from viz_app.session import readings
+from viz_app.session.jobs import Job
+from viz_app.session.models import Model
+from viz_app.session.state import session_object
+
+MAX_BYTES = 2**20
+MAX_LINES = 2_000
+BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the search for the translations that are not given, as in the paper (6.1)
+
+
+@dataclass
+class ScoredFile:
+    """The scored file of a session.
+
+    Attributes:
+        name: of the file.
+        text: its content.
+        model: that it is scored by; None before the first file.
+        lines: scored so far.
+        job: scores them.
+    """
+
+    name: str = ""
+    text: str = ""
+    model: Model | None = None
+    lines: list[ScoredLine] = field(default_factory=list[ScoredLine])
+    job: Job | None = None
+
+    def begin(self, model: Model, name: str, text: str) -> None:
+        """Start to score a text.
+
+        Raises:
+            ValueError: it has too many lines, or as `parse_lines`.
+        """
+        lines = parse_lines(text)
+        if len(lines) > MAX_LINES:
+            raise ValueError(
+                f"{name} has {len(lines)} sentences, at most {MAX_LINES} can be scored here: use `python -m core score`"
+            )
+        scored: list[ScoredLine] = []
+
+        def steps() -> Iterator[int]:
+            for line in score_lines(model.translator, lines, BEAM_SIZE, LENGTH_PENALTY):
+                scored.append(line)
+                yield 1
+
+        self.name, self.text, self.model, self.lines = name, text, model, scored
+        self.job = Job(steps(), len(lines), "sentences")
+
+    def open(self, score: WordScore) -> None:
+        """Show a word in its translation, on all pages. Call it in a callback."""
+        assert self.model is not None
+        source, token_ids = score.line.source, score.line.target.token_ids
+        readings.TEXT.set(source)
+        search = readings.Search(source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
+        readings.force(self.model, search, readings.Forced(target=token_ids))
+        identity = self.model.digest, source, token_ids
+        session_object(readings.Current).words = (identity, (("target", score.tokens),))
+
+
+def decoded(name: str, content: bytes) -> str:
+    """Return the text of an uploaded file.
+
+    Raises:
+        ValueError: it is too large, or not UTF-8.
+    """
+    if len(content) > MAX_BYTES:
+        raise ValueError(
+            f"{name} is larger than {MAX_BYTES // 2**20} MB: upload fewer sentences, or use `python -m core score`"
+        )
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line, or a TSV file with a "
+            f"source and its translation a line"
+        ) from error

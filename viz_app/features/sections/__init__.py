@@ -1,0 +1,1 @@
+"""The page The paper, section by section."""
