@@ -21,7 +21,7 @@ def test_a_slide_is_shown_alone_and_downloaded(page: Page, app: str) -> None:
         dialog.get_by_role("button", name="PDF").click()
     assert download.value.suggested_filename == "cross-layer1-head0-slide.pdf"
     assert Path(download.value.path()).read_bytes().startswith(b"%PDF")
-    page.keyboard.press("Escape")
+    dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
     row.get_by_role("button", name="Python").click()
     expect(dialog).to_contain_text("Translator.from_checkpoint(")
@@ -33,4 +33,6 @@ def test_the_menu_shows_python_for_the_whole_explanation(page: Page, app: str) -
     page.goto(f"{app}/?tour=off&text=A+dog+runs.&beam_size=1")
     page.get_by_role("button", name="Share / download").click()
     page.get_by_role("button", name="The same in Python").click()
-    expect(page.get_by_role("dialog")).to_contain_text("save_explanation('a-dog-runs.json', record)")
+    expect(page.get_by_role("dialog", name="The same in Python")).to_contain_text(
+        "save_explanation('a-dog-runs.json', record)"
+    )

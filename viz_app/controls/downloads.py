@@ -78,7 +78,7 @@ def slide_dialog(name: str, draw: Draw, caption: Callable[[], str]) -> None:
 
 
 @st.dialog("The same in Python", width="large")
-def python_dialog(code: str, writes: str = "the same CSV file as the button") -> None:
+def python_dialog(code: str, writes: str = "the same table as the CSV button") -> None:
     """Show a script, and say what it writes."""
     st.code(code, language="python", wrap_lines=True)
     st.caption(f"Run it in Headlight's folder: it writes {writes}. Layers, heads and positions are counted from 0.")

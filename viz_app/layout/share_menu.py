@@ -43,7 +43,7 @@ def menu(reading: readings.Reading) -> None:
     if show_python:
         from viz_app.controls.downloads import python_dialog
 
-        python_dialog(python(reading), "the same files as the menu")
+        python_dialog(python(reading), "the same file as the menu")
 
 
 def python(reading: readings.Reading) -> str:

@@ -1,7 +1,7 @@
 """Python that computes what a page exports: whole scripts, shown beside the export.
 
-A script ends by writing the `table` of the export, as the same CSV file. It is put together from parts, each of which
-is a few lines of Python with the imports they need.
+A script ends by writing the `table` of the export as a CSV file, with the same numbers to rounding. It is put together
+from parts, each of which is a few lines of Python with the imports they need.
 """
 
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
+from core.export import load_explanation
 from tests.viz_app.pages import reading
 from viz_app.figures import head_names
 from viz_app.layout.share_menu import file_content, file_name, python
@@ -36,7 +38,14 @@ def test_the_python_of_the_menu_writes_its_file(app: AppTest, tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     about = reading(app)
     exec(compile(python(about), "menu", "exec"), {})
-    assert (tmp_path / "where.json").read_bytes() == file_content(about, ".json", ShownHeads())
+    (tmp_path / "menu.json").write_bytes(file_content(about, ".json", ShownHeads()))
+    found, expected = load_explanation("where.json"), load_explanation("menu.json")
+    assert (found.model, found.settings, found.versions) == (expected.model, expected.settings, expected.versions)
+    assert found.explanation.predicted_tokens == expected.explanation.predicted_tokens
+    assert found.explanation.log_probs == pytest.approx(expected.explanation.log_probs)
+    for kind, layers in expected.explanation.maps.items():
+        for mine, other in zip(found.explanation.maps[kind], layers, strict=True):
+            torch.testing.assert_close(mine.weights, other.weights)
 
 
 @pytest.mark.parametrize(
