@@ -19,7 +19,10 @@ pages = {each.name: st.Page(f"app_pages/{each.name}.py", title=each.title, defau
 page = st.navigation({name: [pages[each.name] for each in group] for name, group in GROUPS.items()}, expanded=True)
 st.html(LAYOUT / "style.css")
 
-tour(pages, page)
+# The sentence box must not move when the tour goes: the browser would put it in its new place before it removed the old
+# one, and with that forget that the box writes to the address.
+with st.container():
+    tour(pages, page)
 
 # Draw first what needs no model: just after the app has started, the model takes seconds to load.
 search, menu, below = sentence_input.sentence_box()
