@@ -54,6 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status or 0
 
 
+def translate() -> int:
+    """Run `headlight-translate`, which is `python -m core translate`."""
+    return main(["translate", *sys.argv[1:]])
+
+
 # --- inspect --------------------------------------------------------------------------------------------------------
 
 

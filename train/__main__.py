@@ -5,9 +5,16 @@ import os
 import signal
 import sys
 
-from train.cli import average, card, evaluate, evaluate_trees, fit, prepare, prepare_trees, presets, table3
 from train.runs.run_folder import RunFolderError
 from train.runs.stop_signals import StoppedError
+
+EXTRA = ("tensorboard", "sacrebleu", "PYEVALB")  # packages of the extra `train`
+try:
+    from train.cli import average, card, evaluate, evaluate_trees, fit, prepare, prepare_trees, presets, table3
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in EXTRA:
+        raise
+    sys.exit(f"python -m train needs {error.name}, which is not installed: pip install 'headlight[train]'")
 
 COMMANDS = (prepare, prepare_trees, fit, average, evaluate, evaluate_trees, card, table3, presets)
 

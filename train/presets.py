@@ -13,7 +13,6 @@ from core.config import PRESETS
 from core.model import Transformer
 from train.recipe import Recipe, recipe_for
 
-SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints"
 Facts = dict[str, Any]
 
 # Measurements that no shipped checkpoint records, one line each.

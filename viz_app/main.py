@@ -7,4 +7,5 @@ import streamlit as st
 
 from viz_app.server import serving
 
-app = st.App("shell.py", lifespan=serving.lifespan, middleware=serving.MIDDLEWARE)
+serving.configure_streamlit()
+app = st.App("shell.py", lifespan=serving.lifespan, middleware=serving.middleware())

@@ -19,6 +19,7 @@ from core.file_translation.output import FileOutput, StreamOutput, open_output
 from core.file_translation.progress_bar import LineProgress, line_progress
 from core.file_translation.windows import TranslatedLines, translate_windows
 from core.file_translation.workers import worker_pool
+from core.shipped import shipped_checkpoint
 from core.translator import Translator
 
 MAX_WORKERS = 1024
@@ -29,7 +30,13 @@ UNTRANSLATED = 3  # exit status
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `translate` to a parser."""
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        default=shipped_checkpoint(),
+        metavar="FILE",
+        help="the model (default: the shipped en-de)",
+    )
     parser.add_argument(
         "--input",
         type=Path,

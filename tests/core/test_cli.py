@@ -148,7 +148,7 @@ def test_files_that_are_no_checkpoint(capsys: pytest.CaptureFixture[str], tmp_pa
     assert missing in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["translate"], ["inspect"], ["nonsense"]])
+@pytest.mark.parametrize("arguments", [[], ["translate", "--beam-size", "wide"], ["inspect"], ["nonsense"]])
 def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leaving:
         cli.main(arguments)

@@ -3,8 +3,9 @@
 import argparse
 from pathlib import Path
 
+from core.shipped import shipped_folder
 from train.cli.options import Commands
-from train.presets import SHIPPED, describe_presets
+from train.presets import describe_presets
 
 
 def add_command(commands: Commands) -> None:
@@ -21,5 +22,5 @@ def add_command(commands: Commands) -> None:
 
 
 def _presets(options: argparse.Namespace) -> None:
-    for line in describe_presets(options.checkpoints or sorted(SHIPPED.glob("*.safetensors"))):
+    for line in describe_presets(options.checkpoints or sorted(shipped_folder("checkpoints").glob("*.safetensors"))):
         print(line)

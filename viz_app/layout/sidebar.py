@@ -75,7 +75,7 @@ def translation_model() -> None:
     upload = session_object(UploadedCheckpoint)
     upload.reset()
     if trees.parser_of(models.shipped_model()) is not None:
-        upload.model = models.model_at(models.TRANSLATION_MODEL)
+        upload.model = models.model_at(models.translation_checkpoint())
 
 
 def _current_model(facts: "DeltaGenerator", upload: UploadedCheckpoint) -> models.Model | None:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from viz_app.session.models import CHECKPOINT_VARIABLE, ROOT
+from viz_app.session.environment import CHECKPOINT_VARIABLE
+from viz_app.session.models import ROOT
 
 START_TIMEOUT = 60.0  # seconds that the app may take to start on a busy machine
 CHROMIUM_FLAGS = [

@@ -1,13 +1,15 @@
 """Protection from other pages: they can neither connect to the app nor frame it."""
 
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # as in a `Host` header
-HEADERS = {"Content-Security-Policy": "frame-ancestors 'none'", "X-Frame-Options": "DENY"}
+from viz_app.session.environment import LOOPBACK_HOSTS
+
+NOBODY = "'none'"
 
 
 class OwnOrigin:
@@ -51,19 +53,23 @@ def is_own_origin(origin: str, scope: Scope) -> bool:
 
 
 class FramingForbidden:
-    """ASGI middleware that forbids other pages to show the app in a frame.
+    """ASGI middleware that forbids other pages to show the app in a frame, where clicks could be hijacked.
 
-    There, clicks could be hijacked.
+    Args:
+        ancestors: origins whose pages may do so.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, ancestors: Sequence[str] = ()) -> None:
         self.app = app
+        self.headers = {"Content-Security-Policy": f"frame-ancestors {' '.join(ancestors or [NOBODY])}"}
+        if not ancestors:
+            self.headers["X-Frame-Options"] = "DENY"  # for old browsers; it cannot name origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] in ("http.response.start", "websocket.http.response.start"):
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self.headers.items():
                     headers[name] = value
             await send(message)
 

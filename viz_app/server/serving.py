@@ -20,12 +20,13 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import App
+from streamlit.config import set_option
 
 from viz_app.layout import sentence_input
 from viz_app.pages import GROUPS, MOVED, AppPage
-from viz_app.server.security import LOOPBACK_HOSTS, FramingForbidden, OwnOrigin
+from viz_app.server.security import FramingForbidden, OwnOrigin
 from viz_app.server.threads import chosen_threads
-from viz_app.session import models, readings
+from viz_app.session import environment, models, readings
 
 ROOT = b'<div id="root"></div>'  # the element that Streamlit draws in
 STYLE_SHEET = re.compile(rb'<link rel="stylesheet"[^>]*>')
@@ -40,6 +41,12 @@ async def lifespan(_app: App) -> AsyncGenerator[None]:
     disable_nagle()
     threading.Thread(target=prepare, name="prepare", daemon=True).start()
     yield
+
+
+def configure_streamlit() -> None:
+    """Hand the settings of the environment to Streamlit, which has checks of its own."""
+    set_option("server.allowedHosts", [host.strip("[]") for host in environment.allowed_hosts()])
+    set_option("server.maxUploadSize", environment.upload_megabytes())
 
 
 def disable_nagle() -> None:
@@ -177,10 +184,16 @@ def _is_page(scope: Scope, start: Message) -> bool:
     return is_html and start["status"] == 200 and scope["method"] == "GET"
 
 
-MIDDLEWARE = [  # in the order in which they see a request
-    Middleware(FramingForbidden),
-    Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK_HOSTS)),
-    Middleware(OwnOrigin),
-    Middleware(FormerAddresses),
-    Middleware(FirstFrame),
-]
+def middleware() -> list[Middleware]:
+    """Return the middleware, in the order in which it sees a request.
+
+    Raises:
+        SettingError: an environment variable has an impossible value.
+    """
+    return [
+        Middleware(FramingForbidden, ancestors=environment.frame_ancestors()),
+        Middleware(TrustedHostMiddleware, allowed_hosts=environment.allowed_hosts()),
+        Middleware(OwnOrigin),
+        Middleware(FormerAddresses),
+        Middleware(FirstFrame),
+    ]

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
 import streamlit as st
 
+from viz_app.session import environment
+from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
+
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Translator
 
 ROOT = Path(__file__).resolve().parents[2]
-TRANSLATION_MODEL = ROOT / "checkpoints" / "en-de.safetensors"
-CHECKPOINT_VARIABLE = "HEADLIGHT_CHECKPOINT"  # names another checkpoint to start with
-PRECISION_VARIABLE = "HEADLIGHT_PRECISION"  # of the search for translations, as `core.Translator` has it
 OPENABLE = "Headlight opens its own .safetensors files, as python -m train writes them."  # advice after a refusal
-MAX_UPLOAD_BYTES = 400 * 2**20
+MAX_UPLOAD_BYTES = environment.upload_megabytes() * 2**20
 CHUNK_BYTES = 2**20
 
 
@@ -53,9 +53,16 @@ def with_advice(reason: str) -> str:
     return reason if "Headlight opens" in reason else f"{reason} {OPENABLE}"
 
 
+def translation_checkpoint() -> Path:
+    """Return the path of the shipped checkpoint that translates."""
+    from core.shipped import shipped_checkpoint
+
+    return shipped_checkpoint()
+
+
 def shipped_path() -> Path:
     """Return the path of the checkpoint that the app starts with."""
-    return Path(os.environ.get(CHECKPOINT_VARIABLE) or TRANSLATION_MODEL)
+    return Path(os.environ.get(CHECKPOINT_VARIABLE) or translation_checkpoint())
 
 
 def shipped_model() -> Model:

@@ -15,7 +15,7 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, reading, state_of
 from viz_app.controls.gradient_output_box import NOTHING_SELECTED
-from viz_app.features.heads import head_detail, scorecard_panel, sentence_sample
+from viz_app.features.heads import bertviz_view, head_detail, scorecard_panel, sentence_sample
 from viz_app.figures.display_text import plain
 from viz_app.session import chosen_heads
 from viz_app.session.gradient_output import output_text
@@ -201,3 +201,11 @@ def test_the_paper_s_figures_from_the_nearest_layer_and_the_selection(app: AppTe
     app.text_input(key="paper_text_5").set_value(" ")
     app.run()
     assert "there is nothing to translate" in app.error[0].value.lower()
+
+
+def test_without_bertviz_its_view_says_how_to_install_it(
+    start: Start, uneven_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bertviz_view, "find_spec", lambda _: None)
+    app = opened(start(uneven_checkpoint, view="BertViz"), "heads")
+    assert any("pip install 'headlight[bertviz]'" in box.value for box in app.info)

@@ -29,7 +29,7 @@ def test_a_parser_searches_among_trees_and_its_attention_is_that_of_the_tree(
 def test_pages_about_translations_lead_to_the_page_and_the_model_that_fit(
     start: Start, tree_checkpoint: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "TRANSLATION_MODEL", tiny_checkpoint)
+    monkeypatch.setattr(models, "translation_checkpoint", lambda: tiny_checkpoint)
     app = start(tree_checkpoint, text=TEXT)
     names = {page.title: page.name for page in PAGES}
     for title in wrong_task.PAGES:

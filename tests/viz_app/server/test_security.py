@@ -10,6 +10,7 @@ from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
 from viz_app.server import serving
+from viz_app.session import environment
 
 OWN = "http://127.0.0.1:8501"
 STREAM = "ws://127.0.0.1:8501/stream"  # the test client takes a relative address for one of its own host
@@ -39,7 +40,7 @@ def client() -> Iterator[TestClient]:
         Route("/file", lambda _: FileResponse(__file__)),
         Route("/own", lambda _: PlainTextResponse("", headers={"Content-Security-Policy": "frame-ancestors *"})),
     ]
-    with TestClient(Starlette(routes=routes, middleware=serving.MIDDLEWARE), base_url=OWN) as client:
+    with TestClient(Starlette(routes=routes, middleware=serving.middleware()), base_url=OWN) as client:
         yield client
 
 
@@ -94,3 +95,22 @@ def test_no_answer_can_be_framed(client: TestClient, path: str, headers: dict[st
 @pytest.mark.parametrize(("host", "status"), [("[::1]:8501", 200), ("[::1]", 200), ("[::2]:8501", 400)])
 def test_the_loopback_address_of_ipv6_is_a_name_of_this_machine(client: TestClient, host: str, status: int) -> None:
     assert client.get("/", headers={"host": host}).status_code == status
+
+
+def test_further_hosts_and_frames_are_allowed_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a proxy that passes the `Host` on."""
+    monkeypatch.setenv(environment.HOSTS_VARIABLE, "headlight.example,*.lab.example")
+    monkeypatch.setenv(environment.FRAMES_VARIABLE, "https://course.example")
+    routes = [Route("/", lambda _: HTMLResponse("")), WebSocketRoute("/stream", echo)]
+    with TestClient(Starlette(routes=routes, middleware=serving.middleware()), base_url=OWN) as client:
+        for host, status in (("headlight.example", 200), ("a.lab.example:8501", 200), ("other.example", 400)):
+            assert client.get("/", headers={"host": host}).status_code == status
+        own = {"host": "headlight.example", "origin": "https://headlight.example"}
+        with client.websocket_connect(STREAM, headers=own) as connection:
+            connection.send_text("hello")
+            assert connection.receive_text() == "hello"
+        foreign = {"host": "headlight.example", "origin": "https://course.example"}  # may frame it, not talk to it
+        assert client.get("/", headers=foreign).status_code == 403
+        answer = client.get("/")
+        assert answer.headers["content-security-policy"] == "frame-ancestors https://course.example"
+        assert "x-frame-options" not in answer.headers

@@ -55,7 +55,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
         Route("/data", lambda _: JSONResponse({"html": PAGE})),
         Route("/missing", missing),
     ]
-    with TestClient(Starlette(routes=routes, middleware=serving.MIDDLEWARE), base_url="http://localhost") as client:
+    with TestClient(Starlette(routes=routes, middleware=serving.middleware()), base_url="http://localhost") as client:
         yield client
 
 

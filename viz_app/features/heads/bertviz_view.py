@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
 
 import streamlit as st
 
@@ -47,6 +48,12 @@ def page(
     Args:
         heads_box: selects heads of these maps; BertViz opens with them.
     """
+    if find_spec("bertviz") is None:
+        st.info(
+            "BertViz is not installed here: `pip install 'headlight[bertviz]'` does it. Lines and Map show the same "
+            "weights."
+        )
+        return
     chosen_heads.restore_selection(reading)  # of a link to the former page of BertViz
     maps = reading.maps(kind, tokens)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

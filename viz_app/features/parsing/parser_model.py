@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from viz_app.session.models import ROOT, Model, ModelError, model_at
+from core.shipped import shipped_checkpoint
+from viz_app.session.models import Model, ModelError, model_at
 from viz_app.session.trees import parser_of
 
 if TYPE_CHECKING:
     from core.parsing.parser import Parser
 
-SHIPPED = ROOT / "checkpoints" / "parsing.safetensors"
+SHIPPED = shipped_checkpoint("parsing")
 
 
 def parser_for(model: Model) -> "tuple[Model, Parser]":

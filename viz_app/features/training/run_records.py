@@ -10,10 +10,11 @@ from typing import Any
 import pandas as pd
 
 from core.runlog import Line, read_log
+from core.shipped import shipped_folder
 from viz_app.session import models
 
 TABLE_3 = "table3.csv"
-SHIPPED_TABLE_3 = Path(__file__).resolve().parents[3] / "docs" / "table3"  # folder of the shipped results
+SHIPPED_TABLE_3 = shipped_folder("docs/table3")
 IN_PROGRESS_SECONDS = 300.0  # seconds since its last line for which a run counts as in progress
 TABLE_3_COLUMNS = {
     "row",

@@ -1,0 +1,26 @@
+"""Where the files are that come with Headlight beside its code."""
+
+import sysconfig
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SHARE = Path("share", "headlight")  # `data-files` in pyproject.toml, below the environment's folder
+
+
+def shipped_folder(name: str) -> Path:
+    """Return a folder of the repository, or where `pip install` of a wheel has put its files.
+
+    Args:
+        name: path in the repository, such as `checkpoints`.
+
+    Returns:
+        The first of these that exists; if none does, the one in the repository.
+    """
+    installed = (Path(sysconfig.get_path("data")), REPOSITORY)  # REPOSITORY: pip install --target
+    candidates = [REPOSITORY / name, *(folder / SHARE / name for folder in installed)]
+    return next((folder for folder in candidates if folder.is_dir()), candidates[0])
+
+
+def shipped_checkpoint(name: str = "en-de") -> Path:
+    """Return the path of a shipped checkpoint, whether or not it exists."""
+    return shipped_folder("checkpoints") / f"{name}.safetensors"

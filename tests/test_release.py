@@ -1,0 +1,44 @@
+"""What a release consists of: one version everywhere, and every file that the code looks for in the wheel."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_version_changelog_and_citation_agree() -> None:
+    version = PROJECT["project"]["version"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+)", changes, re.MULTILINE)
+    assert newest
+    assert newest[1] in (version, "Unreleased")
+    assert f"## {version}" in changes
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_wheel_carries_all_checkpoints_and_their_cards() -> None:
+    folders = PROJECT["tool"]["setuptools"]["data-files"]
+    for name in ("checkpoints", "docs/table3"):
+        assert folders[f"share/headlight/{name}"] == [f"{name}/*"]
+    names = {path.name for path in (ROOT / "checkpoints").iterdir()}
+    assert {"en-de.safetensors", "en-de.md", "en-de.log.jsonl", "parsing.safetensors"} <= names
+
+
+def test_all_third_party_files_are_named_in_the_notice() -> None:
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8").lower()
+    vendored = [path.name for path in (ROOT / "viz_app/figures/vendor").glob("*.js")]
+    assert vendored
+    for name in vendored:
+        library, version = re.match(r"([a-z0-9]+)-([0-9.]+[0-9])", name).groups()  # pyright: ignore[reportOptionalMemberAccess]
+        assert f"{library} {version}" in notice
+
+
+def test_training_without_its_packages_names_the_extra() -> None:
+    code = "import sys; sys.modules['sacrebleu'] = None; import train.__main__"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert "needs sacrebleu, which is not installed: pip install 'headlight[train]'" in ended.stderr

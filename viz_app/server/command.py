@@ -1,0 +1,52 @@
+"""`headlight`: start the app.
+
+    headlight [--checkpoint FILE] [--address ADDRESS] [--port PORT] [--version] [-- STREAMLIT OPTIONS]
+
+The same as `streamlit run viz_app/main.py`, from any folder. docs/serving.md has the environment variables.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from viz_app.session import environment
+
+MAIN = Path(__file__).resolve().parents[1] / "main.py"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Start the app; return its exit status, or 2 if a setting is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="headlight", description="Start the app, at http://localhost:8501 by default."
+    )
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="the model (default: the shipped en-de)")
+    parser.add_argument("--address", help="address to listen on (default: 127.0.0.1, for this machine only)")
+    parser.add_argument("--port", type=int, help="port to listen on (default: 8501)")
+    parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
+    parser.add_argument("streamlit", nargs="*", metavar="-- OPTIONS", help="options of `streamlit run`")
+    options = parser.parse_args(arguments)
+    try:
+        environment.allowed_hosts()
+        environment.frame_ancestors()
+        environment.upload_megabytes()
+    except environment.SettingError as error:
+        parser.error(str(error))
+    if options.checkpoint and not options.checkpoint.is_file():
+        parser.error(f"there is no checkpoint {options.checkpoint}: --checkpoint takes a .safetensors file")
+    command = [sys.executable, "-m", "streamlit", "run", str(MAIN)]
+    for name in ("address", "port"):
+        if getattr(options, name) is not None:
+            command += [f"--server.{name}", str(getattr(options, name))]
+    chosen = {environment.CHECKPOINT_VARIABLE: str(options.checkpoint.resolve())} if options.checkpoint else {}
+    try:
+        return subprocess.run([*command, *options.streamlit], env={**os.environ, **chosen}, check=False).returncode
+    except KeyboardInterrupt:  # Streamlit has handled it, too
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
