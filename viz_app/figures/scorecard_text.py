@@ -1,22 +1,24 @@
 """Score-cards in words, and the order of heads by them."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from core.analysis.heads.labels import head_labels
+from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
+from viz_app.figures.display_text import decimal
 from viz_app.figures.head_names import LayerHead
 from viz_app.figures.theme import head_name
 
-Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "aligner", "label"]
-SORTS: dict[Sort, str] = {
+Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "links", "aligner", "label"]
+SORTS: dict[Sort, str] = {  # the address has these texts
     "layer": "By layer",
     "confidence": "By confidence",
     "entropy": "By entropy",
     "offset": "By offset",
     "sink": "By sink share",
     "rare": "By rare tokens",
+    "links": "By links",
     "aligner": "By AER",
     "label": "By label",
 }
@@ -27,9 +29,10 @@ SORT_TEXTS: dict[Sort, str] = {
     "offset": "Offset: where the largest weight is most often, -1 the token before, 0 the same position.",
     "sink": "Sink share, high first: the weight on special tokens, the first token and punctuation.",
     "rare": "Rare tokens, high first: the share of rows whose largest weight is on the rarest visible token.",
+    "links": "Links, high first: the share of words linked like the other heads. Only in cross-attention.",
     "aligner": "Alignment error rate, low first: 0 means all gold links and no others. It needs gold links of this "
     "sentence or of a text: see the page Alignment. Heads without one are last.",
-    "label": "Labelled heads first, by label. Hover a head to read the criterion.",
+    "label": "By what heads do, the most specific first. Hover a head to read the criterion.",
 }
 
 
@@ -40,12 +43,76 @@ class Note(NamedTuple):
     text: str
 
 
+class Measure(NamedTuple):
+    """Row of the table of score-cards: a measure in words, its scale, and a card's value as text."""
+
+    name: str
+    scale: str
+    value: Callable[[ScoreCard], str]
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else decimal(value, 2)
+
+
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        "Spread over tokens (entropy)",
+        "0: all weight on one token; 1: equal weights (Clark et al. 2019)",
+        lambda card: _number(card.entropy),
+    ),
+    Measure(
+        "Largest weight of a row (confidence)",
+        "mean over tokens, </s> left out (Voita et al. 2019)",
+        lambda card: _number(card.confidence),
+    ),
+    Measure(
+        "Most frequent distance",
+        "-1: the token before; 0: the same position; +1: the token after",
+        lambda card: offset_name(card),
+    ),
+    Measure(
+        "Tokens at that distance",
+        "share; from 0.90 on, a head is positional (Voita et al. 2019)",
+        lambda card: _number(card.offset_share),
+    ),
+    Measure("Weight on the end mark </s>", "share of the weight", lambda card: _number(card.sink_end)),
+    Measure("Weight on <s> or the first token", "share of the weight", lambda card: _number(card.sink_start)),
+    Measure("Weight on punctuation", "share of the weight", lambda card: _number(card.sink_punctuation)),
+    Measure("Weight on the same word", "share of the weight on equal tokens", lambda card: _number(card.same_token)),
+    Measure(
+        "Tokens that attend most to the rarest",
+        "share (Voita et al. 2019); frequencies from the sample, ties by the tokenizer",
+        lambda card: _number(card.rare_token),
+    ),
+    Measure(
+        "Words linked like the other heads",
+        "share; compared with the mean of the upper half of the layers",
+        lambda card: _number(card.agreement),
+    ),
+    Measure(
+        "Alignment error rate (AER)",
+        "0: all gold links and no others (Och & Ney 2003); needs gold links, see the page Alignment",
+        lambda card: _number(card.alignment_error_rate),
+    ),
+)
+
+
+def head_does(card: ScoreCard) -> str:
+    """Name the labels of a head: `aligns words, one word at a time`; often empty."""
+    return ", ".join(label.name for label in head_labels(card))
+
+
 def numbers(card: ScoreCard) -> str:
     """Return the main numbers of a card in one line."""
-    known = [("rare", card.rare_token), ("AER", card.alignment_error_rate)]
+    known = [
+        ("rarest token", card.rare_token),
+        ("linked like the other heads", card.agreement),
+        ("AER", card.alignment_error_rate),
+    ]
     first = (
-        f"entropy {card.entropy:.2f}, confidence {card.confidence:.2f}, most often at offset {offset_name(card)}, "
-        f"sink {card.sink_share:.2f}"
+        f"Entropy {card.entropy:.2f}, largest weight {card.confidence:.2f}, most often at distance "
+        f"{offset_name(card)}, weight on end mark, first token and punctuation {card.sink_share:.2f}"
     )
     return ", ".join([first, *(f"{name} {value:.2f}" for name, value in known if not math.isnan(value))])
 
@@ -62,17 +129,19 @@ def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
     """
     if by == "layer":
         return None
-    names = sorted({head_labels(card)[0].name for card in cards if head_labels(card)})
+    names = list(DEFINITIONS)
 
     def rank(card: ScoreCard) -> tuple[float, float]:
+        labels = head_labels(card)
         first, second = {
             "confidence": (-card.confidence, 0.0),
             "entropy": (card.entropy, 0.0),
             "offset": (card.offset, -card.offset_share),
             "sink": (-card.sink_share, 0.0),
             "rare": (-card.rare_token, 0.0),
+            "links": (-card.agreement, 0.0),
             "aligner": (card.alignment_error_rate, 0.0),
-            "label": (names.index(head_labels(card)[0].name) if head_labels(card) else len(names), -card.confidence),
+            "label": (names.index(labels[0].base_name) if labels else len(names), -card.confidence),
         }[by]
         return (math.inf if math.isnan(first) else first, 0.0 if math.isnan(second) else second)
 
@@ -105,12 +174,14 @@ def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
                     "entropy": card.entropy,
                     "sink": card.sink_share,
                     "rare": card.rare_token,
+                    "links": card.agreement,
                     "aligner": card.alignment_error_rate,
                 }[by]
                 return "" if math.isnan(value) else f"{value:.2f}"
 
     def text(card: ScoreCard) -> str:
-        return f"{head_name(card.head.layer, card.head.head)}: {numbers(card)}. {sentences(card)}".rstrip()
+        name = head_name(card.head.layer, card.head.head)
+        return "\n".join(filter(None, (f"{name}: {head_does(card) or 'mixed'}", sentences(card), f"{numbers(card)}.")))
 
     return {(card.head.layer, card.head.head): Note(caption(card), text(card)) for card in cards}
 

@@ -18,6 +18,7 @@ ALTI are the rolled-out contributions of `attribution.alti`; "below half" is the
 half of the links are ALTI's, "doubted" that with a concern of `WordAlignment.concerns`.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -69,6 +70,26 @@ def first_head(maps: Sequence[AttentionMap]) -> Head:
         for head, matrix in enumerate(heads)
     }
     return max(ranks, key=ranks.__getitem__)
+
+
+class AgreementTally:
+    """Agreement of cross-attention heads with the consensus, over many sentences."""
+
+    def __init__(self) -> None:
+        self._agreeing: Counter[Head] = Counter()
+        self._words = 0
+
+    def add(self, cross: Sequence[AttentionMap]) -> None:
+        """Count one more sentence of the same model."""
+        weights, chosen = _content_weights(cross)
+        self._words += len(chosen)
+        for layer, heads in zip(cross, weights, strict=True):
+            for head, matrix in enumerate(heads):
+                self._agreeing[Head("cross", layer.layer, head)] += int((_links(matrix) == chosen).sum())
+
+    def shares(self) -> dict[Head, float]:
+        """Share of target words, punctuation left out, that each head links as the consensus; empty without words."""
+        return {head: count / self._words for head, count in self._agreeing.items()} if self._words else {}
 
 
 def head_links(cross: Sequence[AttentionMap], layer: int, head: int) -> HeadLinks:

@@ -25,6 +25,8 @@ class ScoreCard:
         same_token: weight on other occurrences of the query token; in cross-attention of the predicted token.
         rare_token: share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019).
         alignment_error_rate: as a word aligner, from `alignment.head_error_rates`.
+        agreement: share of the target words that a head of cross-attention links like the other heads, from
+            `alignment.first_head.AgreementTally`.
     """
 
     head: Head
@@ -42,6 +44,7 @@ class ScoreCard:
     same_token: float
     rare_token: float = math.nan
     alignment_error_rate: float = math.nan
+    agreement: float = math.nan
 
     @property
     def sink_share(self) -> float:
@@ -51,3 +54,7 @@ class ScoreCard:
     def with_error_rate(self, error_rate: float) -> "ScoreCard":
         """A copy with the alignment error rate filled in."""
         return replace(self, alignment_error_rate=error_rate)
+
+    def with_agreement(self, agreement: float) -> "ScoreCard":
+        """A copy with the agreement with the other heads filled in."""
+        return replace(self, agreement=agreement)

@@ -83,9 +83,16 @@ def test_a_step_many_heads_as_one_and_a_label(app: AppTest) -> None:
     app.multiselect(key="heads_cross").set_value(["Mean of chosen"])
     healthy(app.run())
     assert "Select heads too" in captions(app)
-    app.session_state["labels"] = ["aligner"]  # no gold links: no head bears it
+    app.session_state["labels"] = ["fixed distance"]
     healthy(app.run())
-    assert "0 of 4 heads: aligner." in captions(app)
+    of_four = [caption.value for caption in app.caption if caption.value.endswith("of 4 heads: fixed distance.")]
+    assert of_four, "the grid says how many heads are left"
+
+
+def test_labels_of_an_earlier_address_select_the_names_they_have_now(app: AppTest) -> None:
+    app.query_params["labels"] = ["sink", "aligner"]
+    opened(app, "heads")
+    assert app.session_state["labels"] == ["end mark", "first word", "punctuation", "marks", "aligns words"]
 
 
 @pytest.mark.parametrize(("page", "key"), [("heads", "heads_cross"), ("alignment", "aligner")])
@@ -155,7 +162,9 @@ def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytes
     healthy(app.run())
     healthy(app.run())  # a browser comes back by itself
     table = app.dataframe[-1].value
-    assert table["on"].tolist() == ["Sentence", "Sample"]
+    head = table.columns[1]
+    assert table.columns.tolist() == ["measure", head, f"{head}, sample", "scale"]
+    assert "Words linked like the other heads" in table["measure"].tolist()
     app.session_state["judged_by"] = "Sample"
     healthy(app.run())
 
@@ -167,7 +176,7 @@ def test_an_address_brings_a_scored_sample_back(
     seen = {"scored_sample": "shipped", "judged_by": "Sample", "sort": "By entropy"}
     app = opened(start(uneven_checkpoint, beam_size="1", text="A dog runs.", **seen), "heads")
     healthy(app.run())  # a browser comes back by itself
-    assert app.dataframe[-1].value["on"].tolist() == ["Sentence", "Sample"]
+    assert [column.endswith(", sample") for column in app.dataframe[-1].value] == [False, False, True, False]
     assert app.session_state["judged_by"] == "Sample"
     assert {name: app.query_params[name] for name in seen} == seen
 

@@ -13,7 +13,8 @@ from viz_app.figures.scorecard_text import SORT_TEXTS, SORTS, Sort, notes, order
 def cards(make_map: Any) -> list[ScoreCard]:
     maps = [make_map(9, 7, num_heads=4, layer=layer) for layer in range(2)]
     rates = {Head("cross", layer, head): (5 * head + layer) % 7 / 7 for layer in range(2) for head in range(4)}
-    return score_cards([{"cross": maps}], {token: len(token) for token in maps[0].key_tokens}, rates)
+    found = score_cards([{"cross": maps}], {token: len(token) for token in maps[0].key_tokens}, rates)
+    return [card.with_agreement((3 * card.head.head + card.head.layer) % 8 / 8) for card in found]
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,7 @@ def cards(make_map: Any) -> list[ScoreCard]:
         ("offset", lambda card: card.offset),
         ("sink", lambda card: -card.sink_share),
         ("rare", lambda card: -card.rare_token),
+        ("links", lambda card: -card.agreement),
         ("aligner", lambda card: card.alignment_error_rate),
         ("label", lambda card: not head_labels(card)),
     ],
@@ -38,7 +40,7 @@ def test_every_head_has_its_place_and_says_what_it_stands_there_for(
     values = [value(by_head[head]) for head in order]
     assert values == sorted(values)
     assert all(bool(said[head].caption) == (by != "label" or bool(head_labels(by_head[head]))) for head in order)
-    assert all(f"entropy {card.entropy:.2f}" in said[head].text for head, card in by_head.items())
+    assert all(f"Entropy {card.entropy:.2f}" in said[head].text for head, card in by_head.items())
     assert SORTS[by]
     assert SORT_TEXTS[by]
 
@@ -56,4 +58,5 @@ def test_what_has_no_number_comes_last(make_map: Any) -> None:
     assert {layer for layer, _ in order[-3:]} == {0}
     without = notes(cards, "aligner")[0, 0]  # nobody has linked a word
     assert without.caption == ""
+    assert without.text.startswith("L1 H1: mixed")
     assert "AER" not in without.text

@@ -34,7 +34,19 @@ from viz_app.session.attributions import (
     mean,
     rank_correlations,
 )
+from viz_app.session.state import Widget
 
+LABELS = Widget[list[str]]("labels")
+# of addresses made with earlier names
+EARLIER_LABELS: dict[str, tuple[str, ...]] = {
+    "positional": ("previous word", "next word", "itself", "same position", "fixed distance"),
+    "aligner": ("aligns words",),
+    "rare token": ("rarest word",),
+    "same token": ("same word",),
+    "sink": ("end mark", "first word", "punctuation", "marks"),
+    "confident": ("one word at a time",),
+    "broad": ("spread out",),
+}
 ABOUT_CORRELATION = """
 Spearman's rank correlation (1904) over all pairs of tokens that attention may connect, special ones included: 1 if the
 method ranks them like the raw weights, 0 if the two rankings are unrelated. It says whether they agree, not which of
@@ -83,21 +95,27 @@ def grid_boxes() -> tuple[Sort, Method]:
 
 
 def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
-    """Select the labels that the grid is limited to.
+    """Select what the heads do that the grid is limited to.
 
-    Below the choice, their meaning and number of heads are listed.
+    Below the choice, the criteria are listed, with the number of heads that meet them.
     """
+    earlier = [] if LABELS.value is not None else st.query_params.get_all(LABELS.key)
+    if any(name in EARLIER_LABELS for name in earlier):
+        LABELS.set([new for name in earlier for new in EARLIER_LABELS.get(name, (name,))])
     counts = {name: len(labelled(cards, [name])) for name in DEFINITIONS}
-    with st.popover("Labels", disabled=per_layer):
+    with st.popover("What heads do", disabled=per_layer):
         selected: list[str] = st.pills(
-            "Show only heads labelled",
+            "Show only heads of these kinds",
             list(DEFINITIONS),
             selection_mode="multi",
-            key="labels",
+            key=LABELS.key,
             bind="query-params",
         )
         st.caption(
-            "\n".join(f"- **{name}**, {counts[name]}: {plain(meaning)}." for name, meaning in DEFINITIONS.items())
+            "\n".join(
+                f"- **{name}**, {count} head{'s'[: count != 1]}: {plain(DEFINITIONS[name])}."
+                for name, count in sorted(counts.items(), key=lambda each: each[1] == 0)
+            )
         )
     return [] if per_layer else selected
 
@@ -142,7 +160,7 @@ def grid(
             return
     if arrangement.sort != "layer":
         unlabelled = arrangement.sort == "label" and not any(head_labels(card) for card in arrangement.cards)
-        text = "No head has a label: the most confident ones come first."
+        text = "No head meets a criterion: those with the largest weights come first."
         st.caption(text if unlabelled else SORT_TEXTS[arrangement.sort])
     widget = chosen_heads.heads_widget(view.kind, weights.per_layer)
 

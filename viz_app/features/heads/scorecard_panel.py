@@ -8,10 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.alignment.aligners import head_error_rates
+from core.analysis.alignment.first_head import AgreementTally
 from core.analysis.alignment.pharaoh import parse_links
 from core.analysis.alignment.sentence_alignment import rank_sentence, shown_words
 from core.analysis.heads.head import Head
-from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import score_cards
 from core.capture import Kind
@@ -24,7 +24,7 @@ from viz_app.features.heads.heads_view import HeadsView
 from viz_app.features.heads.sentence_sample import Sample
 from viz_app.figures import head_names
 from viz_app.figures.display_text import decimal, plain, sentence_case
-from viz_app.figures.scorecard_text import offset_name, sentences
+from viz_app.figures.scorecard_text import MEASURES, head_does, sentences
 from viz_app.session import readings
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
@@ -34,33 +34,11 @@ from viz_app.session.state import Widget, session_object
 Basis = Literal["Sentence", "Sample"]
 BASES: tuple[Basis, ...] = ("Sentence", "Sample")
 BASIS = Widget[Basis]("judged_by")  # read before it is drawn
-COLUMNS: dict[str, tuple[str, str]] = {
-    "entropy": (
-        "Entropy",
-        "0: attends to one token; 1: to all alike. The entropy of a row over its maximum (Clark et al. 2019).",
-    ),
-    "confidence": ("Confidence", "The mean of each row's largest weight, `</s>` left out (Voita et al. 2019)."),
-    "offset": (
-        "Offset",
-        "The most frequent position of the largest weight: -1 is the token before, 0 the same position.",
-    ),
-    "offset_share": (
-        "At offset",
-        "Share of tokens whose largest weight is at that offset; from 90 % on a head is positional (Voita et al. "
-        "2019).",
-    ),
-    "sink_share": ("Sink", "The share of weight on `<s>`, `</s>`, the first token and punctuation."),
-    "rare_token": (
-        "Rare",
-        "Share of tokens whose largest weight is on the rarest token of the sentence (Voita et al. 2019). Frequencies "
-        "are those of the sample, at first the shipped one; ties go to the token that the tokenizer learned last.",
-    ),
-    "alignment_error_rate": (
-        "AER",
-        "Alignment error rate of the head as a word aligner: 0 if it finds all gold links and no others (Och & Ney "
-        "2003). It needs gold links: on the page Alignment, link this sentence's words, or rank a text.",
-    ),
-}
+ABOUT_CARDS = """
+Measurements of a head's raw weights on this sentence, special tokens included, and on the sample once it is scored.
+**What it does** follows from them by the criteria listed at "What heads do" above the grid; a head that meets none is
+*mixed*. One sentence says little about a head, and a name says where it attends, not what it contributes.
+"""
 ABOUT_SAMPLE = """
 Every sentence is translated greedily, and every head is scored on all tokens, special ones included; the numbers are
 means over tokens, so long sentences count for more. One sentence says little about a head. Results are kept while the
@@ -76,7 +54,12 @@ def _scored(
     reading: readings.Reading, kind: Kind, sample: tuple[str, ...], error_rates: tuple[tuple[Head, float], ...]
 ) -> list[ScoreCard]:
     frequencies = sentence_sample.frequencies(reading.model, sample)
-    return score_cards([{kind: reading.explain().maps[kind]}], frequencies, dict(error_rates))
+    maps, agreement = reading.explain().maps[kind], AgreementTally()
+    if kind == "cross":
+        agreement.add(maps)
+    shares = agreement.shares()
+    cards = score_cards([{kind: maps}], frequencies, dict(error_rates))
+    return [card.with_agreement(shares.get(card.head, math.nan)) for card in cards]
 
 
 def judged(reading: readings.Reading, kind: Kind) -> list[ScoreCard]:
@@ -140,51 +123,55 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
     if view.weights.per_layer or not heads:
         return
     found = {"Sentence": sentence_cards(reading, view.kind), "Sample": sample_cards(reading, view.kind) or []}
-    table = card_table(found, heads)
     of_raw = "" if view.weights.method == "attention" else " of the raw weights"
-    st.markdown(f"**Score-cards**{of_raw}", help=ABOUT_SAMPLE)
-    config = {
-        name: st.column_config.NumberColumn(title, help=text, format="%.2f") for name, (title, text) in COLUMNS.items()
-    }
-    config["offset"] = st.column_config.TextColumn(COLUMNS["offset"][0], help=COLUMNS["offset"][1])
-    show_table(table, column_config={"head": "Head", "on": "On", **config})
+    st.markdown(f"**Score-cards**{of_raw}", help=ABOUT_CARDS)
+    show_table(
+        card_table(found, heads),
+        height="content",
+        column_config={"measure": "Measure", "scale": st.column_config.TextColumn("Scale", width="large")},
+    )
     for name, text in label_texts(found, heads):
         st.caption(f"**{name}** {plain(text)}")
     sample_box(reading)
 
 
 def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]) -> pd.DataFrame:
-    """Make a row for each head and each basis it was scored on.
+    """Make a row for each measure, with a column for each head and each basis it was scored on.
 
-    Columns without values are left out.
+    Measures that no card has are left out.
     """
-    rows = [
-        {
-            "head": head_names.name_of(*head),
-            "on": basis,
-            **{name: getattr(card, name) for name in COLUMNS},
-            "offset": offset_name(card),
-        }
+    cards = {
+        f"{head_names.name_of(*head)}{'' if basis == 'Sentence' else ', sample'}": card
         for head in heads
         for basis, each in found.items()
         for card in each
         if (card.head.layer, card.head.head) == head
+    }
+    rows = [
+        {"measure": "What it does", **{name: head_does(card) or "mixed" for name, card in cards.items()}, "scale": ""},
+        *(
+            {
+                "measure": measure.name,
+                **{name: measure.value(card) for name, card in cards.items()},
+                "scale": measure.scale,
+            }
+            for measure in MEASURES
+        ),
     ]
-    return pd.DataFrame(rows).dropna(axis=1, how="all")
+    return pd.DataFrame([row for row in rows if any(row[name] for name in cards)])
 
 
 def label_texts(
     found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
 ) -> list[tuple[str, str]]:
     """Return the name of each head that has labels, with a text, on each basis."""
-    lines: list[tuple[str, str]] = []
-    for head in heads:
-        for basis, each in found.items():
-            for card in each:
-                if (card.head.layer, card.head.head) == head and head_labels(card):
-                    names = ", ".join(label.name for label in head_labels(card))
-                    lines.append((head_names.name_of(*head), f"on the {basis.lower()}: {names}. {sentences(card)}"))
-    return lines
+    return [
+        (head_names.name_of(*head), f"on the {basis.lower()}: {head_does(card)}. {sentences(card)}")
+        for head in heads
+        for basis, each in found.items()
+        for card in each
+        if (card.head.layer, card.head.head) == head and head_does(card)
+    ]
 
 
 def _correlations(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:

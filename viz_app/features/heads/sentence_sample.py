@@ -1,10 +1,12 @@
 """A sample of sentences on which all heads are scored."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
+from core.analysis.alignment.first_head import AgreementTally
 from core.analysis.heads.corpus_maps import sample_maps
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import Scorer, piece_frequencies
@@ -95,14 +97,16 @@ class Sample:
         scores, job = sample_scores(model, sentences), None
         if scores.cards is None:
             batches = sample_maps(model.translator, sentences)
-            scorer = Scorer(frequencies(model, sentences))
+            scorer, agreement = Scorer(frequencies(model, sentences)), AgreementTally()
 
             def steps() -> Iterator[int]:
                 for batch in batches:
                     for maps in batch:
                         scorer.add(maps)
+                        agreement.add(maps["cross"])
                     yield len(batch)
-                scores.cards = scorer.cards()
+                shares = agreement.shares()
+                scores.cards = [card.with_agreement(shares.get(card.head, math.nan)) for card in scorer.cards()]
 
             job = Job(steps(), len(sentences), "sentences")
         self.chosen, self.job, self.digest = sentences, job, model.digest

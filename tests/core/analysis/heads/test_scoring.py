@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -92,7 +93,7 @@ def test_cross_attention_counts_from_the_predicted_token():
     found = score_cards([maps])[0]
     assert (found.offset, found.offset_share) == (0, 1.0)
     assert found.same_token == pytest.approx(2 / 3)
-    assert head_labels(found)[0].text == "attends most to the source token at the same position for 100% of tokens"
+    assert head_labels(found)[0].text == "puts 100% of its weight on the source token at the same position"
 
 
 def test_sentences_are_weighed_by_their_tokens():
@@ -118,24 +119,26 @@ def test_labels_say_what_was_found():
         {"▁b": 1, "▁a": 5, ",": 5},
     )
     texts = [{label.name: label.text for label in head_labels(head)} for head in heads]
-    assert texts[0] == {  # 4 of 5 at one offset are not 90 %
-        "sink": "puts 60% of its weight on tokens of little content: 40% on </s> and 20% on punctuation"
+    assert texts[0] == {
+        "next word": "puts 80% of its weight on the next token",
+        "marks": "puts 60% of its weight on tokens of little content: 40% on </s> and 20% on punctuation",
     }
-    assert texts[1]["broad"] == "attends almost uniformly: 100% of the largest possible entropy"
-    assert texts[2]["sink"] == "puts 100% of its weight on tokens of little content: 100% on </s>"
-    assert texts[3]["confident"] == "puts 100% of its weight on one token on average"
-    assert texts[3]["rare token"] == "attends most to the rarest visible token for 100% of tokens"
+    assert texts[1]["spread out"] == "attends almost uniformly: 100% of the largest possible entropy"
+    assert texts[2]["end mark"] == "puts 100% of its weight on tokens of little content: 100% on </s>"
+    assert texts[3]["one word at a time"] == "puts 100% of its weight on one token on average"
+    assert texts[3]["rarest word"] == "attends most to the rarest visible token for 100% of tokens"
     long = 12
     tokens = tuple(f"▁{i}" for i in range(long))
     ahead = score_cards([encoder(one_hot(*range(1, long), long - 1, length=long), tokens=tokens)])[0]
-    assert head_labels(ahead)[0].name == "positional: the next token"
-    assert head_labels(ahead)[0].text == "attends most to the next token for 92% of tokens"
+    assert head_labels(ahead)[0].name == "next word"
+    assert head_labels(ahead)[0].text == "puts 92% of its weight on the next token"
     back = score_cards([encoder(one_hot(0, 0, *range(long - 2), length=long), tokens=tokens)])[0]
     assert back.offset == -2
-    assert (
-        head_labels(score_cards([encoder(one_hot(*range(long), length=long), tokens=tokens)])[0])[0].name
-        == "positional: the token itself"
-    )
+    assert head_labels(replace(back, offset_share=0.95))[0].name == "fixed distance: 2 back"
+    faint = replace(back, offset=-1, offset_share=0.95, previous=0.3)  # the largest weight, but not most of the weight
+    assert head_labels(faint)[0].name == "previous word"
+    assert head_labels(faint)[0].text == "attends most to the previous token for 95% of tokens"
+    assert head_labels(score_cards([encoder(one_hot(*range(long), length=long), tokens=tokens)])[0])[0].name == "itself"
 
 
 def test_the_aligner_s_score_is_filled_in():
@@ -144,6 +147,14 @@ def test_the_aligner_s_score_is_filled_in():
     found = score_cards([maps], alignment_error_rates={Head("cross", 0, 0): 0.3})[0]
     assert found.alignment_error_rate == 0.3
     assert "aligns words: its alignment error rate is 0.30" in {label.text for label in head_labels(found)}
+
+
+def test_heads_that_link_most_words_like_the_others_align_words_unless_gold_links_say_otherwise():
+    found = card(EVEN)
+    assert "aligns words" not in {label.name for label in head_labels(found.with_agreement(0.5))}
+    agreeing = found.with_agreement(0.75)
+    assert "links 75% of the words like the other heads" in {label.text for label in head_labels(agreeing)}
+    assert "aligns words" not in {label.name for label in head_labels(agreeing.with_error_rate(0.6))}
 
 
 def test_every_head_of_a_model_has_a_card_and_a_row(translator: Translator, parallel_text: list[tuple[str, str]]):
@@ -192,6 +203,6 @@ def test_every_label_is_defined_with_its_threshold():
         {"▁b": 1, "▁a": 5, ",": 5},
     )
     found = {label.base_name for head in heads for label in head_labels(head)}
-    assert found >= {"sink", "confident", "broad", "rare token"}
+    assert found >= {"marks", "end mark", "one word at a time", "spread out", "rarest word"}
     assert found <= set(DEFINITIONS)
     assert all("%" in definition for definition in DEFINITIONS.values())
