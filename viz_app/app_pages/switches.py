@@ -28,8 +28,9 @@ Click a head to switch it, click it again to switch it back; click the name of a
 output is multiplied by the value of the slider: 0 turns it off, 1 leaves it unchanged.
 
 The number in a cell is the change of the log-probability of the translation above when **only that head** is off, in
-nats: -0.7 makes it half as probable. Heads compensate for each other, so effects do not add up, and a head without an
-effect here may matter in another sentence.
+nats: -0.7 makes it half as probable. The colours have a logarithmic scale, linear below 0.1 nats, so that heads beside
+one with a very large effect can be told apart: compare sizes by the numbers. Heads compensate for each other, so
+effects do not add up, and a head without an effect here may matter in another sentence.
 """
 ABOUT_IMPORTANCE = """
 **Change when off**: the head's output is set to 0, and the same translation is scored again. **Importance by gradient**

@@ -17,7 +17,7 @@ import { component, rootOf } from "./shared.js";
  *
  * @typedef {{ name: string, layer: number, cells: Cell[] }} Row
  * @typedef {{ kind: string, name: string, rows: Row[] }} Board
- * @typedef {{ boards: Board[], limit: number | null, scale: string[] }} Data See `switchboard_payload`.
+ * @typedef {{ boards: Board[], limit: number | null, scale: string[], ticks: [string, number][] }} Data See `switchboard_payload`.
  */
 
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
@@ -90,13 +90,19 @@ function cellButton({ name, gate, effect, color, text }, send) {
 }
 
 /** @param {Data} data */
-function legend({ limit, scale }) {
+function legend({ limit, scale, ticks }) {
   const line = element("div", "legend");
   if (limit === null) return line;
   const bar = element("i");
   bar.style.background = `linear-gradient(to right, ${scale.join(", ")})`;
-  const name = "change of the log-probability in nats with this head alone off";
-  line.append(element("b", "", `\u2212${limit}`), bar, element("b", "", `+${limit}`), name);
+  for (const [name, share] of ticks) {
+    const tick = element("s", "", name);
+    tick.style.left = `${50 * (share + 1)}%`;
+    bar.append(tick);
+  }
+  const name = "change of the log-probability in nats with this head alone off; the scale is logarithmic";
+  const ends = [`less probable \u2212${limit}`, `+${limit} more probable`].map((text) => element("b", "", text));
+  line.append(ends[0], bar, ends[1], element("span", "", name));
   return line;
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 from core.analysis.heads.head import Head
 from core.capture import KINDS, Kind
 from viz_app.components.component import component_beside, draw
-from viz_app.figures.ablation import effect_color, head_title, scale_limit, text_color
+from viz_app.figures.ablation import effect_color, head_title, scale_limit, scale_ticks, text_color
 from viz_app.figures.head_names import KIND_NAMES
 from viz_app.figures.theme import Theme
 
@@ -25,7 +25,7 @@ def switchboard_payload(
 
     Returns:
         `boards`: for each kind of attention its rows of cells; `limit`: the end of the colour scale, None without
-        effects; `scale`: its colours.
+        effects; `scale`: its colours from end to end; `ticks`: names and places of values on it, from -1 to 1.
     """
     limit = scale_limit(list(effects.values()))
 
@@ -54,7 +54,8 @@ def switchboard_payload(
     return {
         "boards": [{"kind": kind, "name": KIND_NAMES[kind], "rows": rows(kind)} for kind in KINDS],
         "limit": round(limit, 2) if effects else None,
-        "scale": [theme.diverging[0], theme.background, theme.diverging[-1]],
+        "scale": list(theme.diverging),
+        "ticks": scale_ticks(limit),
     }
 
 

@@ -1,6 +1,7 @@
 """Effects of turning heads off, on words, tokens and log-probabilities."""
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before
     import pandas as pd
 
 MIN_LIMIT = 0.1  # nats: a smaller scale would show noise
+TICKS = (-10.0, -1.0, 0.0, 1.0, 10.0)  # nats, named on the scale where there is room
 DEEP = 0.6  # of the scale: from here on text has the background colour
 MARKERS = {"encoder_self": "circle", "decoder_self": "square", "cross": "diamond"}
 
@@ -38,18 +40,33 @@ def scale_limit(effects: Sequence[float]) -> float:
     return max(MIN_LIMIT, *(abs(effect) for effect in effects), 0.0)
 
 
+def scale_share(effect: float, limit: float) -> float:
+    """Return the place of an effect on the scale from -limit to limit, as a number from -1 to 1.
+
+    arsinh(effect / c) / arsinh(limit / c) with c = `MIN_LIMIT`: linear below c, logarithmic above. One head can cost
+    the translation 100 times as much as most others, whose colours a linear scale would not tell apart.
+    """
+    share = math.asinh(effect / MIN_LIMIT) / math.asinh(limit / MIN_LIMIT)
+    return min(max(share, -1.0), 1.0)
+
+
+def scale_ticks(limit: float) -> list[tuple[str, float]]:
+    """Name the effects of `TICKS` that are on the scale and not near its ends, each with its `scale_share`."""
+    shares = [(tick, scale_share(tick, limit)) for tick in TICKS]
+    return [(decimal(tick, 0, sign=bool(tick)), share) for tick, share in shares if abs(share) < 0.8]
+
+
 def effect_color(effect: float, limit: float, theme: Theme) -> str:
-    """Return the colour of a change from -limit to limit.
+    """Return the colour of a change from -limit to limit, by `scale_share`.
 
     Blue for a loss, orange for a gain.
     """
-    share = min(max(effect / limit, -1.0), 1.0)
-    return theme.diverging[round((share + 1) / 2 * (len(theme.diverging) - 1))]
+    return theme.diverging[round((scale_share(effect, limit) + 1) / 2 * (len(theme.diverging) - 1))]
 
 
 def text_color(effect: float, limit: float, theme: Theme) -> str:
     """Return a readable text colour on `effect_color`."""
-    return theme.background if abs(effect) > DEEP * limit else theme.text
+    return theme.background if abs(scale_share(effect, limit)) > DEEP else theme.text
 
 
 def words_of(tokens: Sequence[str]) -> list[str]:

@@ -24,6 +24,32 @@ def test_the_scale_ends_at_the_largest_effect_but_noise_stays_pale() -> None:
     assert ablation.scale_limit([]) == ablation.MIN_LIMIT
 
 
+def test_the_scale_is_odd_and_rising_and_ends_at_its_limit() -> None:
+    values = [-30.0, -20.4, -1.0, -0.05, 0.0, 0.05, 1.0, 20.4, 30.0]
+    shares = [ablation.scale_share(value, 20.4) for value in values]
+    assert shares == sorted(shares)
+    assert shares == pytest.approx([-share for share in reversed(shares)])
+    assert (shares[1], shares[4], shares[0]) == (-1.0, 0.0, -1.0)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_one_large_effect_leaves_colours_to_the_others(theme: Theme) -> None:
+    effects = [-20.4, -2.0, -0.5, -0.2, 0.0]
+    limit = ablation.scale_limit(effects)
+    assert len({ablation.effect_color(effect, limit, theme) for effect in effects}) == len(effects)
+    shares = [ablation.scale_share(effect, limit) for effect in effects]
+    assert shares[1] < -0.4  # ten times smaller, but well apart from 0
+
+
+def test_the_scale_is_named_where_there_is_room() -> None:
+    assert [name for name, _ in ablation.scale_ticks(20.4)] == ["\u22121", "0", "+1"]
+    assert [name for name, _ in ablation.scale_ticks(0.1)] == ["0"]
+    assert all(
+        share == ablation.scale_share(float(name.replace("\u2212", "-")), 500.0)
+        for name, share in ablation.scale_ticks(500.0)
+    )
+
+
 @pytest.mark.parametrize(
     ("old", "new", "of_old", "of_new"),
     [

@@ -50,9 +50,9 @@ def export_switches(
             for layer in layers
         ]
         boards.append((head_title(Head(kind, 0, 0)).split()[0], rows))
-    return export_boards(
-        boards, file_format, theme, title="change of the log-probability in nats with this head alone off"
-    )
+    ends = f"{decimal(-limit, 2)} (blue) to {decimal(limit, 2, sign=True)} (orange)"
+    title = f"change of the log-probability in nats with this head alone off; colours: {ends}, logarithmic"
+    return export_boards(boards, file_format, theme, title=title)
 
 
 def switches_table(heads: Sequence[Head], gates: Mapping[Head, float], effects: Mapping[Head, float]) -> pd.DataFrame:
