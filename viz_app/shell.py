@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz_app.controls.source_note import source_note
 from viz_app.figures.display_text import sentence_case
 from viz_app.layout import badges, sentence_input, share_menu, sidebar, wrong_task
 from viz_app.layout.tour import restart_button, tour
@@ -38,6 +39,7 @@ if model is not None:
     current = session_object(Current)
     current.model, current.reading = model, reading
     with below:
+        note = st.empty()
         if reading is not None:
             try:
                 permalink.restore_words(reading)
@@ -54,5 +56,7 @@ if model is not None:
         wrong_task.note(model, page.title)
     else:
         page.run()
+        if reading is not None:
+            source_note(reading, note)
         if reading is not None and page.title in badges.PAGES:
             badges.badges(reading)

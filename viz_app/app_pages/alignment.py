@@ -262,19 +262,28 @@ def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
         table = target_table(alignment, shares(reading))
         columns = {
             "target": st.column_config.TextColumn("Target", width=90),
-            "looks_at": st.column_config.TextColumn("Attends to", width=90),
-            "weight": st.column_config.NumberColumn("Weight", format="%.2f"),
+            "looks_at": st.column_config.TextColumn("Linked to", width=90, help="The source word of largest weight."),
+            "weight": st.column_config.NumberColumn("Weight", format="%.2f", help="Of that source word, from 0 to 1."),
             "from_source": st.column_config.ProgressColumn(
-                "From source", format="%.2f", min_value=0, max_value=1, width=110
+                "From source",
+                format="%.2f",
+                min_value=0,
+                max_value=1,
+                width=110,
+                help="Share of the prediction that comes from the source (ALTI, rolled out).",
             ),
-            "from_prefix": st.column_config.NumberColumn("From prefix", format="%.2f"),
+            "from_prefix": st.column_config.NumberColumn(
+                "From prefix", format="%.2f", help="The rest, from the target words before it."
+            ),
         }
     else:
         table = coverage_table(alignment)
         columns = {
             "source": st.column_config.TextColumn("Source", width=120),
-            "coverage": st.column_config.NumberColumn("Coverage", format="%.2f"),
-            "linked_to": "Linked to",
+            "coverage": st.column_config.NumberColumn(
+                "Attention received", format="%.2f", help="From all target words together; 1 is that of one word."
+            ),
+            "linked_to": st.column_config.TextColumn("Linked to", help="The target words linked to it."),
         }
     show_table(table, height="content" if len(table) < 16 else 420, column_config=columns)
 

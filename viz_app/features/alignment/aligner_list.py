@@ -45,9 +45,22 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
         height=330,
         column_config={
             "head": st.column_config.TextColumn("Head", width=75),
-            "rows": st.column_config.TextColumn("Rows", width=80),
-            "AER": st.column_config.ProgressColumn("AER", format="%.3f", min_value=0, max_value=1, width=120),
-            "precision": st.column_config.NumberColumn("Precision", format="%.3f", width=75),
-            "recall": st.column_config.NumberColumn("Recall", format="%.3f", width=65),
+            "rows": st.column_config.TextColumn(
+                "Rows", width=80, help="Aligned by the rows that predict a word, or that were fed it."
+            ),
+            "AER": st.column_config.ProgressColumn(
+                "Errors (AER)",
+                format="%.3f",
+                min_value=0,
+                max_value=1,
+                width=120,
+                help="0 is best; 1: no gold link found.",
+            ),
+            "precision": st.column_config.NumberColumn(
+                "Precision", format="%.3f", width=75, help="Share of its links that are gold."
+            ),
+            "recall": st.column_config.NumberColumn(
+                "Recall", format="%.3f", width=65, help="Share of the sure gold links that it found."
+            ),
         },
     )

@@ -1,0 +1,93 @@
+"""Signs that a source is not in the language that a model translates from.
+
+Everything is computed from the model itself, so there is nothing to calibrate for another checkpoint. For a source that is not in its language, a model mostly writes the source down again, as far as its target side can spell it. So the
+measure is a ratio of two likelihoods under the same model, which needs no sample of ordinary sentences:
+
+    margin = (1/T) sum_t log P(y_t | y_<t, x) - (1/S) sum_s log P(x_s | x_<s, x)    in nats a token,
+
+the best translation y against the source x as its own translation. An untrained model, to which both are improbable,
+has small margins too, so the source must also be probable. The second sign is a source mostly of characters
+that the tokenizer does not know and spells as bytes.
+
+`docs/measurements/unfamiliar_source.py` counts the notes; the thresholds were set on other sentences than these:
+
+    python docs/measurements/unfamiliar_source.py --ordinary test_2017_flickr.en.gz newstest2013.en.xz \\
+        TED.tst2015.en.xz --other test_2017_flickr.de.gz newstest2013.de.xz TED.tst2015.de.xz en-fr.dev.fr.xz
+
+    noted                                                shipped checkpoint  the first one shipped (3bb11de)
+    ordinary English (Multi30k 2017, newstest, TED)      0.0, 0.7, 0.7 %     0.0, 0.0, 0.7 %
+    German (the same texts)                              98.7, 96.7, 97.3 %  99.3, 94.7, 95.3 %
+    French (Tatoeba)                                     76.3 %              25.3 %
+    emoji                                                100 %               100 %
+    random letters                                       96.5 %              24.0 %
+
+of 300 sentences a file, and of 150 (`--count 150`) for the first checkpoint, which has 8.73 BLEU on newstest2014 and
+copies less. A shuffled English sentence is not noted: it has the words of the language.
+"""
+
+import math
+from dataclasses import dataclass
+
+from core.analysis.tokens.words import is_special, word_groups
+from core.byte_pieces import BYTE, UNKNOWN, grapheme_groups
+from core.results import Translation
+from core.tokenizer import SPACE_MARK
+from core.translator import Translator
+
+MARGIN = 1.5  # nats a token; below it, writing the source down again is nearly as probable as its translation
+PROBABLE = -4.0  # nats a token; below it, the source is improbable as a translation, however weak the model is
+UNKNOWN_SHARE = 0.5  # of the characters
+MIN_WORDS = 3  # a name or a loanword is its own translation: shorter sources are not judged by the margin
+
+
+@dataclass(frozen=True)
+class SourceFamiliarity:
+    """How far a source resembles what a model translates.
+
+    Attributes:
+        unknown_share: share of the characters, spaces left out, that the tokenizer does not know.
+        margin: see the module docstring; infinite for sources of fewer than `MIN_WORDS` words.
+        log_prob: mean log-probability of a token of the source as its own translation; NaN for such sources.
+    """
+
+    unknown_share: float
+    margin: float
+    log_prob: float
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether most characters are unknown to the tokenizer."""
+        return self.unknown_share > UNKNOWN_SHARE
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether the model could as well write the source down again."""
+        return self.margin < MARGIN and self.log_prob > PROBABLE
+
+
+def source_familiarity(translator: Translator, translation: Translation) -> SourceFamiliarity:
+    """Compare a translation with the source as its own translation, in one more pass of the model.
+
+    Raises:
+        ValueError: as `Translator.score`.
+    """
+    tokens = [token for token in translation.source_tokens if not is_special(token)]
+    characters = [[tokens[position] for position in group] for group in grapheme_groups(tokens)]
+    seen = [pieces for pieces in characters if "".join(pieces).strip(SPACE_MARK)]
+    lengths = [1 if _is_unknown(pieces) else sum(len(piece.strip(SPACE_MARK)) for piece in pieces) for pieces in seen]
+    unknown = sum(map(_is_unknown, seen)) / max(1, sum(lengths))
+    words = [group for group in word_groups(tokens) if any(map(_has_letters, tokens[group.start : group.stop]))]
+    if len(words) < MIN_WORDS:
+        return SourceFamiliarity(unknown, math.inf, math.nan)
+    best = translation.hypotheses[0].token_log_probs
+    copied = translator.score(translation.source, " ".join(translation.source.split())).token_log_probs
+    log_prob = sum(copied) / len(copied)
+    return SourceFamiliarity(unknown, sum(best) / len(best) - log_prob, log_prob)
+
+
+def _is_unknown(pieces: list[str]) -> bool:
+    return any(piece == UNKNOWN or BYTE.fullmatch(piece) for piece in pieces)
+
+
+def _has_letters(piece: str) -> bool:
+    return any(map(str.isalnum, piece)) and not BYTE.fullmatch(piece)
