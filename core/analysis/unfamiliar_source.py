@@ -1,6 +1,7 @@
 """Signs that a source is not in the language that a model translates from.
 
-Everything is computed from the model itself, so there is nothing to calibrate for another checkpoint. For a source that is not in its language, a model mostly writes the source down again, as far as its target side can spell it. So the
+Everything is computed from the model itself, so there is nothing to calibrate for another checkpoint. For a source that
+is not in its language, a model mostly writes the source down again, as far as its target side can spell it. So the
 measure is a ratio of two likelihoods under the same model, which needs no sample of ordinary sentences:
 
     margin = (1/T) sum_t log P(y_t | y_<t, x) - (1/S) sum_s log P(x_s | x_<s, x)    in nats a token,

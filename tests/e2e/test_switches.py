@@ -12,7 +12,7 @@ def switch(page: Page, name: str) -> Locator:
 def test_heads_are_switched_off_and_back_on(page: Page, app: str) -> None:
     page.goto(f"{app}/switches?text=Where%3F&beam_size=1")
     expect(page.locator(".legend i")).to_be_visible()  # every head has been measured
-    expect(page.locator(".legend")).to_contain_text("the scale is logarithmic")
+    expect(page.locator("div.legend")).to_contain_text("the scale is logarithmic")
     expect(page.locator(".legend i s").filter(has_text="0")).to_have_count(1)
     expect(switch(page, "Cross L2 H1")).to_have_text(re.compile(r"^[+\u2212]?(\d|\.\d|\d\.\d)"))
     switch(page, "Cross L2 H1").click()

@@ -5,9 +5,10 @@ from viz_app.figures.display_text import isolated, plain
 
 ABOUT_LINKS = """
 A target word is linked to the source word with the largest weight in the row that predicts it. Named are a few words
-that get more than half of that weight. The **other heads** are the mean of all heads in the upper half of the layers.
-The head shown first for a sentence is the one that agrees most with it: such heads usually agree with ALTI's
-contributions too. The links show where a head attends, not why the model chose a word.
+that get more than half of that weight. The **other heads** are the mean of all heads in the upper half of the layers,
+in which words that attract many rows count less. The head shown first for a sentence is the one that agrees most with
+it: such heads usually agree with ALTI's contributions too. The links show where a head attends, not why the model chose
+a word.
 """
 
 

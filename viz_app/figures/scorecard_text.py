@@ -56,46 +56,34 @@ def _number(value: float) -> str:
 
 
 MEASURES: tuple[Measure, ...] = (
-    Measure(
-        "Spread over tokens (entropy)",
-        "0: all weight on one token; 1: equal weights (Clark et al. 2019)",
-        lambda card: _number(card.entropy),
-    ),
-    Measure(
-        "Largest weight of a row (confidence)",
-        "mean over tokens, </s> left out (Voita et al. 2019)",
-        lambda card: _number(card.confidence),
-    ),
-    Measure(
-        "Most frequent distance",
-        "-1: the token before; 0: the same position; +1: the token after",
-        lambda card: offset_name(card),
-    ),
-    Measure(
-        "Tokens at that distance",
-        "share; from 0.90 on, a head is positional (Voita et al. 2019)",
-        lambda card: _number(card.offset_share),
-    ),
+    Measure("Spread over tokens (entropy)", "0: one token, 1: all alike", lambda card: _number(card.entropy)),
+    Measure("Largest weight (confidence)", "mean over tokens, </s> left out", lambda card: _number(card.confidence)),
+    Measure("Most frequent distance", "-1: the token before", lambda card: offset_name(card)),
+    Measure("Tokens at that distance", "share of tokens", lambda card: _number(card.offset_share)),
     Measure("Weight on the end mark </s>", "share of the weight", lambda card: _number(card.sink_end)),
-    Measure("Weight on <s> or the first token", "share of the weight", lambda card: _number(card.sink_start)),
+    Measure("Weight on <s>, first token", "share of the weight", lambda card: _number(card.sink_start)),
     Measure("Weight on punctuation", "share of the weight", lambda card: _number(card.sink_punctuation)),
-    Measure("Weight on the same word", "share of the weight on equal tokens", lambda card: _number(card.same_token)),
-    Measure(
-        "Tokens that attend most to the rarest",
-        "share (Voita et al. 2019); frequencies from the sample, ties by the tokenizer",
-        lambda card: _number(card.rare_token),
-    ),
-    Measure(
-        "Words linked like the other heads",
-        "share; compared with the mean of the upper half of the layers",
-        lambda card: _number(card.agreement),
-    ),
-    Measure(
-        "Alignment error rate (AER)",
-        "0: all gold links and no others (Och & Ney 2003); needs gold links, see the page Alignment",
-        lambda card: _number(card.alignment_error_rate),
-    ),
+    Measure("Weight on the same word", "share of the weight", lambda card: _number(card.same_token)),
+    Measure("Rarest token has most", "share of tokens", lambda card: _number(card.rare_token)),
+    Measure("Linked like other heads", "share of words", lambda card: _number(card.agreement)),
+    Measure("Alignment errors (AER)", "0 is best", lambda card: _number(card.alignment_error_rate)),
 )
+SHORT_NAMES: dict[str, str] = {  # captions in the grid, whose cells are small
+    "aligns words": "aligns",
+    "previous word": "before",
+    "next word": "after",
+    "itself": "itself",
+    "same position": "place",
+    "fixed distance": "fixed",
+    "same word": "same",
+    "rarest word": "rarest",
+    "end mark": "end",
+    "first word": "first",
+    "punctuation": "punct.",
+    "marks": "marks",
+    "one word at a time": "one",
+    "spread out": "spread",
+}
 
 
 def head_does(card: ScoreCard) -> str:
@@ -167,7 +155,7 @@ def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
             case "offset":
                 return offset_name(card)
             case "label":
-                return head_labels(card)[0].base_name if head_labels(card) else ""
+                return SHORT_NAMES[head_labels(card)[0].base_name] if head_labels(card) else ""
             case _:
                 value = {
                     "confidence": card.confidence,

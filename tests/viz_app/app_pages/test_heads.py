@@ -164,7 +164,7 @@ def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytes
     table = app.dataframe[-1].value
     head = table.columns[1]
     assert table.columns.tolist() == ["measure", head, f"{head}, sample", "scale"]
-    assert "Words linked like the other heads" in table["measure"].tolist()
+    assert "Linked like other heads" in table["measure"].tolist()
     app.session_state["judged_by"] = "Sample"
     healthy(app.run())
 

@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from core.analysis.heads.head import Head
-from core.analysis.heads.labels import head_labels
+from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import score_cards
-from viz_app.figures.scorecard_text import SORT_TEXTS, SORTS, Sort, notes, ordered
+from viz_app.figures.scorecard_text import SHORT_NAMES, SORT_TEXTS, SORTS, Sort, notes, ordered
 
 
 @pytest.fixture
@@ -43,6 +43,12 @@ def test_every_head_has_its_place_and_says_what_it_stands_there_for(
     assert all(f"Entropy {card.entropy:.2f}" in said[head].text for head, card in by_head.items())
     assert SORTS[by]
     assert SORT_TEXTS[by]
+
+
+def test_every_name_has_a_short_one_that_fits_a_cell() -> None:
+    assert list(SHORT_NAMES) == list(DEFINITIONS)
+    assert len(set(SHORT_NAMES.values())) == len(SHORT_NAMES)
+    assert max(map(len, SHORT_NAMES.values())) <= 6
 
 
 def test_layer_by_layer_is_no_order_and_has_no_captions(cards: list[ScoreCard]) -> None:

@@ -105,7 +105,7 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
     counts = {name: len(labelled(cards, [name])) for name in DEFINITIONS}
     with st.popover("What heads do", disabled=per_layer):
         selected: list[str] = st.pills(
-            "Show only heads of these kinds",
+            "Show only heads named",
             list(DEFINITIONS),
             selection_mode="multi",
             key=LABELS.key,

@@ -36,8 +36,15 @@ BASES: tuple[Basis, ...] = ("Sentence", "Sample")
 BASIS = Widget[Basis]("judged_by")  # read before it is drawn
 ABOUT_CARDS = """
 Measurements of a head's raw weights on this sentence, special tokens included, and on the sample once it is scored.
-**What it does** follows from them by the criteria listed at "What heads do" above the grid; a head that meets none is
-*mixed*. One sentence says little about a head, and a name says where it attends, not what it contributes.
+What a head does follows from them by the criteria at "What heads do" above the grid; one that meets none is *mixed*.
+
+**Spread**: the entropy of a row over its maximum (Clark et al. 2019). **Largest weight**: the mean over tokens (Voita
+et al. 2019). **Distance**: where the largest weight is, key minus query; in cross-attention the query is the predicted
+token. **Rarest token**: frequencies are those of the sample; ties go to the token that the tokenizer learned last.
+**Linked like other heads**: compared with the mean of the heads in the upper half of the layers. **AER**: the alignment
+error rate (Och & Ney 2003), once there are gold links of this sentence or a text, see the page Alignment.
+
+One sentence says little about a head, and a name says where a head attends, not what it contributes.
 """
 ABOUT_SAMPLE = """
 Every sentence is translated greedily, and every head is scored on all tokens, special ones included; the numbers are
@@ -125,13 +132,9 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
     found = {"Sentence": sentence_cards(reading, view.kind), "Sample": sample_cards(reading, view.kind) or []}
     of_raw = "" if view.weights.method == "attention" else " of the raw weights"
     st.markdown(f"**Score-cards**{of_raw}", help=ABOUT_CARDS)
-    show_table(
-        card_table(found, heads),
-        height="content",
-        column_config={"measure": "Measure", "scale": st.column_config.TextColumn("Scale", width="large")},
-    )
     for name, text in label_texts(found, heads):
         st.caption(f"**{name}** {plain(text)}")
+    show_table(card_table(found, heads), height="content", column_config={"measure": "Measure", "scale": "Scale"})
     sample_box(reading)
 
 
@@ -148,15 +151,8 @@ def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_na
         if (card.head.layer, card.head.head) == head
     }
     rows = [
-        {"measure": "What it does", **{name: head_does(card) or "mixed" for name, card in cards.items()}, "scale": ""},
-        *(
-            {
-                "measure": measure.name,
-                **{name: measure.value(card) for name, card in cards.items()},
-                "scale": measure.scale,
-            }
-            for measure in MEASURES
-        ),
+        {"measure": measure.name, **{name: measure.value(card) for name, card in cards.items()}, "scale": measure.scale}
+        for measure in MEASURES
     ]
     return pd.DataFrame([row for row in rows if any(row[name] for name in cards)])
 
@@ -164,13 +160,13 @@ def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_na
 def label_texts(
     found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
 ) -> list[tuple[str, str]]:
-    """Return the name of each head that has labels, with a text, on each basis."""
+    """Return the name of each head, with a text on what it does, on each basis."""
     return [
-        (head_names.name_of(*head), f"on the {basis.lower()}: {head_does(card)}. {sentences(card)}")
+        (head_names.name_of(*head), f"on the {basis.lower()}: {head_does(card) or 'mixed'}. {sentences(card)}".rstrip())
         for head in heads
         for basis, each in found.items()
         for card in each
-        if (card.head.layer, card.head.head) == head and head_does(card)
+        if (card.head.layer, card.head.head) == head
     ]
 
 
