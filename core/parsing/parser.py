@@ -245,7 +245,7 @@ class Parser:
         """The tree as a translation of its sentence, for tools that explain translations."""
         source_ids, _, _ = self.translator.token_ids(parse.text, parse.token_ids)
         found = Hypothesis(parse.token_ids, parse.token_log_probs, parse.log_prob, parse.score, finished=True)
-        return Translation(parse.text, self.translator.pieces(source_ids), (self.translator.scored_text(found),))
+        return Translation(parse.text, self.translator.source_pieces(source_ids), (self.translator.scored_text(found),))
 
     def _read(self, sentence: str | Sequence[str]) -> tuple[list[str], list[int], int]:
         """Words, source token ids, and the largest number of tokens of the tree."""

@@ -30,6 +30,20 @@ It says how probable the model finds a word, not whether the word is right: a co
 a fluent mistake a high one.
 """
 EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der Bahnhof?"
+COLUMNS: dict[str, Any] = {
+    "height": 560,
+    "column_config": {
+        "word": st.column_config.TextColumn("Word", width="small"),
+        "probability": st.column_config.ProgressColumn(
+            "Probability", format="%.3f", min_value=0, max_value=1, width="small"
+        ),
+        "log_prob": st.column_config.NumberColumn("Log-prob", format="%.2f", width=80),
+        "line": st.column_config.NumberColumn("Line", width=60),
+        "number": None,
+        "source": st.column_config.TextColumn("Source", width="medium"),
+        "translation": st.column_config.TextColumn("Translation", width="medium"),
+    },
+}
 
 
 @st.fragment
@@ -86,22 +100,6 @@ def results(scored: ScoredFile) -> None:
         table=lambda: word_table(words),
         python=lambda file: script(file, model_part(model), words_part(name, text)),
     )
-
-
-COLUMNS: dict[str, Any] = {
-    "height": 560,
-    "column_config": {
-        "word": st.column_config.TextColumn("Word", width="small"),
-        "probability": st.column_config.ProgressColumn(
-            "Probability", format="%.3f", min_value=0, max_value=1, width="small"
-        ),
-        "log_prob": st.column_config.NumberColumn("Log-prob", format="%.2f", width=80),
-        "line": st.column_config.NumberColumn("Line", width=60),
-        "number": None,
-        "source": st.column_config.TextColumn("Source", width="medium"),
-        "translation": st.column_config.TextColumn("Translation", width="medium"),
-    },
-}
 
 
 def words_part(name: str, text: str) -> str:

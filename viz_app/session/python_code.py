@@ -146,4 +146,4 @@ def gates_part(gates: Mapping[Head, float]) -> str:
 def _text(model: Model, token_ids: Sequence[int]) -> str:
     """Return the text of a target on one line."""
     eos_id = model.translator.model.config.eos_id
-    return repr(model.translator.tokenizer.decode([token_id for token_id in token_ids if token_id != eos_id]))
+    return repr(model.translator.tokenizer.target.decode([token_id for token_id in token_ids if token_id != eos_id]))
