@@ -5,12 +5,13 @@
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, goTo, group, spelled, vector } from "../../core/drawing/dom.js";
-import { component, decimal, keep, restored, rootOf } from "./shared.js";
+import { component, decimal, fadeEdges, keep, restored, rootOf } from "./shared.js";
 
 const MARKS = { live: "\u25cf", finished: "\u25a0", pruned: "\u00d7", dropped: "\u25cb" };
 const NAMES = { live: "live", finished: "finished", pruned: "pruned at once", dropped: "continued, then dropped" };
 const STEP = "beam_step"; // the step in the address, unless it is the last
-const HINT = "Hover over a candidate to read it. Click it to see the best translation that begins with it on all pages.";
+const HINT =
+  "Hover over a candidate to read it. Click it to see the best translation that begins with it on all pages.";
 
 /**
  * @typedef {keyof typeof MARKS} Fate
@@ -87,6 +88,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   show(state, state.step);
   describe(state, data.selected && state.nodes[data.selected[0] - 1][data.selected[1]]);
   Object.assign(box, { scrollTop, scrollLeft });
+  fadeEdges(box);
   const node = focused.rank === undefined ? null : state.nodes[Number(focused.position) - 1]?.[Number(focused.rank)];
   (node ? node.button : focused.step ? state.slider : null)?.focus({ preventScroll: true });
 });
