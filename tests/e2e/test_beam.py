@@ -44,17 +44,6 @@ def test_an_inner_candidate_shows_the_best_translation_through_it(page: Page, ap
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^1: "))
 
 
-def test_a_tree_that_is_too_wide_fades_where_it_goes_on(page: Page, app: str) -> None:
-    page.set_viewport_size({"width": 800, "height": 900})
-    page.goto(ADDRESS.format(app).replace("beam_size=2", "beam_size=8"))
-    box = page.locator(".box")
-    expect(box).to_have_class(re.compile(r"\bmore-right\b"))
-    expect(box).not_to_have_class(re.compile(r"\bmore-left\b"))
-    box.evaluate("box => box.scrollTo(box.scrollWidth, box.scrollHeight)")
-    expect(box).to_have_class(re.compile(r"\bmore-left\b"))
-    expect(box).not_to_have_class(re.compile(r"\bmore-(right|below)\b"))
-
-
 def test_the_keyboard_steps_through_the_search(page: Page, app: str) -> None:
     page.goto(ADDRESS.format(app))
     slider = page.get_by_role("slider", name="Step")

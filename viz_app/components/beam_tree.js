@@ -5,7 +5,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, goTo, group, spelled, vector } from "../../core/drawing/dom.js";
-import { component, decimal, fadeEdges, keep, restored, rootOf } from "./shared.js";
+import { component, decimal, keep, restored, rootOf } from "./shared.js";
 
 const MARKS = { live: "\u25cf", finished: "\u25a0", pruned: "\u00d7", dropped: "\u25cb" };
 const NAMES = { live: "live", finished: "finished", pruned: "pruned at once", dropped: "continued, then dropped" };
@@ -88,7 +88,6 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   show(state, state.step);
   describe(state, data.selected && state.nodes[data.selected[0] - 1][data.selected[1]]);
   Object.assign(box, { scrollTop, scrollLeft });
-  fadeEdges(box);
   const node = focused.rank === undefined ? null : state.nodes[Number(focused.position) - 1]?.[Number(focused.rank)];
   (node ? node.button : focused.step ? state.slider : null)?.focus({ preventScroll: true });
 });

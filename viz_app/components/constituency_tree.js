@@ -4,7 +4,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { element, focusedIn, goTo, vector } from "../../core/drawing/dom.js";
-import { component, fadeEdges, rootOf } from "./shared.js";
+import { component, rootOf } from "./shared.js";
 
 const CHARACTER = 8.2; // pixels
 const ROW = 44;
@@ -44,7 +44,6 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   box.append(picture);
   root.replaceChildren(box);
   box.scrollLeft = scrolled;
-  fadeEdges(box);
   if (hadFocus) groups[data.selected].focus({ preventScroll: true });
 });
 

@@ -41,24 +41,6 @@ export function decimal(value, digits) {
   return value.toFixed(digits).replace("-", "\u2212");
 }
 
-/**
- * Fade the edges of a scrolling box beyond which it goes on; its style is `.scrolling` in theme.css.
- * @param {HTMLElement} box
- */
-export function fadeEdges(box) {
-  box.classList.add("scrolling");
-  const update = () => {
-    const right = box.scrollWidth - box.clientWidth - box.scrollLeft;
-    const below = box.scrollHeight - box.clientHeight - box.scrollTop;
-    const hidden = { left: box.scrollLeft, right, above: box.scrollTop, below };
-    for (const [side, pixels] of Object.entries(hidden)) box.classList.toggle(`more-${side}`, pixels > 1);
-  };
-  box.addEventListener("scroll", update);
-  const observer = new ResizeObserver(update);
-  for (const each of [box, ...box.children]) observer.observe(each);
-  update();
-}
-
 // --- attention: lines and maps ---------------------------------------------------------------------------------------
 
 /**
