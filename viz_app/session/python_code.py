@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from core.analysis.heads.head import Head
 from viz_app.figures.head_names import LayerHead
 from viz_app.session.models import ROOT, Model
@@ -130,6 +128,8 @@ table = grid_table(maps, {list(heads)})""".strip()
 
 def method_part(weights: "Weights", explanation: "Explanation", column: int) -> str:
     """Insert the columns into `table` that `Weights.annotated` inserts."""
+    import pandas as pd  # slow: the first page is drawn before
+
     lines = [
         f"table.insert({column}, {name!r}, {values.iloc[0]!r})"
         for name, values in weights.annotated(pd.DataFrame(index=[0]), explanation, 0).items()
