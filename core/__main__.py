@@ -1,4 +1,4 @@
-"""`python -m core {translate, inspect, explain, score, align, contributions, lexicon, layer-types}`."""
+"""`python -m core {translate, inspect, explain, score, align, contributions, lexicon, lens, cut, layer-types}`."""
 
 import argparse
 import os
@@ -12,7 +12,9 @@ from torch import nn
 
 from core.analysis.alignment import cli
 from core.analysis.attribution import logit_cli
+from core.analysis.interventions import cli as cut_cli
 from core.analysis.layers import cli as layers_cli
+from core.analysis.lens import cli as lens_cli
 from core.analysis.word_scores import cli as score_cli
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.cpu_inference import PackedTransformer, packable
@@ -175,6 +177,8 @@ COMMANDS: dict[str, Command] = {
         logit_cli.add_lexicon_arguments,
         logit_cli.run_lexicon,
     ),
+    "lens": ("print the tokens that every layer predicts", lens_cli.add_arguments, lens_cli.run),
+    "cut": ("set attention weights, and translate again", cut_cli.add_arguments, cut_cli.run),
     "layer-types": (
         "measure the layers of the paper's Table 1 on this machine",
         layers_cli.add_arguments,

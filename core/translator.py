@@ -357,6 +357,10 @@ class Translator:
         """
         return self._prefix_ids(prefix, self._limit(self._source_ids(source)))
 
+    def length_limit(self, source: str) -> int:
+        """Largest number of tokens of a translation of a text, `</s>` included."""
+        return self._limit(self._source_ids(source))
+
     def _prefix_ids(self, prefix: str | Sequence[int], limit: int) -> list[int]:
         """As `prefix_ids`, with the limit of the translation's length."""
         token_ids = self.target_ids(prefix) if isinstance(prefix, str) else self._begun(list(prefix))

@@ -30,6 +30,7 @@ from torch import Tensor
 
 from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, FrozenNorm, LogitTrace
 from core.analysis.heads.head import Head
+from core.capture import Kind
 from core.results import Explanation
 
 TOLERANCE = 1e-3  # largest gap to the model's logit, as a share of the sum of absolute terms
@@ -68,8 +69,8 @@ class LogitAttribution:
         decoder_self: [L, H, T] by layer, head and attended prefix position; later positions are 0.
         cross: [L, H, S] by layer, head and attended encoder position.
         feed_forward: [L]
-        biases: [L] of both attention sub-layers, the feed-forward network and the norms of a layer; of the last layer
-            with those of a final norm and of the logits.
+        biases: [L] of both attention sub-layers, the feed-forward network and the norms of a layer; of the first layer
+            with that of a norm on the embedding, of the last with those of a final norm and of the logits.
     """
 
     position: int
@@ -97,14 +98,19 @@ class LogitAttribution:
     @property
     def size(self) -> float:
         """Sum of the absolute terms of heads, networks, embeddings and biases."""
-        heads = float(self.decoder_self.sum(-1).abs().sum() + self.cross.sum(-1).abs().sum())
+        heads = sum(map(abs, self.heads().values()))
         rest = float(self.feed_forward.abs().sum() + self.biases.abs().sum())
         return heads + rest + abs(self.token_embedding) + abs(self.position_embedding)
 
-    def head(self, head: Head) -> float:
-        """Term of a decoder head, summed over what it attends to."""
-        by_layer = self.cross if head.kind == "cross" else self.decoder_self
-        return float(by_layer[head.layer, head.head].sum())
+    def heads(self) -> dict[Head, float]:
+        """Term of every decoder head, summed over what it attends to."""
+        by_kind: dict[Kind, Tensor] = {"decoder_self": self.decoder_self.sum(-1), "cross": self.cross.sum(-1)}
+        return {
+            Head(kind, layer, head): value
+            for kind, by_layer in by_kind.items()
+            for layer, of_layer in enumerate(by_layer.tolist())
+            for head, value in enumerate(of_layer)
+        }
 
     def terms(self) -> Iterator[LogitTerm]:
         """Every term, from the embedding up to the last layer."""
@@ -168,10 +174,10 @@ def attribute_logit(
     heads = {write.kind: write.weights for write in trace.stream if isinstance(write, AttentionWrite)}
     no_layers = direction.new_zeros(trace.num_layers)
     feed_forward, biases = no_layers.clone(), no_layers.clone()
-    biases[-1] = _read(trace.output_bias, against, token)
     attended = {
         kind: no_layers[:, None, None].repeat(1, weights.size(0), weights.size(2)) for kind, weights in heads.items()
     }
+    biases[-1] = _read(trace.output_bias, against, token)
     for step in reversed(trace.stream):
         biases[step.layer] += direction @ step.bias
         match step:

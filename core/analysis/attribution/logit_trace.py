@@ -87,7 +87,7 @@ class LogitTrace:
         position_embedding: [T, D] everything else that enters the first layer.
         stream: writes and norms in the order in which they act on the stream.
         unembedding: [V, D] the matrix that reads logits from the last state, in float32.
-        output_bias: [V] added to these logits; zeros if the model has no such bias.
+        output_bias: [V] bias of the logits, zeros if there is none.
         logits: [T, V] logits of the model itself, in float32.
     """
 
@@ -143,10 +143,11 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
         finally:
             for handle in handles:
                 handle.remove()
-        embedding = model.fed_embedding
         whole = calls.pop()  # the decoder itself ends last
         entered = whole.inputs[0][0].double()
+        embedding, output_bias = model.fed_embedding, model.output_bias
         tokens = embedding.tokens(torch.tensor(fed, device=entered.device)).double() * embedding.scale
+        unembedding = (model.output_projection or embedding.tokens).weight.float()
         return LogitTrace(
             explanation=explanation,
             source_ids=tuple(source_ids),
@@ -155,8 +156,8 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
             token_embedding=tokens,
             position_embedding=entered - tokens,
             stream=_stream(model, calls, explanation),
-            unembedding=model.unembedding.float(),
-            output_bias=tokens.new_zeros(model.config.target_size) if model.output_bias is None else model.output_bias,
+            unembedding=unembedding,
+            output_bias=torch.zeros_like(unembedding[:, 0]) if output_bias is None else output_bias.float(),
             logits=model.project(whole.output).float(),
         )
 
@@ -173,11 +174,11 @@ def _stream(
 ) -> tuple[AttentionWrite | FeedForwardWrite | FrozenNorm, ...]:
     """Writes and norms on the residual stream, in their order."""
     found: list[AttentionWrite | FeedForwardWrite | FrozenNorm] = []
+    ends = {"input_norm": 0, "output_norm": len(model.decoder.layers) - 1}
     sublayers = {call.path for call in calls if not isinstance(call.module, nn.LayerNorm)}
     seen: set[str] = set()
-    last = len(model.decoder.layers) - 1
     for path, module, inputs, output in ((call.path, call.module, call.inputs, call.output) for call in calls):
-        layer = int(path.split(".")[1]) if path.startswith("layers.") else last
+        layer = ends[path] if path in ends else int(path.split(".")[1])
         match module:
             case MultiHeadAttention():
                 kind: Kind = "cross" if path.endswith("cross_attention") else "decoder_self"

@@ -15,6 +15,7 @@ SOURCE, TARGET = (
     "The old house on the hill was built 150 years ago.",
     "Das alte Haus auf dem Hügel wurde vor 150 Jahren gebaut.",
 )
+PRE_NORM = {"norm": "pre", "final_norm": True}
 
 
 def random_translator(tokenizer: SentencePieceTokenizer, **changes: Any) -> Translator:

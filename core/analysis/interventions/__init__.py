@@ -1,0 +1,1 @@
+"""Changes inside a forward pass, and their effect."""

@@ -1,0 +1,252 @@
+"""Cuts: attention weights set to 0 or to another number, and everything after them computed again.
+
+Attention knock-out of Geva et al. 2023 ("Dissecting Recall of Factual Associations in Auto-Regressive Language
+Models"), for single weights, rows, columns or whole heads. A cut says what depends on these weights in this model. The
+model never saw such weights in training, so it does not say what a model trained without them would do.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from core.analysis.heads.head import Head, attention_layers
+from core.capture import Kind, attention_mask, full_mask
+from core.model import Transformer
+from core.results import Explanation
+from core.translator import Translator
+
+_KINDS: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
+_NUMBER = r"[1-9]\d{0,3}"
+_NAME = re.compile(
+    rf"(?P<kind>encoder|decoder|cross) L(?P<layer>{_NUMBER}) H(?P<head>{_NUMBER})"
+    rf"(?: row (?P<row>{_NUMBER})(?:-(?P<last_row>{_NUMBER}))?)?"
+    rf"(?: column (?P<column>{_NUMBER})(?:-(?P<last_column>{_NUMBER}))?)?"
+    r"(?: to (?P<value>[01](?:\.\d{1,6})?))?(?P<rest> rest)?"
+)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Weights of one head that are set.
+
+    In each of its rows, the weights at its keys are scaled so that they sum to `value`; if they are all 0, they share
+    it equally. With 0 they are removed, and with one key the weight becomes `value`. Keys that the query may not attend
+    to stay 0.
+
+    Attributes:
+        head: the head.
+        rows: positions of its rows, queries of the attention; None for all.
+        keys: positions of its columns; None for all.
+        value: from 0 to 1.
+        renormalise: the other weights of each row are scaled so that it sums to 1 again, if any of them is above 0.
+
+    Raises:
+        ValueError: `value` or a range is not valid.
+    """
+
+    head: Head
+    rows: range | None = None
+    keys: range | None = None
+    value: float = 0.0
+    renormalise: bool = False
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.value) and 0 <= self.value <= 1):
+            raise ValueError(f"a weight is set to {self.value}, expected a number from 0 to 1")
+        for name, positions in (("rows", self.rows), ("columns", self.keys)):
+            if positions is not None and (positions.start < 0 or len(positions) == 0):
+                raise ValueError(f"the {name} of a cut are {positions}, expected positions from 0 on, at least one")
+
+    def __str__(self) -> str:
+        """Name, counted from 1: `cross L5 H3 row 4 column 2-3 to 0.5 rest`; parsed by `parse_cut`."""
+        parts = [str(self.head)]
+        for name, positions in (("row", self.rows), ("column", self.keys)):
+            if positions is not None:
+                last = f"-{positions.stop}" if len(positions) > 1 else ""
+                parts.append(f"{name} {positions.start + 1}{last}")
+        if self.value:
+            parts.append(f"to {f'{self.value:.6f}'.rstrip('0').rstrip('.')}")
+        return " ".join([*parts, *(["rest"] if self.renormalise else [])])
+
+
+def parse_cut(name: str) -> Cut:
+    """Parse the name of a cut, see `Cut.__str__`.
+
+    Raises:
+        ValueError: it is no name of a cut.
+    """
+    parts = _NAME.fullmatch(name.strip())
+    if parts is None:
+        raise ValueError(
+            f"{name!r} is not a cut: expected a head with a row and a column, counted from 1, such as "
+            f"'cross L5 H3 row 4 column 2'; without a row or a column all are cut, 'to 0.5' sets another number than "
+            f"0, and 'rest' scales the rest of the row"
+        )
+
+    def positions(first: str | None, last: str | None) -> range | None:
+        return None if first is None else range(int(first) - 1, int(last or first))
+
+    return Cut(
+        Head(_KINDS[parts["kind"]], int(parts["layer"]) - 1, int(parts["head"]) - 1),
+        positions(parts["row"], parts["last_row"]),
+        positions(parts["column"], parts["last_column"]),
+        float(parts["value"] or 0),
+        bool(parts["rest"]),
+    )
+
+
+def apply_cuts(weights: Tensor, cuts: Sequence[Cut], visible: Tensor) -> Tensor:
+    """Set the weights of one head.
+
+    Cuts apply in their order; after them all, the rows to renormalise are scaled where no cut has set a weight.
+
+    Args:
+        weights: [..., Q, K]
+        visible: [Q, K] boolean, True where the query may attend to the key.
+
+    Returns:
+        [..., Q, K], a copy.
+    """
+    found, (num_rows, num_keys) = weights.clone(), weights.shape[-2:]
+    is_set = torch.zeros_like(visible)
+    scaled = torch.zeros(num_rows, 1, dtype=torch.bool, device=weights.device)
+    for cut in cuts:
+        rows = slice(0, num_rows) if cut.rows is None else slice(cut.rows.start, cut.rows.stop)
+        keys = slice(0, num_keys) if cut.keys is None else slice(cut.keys.start, cut.keys.stop)
+        old, allowed = found[..., rows, keys].clone(), visible[rows, keys].to(weights.dtype)
+        total = old.sum(-1, keepdim=True)
+        equal = allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
+        found[..., rows, keys] = cut.value * torch.where(total > 0, old / total.masked_fill(total == 0, 1), equal)
+        is_set[rows, keys] = True
+        scaled[rows] |= cut.renormalise
+    fixed = found.masked_fill(~is_set, 0).sum(-1, keepdim=True)
+    others = found.masked_fill(is_set, 0).sum(-1, keepdim=True)
+    factor = torch.where(scaled & (others > 0), (1 - fixed).clamp(min=0) / others.masked_fill(others == 0, 1), 1)
+    return torch.where(is_set, found, found * factor)
+
+
+@contextmanager
+def cut_attention(model: Transformer, *cuts: Sequence[Cut]) -> Generator[None]:
+    """Set attention weights inside the block, in whole passes without a cache.
+
+    Args:
+        model: used by one thread only; see `cut_translator` for the model of a translator.
+        cuts: for each sentence of a batch, or one for all. Positions beyond a pass are ignored: in a search, row t is
+            that of its t-th step.
+
+    Raises:
+        ValueError: the model has no such head.
+    """
+    layers = attention_layers(model)
+    by_layer: defaultdict[tuple[Kind, int], list[tuple[int, Cut]]] = defaultdict(list)
+    for sentence, of_sentence in enumerate(cuts):
+        for cut in of_sentence:
+            module = layers.get((cut.head.kind, cut.head.layer))
+            if module is None or not 0 <= cut.head.head < module.num_heads:
+                raise ValueError(f"this model has no head {cut.head}: the cut {str(cut)!r} belongs to another model")
+            by_layer[cut.head.kind, cut.head.layer].append((sentence, cut))
+    neighbourhood = model.config.neighbourhood
+    handles = [
+        layers[key].weights.register_forward_hook(_cutting(key[0], found, len(cuts), neighbourhood))
+        for key, found in by_layer.items()
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _cutting(
+    kind: Kind, cuts: Sequence[tuple[int, Cut]], num_sentences: int, neighbourhood: int | None
+) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], Tensor]:
+    """Forward hook that sets weights [B, H, Q, K]."""
+    groups: defaultdict[tuple[int, int], list[Cut]] = defaultdict(list)
+    for sentence, cut in cuts:
+        groups[sentence, cut.head.head].append(cut)
+
+    def hook(_module: nn.Module, _scores: tuple[Tensor, ...], weights: Tensor) -> Tensor:
+        found, (queries, keys) = weights.clone(), weights.shape[-2:]
+        mask = attention_mask(kind, keys, neighbourhood)
+        visible = (full_mask(kind, queries, keys) if mask is None else mask).to(weights.device)
+        for (sentence, head), group in groups.items():
+            rows = slice(None) if num_sentences == 1 else slice(sentence, sentence + 1)
+            found[rows, head] = apply_cuts(weights[rows, head], group, visible)
+        return found
+
+    return hook
+
+
+@contextmanager
+def cut_translator(translator: Translator, *cuts: Sequence[Cut]) -> Generator[Transformer]:
+    """Hold a translator's model for this thread with attention weights set.
+
+    Inside the block call `explain` or the model itself: a search keeps keys in another order.
+
+    Raises:
+        ValueError: as `cut_attention`.
+    """
+    with translator.inspect() as model, cut_attention(model, *cuts):
+        yield model
+
+
+@dataclass(frozen=True)
+class CutEffect:
+    """Effect of cuts on a given translation.
+
+    Attributes:
+        before, after: the pass without and with the cuts.
+    """
+
+    before: Explanation
+    after: Explanation
+
+    @property
+    def changes(self) -> tuple[float, ...]:
+        """[T] change of the log-probability of each predicted token, in nats."""
+        return tuple(new - old for new, old in zip(self.after.log_probs, self.before.log_probs, strict=True))
+
+    @property
+    def change(self) -> float:
+        """Change of the log-probability of the whole translation, in nats."""
+        return sum(self.changes)
+
+
+def cut_effect(translator: Translator, source: str, target: str | Sequence[int], cuts: Sequence[Cut]) -> CutEffect:
+    """Score a given translation with and without cuts.
+
+    Args:
+        source, target: as for `Translator.explain`.
+
+    Raises:
+        ValueError: as `Translator.explain` and `cut_attention`; a position of a cut is beyond the sentence.
+    """
+    before = translator.explain(source, target)
+    check_positions(cuts, before)
+    with cut_translator(translator, cuts):
+        after = translator.explain(source, target)
+    return CutEffect(before, after)
+
+
+def check_positions(cuts: Sequence[Cut], explanation: Explanation) -> None:
+    """Check that all rows and columns of cuts exist in a sentence.
+
+    Raises:
+        ValueError: one does not.
+    """
+    source, target = len(explanation.source_tokens), len(explanation.fed_tokens)
+    for cut in cuts:
+        num_rows = source if cut.head.kind == "encoder_self" else target
+        num_keys = target if cut.head.kind == "decoder_self" else source
+        for name, positions, count in (("row", cut.rows, num_rows), ("column", cut.keys, num_keys)):
+            if positions is not None and positions.stop > count:
+                raise ValueError(
+                    f"the cut {str(cut)!r} has {name} {positions.stop}, but {cut.head} has {count} {name}s in this "
+                    f"sentence: remove the cut"
+                )

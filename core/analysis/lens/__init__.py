@@ -1,0 +1,1 @@
+"""Translations and tokens read from states between the layers."""

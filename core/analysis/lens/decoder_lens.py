@@ -1,0 +1,93 @@
+"""DecoderLens: the translations that the encoder's layers would give by themselves.
+
+Langedijk et al. 2023 (arXiv 2310.03686): stop the encoder after layer l and let the decoder attend to those states. The
+decoder was trained on the last layer, so what it cannot read in a lower one may be there in another form.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from core.cache import DecoderCache
+from core.decoding import BeamState, NextLogits, Progress, beam_steps, best_hypotheses
+from core.results import ScoredText
+from core.translator import Translator
+
+
+def encoder_translations(
+    translator: Translator,
+    text: str,
+    beam_size: int = 4,
+    length_penalty: float = 0.6,
+    progress: Progress | None = None,
+) -> tuple[ScoredText, ...]:
+    """Best translation from the states of every encoder layer.
+
+    All levels are searched at once, as a batch: L + 1 searches take little longer than one. Between two positions,
+    other threads may use the model.
+
+    Args:
+        text, beam_size, length_penalty: as for `Translator.translate`.
+        progress: called after each position with the position and the limit.
+
+    Returns:
+        One translation for each level: 0 is the embedding, l the states after layer l counted from 1. The last one is
+        the model's own translation.
+
+    Raises:
+        ValueError: as `Translator.translate`.
+    """
+    options = translator.search_options(beam_size, length_penalty, 1)
+    source_ids, _, _ = translator.token_ids(text, "")
+    limit = translator.length_limit(text)
+    memories = encoder_levels(translator, source_ids)
+    last: dict[int, BeamState] = {}
+    for states in beam_steps(memory_logits(translator, memories), [limit] * len(memories), options, memories.device):
+        last.update((state.sentence, state) for state in states)
+        if progress:
+            progress(states[0].position, limit)
+    return tuple(translator.scored_text(best_hypotheses(last[level], options)[0]) for level in range(len(memories)))
+
+
+def memory_logits(translator: Translator, memories: Tensor) -> NextLogits:
+    """Scorer of next tokens for given encoder outputs, in place of `Translator.next_logits`.
+
+    Holds the model's lock for one position at a time.
+
+    Args:
+        memories: [B, S, D] without padding.
+    """
+    config = translator.model.config
+    mask = torch.ones(len(memories), 1, 1, memories.size(1), dtype=torch.bool, device=memories.device)
+    cache = DecoderCache(memories, mask, config.num_decoder_layers, config.neighbourhood)
+
+    @torch.inference_mode()
+    def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
+        with translator.inspect() as model:
+            if sentences is not None:
+                cache.keep(sentences)
+            return model.step(token_ids, cache, cache.extend(parents))
+
+    return next_logits
+
+
+@torch.inference_mode()
+def encoder_levels(translator: Translator, source_ids: list[int]) -> Tensor:
+    """Encoder states of one sentence at every level, as memories of the decoder: [L + 1, S, D].
+
+    The states of a pre-norm encoder pass its final norm.
+    """
+    found: list[Tensor] = []
+
+    def keep(_module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        if not found:
+            found.append(inputs[0][0])
+        found.append(output[0])
+
+    with translator.inspect() as model:
+        handles = [layer.register_forward_hook(keep) for layer in model.encoder.layers]
+        try:
+            model.encode(translator.batch([source_ids]))
+        finally:
+            for handle in handles:
+                handle.remove()
+        return model.encoder.output_norm(torch.stack(found))

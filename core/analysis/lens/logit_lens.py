@@ -1,0 +1,116 @@
+"""Logit lens: the tokens that the decoder's states predict after each layer.
+
+nostalgebraist 2020, "interpreting GPT: the logit lens": read the state after layer l as if it were the last one, with
+the output matrix of the model. A post-norm layer (the paper's) ends with its own LayerNorm, and its state is read as it
+is; the states of a pre-norm decoder pass the final norm first. The matrix was trained for the last layer alone, so a
+token that is not visible in a lower layer may still be there in another form (the tuned lens of Belrose et al. 2023
+learns that form; this one learns nothing).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from core.results import Explanation
+from core.translator import Translator
+
+
+@dataclass(frozen=True)
+class LogitLens:
+    """Most probable tokens of every decoder row after every layer.
+
+    Level 0 is the input of the decoder, level l the state after layer l counted from 1; L + 1 levels.
+
+    Attributes:
+        explanation: tokens and log-probabilities of the same pass.
+        token_ids: [L + 1, T, k] most probable tokens, best first.
+        log_probs: [L + 1, T, k] their log-probabilities, in nats.
+        predicted_log_probs: [L + 1, T] log-probability of the predicted token of each row.
+        predicted_ranks: [L + 1, T] rank of the predicted token among all, from 1.
+    """
+
+    explanation: Explanation
+    token_ids: Tensor
+    log_probs: Tensor
+    predicted_log_probs: Tensor
+    predicted_ranks: Tensor
+
+    @property
+    def num_layers(self) -> int:
+        return len(self.token_ids) - 1
+
+    @property
+    def decided(self) -> tuple[int | None, ...]:
+        """Level from which on each predicted token stays the most probable.
+
+        None if it is not the most probable in the last layer either, as happens in a beam search or a given target.
+        """
+        found: list[int | None] = []
+        for ranks in self.predicted_ranks.T.tolist():
+            later = [level for level, rank in enumerate(ranks) if rank != 1]
+            level = later[-1] + 1 if later else 0
+            found.append(level if level < len(ranks) else None)
+        return tuple(found)
+
+
+@torch.inference_mode()
+def logit_lens(translator: Translator, source: str, target: str | Sequence[int], count: int = 10) -> LogitLens:
+    """Replay a translation and read every decoder state.
+
+    Args:
+        source, target: as for `Translator.explain`.
+        count: number of tokens for each state.
+
+    Raises:
+        ValueError: as `Translator.explain`.
+    """
+    _, _, predicted = translator.token_ids(source, target)
+    states: list[Tensor] = []
+
+    def keep(_module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        if not states:
+            states.append(inputs[0][0])
+        states.append(output[0])
+
+    with translator.inspect() as model:
+        handles = [layer.register_forward_hook(keep) for layer in model.decoder.layers]
+        try:
+            explanation = translator.explain(source, target)
+        finally:
+            for handle in handles:
+                handle.remove()
+        levels = [model.project(model.decoder.output_norm(state)).float().log_softmax(-1) for state in states]
+    wanted = torch.tensor(predicted, device=levels[0].device)[:, None]
+    best = [level.topk(min(count, level.size(-1))) for level in levels]
+    own = [level.gather(1, wanted) for level in levels]  # [T, 1]
+    ranks = [1 + (level > value).sum(-1) for level, value in zip(levels, own, strict=True)]
+    return LogitLens(
+        explanation,
+        token_ids=torch.stack([found.indices for found in best]).cpu(),
+        log_probs=torch.stack([found.values for found in best]).cpu(),
+        predicted_log_probs=torch.stack(own).squeeze(-1).cpu(),
+        predicted_ranks=torch.stack(ranks).cpu(),
+    )
+
+
+def lens_columns(lens: LogitLens, piece: Callable[[int], str]) -> dict[str, list[object]]:
+    """Columns of a table of all levels, positions and ranks, counted from 0.
+
+    Args:
+        piece: piece of the vocabulary by its id.
+    """
+    levels, positions, count = lens.token_ids.shape
+    places = [(level, row, rank) for level in range(levels) for row in range(positions) for rank in range(count)]
+    tokens = lens.explanation.predicted_tokens
+    return {
+        "level": [level for level, _, _ in places],
+        "position": [row for _, row, _ in places],
+        "predicted": [str(tokens[row]) for _, row, _ in places],
+        "predicted_rank": [int(lens.predicted_ranks[level, row]) for level, row, _ in places],
+        "predicted_log_prob": [float(lens.predicted_log_probs[level, row]) for level, row, _ in places],
+        "rank": [rank for _, _, rank in places],
+        "piece": [piece(int(lens.token_ids[place])) for place in places],
+        "log_prob": [float(lens.log_probs[place]) for place in places],
+    }

@@ -1,0 +1,50 @@
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from core.__main__ import main
+from core.analysis.interventions.cuts import cut_effect, parse_cut
+from core.translator import Translator
+
+
+@pytest.fixture
+def sentence(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+    return ["cut", "--checkpoint", str(tiny_checkpoint), "--text", "A dog runs.", "--beam-size", "1"]
+
+
+def test_the_table_is_the_effect(sentence: list[str], tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]):
+    name = "cross L2 H3 row 1-2 column 1 to 0.5 rest"
+    assert main([*sentence, "--target", "Ein Hund.", "--cut", name, "decoder L1 H1"]) == 0
+    printed = capsys.readouterr()
+    rows = list(csv.DictReader(io.StringIO(printed.out)))
+    translator = Translator.from_checkpoint(tiny_checkpoint)
+    effect = cut_effect(translator, "A dog runs.", "Ein Hund.", [parse_cut(name), parse_cut("decoder L1 H1")])
+    assert [float(row["change"]) for row in rows] == pytest.approx(list(effect.changes), abs=1e-6)
+    assert printed.err.startswith("before: Ein Hund.\nafter:  ")
+
+
+def test_found_cuts_can_be_given_back(sentence: list[str], capsys: pytest.CaptureFixture[str]):
+    everything = ["--kinds", "encoder_self", "decoder_self", "cross"]
+    assert main([*sentence, "--find", "1", *everything]) in (0, 1)
+    printed = capsys.readouterr()
+    assert "margin" in printed.err
+    if printed.out:
+        assert main([*sentence, "--cut", *printed.out.splitlines()]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--cut", "cross"], "'cross' is not a cut: expected a head"),
+        (["--cut", "cross L9 H1"], "this model has no head cross L9 H1"),
+        (["--find", "99"], "--token (99) must be one of the"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    sentence: list[str], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main([*sentence, *options]) == 1
+    assert message in capsys.readouterr().err
