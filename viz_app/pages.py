@@ -27,6 +27,8 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
     "Change": (
         AppPage("beam", "Beam"),
         AppPage("switches", "Switches"),
+        AppPage("contributions", "What heads write"),
+        AppPage("lens", "Layer by layer"),
     ),
     "Paper": (
         AppPage("sections", "The paper, section by section", has_sentence=False),

@@ -59,15 +59,18 @@ def export_chart(chart: go.Figure, file_format: Format, theme: Theme = LIGHT) ->
     check_format(file_format)
     layout: Any = chart.layout  # its declared type has none of its attributes
     figure, axes = paper(WIDTH / PIXELS, (layout.height or 420) / PIXELS, theme)
+    stacks: dict[Any, tuple[float, float]] = {}
     for trace in chart.data:
-        if trace.type not in ("heatmap", "scatter", "scattergl"):
-            raise ValueError(f"a trace of type {trace.type} cannot be exported: expected heatmap or scatter")
+        if trace.type not in ("heatmap", "scatter", "scattergl", "bar"):
+            raise ValueError(f"a trace of type {trace.type} cannot be exported: expected heatmap, scatter or bar")
         if (trace.xaxis or "x", trace.yaxis or "y") != ("x", "y"):
             raise ValueError(
                 f"a drawing with more than one pair of axes ({trace.xaxis}, {trace.yaxis}) cannot be exported"
             )
         if trace.type == "heatmap":
             _heatmap(figure, axes, trace, theme)
+        elif trace.type == "bar":
+            stacks = _bars(axes, trace, stacks)
         else:
             _scatter(axes, trace, theme)
     _straight_lines(axes, layout.shapes, theme)
@@ -143,6 +146,22 @@ def _scatter(axes: "Axes", trace: Any, theme: Theme) -> None:
                 color=theme.text,
                 parse_math=False,
             )
+
+
+def _bars(axes: "Axes", trace: Any, stacks: dict[Any, tuple[float, float]]) -> dict[Any, tuple[float, float]]:
+    """Stack bars above and below 0, as Plotly's `relative` mode does.
+
+    Args:
+        stacks: Where the bars so far end, below and above 0, by their place.
+    """
+    found = dict(stacks)
+    for place, height in zip(trace.x, trace.y, strict=True):
+        low, high = found.get(place, (0.0, 0.0))
+        bottom = low if height < 0 else high
+        label = plain_text(trace.name) if place == trace.x[0] else None
+        axes.bar([place], [height], 0.65, bottom=bottom, color=trace.marker.color, linewidth=0, label=label)
+        found[place] = (low + height, high) if height < 0 else (low, high + height)
+    return found
 
 
 def _heights(axes: "Axes", values: Sequence[Any]) -> Any:

@@ -82,7 +82,7 @@ def test_names_along_an_axis_stand_beside_their_marks_and_open_marks_are_empty()
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    with pytest.raises(ValueError, match="type pie cannot be exported: expected heatmap or scatter"):
+    with pytest.raises(ValueError, match="type pie cannot be exported: expected heatmap, scatter or bar"):
         export_chart(go.Figure(go.Pie(values=[1])), "svg")
     with pytest.raises(ValueError, match="unknown format 'gif'"):
         export_chart(go.Figure(), "gif")  # type: ignore[arg-type]

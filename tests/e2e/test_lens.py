@@ -1,0 +1,19 @@
+"""The page "Layer by layer" in a real browser."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+
+def test_a_click_on_a_cell_shows_its_best_tokens(page: Page, app: str) -> None:
+    page.goto(f"{app}/lens?text=Where%3F&beam_size=1")
+    expect(page.get_by_text("Layers of the encoder")).to_be_visible()
+    cells = page.get_by_role("group", name="Most probable tokens by layer").get_by_role("button")
+    cells.nth(1).click()
+    expect(cells.nth(1)).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile(r"cell=1\.1"))
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"cell=1\.2"))
+    expect(page.get_by_text("last layer equals the model").first).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -1,0 +1,49 @@
+import json
+
+import pytest
+
+from viz_app.components.cell_grid import clicked_cell, grid_payload
+from viz_app.figures.cell_grid import CellGrid, signed_cell, signed_legend
+from viz_app.figures.theme import LIGHT
+
+GRID = CellGrid(
+    columns=["A", "B"],
+    rows=[("L1", [signed_cell(-2.0, "one", 2.0, LIGHT), None]), ("L2", [signed_cell(0.5, "two", 2.0, LIGHT)])],
+    name="grid",
+    legend=signed_legend("nats", 2.0, LIGHT),
+)
+
+
+def test_payload() -> None:
+    payload = json.loads(json.dumps(grid_payload(GRID)))
+    first, gap = payload["rows"][0]["cells"]
+    assert (first["text"], first["name"], first["color"]) == ("\u22122.0", "one: \u22122.000", LIGHT.diverging[0])
+    assert gap is None
+    assert payload["legend"] == {
+        "title": "nats",
+        "colors": [LIGHT.diverging[0], LIGHT.background, LIGHT.diverging[-1]],
+        "low": "\u22122.0",
+        "high": "+2.0",
+    }
+    assert payload["clickable"]
+    assert not grid_payload(GRID, clickable=False)["clickable"]
+
+
+def test_a_click_names_a_cell() -> None:
+    assert clicked_cell({"row": 1, "column": 0}, GRID) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "cell",
+        {"row": 0},
+        {"row": 2, "column": 0},
+        {"row": 0, "column": 1},
+        {"row": 1, "column": 1},
+        {"row": -1, "column": 0},
+    ],
+)
+def test_what_is_no_cell_is_nothing(value: object) -> None:
+    assert clicked_cell(value, GRID) is None

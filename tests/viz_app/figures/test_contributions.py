@@ -1,0 +1,56 @@
+"""Grids, bars and tables of contributions to a logit."""
+
+import pytest
+import torch
+
+from core.analysis.attribution.logit_attribution import LogitAttribution
+from core.analysis.heads.head import Head
+from viz_app.figures.contributions import grid_head, heads_grid, layer_parts, layers_figure
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.theme import LIGHT
+
+
+@pytest.fixture
+def found() -> LogitAttribution:
+    random = torch.Generator().manual_seed(2)
+    own, cross = torch.randn(2, 3, 4, generator=random), torch.randn(2, 3, 5, generator=random)
+    own[:, :, 2:] = 0
+    return LogitAttribution(
+        position=1,
+        token=7,
+        against=None,
+        logit=0.0,
+        token_embedding=0.5,
+        position_embedding=-0.25,
+        decoder_self=own.double(),
+        cross=cross.double(),
+        feed_forward=torch.tensor([1.0, -2.0]).double(),
+        biases=torch.tensor([0.125, 0.0]).double(),
+    )
+
+
+def test_the_bars_sum_to_the_logit(found: LogitAttribution) -> None:
+    assert sum(map(sum, layer_parts(found).values())) == pytest.approx(found.total)
+    figure = layers_figure(found, LIGHT)
+    assert sum(sum(trace.y) for trace in figure.data) == pytest.approx(found.total)
+    assert list(figure.data[0].x) == ["Input", "L1", "L2"]
+
+
+@pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
+def test_bars_come_in_every_format(found: LogitAttribution, file_format: str) -> None:
+    file = export_chart(layers_figure(found, LIGHT), file_format)  # type: ignore[arg-type]
+    assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[file_format])
+
+
+def test_every_head_has_its_cell(found: LogitAttribution) -> None:
+    head = Head("cross", 1, 2)
+    grid = heads_grid(found, LIGHT, head)
+    assert [len(cells) for _, cells in grid.rows] == [len(grid.columns)] * 2 == [8, 8]
+    places = [(row, column) for row in range(2) for column in range(8) if grid_head((row, column), 3) == head]
+    assert places == [(1, 5)]
+    marked = [(row, column) for row in range(2) for column in range(8) if grid.rows[row][1][column].marked]  # type: ignore[union-attr]
+    assert marked == places
+    cell = grid.rows[1][1][5]
+    assert cell is not None
+    assert cell.name == f"Cross L2 H3: {float(found.cross[1, 2].sum()):+.3f}".replace("-", "\u2212")
+    assert grid_head((0, 6), 3) is None

@@ -1,0 +1,181 @@
+"""What heads write: the logit of a predicted token as a sum over the parts of the decoder."""
+
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.attribution.logit_attribution import LogitAttribution
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import readable
+from core.capture import Kind
+from viz_app.components.cell_grid import cell_grid
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import selectable_table, show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.features.contributions import logit_terms
+from viz_app.features.contributions.logit_terms import SelectedTerm
+from viz_app.figures import contributions
+from viz_app.figures.ablation import head_title
+from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
+from viz_app.figures.export.cell_grid import export_grid
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.session import readings
+from viz_app.session.state import session_object
+
+HOW_TO_READ = """
+The **logit** of a token is the number that the softmax turns into its probability. The decoder's last state is a sum of
+everything that heads, feed-forward networks, biases and the embedding have added to it, and a logit is linear in that
+state. With the scale of every LayerNorm held at its value in this pass, the logit splits exactly into their
+contributions: **all numbers together are the logit** (Elhage et al. 2021; Ferrando & Voita 2024).
+
+A constant added to all logits changes no probability. So "minus the logit of" an alternative, or of the mean of all,
+says more than a logit alone: it leaves out what favours all tokens alike.
+
+A contribution is what a part adds **directly**. What it changes in later layers is in their contributions. The encoder
+acts through the values of cross-attention, so its share stands at the source tokens, each of which has read its
+neighbours. The split does not say what would happen without a part, since the rest would adapt: see Switches and Cut.
+"""
+ABOUT_LEXICON = """
+At weight 1, a cross-attention head adds the same vector for a source token in every row. Read through the norms that
+follow and through the embedding matrix, it promotes some target pieces: a **lexicon** (the OV circuit of Elhage et al.
+2021). **Agreement** is the mean of 1 / rank of the predicted token among all pieces that the head promotes in its row;
+**first** is the share of tokens that it ranks first. A low value means that the head does other work, not that it is
+useless. The encoder has mixed in neighbours, so the entry of a token is for this sentence.
+"""
+ABOUT_BADGE = "The terms are computed from the recorded states, the logit by the model. They must agree to rounding."
+
+
+@st.fragment
+def page() -> None:
+    """Draw everything below the sentence; a click in it runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption("Enter a sentence above to see what its heads write.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        position = logit_terms.token_box(reading)
+        against = logit_terms.against_box(reading, position)
+    try:
+        found = logit_terms.attributed(reading, position, against)
+    except RuntimeError as error:
+        st.error(sentence_case(str(error)))
+        return
+    minus = (logit_terms.AGAINST.value or "") if against is not None else ""
+    headline(reading, found, minus)
+    head = logit_terms.term_head(reading, found)
+    left, right = st.container(key="side-by-side").columns([4, 7], gap="medium")
+    with left:
+        layers(reading, found)
+    with right:
+        heads(found, head)
+    left, right = st.container(key="difference").columns([5, 6], gap="large")
+    with left:
+        tokens(reading, found)
+    with right:
+        one_head(reading, found, head)
+        lexicons(reading)
+    check_badge(
+        "terms sum to the logit",
+        passed=True,
+        about=ABOUT_BADGE,
+        found=f"sum {found.total:.6f}, logit {found.logit:.6f}, gap {found.gap:.1g}",
+    )
+
+
+def headline(reading: readings.Reading, found: LogitAttribution, minus: str) -> None:
+    """Say what is split, and how large it is."""
+    token = plain(isolated(readable(reading.explain().predicted_tokens[found.position])))
+    other = minus if minus == logit_terms.MEAN else readable(minus)
+    difference = f" minus {plain(isolated(other))}" if minus else ""
+    st.markdown(
+        f"Logit of **{token}**{difference}: **{decimal(found.logit, 2, sign=bool(minus))}** nats, the sum of all "
+        "contributions below",
+        help=HOW_TO_READ,
+    )
+
+
+def layers(reading: readings.Reading, found: LogitAttribution) -> None:
+    """Draw the contributions of each layer."""
+    theme = page_theme()
+    st.markdown("**By layer and part**")
+    figure = contributions.layers_figure(found, theme)
+    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="logit-layers", alt="Contributions by layer and part")
+    table = partial(contributions.terms_table, found, reading.explain())
+    downloads("contributions", partial(export_chart, figure, theme=theme), table)
+
+
+def heads(found: LogitAttribution, head: Head) -> None:
+    """Draw the contributions of each head; a click selects one."""
+    theme = page_theme()
+    st.markdown("**By head**: click one to see what it attends to")
+    grid = contributions.heads_grid(found, theme, head)
+    num_heads = found.cross.size(1)
+
+    def select(place: tuple[int, int]) -> None:
+        if clicked := contributions.grid_head(place, num_heads):
+            session_object(SelectedTerm).select(clicked)
+
+    cell_grid(grid, select, key="logit-heads")
+    downloads("contributions-heads", partial(export_grid, grid, theme=theme, title=contributions.NATS))
+
+
+def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
+    """Draw the contributions by attended token."""
+    theme = page_theme()
+    titles: dict[Kind, str] = {
+        "cross": "**By source token**, through cross-attention",
+        "decoder_self": "**By prefix token**, through self-attention",
+    }
+    for kind, title in titles.items():
+        st.markdown(title)
+        grid = contributions.tokens_grid(found, reading.explain(), kind, theme)
+        cell_grid(grid, key=f"logit-tokens-{kind}")
+        name = "source" if kind == "cross" else "prefix"
+        downloads(f"contributions-{name}", partial(export_grid, grid, theme=theme, title=contributions.NATS))
+
+
+def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> None:
+    """Draw what the selected head attends to, what that contributes, and what it promotes."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        value = decimal(found.heads()[head], 2, sign=True)
+        st.markdown(f"**{head_title(head)}** contributes **{value}**", width="content", help=ABOUT_LEXICON)
+        if session_object(SelectedTerm).head == head:
+            st.page_link("app_pages/heads.py", label="Open on Heads", icon=":material/arrow_forward:", width="content")
+    promoted = logit_terms.promoted_pieces(reading, head) if head.kind == "cross" else None
+    table = contributions.head_table(found, reading.explain(), head, promoted)
+    show_table(
+        table,
+        height=min(420, 38 + 35 * len(table)),
+        column_config={
+            "token": st.column_config.TextColumn("Attends to", width=90),
+            "weight": st.column_config.ProgressColumn("Weight", format="%.3f", min_value=0, max_value=1, width=90),
+            "contribution": st.column_config.NumberColumn("Contribution", format="%+.3f", width=90),
+            "promotes": st.column_config.TextColumn("Promotes"),
+        },
+    )
+    downloads(f"contributions-{str(head).lower().replace(' ', '-')}", table=lambda: table)
+
+
+def lexicons(reading: readings.Reading) -> None:
+    """Draw the cross-attention heads by the agreement of their lexicon with the translation."""
+    st.markdown("**Lexicons**: cross-attention heads by agreement with the translation", help=ABOUT_LEXICON)
+    ranking = logit_terms.lexicon_ranking(reading)
+    table = contributions.lexicon_table(ranking)
+    selectable_table(
+        table,
+        "lexicon-heads",
+        lambda row: session_object(SelectedTerm).select(ranking[row].head),
+        height=250,
+        column_order=["name", "agreement", "first"],
+        column_config={
+            "name": st.column_config.TextColumn("Head", width=90),
+            "agreement": st.column_config.ProgressColumn("Agreement", format="%.3f", min_value=0, max_value=1),
+            "first": st.column_config.NumberColumn("First", format="%.2f", width=70),
+        },
+    )
+    downloads("lexicon-heads", table=lambda: table.drop(columns="name"))
+
+
+page()

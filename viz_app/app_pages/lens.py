@@ -1,0 +1,139 @@
+"""Layer by layer: what each layer of the decoder predicts, and what each layer of the encoder is worth."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from core import ScoredText
+from core.analysis.lens.logit_lens import LogitLens
+from core.analysis.tokens.words import readable
+from viz_app.components.cell_grid import cell_grid
+from viz_app.controls import search_progress
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.features.lens import layer_readings
+from viz_app.features.lens.layer_readings import SelectedCell
+from viz_app.figures import ablation
+from viz_app.figures import lens as figures
+from viz_app.figures.display_text import decimal, isolated, plain
+from viz_app.figures.export.cell_grid import export_grid
+from viz_app.session import readings
+from viz_app.session.state import Widget, session_object
+
+LEVEL = Widget[int]("encoder_level")
+HOW_TO_READ = """
+The **logit lens** (nostalgebraist 2020): the state of the decoder after each layer, read as if it were the last one. A
+row for each predicted token, a column for each layer; a cell has the token that the layer would predict, the darker the
+more probable (in the dark theme: the lighter). Click a cell for its ten best tokens.
+
+A token is **decided** in the first layer from which on it stays the most probable. A token of a beam search or of your
+own translation need not be the most probable in the last layer either.
+
+The output matrix was trained for the last layer. A lower layer may know a token in a form that the lens cannot read.
+"""
+ABOUT_ENCODER = """
+The **DecoderLens** (Langedijk et al. 2023): the encoder stops after a layer, and the decoder translates from there; 0
+is the embedding. The decoder was trained on the last layer, so a bad translation does not prove that the layer lacks
+the information, only that this decoder does not find it there.
+"""
+ABOUT_BADGE = (
+    "The last column is the model's own output: each predicted token must have the same probability as in the replay."
+)
+TOLERANCE = 1e-4  # nats
+
+
+@st.fragment
+def decoder() -> None:
+    """Draw what each layer of the decoder predicts; a click runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption("Enter a sentence above to see it layer by layer.")
+        return
+    lens, theme = layer_readings.lens_of(reading), page_theme()
+    piece = reading.model.translator.tokenizer.target.piece
+    place = layer_readings.selected_cell(lens)
+    left, right = st.container(key="side-by-side").columns([7, 3], gap="medium")
+    with left:
+        st.markdown("**Decoder**: the most probable token after each layer", help=HOW_TO_READ)
+        grid = figures.lens_grid(lens, piece, theme, place)
+        cell_grid(grid, session_object(SelectedCell).select, key="lens")
+        st.caption(figures.decided_text(lens.decided))
+        title = figures.PROBABILITY
+        downloads("lens", partial(export_grid, grid, theme=theme, title=title), lambda: figures.lens_table(lens, piece))
+    with right:
+        one_cell(lens, reading, *place)
+    badge(lens)
+
+
+def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -> None:
+    """Draw the most probable tokens of a cell."""
+    predicted = plain(isolated(readable(lens.explanation.predicted_tokens[row])))
+    st.markdown(f"**{figures.level_name(level)}**, in place of **{predicted}**")
+    table = figures.top_table(lens, reading.model.translator.tokenizer.target.piece, row, level)
+    show_table(
+        table,
+        height=38 + 35 * len(table),
+        column_config={
+            "token": st.column_config.TextColumn("Token"),
+            "probability": st.column_config.ProgressColumn("Probability", format="%.3f", min_value=0, max_value=1),
+        },
+    )
+    first = lens.decided[row]
+    st.caption("It is not the most probable token." if first is None else f"Decided: {figures.level_name(first)}.")
+    downloads("lens-cell", table=lambda: table)
+
+
+def badge(lens: LogitLens) -> None:
+    """Compare the last level with the replay."""
+    pairs = zip(lens.predicted_log_probs[-1].tolist(), lens.explanation.log_probs, strict=True)
+    gap = max(abs(own - replayed) for own, replayed in pairs)
+    check_badge("last layer equals the model", gap < TOLERANCE, ABOUT_BADGE, f"largest difference {gap:.1g} nats")
+
+
+def encoder() -> None:
+    """Draw the translation from each layer of the encoder."""
+    reading = readings.reading()
+    if reading is None:
+        return
+    st.markdown("**Encoder**: the translation from each layer", help=ABOUT_ENCODER)
+    waiting, below = st.empty(), st.container()
+    progress = search_progress.stoppable(waiting, (reading.model.digest, reading.search), "levels")
+    if progress is None:
+        return
+    translations = layer_readings.translations_by_level(reading.model, reading.search, progress)
+    waiting.empty()
+    with below:
+        levels(translations)
+
+
+@st.fragment
+def levels(translations: Sequence[ScoredText]) -> None:
+    """Draw the translation from the selected level, and a table of all."""
+    last = len(translations) - 1
+    LEVEL.keep_within(range(last + 1), last)
+    level = st.slider(
+        "Layers of the encoder", 0, last, last, key=LEVEL.key, bind="query-params", width=320, help=ABOUT_ENCODER
+    )
+    found, whole = (ablation.words_of(translations[each].tokens) for each in (level, last))
+    marks = ablation.difference(whole, found)
+    st.html(ablation.marked_text(found, marks[1], "ins"))
+    log_prob = decimal(translations[level].log_prob, 2)
+    same = "the same as" if found == whole else "marked where it differs from"
+    st.caption(f"{figures.level_name(level)}: {same} the translation from the last layer. Log-probability {log_prob}.")
+    table = figures.levels_table(translations)
+    show_table(
+        table,
+        column_config={
+            "level": st.column_config.TextColumn("Layer", width=60),
+            "translation": st.column_config.TextColumn("Translation"),
+            "log_prob": st.column_config.NumberColumn("Log-probability", format="%.2f", width=120),
+        },
+    )
+    downloads("encoder-levels", table=lambda: table)
+
+
+decoder()
+encoder()

@@ -1,0 +1,105 @@
+// @ts-check
+// Cells with text and colour in rows and columns. Each may be a button.
+
+/** @import { Component } from "./streamlit" */
+
+import { button, element, focusedIn, goTo, group, moveInRows } from "../../core/drawing/dom.js";
+import { component, rootOf } from "./shared.js";
+
+/**
+ * @typedef {object} Cell
+ * @property {string} text
+ * @property {string} name Shown on hover, and read by screen readers.
+ * @property {string} color
+ * @property {string} text_color
+ * @property {boolean} marked
+ * @property {boolean} strong
+ *
+ * @typedef {object} Data See `grid_payload`.
+ * @property {string[]} columns
+ * @property {{ name: string, cells: (Cell | null)[] }[]} rows
+ * @property {[name: string, columns: number][]} groups Names above several columns each.
+ * @property {string} name
+ * @property {number} cellWidth Least width of a cell, in characters.
+ * @property {{ title: string, colors: string[], low: string, high: string } | null} legend
+ * @property {boolean} clickable
+ */
+
+export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
+  const root = rootOf(parentElement);
+  const { row, column } = focusedIn(root)?.dataset ?? {};
+  const scrolled = root.querySelector(".scroll")?.scrollLeft ?? 0;
+  const grid = group("grid", data.name);
+  grid.style.setProperty("--columns", String(data.columns.length));
+  grid.style.setProperty("--cell", `${data.cellWidth}ch`);
+  if (data.groups.length) {
+    grid.append(element("span"));
+    for (const [name, columns] of data.groups) {
+      const title = element("span", "group", name);
+      title.style.gridColumn = `span ${columns}`;
+      grid.append(title);
+    }
+  }
+  grid.append(element("span"), ...data.columns.map((name) => heading(name, "column")));
+  const send = (/** @type {number} */ row, /** @type {number} */ column) => setTriggerValue("cell", { row, column });
+  const lines = data.rows.map(({ name, cells }, row) => {
+    const line = cells.map((cell, column) => cellNode(cell, row, column, data.clickable ? send : null));
+    grid.append(heading(name, "row"), ...line);
+    for (let gap = line.length; gap < data.columns.length; gap++) grid.append(element("span"));
+    return line;
+  });
+  const first = lines.flat().find((node) => node instanceof HTMLButtonElement);
+  if (first) first.tabIndex = 0; // Tab reaches the grid, arrow keys its cells
+  grid.onkeydown = (event) => moveInRows(lines, event);
+  const box = element("div", "scroll");
+  box.append(grid);
+  root.replaceChildren(box, ...(data.legend ? [legend(data.legend)] : []));
+  box.scrollLeft = scrolled;
+  const focused = row === undefined ? undefined : lines[Number(row)]?.[Number(column)];
+  if (focused instanceof HTMLButtonElement) goTo(focused, lines.flat());
+});
+
+/**
+ * @param {string} name
+ * @param {string} style
+ */
+function heading(name, style) {
+  const node = element("span", style, name);
+  node.dir = "auto";
+  node.title = name;
+  return node;
+}
+
+/**
+ * @param {Cell | null} cell null: a gap.
+ * @param {number} row
+ * @param {number} column
+ * @param {((row: number, column: number) => void) | null} send null: it is no button.
+ * @returns {HTMLElement}
+ */
+function cellNode(cell, row, column, send) {
+  if (!cell) return element("span");
+  const style = `cell${cell.marked ? " marked" : ""}${cell.strong ? " strong" : ""}`;
+  const node = send ? button(style) : element("span", style);
+  const text = element("span", "", cell.text);
+  text.dir = "auto";
+  node.append(text);
+  Object.assign(node.dataset, { row, column });
+  Object.assign(node.style, { background: cell.color, color: cell.text_color });
+  node.title = cell.name;
+  if (send) {
+    node.setAttribute("aria-label", cell.name);
+    node.setAttribute("aria-pressed", String(cell.marked));
+    node.onclick = () => send(row, column);
+  }
+  return node;
+}
+
+/** @param {{ title: string, colors: string[], low: string, high: string }} legend */
+function legend({ title, colors, low, high }) {
+  const line = element("div", "legend");
+  const bar = element("i");
+  bar.style.background = `linear-gradient(to right, ${colors.join(", ")})`;
+  line.append(element("b", "", low), bar, element("b", "", high), title);
+  return line;
+}

@@ -1,0 +1,150 @@
+"""The logit terms and lexicons of a reading, and the selected token, alternative and head."""
+
+import re
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
+from core.analysis.attribution.logit_lexicon import Agreement, head_lexicon, rank_lexicons
+from core.analysis.attribution.logit_trace import LogitTrace, trace_logits
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import readable
+from core.capture import Kind
+from viz_app.figures.theme import head_name
+from viz_app.session import readings
+from viz_app.session.chosen_heads import heads_widget
+from viz_app.session.readings import READING_HASH, Reading
+from viz_app.session.state import Widget, put_in_address, session_object
+
+TOKEN = Widget[int]("token")  # position of the predicted token
+AGAINST = Widget[str]("against")  # a piece, or one of the two below
+NOTHING, MEAN = "nothing", "mean of all"
+TERM = "term"  # query parameter: the selected head
+ALTERNATIVES = 6
+PROMOTED = 5  # pieces of a lexicon for each source token
+
+
+@dataclass
+class SelectedTerm:
+    """The selected head of a session, and the words that were selected when the token was.
+
+    Attributes:
+        head: None: the one with the largest contribution.
+    """
+
+    head: Head | None = None
+    words: object = ()
+    was_restored: bool = False
+
+    def select(self, head: Head | None) -> None:
+        """Select a head, here and on the page Heads."""
+        self.head = head
+        if head is not None:
+            Widget[Kind]("kind").set(head.kind)
+            heads_widget(head.kind).set([head_name(head.layer, head.head)])
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=READING_HASH)
+def traced(about: Reading) -> LogitTrace:
+    """Return the residual stream of a reading."""
+    return trace_logits(about.model.translator, about.translation.source, about.hypothesis.token_ids)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=READING_HASH)
+def attributed(about: Reading, position: int, against: Against) -> LogitAttribution:
+    """Return the terms of the logit of a predicted token.
+
+    Raises:
+        RuntimeError: as `attribute_logit`.
+    """
+    return attribute_logit(traced(about), position, against=against)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=READING_HASH)
+def lexicon_ranking(about: Reading) -> list[Agreement]:
+    """Return the cross-attention heads by the agreement of their lexicon with the translation."""
+    return rank_lexicons(traced(about))
+
+
+@st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=READING_HASH)
+def promoted_pieces(about: Reading, head: Head) -> list[list[str]]:
+    """Return for each source token the pieces that a cross-attention head promotes, best first."""
+    lexicon = head_lexicon(traced(about), head, PROMOTED)
+    piece = about.model.translator.tokenizer.target.piece
+    return [[piece(token_id) for token_id, _ in entries] for entries in lexicon]
+
+
+def token_box(about: Reading) -> int:
+    """Select a predicted token; a word selected on the page selects its first token."""
+    tokens = about.explain().predicted_tokens
+    state, words = session_object(SelectedTerm), readings.selected_words(about)
+    target = [group.start for side, group in words if side == "target"]
+    if target and words != state.words:
+        TOKEN.set(target[-1])
+    state.words = words
+    TOKEN.preset_for(about.identity, lambda: _telling_token(about))
+    return st.selectbox(
+        "Predicted token",
+        range(len(tokens)),
+        format_func=lambda position: f"{position + 1} {readable(tokens[position])}",
+        key=TOKEN.key,
+        bind="query-params",
+        width=200,
+        help="Or click a word of the translation above.",
+    )
+
+
+def _telling_token(about: Reading) -> int:
+    """Position of the longest predicted token, which is rarely a function word."""
+    tokens = about.explain().predicted_tokens
+    return max(range(max(1, len(tokens) - 1)), key=lambda position: len(tokens[position]))
+
+
+def against_box(about: Reading, position: int) -> Against:
+    """Select the alternative whose logit is subtracted."""
+    explanation, tokenizer = about.explain(), about.model.translator.tokenizer.target
+    predicted = explanation.predicted_tokens[position]
+    alternatives = dict(explanation.alternatives[position])
+    names = [NOTHING, MEAN, *(str(token) for token in alternatives if token != predicted)]
+    if AGAINST.value is None:
+        requested = st.query_params.get(AGAINST.key)
+        AGAINST.set(requested if requested in names else NOTHING)
+    AGAINST.keep_within(names, NOTHING)
+    labels = {name: readable(name) if name in alternatives else name for name in names}
+    chosen = st.pills(
+        "minus the logit of",
+        names,
+        format_func=labels.__getitem__,
+        required=True,
+        key=AGAINST.key,
+        help="The most probable alternatives at this position. A difference of two logits is the logarithm of the "
+        "ratio of their probabilities.",
+    )
+    if chosen is None or chosen == NOTHING:
+        put_in_address(AGAINST.key, "")
+        return None
+    put_in_address(AGAINST.key, chosen)
+    return "mean" if chosen == MEAN else tokenizer.token_id(chosen)
+
+
+def term_head(about: Reading, found: LogitAttribution) -> Head:
+    """Return the selected head, by default the one with the largest contribution, and write it to the address."""
+    state = session_object(SelectedTerm)
+    if not state.was_restored:
+        state.was_restored = True
+        head = parsed_head(st.query_params.get(TERM, ""))
+        state.select(head if head in found.heads() else None)
+    contributions = found.heads()
+    if state.head not in contributions:  # none was clicked, or one of another model
+        state.head = None
+    put_in_address(TERM, str(state.head) if state.head else "")
+    return state.head or max(contributions, key=contributions.__getitem__)
+
+
+def parsed_head(name: str) -> Head | None:
+    """Parse a decoder head such as `cross L5 H3`; None if it is none."""
+    parts = re.fullmatch(r"(decoder|cross) L([1-9]\d{0,2}) H([1-9]\d{0,2})", name)
+    if parts is None:
+        return None
+    return Head("cross" if parts[1] == "cross" else "decoder_self", int(parts[2]) - 1, int(parts[3]) - 1)

@@ -1,0 +1,170 @@
+"""Contributions to a logit: by layer and part, by head, and by attended token."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from core import Explanation
+from core.analysis.attribution.logit_attribution import LogitAttribution, term_table
+from core.analysis.attribution.logit_lexicon import Agreement
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import readable
+from core.capture import Kind
+from viz_app.figures.ablation import head_title, scale_limit
+from viz_app.figures.cell_grid import CellGrid, GridCell, signed_cell, signed_legend
+from viz_app.figures.plotly_chart import bare_axis, empty_figure
+from viz_app.figures.theme import Theme
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NATS = "contribution to the logit, in nats"
+HEAD_KINDS: tuple[Kind, ...] = ("decoder_self", "cross")
+INPUT = "Input"
+# colours by their place in `Theme.head_colors`
+PARTS = {"Cross-attention": 0, "Self-attention": 2, "Feed-forward": 1, "Biases": 3, "Token": 4, "Position": 5}
+
+
+def layer_parts(found: LogitAttribution) -> dict[str, list[float]]:
+    """Return the contribution of each part, for the input of the decoder and then for each layer."""
+    layers = len(found.feed_forward)
+    return {
+        "Cross-attention": [0.0, *found.cross.sum((1, 2)).tolist()],
+        "Self-attention": [0.0, *found.decoder_self.sum((1, 2)).tolist()],
+        "Feed-forward": [0.0, *found.feed_forward.tolist()],
+        "Biases": [0.0, *found.biases.tolist()],
+        "Token": [found.token_embedding, *[0.0] * layers],
+        "Position": [found.position_embedding, *[0.0] * layers],
+    }
+
+
+def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> go.Figure:
+    """Stack the contributions of each layer as bars, positive ones above 0 and negative ones below."""
+    figure = empty_figure(theme, height, (48, 56, 12, 28))
+    figure.update_layout(
+        barmode="relative",
+        bargap=0.35,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+    )
+    names = [INPUT, *(f"L{layer + 1}" for layer in range(len(found.feed_forward)))]
+    for part, values in layer_parts(found).items():
+        figure.add_bar(
+            x=names,
+            y=values,
+            name=part,
+            marker={"color": theme.head_colors[PARTS[part]], "line": {"width": 0}},
+            hovertemplate=f"{part}, %{{x}}: %{{y:+.3f}}<extra></extra>",
+        )
+    ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
+    figure.update_xaxes(bare_axis(**ticks))
+    title = {"text": "nats", "font": {"size": 12, "color": theme.faint}}
+    figure.update_yaxes(bare_axis(**ticks, title=title))
+    figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
+    return figure
+
+
+def heads_grid(found: LogitAttribution, theme: Theme, selected: Head | None = None) -> CellGrid:
+    """Return a grid with a row for each layer: its heads, feed-forward network and biases, and the input below."""
+    layers, num_heads = len(found.feed_forward), found.cross.size(1)
+    by_head = found.heads()
+    limit = scale_limit([*by_head.values(), *found.feed_forward.tolist(), *found.biases.tolist()])
+
+    def head_cell(head: Head) -> GridCell:
+        return signed_cell(by_head[head], head_title(head), limit, theme, marked=head == selected)
+
+    rows: list[tuple[str, list[GridCell | None]]] = []
+    for layer in range(layers):
+        heads = [head_cell(Head(kind, layer, head)) for kind in HEAD_KINDS for head in range(num_heads)]
+        rest = (("Feed-forward", found.feed_forward), ("Biases", found.biases))
+        cells = [signed_cell(float(by_layer[layer]), f"{name} L{layer + 1}", limit, theme) for name, by_layer in rest]
+        rows.append((f"L{layer + 1}", [*heads, *cells]))
+    names = [f"H{head + 1}" for head in range(num_heads)]
+    return CellGrid(
+        columns=[*names, *names, "FFN", "bias"],
+        rows=rows,
+        name="Contributions of heads and networks",
+        groups=(("Self-attention of the decoder", num_heads), ("Cross-attention", num_heads), ("", 2)),
+        legend=signed_legend(NATS, limit, theme),
+    )
+
+
+def grid_head(place: tuple[int, int], num_heads: int) -> Head | None:
+    """Return the head of a cell of `heads_grid`, or None for the other columns."""
+    layer, column = place
+    return Head(HEAD_KINDS[column // num_heads], layer, column % num_heads) if column < 2 * num_heads else None
+
+
+def tokens_grid(found: LogitAttribution, explanation: Explanation, kind: Kind, theme: Theme) -> CellGrid:
+    """Return a grid with a row for each attended token and a column for each layer, summed over heads."""
+    by_layer = (found.cross if kind == "cross" else found.decoder_self).sum(1)  # [L, K]
+    tokens = explanation.source_tokens if kind == "cross" else explanation.fed_tokens[: found.position + 1]
+    limit = scale_limit([*by_layer.flatten().tolist(), *by_layer.sum(0).tolist()])
+    names = [f"L{layer + 1}" for layer in range(len(by_layer))]
+    rows = [
+        (
+            readable(token),
+            [
+                *(
+                    signed_cell(float(by_layer[layer, key]), f"{readable(token)}, {name}", limit, theme)
+                    for layer, name in enumerate(names)
+                ),
+                signed_cell(float(by_layer[:, key].sum()), f"{readable(token)}, all layers", limit, theme),
+            ],
+        )
+        for key, token in enumerate(tokens)
+    ]
+    return CellGrid(
+        columns=[*names, "all"],
+        rows=rows,
+        name="Contributions by source token" if kind == "cross" else "Contributions by prefix token",
+        legend=signed_legend(NATS, limit, theme),
+    )
+
+
+def terms_table(found: LogitAttribution, explanation: Explanation) -> "pd.DataFrame":
+    """Return a row for each term; layers, heads and positions are counted from 0."""
+    import pandas as pd
+
+    return pd.DataFrame(term_table(found, explanation)).astype(dict.fromkeys(("layer", "head", "key"), "Int64"))
+
+
+def head_table(
+    found: LogitAttribution, explanation: Explanation, head: Head, promoted: Sequence[Sequence[str]] | None = None
+) -> "pd.DataFrame":
+    """Return a row for each token that a head attends to: weight, contribution, and the pieces it promotes.
+
+    Args:
+        promoted: For each source token the pieces that a cross-attention head promotes, best first.
+    """
+    import pandas as pd
+
+    values = (found.cross if head.kind == "cross" else found.decoder_self)[head.layer, head.head]
+    tokens = explanation.source_tokens if head.kind == "cross" else explanation.fed_tokens[: found.position + 1]
+    weights = explanation.maps[head.kind][head.layer].weights[head.head, found.position]
+    table = pd.DataFrame(
+        {
+            "token": [readable(token) for token in tokens],
+            "weight": weights[: len(tokens)].tolist(),
+            "contribution": values[: len(tokens)].tolist(),
+        }
+    )
+    if promoted is not None:
+        table["promotes"] = [" ".join(map(readable, pieces)) for pieces in promoted]
+    return table
+
+
+def lexicon_table(ranking: Sequence[Agreement]) -> "pd.DataFrame":
+    """Return a row for each cross-attention head, in the order of the ranking; counted from 0, and by name."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "name": [head_title(agreement.head) for agreement in ranking],
+            "layer": [agreement.head.layer for agreement in ranking],
+            "head": [agreement.head.head for agreement in ranking],
+            "agreement": [agreement.reciprocal_rank for agreement in ranking],
+            "first": [agreement.first for agreement in ranking],
+        }
+    )
