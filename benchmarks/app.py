@@ -1,9 +1,9 @@
 """Latency, traffic and memory of the app, in a browser: python benchmarks/app.py
 
-Drives the app in headless Chromium on this machine and prints a table. Budgets are relative to measurements of the same
-run: an empty Streamlit page, `import torch`, and with `--before` another checkout of the project, turn by turn. Every
-sentence and every clicked head is new to the app. Run it on an otherwise idle machine, under Linux, whose /proc gives
-the server's memory.
+Drives the app in headless Chromium on this machine and prints a table. Budgets are relative to measurements of the
+same run: an empty Streamlit page, `import torch`, and with `--before` another checkout of the project, turn by turn.
+A page that only repeats what is entered is the floor of entering a sentence. Every sentence and every clicked head is
+new to the app. Run it on an otherwise idle machine, under Linux, whose /proc gives the server's memory.
 """
 
 import argparse
@@ -35,6 +35,8 @@ SWITCHES = 20
 # budgets of the shell, as a factor of the empty page, and of the translation, in seconds more than page and torch
 SHELL, TRANSLATION = 1.3, 1.5
 EMPTY_PAGE = 'import streamlit as st\n\nst.text("Hello")\n'
+ECHO_PAGE = 'import streamlit as st\n\nst.text(st.text_input("Sentence"))\n'
+ECHO = "[data-testid=stText]"
 HEAD_MAP = "canvas.picture"
 GRID = "style.maps"
 MEGABYTE = 10**6
@@ -180,17 +182,43 @@ def cold_start(browser: Browser, checkpoint: Path | None, root: Path) -> tuple[f
 def empty_page(browser: Browser) -> float:
     """Return the seconds from the command to a page of one line, with the app's server settings."""
     page = new_page(browser)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        shutil.copytree(ROOT / "viz_app" / ".streamlit", folder / ".streamlit")
-        (folder / "empty.py").write_text(EMPTY_PAGE, encoding="utf-8")
+    with app_folder(EMPTY_PAGE) as folder:
         started = time.perf_counter()
-        with running_app(root=folder, script="empty.py") as address:
+        with running_app(root=folder, script="main.py") as address:
             page.goto(address, wait_until="commit")
             page.get_by_text("Hello", exact=True).wait_for()
             seconds = time.perf_counter() - started
             page.context.close()
     return seconds
+
+
+@contextmanager
+def app_folder(script: str) -> Iterator[Path]:
+    """A folder with a Streamlit script, `main.py`, and the app's settings."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(ROOT / "viz_app" / ".streamlit", folder / ".streamlit")
+        (folder / "main.py").write_text(script, encoding="utf-8")
+        yield folder
+
+
+@contextmanager
+def echo_page(browser: Browser) -> Iterator[Page]:
+    """A page that only repeats what is entered, warmed up."""
+    with app_folder(ECHO_PAGE) as folder, running_app(root=folder, script="main.py") as address:
+        page = new_page(browser)
+        page.goto(address)
+        echo(page, SUBJECTS[-1])
+        settle(page)
+        yield page
+        page.context.close()
+
+
+def echo(page: Page, subject: str) -> float:
+    """Return the seconds from Enter until a sentence is repeated."""
+    box = page.locator(".stTextInput input")
+    box.fill(SENTENCE.format(subject))
+    return waited(page, ECHO, lambda: box.press("Enter"))
 
 
 def import_torch() -> float:
@@ -207,7 +235,11 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
     answered: dict[Path, list[float]] = {root: [] for root in roots}
     with ExitStack() as stack:
         pages = {root: stack.enter_context(heads_page(browser, checkpoint, root)) for root in roots}
+        empty, echoed = stack.enter_context(echo_page(browser)), list[float]()
         for run, subject in enumerate(SUBJECTS[:count]):
+            empty.bring_to_front()
+            echoed.append(echo(empty, subject))
+            settle(empty)
             for root, page in list(pages.items())[:: -1 if run % 2 else 1]:
                 page.bring_to_front()  # background pages are throttled
                 entered[root].append(enter(page, subject))
@@ -216,17 +248,19 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
                 drawn[root].append(map_drawn)
                 answered[root].append(whole)
                 settle(page)
-    rows: list[Row] = []
+    ratios = {root: [own / floor for own, floor in zip(times, echoed, strict=True)] for root, times in entered.items()}
+    rows = [Row("Enter to its echo on an otherwise empty page, 20 words", "s", echoed)]
     for name, times in (
         ("Enter to translation and grid, 20 words", entered),
+        ("the same, as a multiple of the echo", ratios),
         ("click to head map, 20 words", drawn),
         ("click until the page names the head, 20 words", answered),
     ):
         own, *others = (times[root] for root in roots)
         before = next(iter(others), None)
-        rows.append(
-            Row(name, "s", own, statistics.median(before) / 2 if before and times is not answered else None, before)
-        )
+        halved = before and (times is entered or times is drawn)
+        unit = "x" if times is ratios else "s"
+        rows.append(Row(name, unit, own, statistics.median(before) / 2 if before and halved else None, before))
     return rows
 
 

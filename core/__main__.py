@@ -101,9 +101,15 @@ def _products(model: Transformer) -> dict[str, Any]:
         return {"exact": "PyTorch's own", "fast": "the same"}
     packed = PackedTransformer(model, "fast")
     chosen = sorted({choice.product for choice in packed.choices.values()})
-    steps = {"steps of decoding": f"compiled, {packed.steps.name} if fast"} if packed.steps else {}
+    steps: dict[str, Any] = {}
+    if packed.steps:
+        names = {rows: found.name for rows, found in packed.steps.items()}
+        steps["steps of decoding"] = f"compiled, {' and '.join(sorted(set(names.values())))} if fast"
     if packed.step_seconds:
-        steps["a compiled step"] = ", ".join(f"{name} {1e6 * s:,.0f} us" for name, s in packed.step_seconds.items())
+        steps["a step"] = {
+            f"of {rows} rows": ", ".join(f"{name} {1e6 * s:,.0f} us" for name, s in seconds.items())
+            for rows, seconds in packed.step_seconds.items()
+        }
     measured = {
         f"{choice.rows} x {choice.inputs} x {choice.outputs}": ", ".join(
             f"{name} {1e6 * value:,.0f} us" for name, value in choice.seconds.items()

@@ -1,4 +1,4 @@
-"""The model's layers as the compiled functions of `core.native` compute them, for few rows."""
+"""The model's layers as the compiled functions of `core.native` compute them."""
 
 import ctypes
 from collections.abc import Iterable
@@ -22,12 +22,15 @@ class CompiledEncoder:
     Args:
         model: in float32 on a CPU.
         dtype: of the copied matrices, see `library.panelled`.
+        exact: of the second ones of the feed-forward networks.
     """
 
-    def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype) -> None:
+    def __init__(
+        self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, exact: torch.dtype | None = None
+    ) -> None:
         self._compiled = compiled
         self._heads = model.config.encoder_heads
-        self._weights = _Weights(compiled, dtype)
+        self._weights = _Weights(compiled, dtype, exact or dtype)
         layers = [self._layer(layer) for layer in cast("Iterable[EncoderLayer]", model.encoder.layers)]
         self._layers = (library.EncoderLayerStruct * len(layers))(*layers)
         self._epsilon = _epsilon(model)
@@ -45,7 +48,8 @@ class CompiledEncoder:
         """
         x, mask, heads = x.contiguous(), mask.contiguous(), self._heads
         sizes = (*x.shape, heads.num_heads, heads.d_k, heads.d_v, len(self._layers))
-        pointers = mask.data_ptr(), x.data_ptr(), _pointer(weights)
+        threads = library.threads_for(x.size(0) * x.size(1))
+        pointers = mask.data_ptr(), threads, x.data_ptr(), _pointer(weights)
         encoding = library.EncodingStruct(*sizes, self._epsilon, *pointers)
         self._compiled.encode(ctypes.addressof(self._layers), ctypes.addressof(encoding))
         return x
@@ -55,7 +59,8 @@ class CompiledEncoder:
         attention, feed_forward = layer.self_attention, layer.feed_forward
         return library.EncoderLayerStruct(
             linear(attention.q_proj, attention.k_proj, attention.v_proj),
-            *(linear(each) for each in (attention.out_proj, feed_forward.inner, feed_forward.outer)),
+            *(linear(each) for each in (attention.out_proj, feed_forward.inner)),
+            self._weights.exact(feed_forward.outer),
             *(norm(each) for each in (layer.self_attention_norm, layer.feed_forward_norm)),
         )
 
@@ -65,17 +70,19 @@ class CompiledDecoder:
 
     Args:
         model: in float32 on a CPU.
-        dtype: of the copied matrices, see `library.panelled`.
+        dtype, exact: as for `CompiledEncoder`.
 
     Attributes:
         name: of the kind of weights.
     """
 
-    def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype) -> None:
+    def __init__(
+        self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, exact: torch.dtype | None = None
+    ) -> None:
         self.name = f"{str(dtype).removeprefix('torch.')} weights"
         self._compiled = compiled
         self._heads = model.config.decoder_heads
-        self._weights = _Weights(compiled, dtype)
+        self._weights = _Weights(compiled, dtype, exact or dtype)
         layers = list(cast("Iterable[DecoderLayer]", model.decoder.layers))
         self._layers = (library.DecoderLayerStruct * len(layers))(*map(self._layer, layers))
         self._memory_projections = [
@@ -112,7 +119,8 @@ class CompiledDecoder:
         sizes = (*x.shape, heads.num_heads, heads.d_k, heads.d_v, num_keys, room, source_length, len(self._layers))
         pointers = (tensor.data_ptr() for tensor in (mask, memory_mask, x, logits))
         of_weights = map(_pointer, weights or (None, None))
-        step = library.StepStruct(*sizes, self._epsilon, *pointers, cache.length, *of_weights)
+        threads = library.threads_for(batch * width)
+        step = library.StepStruct(*sizes, self._epsilon, *pointers, cache.length, threads, *of_weights)
         self._compiled.decoder_step(*map(ctypes.addressof, (self._layers, caches, self._projection, step)))
         return logits
 
@@ -121,7 +129,7 @@ class CompiledDecoder:
         memory, heads = memory.contiguous(), self._heads
         batch, length, _ = memory.shape
         keys, values = (memory.new_empty(batch, heads.num_heads, length, width) for width in (heads.d_k, heads.d_v))
-        sizes = batch, length, heads.num_heads, heads.d_k, heads.d_v
+        sizes = batch, length, heads.num_heads, heads.d_k, heads.d_v, library.threads_for(batch * length)
         pointers = ctypes.addressof(projection), memory.data_ptr()
         self._compiled.keys_values(*pointers, *sizes, keys.data_ptr(), values.data_ptr())
         return keys, values
@@ -131,7 +139,8 @@ class CompiledDecoder:
         own, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
         return library.DecoderLayerStruct(
             linear(own.q_proj, own.k_proj, own.v_proj),
-            *map(linear, (own.out_proj, cross.q_proj, cross.out_proj, feed_forward.inner, feed_forward.outer)),
+            *map(linear, (own.out_proj, cross.q_proj, cross.out_proj, feed_forward.inner)),
+            self._weights.exact(feed_forward.outer),
             *map(norm, (layer.self_attention_norm, layer.cross_attention_norm, layer.feed_forward_norm)),
         )
 
@@ -139,21 +148,26 @@ class CompiledDecoder:
 class _Weights:
     """Copies of weights, kept as long as the structs that point to them."""
 
-    def __init__(self, compiled: ctypes.CDLL, dtype: torch.dtype) -> None:
-        self._panel_width, self._dtype = compiled.panel_width(), dtype
+    def __init__(self, compiled: ctypes.CDLL, dtype: torch.dtype, exact: torch.dtype) -> None:
+        self._panel_width, self._dtype, self._exact = compiled.panel_width(), dtype, exact
         self._tensors: list[Tensor] = []
 
     def linear(self, *projections: nn.Linear) -> library.LinearStruct:
         """One product for all, their outputs side by side."""
         return self.matrix(torch.cat([p.weight for p in projections]), torch.cat([p.bias for p in projections]))
 
-    def matrix(self, weight: Tensor, bias: Tensor | None) -> library.LinearStruct:
+    def exact(self, projection: nn.Linear) -> library.LinearStruct:
+        """A product that is never reduced."""
+        return self.matrix(projection.weight, projection.bias, self._exact)
+
+    def matrix(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None = None) -> library.LinearStruct:
         """`x @ weight.T + bias`, from [outputs, inputs] and [outputs]."""
         outputs, inputs = weight.shape
-        panels, scales = library.panelled(weight, self._panel_width, self._dtype)
+        dtype = dtype or self._dtype
+        panels, scales = library.panelled(weight, self._panel_width, dtype)
         padded = None if bias is None else F.pad(bias, (0, -outputs % self._panel_width))
         pointers = map(self._pointer, (panels, padded, scales))
-        return library.LinearStruct(*pointers, library.KINDS[self._dtype], inputs, outputs)
+        return library.LinearStruct(*pointers, library.KINDS[dtype], inputs, outputs)
 
     def norm(self, norm: nn.LayerNorm) -> library.NormStruct:
         return library.NormStruct(self._pointer(norm.weight), self._pointer(norm.bias))

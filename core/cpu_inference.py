@@ -6,6 +6,7 @@ bfloat16 or the exact one. Where they are close, the choice may differ from one 
 """
 
 import copy
+import ctypes
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -46,6 +47,7 @@ from core.native import library as native
 Precision = Literal["exact", "fast"]
 FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
 MOST_FEW_ROWS = 16  # up to here, the measurement of few rows applies
+LONGEST = 128  # tokens of a sentence, up to which the compiled encoder is fast
 REAL_GAIN = 1.15  # least speed-up over the exact product that is worth the loss of precision
 MEASURED_CALLS, MEASURED_SECONDS = 3, 0.02  # of all products together: whichever is more
 HOPELESS = 4  # slower than the fastest by this factor: not called again
@@ -137,8 +139,10 @@ class PackedTransformer(Transformer):
     Attributes:
         products: available products; the first is exact for these weights.
         choices: products chosen by `fast`, by shape and number of rows; empty if `exact`.
-        steps: compiled steps for few rows, if any.
-        step_seconds: of a compiled step with each kind of weights, the exact one first; empty if `exact`.
+        compiled_encoder: if any.
+        steps: compiled steps by the number of rows, `FEW_ROWS` for `MOST_FEW_ROWS` at most, `MANY_ROWS` for more; those
+            of PyTorch are left out.
+        step_seconds: likewise, seconds of a step of each kind, the exact one first; empty if `exact`.
     """
 
     def __init__(self, model: Transformer, precision: Precision = "exact") -> None:
@@ -173,18 +177,21 @@ class PackedTransformer(Transformer):
         self.encoder, self.decoder = layers
         self.projection = packed_linear(model.embedding.tokens.weight, None)
         self._state = _state(model)
-        self.step_seconds: dict[str, float] = {}
+        self.step_seconds: dict[int, dict[str, float]] = {}
         self.compiled_encoder: CompiledEncoder | None = None
-        self.steps = self._compiled_steps(model)
+        self.steps: dict[int, CompiledDecoder] = {}
+        if compiled := native.library():
+            self._compile(compiled, model)
         self._hookable = [module for module in layers.modules() if isinstance(module, AttentionWeights)]
 
     def step(
         self, token_ids: Tensor, cache: DecodedPositions, mask: Tensor, weights: StepWeights | None = None
     ) -> Tensor:
         """As `Transformer.step`. Compiled steps also write the attention weights to `weights`."""
-        if not isinstance(cache, DecoderCache) or not self.steps or not self.compiles_step(token_ids):
+        steps = self.steps.get(_kind_of(token_ids.numel()))
+        if not isinstance(cache, DecoderCache) or not steps or not self.is_plain:
             return super().step(token_ids, cache, mask)
-        logits = self.steps.step(self.embedding(token_ids, cache.length), cache, mask, weights)
+        logits = steps.step(self.embedding(token_ids, cache.length), cache, mask, weights)
         cache.length += 1
         return logits
 
@@ -195,11 +202,12 @@ class PackedTransformer(Transformer):
 
     def compiles_step(self, token_ids: Tensor) -> bool:
         """Whether a step for tokens [B, W] is compiled."""
-        return self.steps is not None and token_ids.numel() <= MOST_FEW_ROWS and self.is_plain
+        return _kind_of(token_ids.numel()) in self.steps and self.is_plain
 
     def compiles_encoder(self, source_ids: Tensor) -> bool:
         """Whether the encoder is compiled for a source [B, S]."""
-        return self.compiled_encoder is not None and source_ids.numel() <= MANY_ROWS and self.is_plain
+        is_fastest = source_ids.numel() <= MANY_ROWS or (MANY_ROWS in self.steps and source_ids.size(1) <= LONGEST)
+        return self.compiled_encoder is not None and is_fastest and self.is_plain
 
     def encode(self, source_ids: Tensor, weights: Tensor | None = None) -> Tensor:
         """Raises: NonFiniteError, where reduced products would make finite numbers of what is not.
@@ -223,28 +231,37 @@ class PackedTransformer(Transformer):
         """Whether this was made from the model in its current state."""
         return self._state == _state(model)
 
-    def _compiled_steps(self, model: Transformer) -> CompiledDecoder | None:
-        """The compiled steps for few rows: exact, or in `fast` with weights of 8 bits if they prove faster."""
-        if not (compiled := native.library()):
-            return None
+    def _compile(self, compiled: ctypes.CDLL, model: Transformer) -> None:
+        """Set the compiled encoder and steps: exact, or in `fast` with weights of 8 bits if they prove faster."""
         exact = torch.float16 if self.products[0] is HalfPackedLinear else torch.float32
+        decoders = [CompiledDecoder(compiled, model, exact)]
+        self.steps = dict.fromkeys((FEW_ROWS, MANY_ROWS), decoders[0])
+        if len(self.products) > 1:
+            decoders.append(CompiledDecoder(compiled, model, torch.int8, exact))
+            for rows in self.steps:
+                trials = {decoder.name: self._trial(rows, decoder) for decoder in decoders}
+                trials |= {"PyTorch": self._trial(rows, None)} if rows > MOST_FEW_ROWS else {}
+                self.step_seconds[rows] = measure(trials, torch.ones(rows // FEW_ROWS, FEW_ROWS, dtype=torch.long))
+            chosen = {rows: choose(seconds) for rows, seconds in self.step_seconds.items()}
+            self.steps = {rows: each for rows, name in chosen.items() for each in decoders if each.name == name}
         if not model.config.neighbourhood:
-            self.compiled_encoder = CompiledEncoder(compiled, model, exact)
-        dtypes = (exact, torch.int8) if len(self.products) > 1 else (exact,)
-        decoders = [CompiledDecoder(compiled, model, dtype) for dtype in dtypes]
-        if len(decoders) == 1:
-            return decoders[0]
-        x = torch.randn(1, FEW_ROWS, self.config.d_model, generator=torch.Generator().manual_seed(0))
-        seconds = measure({decoder.name: self._trial_step(decoder) for decoder in decoders}, x)
-        self.step_seconds = seconds
-        return next(decoder for decoder in decoders if decoder.name == choose(seconds))
+            dtype = exact if self.steps[FEW_ROWS] is decoders[0] else torch.int8
+            self.compiled_encoder = CompiledEncoder(compiled, model, dtype, exact)
 
-    def _trial_step(self, decoder: CompiledDecoder) -> Callable[[Tensor], Tensor]:
-        """A search that goes one position further with each call."""
-        memory, memory_mask = torch.zeros(1, 16, self.config.d_model), torch.ones(1, 1, 1, 16, dtype=torch.bool)
+    def _trial(self, rows: int, decoder: CompiledDecoder | None) -> Callable[[Tensor], Tensor]:
+        """A search for tokens [B, W] that goes one position further with each call, compiled or with PyTorch."""
+        batch, length = rows // FEW_ROWS, 16
+        memory, memory_mask = torch.zeros(batch, length, self.config.d_model), torch.ones(batch, 1, 1, length).bool()
         cache = DecoderCache(memory, memory_mask, self.config.num_decoder_layers)
-        parents = torch.zeros(1, FEW_ROWS, dtype=torch.long)
-        return lambda x: decoder.step(x.clone(), cache, cache.extend(parents))
+        parents = torch.zeros(batch, FEW_ROWS, dtype=torch.long)
+
+        def step(token_ids: Tensor) -> Tensor:
+            mask, cache.length = cache.extend(parents), 0  # positions may have an end
+            if not decoder:
+                return Transformer.step(self, token_ids, cache, mask)
+            return decoder.step(self.embedding(token_ids, 0), cache, mask)
+
+        return step
 
     def _fastest(self, weight: Tensor, bias: Tensor | None) -> nn.Module:
         """Fastest product for this matrix, by number of rows. Measured once per shape."""
@@ -302,6 +319,11 @@ def halves(model: Transformer) -> bool:
     """Whether float16 holds every matrix exactly, and there is a product for it."""
     matrices = (parameter for parameter in model.parameters() if parameter.dim() == 2)
     return has_half() and all(torch.equal(matrix, matrix.half().float()) for matrix in matrices)
+
+
+def _kind_of(rows: int) -> int:
+    """The number of rows that was measured for so many."""
+    return FEW_ROWS if rows <= MOST_FEW_ROWS else MANY_ROWS
 
 
 def all_modules(model: nn.Module) -> list[nn.Module]:

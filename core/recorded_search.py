@@ -126,4 +126,4 @@ class RecordedSearch:
 
 def records(model: PackedTransformer, source_ids: Tensor) -> bool:
     """Whether a search with the model can be recorded."""
-    return source_ids.size(0) == 1 and model.steps is not None and model.compiles_encoder(source_ids)
+    return source_ids.size(0) == 1 and model.compiles_encoder(source_ids)

@@ -17,8 +17,10 @@ from torch.nn import functional as F
 
 VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # by CPU capability, best first
 KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2}
-INTERFACE_VERSION = 2  # of decoder_step.cpp: a library compiled from another version is not used
+INTERFACE_VERSION = 3  # of decoder_step.cpp: a library compiled from another version is not used
 MAX_INT8 = 127
+BYTES_ADDED = 4  # neighbouring inputs of an 8-bit product, added by one instruction
+ROWS_OF_ONE_THREAD = 16
 
 
 class LinearStruct(ctypes.Structure):
@@ -66,7 +68,9 @@ class EncodingStruct(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("batch", "length", "d_model", "heads", "d_k", "d_v", "num_layers")),
         ("epsilon", ctypes.c_float),
-        *((name, ctypes.c_void_p) for name in ("mask", "x", "weights")),
+        ("mask", ctypes.c_void_p),
+        ("threads", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("x", "weights")),
     )
 
 
@@ -78,7 +82,7 @@ class StepStruct(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("num_keys", "room", "source_length", "num_layers")),
         ("epsilon", ctypes.c_float),
         *((name, ctypes.c_void_p) for name in ("ancestry", "memory_mask", "x", "logits")),
-        ("position", ctypes.c_int64),
+        *((name, ctypes.c_int64) for name in ("position", "threads")),
         *((name, ctypes.c_void_p) for name in ("self_weights", "cross_weights")),
     )
 
@@ -124,10 +128,10 @@ def load(path: Path) -> ctypes.CDLL | None:
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     signatures = {
         "encode": [pointer] * 2,
-        "keys_values": [pointer, pointer, *[integer] * 5, pointer, pointer],
+        "keys_values": [pointer, pointer, *[integer] * 6, pointer, pointer],
         "decoder_step": [pointer] * 4,
         "attention": [pointer],
-        "best_tokens": [pointer, integer, integer, integer, pointer, integer, pointer, pointer],
+        "best_tokens": [pointer, integer, integer, integer, pointer, integer, integer, pointer, pointer],
     }
     for name, arguments in signatures.items():
         function = getattr(found, name)
@@ -144,14 +148,22 @@ def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Te
         dtype: float32, float16 (exact for weights that half precision holds) or int8, with one scale an output.
 
     Returns:
-        [outputs / width, inputs, width], filled up with zeros; and for int8 the scale of each output: [outputs], filled
-        up with the smallest one.
+        [outputs / width, inputs, width], filled up with zeros, and None. For int8 [outputs / width, inputs / 4, width,
+        4], 128 more than the rounded weights, and the scale of each output: [outputs], filled up with the smallest one.
     """
-    padded, scales = F.pad(weight.detach(), (0, 0, 0, -weight.size(0) % width)), None
-    if dtype == torch.int8:
-        scales = (padded.abs().amax(1) / MAX_INT8).clamp_min(torch.finfo(torch.float32).tiny)
-        padded = (padded / scales[:, None]).round()
-    return padded.to(dtype).view(-1, width, weight.size(1)).transpose(1, 2).contiguous(), scales
+    outputs, inputs = weight.shape
+    if dtype != torch.int8:
+        padded = F.pad(weight.detach(), (0, 0, 0, -outputs % width)).to(dtype)
+        return padded.view(-1, width, inputs).transpose(1, 2).contiguous(), None
+    padded = F.pad(weight.detach(), (0, -inputs % BYTES_ADDED, 0, -outputs % width))
+    scales = (padded.abs().amax(1) / MAX_INT8).clamp_min(torch.finfo(torch.float32).tiny)
+    rounded = ((padded / scales[:, None]).round() + MAX_INT8 + 1).to(torch.uint8)
+    return rounded.view(-1, width, rounded.size(1) // BYTES_ADDED, BYTES_ADDED).transpose(1, 2).contiguous(), scales
+
+
+def threads_for(rows: int) -> int:
+    """Number of threads for a call with so many rows: few are not worth the start of a thread."""
+    return torch.get_num_threads() if rows > ROWS_OF_ONE_THREAD else 1
 
 
 def attention(compiled: ctypes.CDLL, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
@@ -196,5 +208,6 @@ def best_tokens(compiled: ctypes.CDLL, logits: Tensor, count: int, excluded: Seq
     log_probs = logits.new_empty(token_ids.shape)
     rows, ids = token_ids.numel() // count, (ctypes.c_int64 * len(excluded))(*excluded)
     pointers = token_ids.data_ptr(), log_probs.data_ptr()
-    compiled.best_tokens(logits.data_ptr(), rows, logits.size(-1), count, ctypes.addressof(ids), len(ids), *pointers)
+    sizes = rows, logits.size(-1), count
+    compiled.best_tokens(logits.data_ptr(), *sizes, ctypes.addressof(ids), len(ids), threads_for(rows), *pointers)
     return token_ids, log_probs

@@ -191,7 +191,9 @@ def test_inspect_shows_what_is_in_the_file(
     assert fast[0] == "fast"
     assert set(fast[1].split(", ")) <= {product.name for product in packed.products}
     if len(packed.products) > 1:
-        assert products.count(" us") == len(packed.choices) * len(packed.products) + len(packed.step_seconds)
+        assert products.count(" us") == len(packed.choices) * len(packed.products) + sum(
+            map(len, packed.step_seconds.values())
+        )
 
 
 def test_inspect_where_nothing_is_packed(

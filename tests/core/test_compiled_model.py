@@ -9,8 +9,9 @@ from torch import Tensor
 
 from core.cache import cached_decoder
 from core.capture import capture_attention
+from core.compiled_model import CompiledDecoder
 from core.config import PRESETS, TransformerConfig
-from core.cpu_inference import MOST_FEW_ROWS, PackedTransformer
+from core.cpu_inference import FEW_ROWS, MANY_ROWS, MOST_FEW_ROWS, PackedTransformer, choose
 from core.decoding import NonFiniteError, SearchOptions, beam_search
 from core.model import Transformer
 from core.native import library
@@ -56,8 +57,7 @@ def steps(model: Transformer, sources: Tensor, rows: list[list[list[int]]]) -> l
 def test_the_logits_of_the_whole_model(name: str, half: bool) -> None:
     model = random_model(CONFIGS[name], half)
     packed = PackedTransformer(model)
-    assert packed.steps
-    assert packed.steps.name == f"float{16 if half else 32} weights"
+    assert [steps.name for steps in packed.steps.values()] == [f"float{16 if half else 32} weights"] * 2
     target = [[1, 6, 30, 12, 9, 4], [1, 8, 3, 5, 7, 11]]
     found = steps(packed, SOURCE, [[[row[position]] for row in target] for position in range(6)])
     expected = model(SOURCE, torch.tensor(target))
@@ -74,7 +74,7 @@ def test_the_memory_of_the_model(name: str, half: bool) -> None:
 def test_a_row_has_the_same_bits_whatever_is_beside_it() -> None:
     packed = PackedTransformer(random_model())
     alone = steps(packed, SOURCE[1:], [[[1]], [[6]], [[30]]])
-    for width in range(2, MOST_FEW_ROWS + 1):
+    for width in (2, 3, 7, MOST_FEW_ROWS, MOST_FEW_ROWS + 1, 40):
         beside = steps(packed, SOURCE[1:], [[[1]], [[6] * width], [[30] + [9] * (width - 1)]])
         assert torch.equal(beside[2][:, :1], alone[2])
 
@@ -95,7 +95,6 @@ def test_a_search_finds_the_same(name: str, request: pytest.FixtureRequest) -> N
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_search_for_many_sentences_finds_the_same(name: str, beam_size: int, request: pytest.FixtureRequest) -> None:
-    """More rows than compiled steps take: only attention is compiled."""
     model = random_model(CONFIGS[name])
     sources = torch.randint(3, TINY.vocab_size, (MOST_FEW_ROWS + 1, 9), generator=torch.Generator().manual_seed(0))
     options = replace(OPTIONS, beam_size=beam_size, num_hypotheses=1)
@@ -113,8 +112,7 @@ def test_eight_bits_are_close() -> None:
     model, compiled = random_model(), library.library()
     packed = PackedTransformer(model)
     assert compiled
-    assert packed.steps
-    packed.steps = type(packed.steps)(compiled, model, torch.int8)
+    packed.steps = {FEW_ROWS: CompiledDecoder(compiled, model, torch.int8, torch.float32)}
     rows = [[[1], [1]], [[6], [8]], [[30], [3]]]
     exact, rounded = (torch.cat(steps(each, SOURCE, rows), 1) for each in (model, packed))
     error = (rounded - exact).abs().max() / exact.abs().max()
@@ -125,9 +123,47 @@ def test_fast_measures_both_kinds_of_weights() -> None:
     packed = PackedTransformer(random_model(half=True), "fast")
     if len(packed.products) == 1:
         pytest.skip("no reduced precision in this PyTorch")
-    assert list(packed.step_seconds) == ["float16 weights", "int8 weights"]
-    assert packed.steps
-    assert packed.steps.name in packed.step_seconds
+    assert {rows: list(seconds) for rows, seconds in packed.step_seconds.items()} == {
+        FEW_ROWS: ["float16 weights", "int8 weights"],
+        MANY_ROWS: ["float16 weights", "int8 weights", "PyTorch"],
+    }
+    for rows, seconds in packed.step_seconds.items():
+        assert (packed.steps[rows].name if rows in packed.steps else "PyTorch") == choose(seconds)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_search_where_pytorch_is_faster_for_many_rows(
+    name: str, beam_size: int, request: pytest.FixtureRequest
+) -> None:
+    """Only attention is compiled, until few sentences are left."""
+    model, options = random_model(CONFIGS[name]), replace(OPTIONS, beam_size=beam_size, num_hypotheses=1)
+    sources = torch.randint(3, TINY.vocab_size, (20, 9), generator=torch.Generator().manual_seed(0))
+
+    def found() -> list[tuple[int, ...]]:
+        packed = PackedTransformer(model)
+        packed.steps.pop(MANY_ROWS, None)
+        hypotheses = beam_search(cached_decoder(packed, sources), [*range(2, 22)], options)
+        return [best.token_ids for (best,) in hypotheses]
+
+    compiled = found()
+    request.getfixturevalue("without_compiled")
+    assert found() == compiled
+
+
+def test_a_sentence_has_the_same_bits_with_any_number_of_threads() -> None:
+    packed = PackedTransformer(random_model())
+    sources = torch.randint(3, TINY.vocab_size, (7, 9), generator=torch.Generator().manual_seed(0))
+    rows = [[[token_id] * 4 for token_id in range(first, first + 7)] for first in (1, 5, 9)]
+    before, found = torch.get_num_threads(), list[list[Tensor]]()
+    try:
+        for threads in (1, 2, 3, 9):
+            torch.set_num_threads(threads)
+            found.append([packed.encode(sources), *steps(packed, sources, rows)])
+    finally:
+        torch.set_num_threads(before)
+    for other in found[1:]:
+        assert all(map(torch.equal, found[0], other))
 
 
 def test_hooks_on_the_weights_act_on_steps() -> None:

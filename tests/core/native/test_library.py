@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from core.native import library
@@ -105,12 +106,72 @@ def test_too_few_tokens_leave_minus_infinity(compiled: ctypes.CDLL) -> None:
 def test_panels_hold_the_weights(dtype: torch.dtype) -> None:
     weight = torch.randn(37, 5, generator=torch.Generator().manual_seed(0))
     panels, scales = library.panelled(weight, 32, dtype)
-    assert panels.shape == (2, 5, 32)
-    rows = panels.transpose(1, 2).reshape(64, 5)[:37].float()
     if scales is None:
-        assert torch.equal(rows, weight.to(dtype).float())
-    else:  # half of a step at most
-        assert ((rows * scales[:37, None] - weight).abs() <= scales[:37, None] / 2 * (1 + 1e-5)).all()
+        assert panels.shape == (2, 5, 32)
+        assert torch.equal(panels.transpose(1, 2).reshape(64, 5)[:37].float(), weight.to(dtype).float())
+    else:
+        assert panels.shape == (2, 2, 32, 4)
+        rounded = panels.transpose(1, 2).reshape(64, 8).float() - 128
+        assert (rounded[37:] == 0).all()
+        assert (rounded[:, 5:] == 0).all()
+        errors = (rounded[:37, :5] * scales[:37, None] - weight).abs()
+        assert (errors <= scales[:37, None] / 2 * (1 + 1e-5)).all()  # half of a step at most
+
+
+def product(compiled: ctypes.CDLL, x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype, threads: int) -> Tensor:
+    """x W^T + b for x [B, L, inputs], by the product that makes keys and values: here, one head of keys."""
+    (outputs, inputs), width = weight.shape, compiled.panel_width()
+    panels, scales = library.panelled(weight, width, dtype)
+    padded = F.pad(bias, (0, -outputs % width))
+    pointers = panels.data_ptr(), padded.data_ptr(), None if scales is None else scales.data_ptr()
+    linear = library.LinearStruct(*pointers, library.KINDS[dtype], inputs, outputs)
+    keys = torch.empty(*x.shape[:2], outputs)
+    pointers, sizes = (ctypes.addressof(linear), x.data_ptr()), (*x.shape[:2], 1, outputs, 0, threads)
+    compiled.keys_values(*pointers, *sizes, keys.data_ptr(), keys.data_ptr())
+    return keys
+
+
+@pytest.mark.parametrize("dtype", library.KINDS)
+@pytest.mark.parametrize("inputs", [1, 6, 37, 256])
+@pytest.mark.parametrize(("batch", "length"), [(1, 1), (1, 7), (3, 5), (2, 16), (5, 11)])
+def test_products(compiled: ctypes.CDLL, dtype: torch.dtype, inputs: int, batch: int, length: int) -> None:
+    generator = torch.Generator().manual_seed(inputs)
+    x = torch.randn(batch, length, inputs, generator=generator)
+    weight, bias = torch.randn(45, inputs, generator=generator).half().float(), torch.randn(45, generator=generator)
+    found = product(compiled, x, weight, bias, dtype, 1)
+    assert torch.equal(product(compiled, x, weight, bias, dtype, 2), found)
+    error = (found - F.linear(x, weight, bias)).abs()
+    if dtype == torch.int8:  # each factor is off by half a step at most
+        steps, of_weights = x.abs().amax(-1, keepdim=True) / 63 / 2, weight.abs().amax(-1) / library.MAX_INT8 / 2
+        bound = x.abs().sum(-1, keepdim=True) * of_weights + steps * (weight.abs().sum(-1) + inputs * of_weights)
+        assert (error <= bound * (1 + 1e-5) + 1e-6).all()
+        assert error.max() > 0
+    else:
+        assert (error <= inputs * 2**-23 * (x.abs() @ weight.abs().T + bias.abs())).all()
+
+
+@pytest.mark.parametrize("dtype", library.KINDS)
+@pytest.mark.parametrize("strange", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("column", [3, 40])
+def test_products_pass_on_what_is_not_finite(
+    compiled: ctypes.CDLL, dtype: torch.dtype, strange: float, column: int
+) -> None:
+    x = torch.ones(1, 20, 41)
+    x[0, 4, column] = strange
+    found = product(compiled, x, torch.ones(3, 41), torch.zeros(3), dtype, 1)
+    assert found.isfinite().all(-1)[0].tolist() == [row != 4 for row in range(20)]
+
+
+def test_bytes_do_not_saturate(compiled: ctypes.CDLL) -> None:
+    """The largest products, all of one sign."""
+    x = torch.tensor([[[1.0] * 64, [-1.0] * 64]])
+    weight = torch.stack((torch.ones(64), -torch.ones(64)))
+    found = product(compiled, x, weight, torch.zeros(2), torch.int8, 1)
+    torch.testing.assert_close(found, torch.tensor([[[64.0, -64.0], [-64.0, 64.0]]]))
+
+
+def test_zeros_stay_zeros_in_bytes(compiled: ctypes.CDLL) -> None:
+    assert (product(compiled, torch.zeros(1, 3, 8), torch.ones(4, 8), torch.zeros(4), torch.int8, 1) == 0).all()
 
 
 @pytest.mark.parametrize(("capability", "built", "expected"), [

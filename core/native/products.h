@@ -1,0 +1,198 @@
+// Products of a matrix with rows: in float32, on weights in float32 or half precision, or in 8-bit integers.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "vectors.h"
+
+constexpr int PANEL = 32;               // outputs whose weights lie side by side: [outputs / PANEL, inputs, PANEL]
+constexpr int VECTORS = PANEL / LANES;  // of a panel's row
+constexpr int ROWS = LANES == 16 ? 8 : 2;  // whose sums fit the registers
+
+// INT8: [outputs / PANEL, inputs / FOUR, PANEL, FOUR] and 128 more than the weight; `inputs` rounded up.
+enum Kind : int64_t { FLOAT32 = 0, FLOAT16 = 1, INT8 = 2 };
+constexpr int FOUR = 4;  // products of bytes that one instruction adds
+
+extern "C" {
+
+// y = relu?(x W^T * scales + bias); `bias` and `scales` (of INT8 only) have a whole number of panels.
+struct Linear {
+    const void* weights;
+    const float* bias;
+    const float* scales;
+    int64_t kind, inputs, outputs;
+};
+}
+
+namespace {
+
+template <int N, class Weight>
+inline void panel(const float* x, int64_t inputs, const Weight* weights, Vector (&sums)[N][VECTORS]) {
+    Vector totals[N][VECTORS]{};  // not `sums`, which the compiler would store at every step
+    for (int64_t i = 0; i < inputs; ++i) {
+        Vector w[VECTORS];
+        for (int v = 0; v < VECTORS; ++v) w[v] = load(weights + i * PANEL + v * LANES);
+        for (int row = 0; row < N; ++row)
+            for (int v = 0; v < VECTORS; ++v) totals[row][v] += x[row * inputs + i] * w[v];
+    }
+    std::memcpy(sums, totals, sizeof totals);
+}
+
+// sums + the products of bytes, four neighbours added: weights without a sign times inputs with one.
+inline Integers add_products(Integers sums, Integers weights, Integers inputs, bool vnni) {
+#if defined(__AVX512F__)
+    if (vnni) {
+        asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(weights), "v"(inputs));
+        return sums;
+    }
+    const __m512i pairs = _mm512_maddubs_epi16((__m512i)weights, (__m512i)inputs);
+    return sums + (Integers)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
+#else
+    const __m256i pairs = _mm256_maddubs_epi16((__m256i)weights, (__m256i)inputs);
+    return sums + (Integers)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+#endif
+}
+
+// Whether the processor adds the products in 32 bits. Where it does in 16, inputs have 7 bits.
+bool has_vnni() {
+#if defined(__AVX512F__)
+    static const bool found = __builtin_cpu_supports("avx512vnni");
+    return found;
+#else
+    return false;
+#endif
+}
+
+inline void store_bytes(int8_t* to, Vector v) {
+#if defined(__AVX512F__)
+    _mm_storeu_si128((__m128i*)to, _mm512_maskz_cvtsepi32_epi8(-1, _mm512_maskz_cvtps_epi32(-1, (__m512)v)));
+#else
+    const __m256i whole = _mm256_cvtps_epi32((__m256)v);
+    const __m128i pairs = _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+    _mm_storel_epi64((__m128i*)to, _mm_packs_epi16(pairs, pairs));
+#endif
+}
+
+// Rows rounded to bytes, each with a scale of its own.
+struct Rounded {
+    int64_t stride;              // bytes from one row to the next
+    std::vector<int8_t> bytes;   // [rows, stride], filled up with zeros
+    std::vector<float> scales;   // [rows]; NaN for a row that is not finite
+    std::vector<int32_t> sums;   // [rows] of the bytes
+
+    Rounded(const float* x, int64_t rows, int64_t inputs)
+        : stride((inputs + LANES + FOUR - 1) / FOUR * FOUR), bytes(rows * stride), scales(rows), sums(rows) {
+        const float most = has_vnni() ? 127 : 63;
+        const int64_t whole = inputs - inputs % LANES;
+        for (int64_t row = 0; row < rows; ++row, x += inputs) {
+            Vector last{};  // beyond the last whole vector
+            std::memcpy(&last, x + whole, (inputs - whole) * sizeof(float));
+            Vector greatest = last < Vector{} ? -last : last, zeros = last * 0.0f;  // NaN where it is not finite
+            for (int64_t i = 0; i < whole; i += LANES) {
+                const Vector v = load(x + i), size = v < Vector{} ? -v : v;
+                greatest = size > greatest ? size : greatest;
+                zeros += v * 0.0f;
+            }
+            float largest = 0;
+            for (int lane = 0; lane < LANES; ++lane) largest = std::max(largest, greatest[lane]);
+            scales[row] = largest / most + sum(zeros);
+            const Vector factor = all(largest > 0 ? most / largest : 0);
+            int8_t* to = &bytes[row * stride];
+            for (int64_t i = 0; i < whole; i += LANES) store_bytes(to + i, load(x + i) * factor);
+            store_bytes(to + whole, last * factor);
+            for (int64_t i = 0; i < inputs; ++i) sums[row] += to[i];
+        }
+    }
+};
+
+template <int N>
+inline void panel(const Rounded& x, int64_t first_row, int64_t inputs, const uint8_t* weights, bool vnni,
+                  Vector (&sums)[N][VECTORS]) {
+    Integers totals[N][VECTORS];
+    for (int row = 0; row < N; ++row)
+        for (int v = 0; v < VECTORS; ++v) totals[row][v] = Integers{} - 128 * x.sums[first_row + row];
+    for (int64_t i = 0; i < inputs; i += FOUR) {
+        Integers w[VECTORS];
+        for (int v = 0; v < VECTORS; ++v) w[v] = load_bytes(weights + i * PANEL + v * LANES * FOUR);
+        for (int row = 0; row < N; ++row) {
+            int32_t bytes;
+            std::memcpy(&bytes, &x.bytes[(first_row + row) * x.stride + i], FOUR);
+            for (int v = 0; v < VECTORS; ++v)
+                totals[row][v] = add_products(totals[row][v], w[v], bytes - Integers{}, vnni);
+        }
+    }
+    for (int row = 0; row < N; ++row)
+        for (int v = 0; v < VECTORS; ++v)
+            sums[row][v] = __builtin_convertvector(totals[row][v], Vector) * x.scales[first_row + row];
+}
+
+template <int N>
+void finish(const Linear& linear, Vector (&sums)[N][VECTORS], int64_t first, bool relu, float* y) {
+    const int64_t count = std::min<int64_t>(PANEL, linear.outputs - first);
+    for (int v = 0; v < VECTORS; ++v) {
+        const Vector scale = linear.scales ? load(linear.scales + first + v * LANES) : all(1);
+        const Vector bias = linear.bias ? load(linear.bias + first + v * LANES) : Vector{};
+        for (int row = 0; row < N; ++row) {
+            Vector result = sums[row][v] * scale + bias;
+            if (relu) result = result < Vector{} ? Vector{} : result;  // NaN stays NaN
+            float* to = y + row * linear.outputs + first + v * LANES;
+            const int64_t left = count - v * LANES;
+            if (left >= LANES) store(to, result);
+            else if (left > 0) std::memcpy(to, &result, left * sizeof(float));
+        }
+    }
+}
+
+// Calls run(row, n) for blocks of n rows, a constant.
+template <class Run>
+void in_blocks(int64_t rows, Run run) {
+    int64_t row = 0;
+    auto block = [&](auto n) {
+        run(row, n);
+        row += n();
+    };
+    for (; row + ROWS <= rows;) block(std::integral_constant<int, ROWS>{});
+    if constexpr (ROWS > 4)
+        if (row + 4 <= rows) block(std::integral_constant<int, 4>{});
+    if constexpr (ROWS > 2)
+        if (row + 2 <= rows) block(std::integral_constant<int, 2>{});
+    if (row < rows) block(std::integral_constant<int, 1>{});
+}
+
+template <class Weight>
+void multiply(const Linear& linear, const float* x, int64_t rows, bool relu, float* y) {
+    auto weights = static_cast<const Weight*>(linear.weights);
+    for (int64_t first = 0; first < linear.outputs; first += PANEL, weights += PANEL * linear.inputs)
+        in_blocks(rows, [&](int64_t row, auto n) {
+            Vector sums[n()][VECTORS];
+            panel<n()>(x + row * linear.inputs, linear.inputs, weights, sums);
+            finish<n()>(linear, sums, first, relu, y + row * linear.outputs);
+        });
+}
+
+template <bool VNNI>
+void multiply_rounded(const Linear& linear, const float* x, int64_t rows, bool relu, float* y) {
+    const Rounded rounded(x, rows, linear.inputs);
+    const int64_t inputs = (linear.inputs + FOUR - 1) / FOUR * FOUR;
+    auto weights = static_cast<const uint8_t*>(linear.weights);
+    for (int64_t first = 0; first < linear.outputs; first += PANEL, weights += PANEL * inputs)
+        in_blocks(rows, [&](int64_t row, auto n) {
+            Vector sums[n()][VECTORS];
+            panel<n()>(rounded, row, inputs, weights, VNNI, sums);
+            finish<n()>(linear, sums, first, relu, y + row * linear.outputs);
+        });
+}
+
+void apply(const Linear& linear, const float* x, int64_t rows, float* y, bool relu = false) {
+    switch (linear.kind) {
+        case INT8: return has_vnni() ? multiply_rounded<true>(linear, x, rows, relu, y)
+                                     : multiply_rounded<false>(linear, x, rows, relu, y);
+        case FLOAT16: return multiply<uint16_t>(linear, x, rows, relu, y);
+        default: return multiply<float>(linear, x, rows, relu, y);
+    }
+}
+
+}  // namespace
