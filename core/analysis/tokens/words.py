@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -61,10 +62,13 @@ def word_groups(tokens: Sequence[str]) -> list[range]:
     inside a word it is not (`did` `n` `'` `t`). Byte tokens count as the character they spell. In scripts without
     spaces, each piece is a word.
     """
-    groups: list[range] = []
-    for chunk in _spaced_chunks(tokens):
-        groups.extend(_split_punctuation(chunk))
-    return groups
+    return list(_word_groups(tuple(tokens), tuple(map(type, tokens))))
+
+
+@lru_cache(maxsize=256)  # a page asks for the same few axes again and again
+def _word_groups(tokens: tuple[str, ...], _types: tuple[type, ...]) -> tuple[range, ...]:
+    """Args: _types, since a `Word` is equal to a piece of the same letters."""
+    return tuple(group for chunk in _spaced_chunks(tokens) for group in _split_punctuation(chunk))
 
 
 def word(tokens: Sequence[str]) -> str:

@@ -196,3 +196,10 @@ def test_axis_groups_are_the_positions_behind_the_labels(maps: list[AttentionMap
 def test_punctuation() -> None:
     tokens = ("▁,", "...", "€", ".\u0301", "▁a.", "▁", "▁▁", "</s>")
     assert [is_punctuation(token) for token in tokens] == [True, True, True, True, False, False, False, False]
+
+
+def test_a_whole_word_is_not_taken_for_a_piece_of_the_same_letters() -> None:
+    pieces = ("▁Hund", "e", "haus")
+    assert word_groups(pieces) == [range(3)]
+    assert word_groups(tuple(map(Word, pieces))) == [range(1), range(1, 2), range(2, 3)]
+    assert word_groups(pieces) == [range(3)]
