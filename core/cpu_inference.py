@@ -245,7 +245,7 @@ class PackedTransformer(Transformer):
             chosen = {rows: choose(seconds) for rows, seconds in self.step_seconds.items()}
             self.steps = {rows: each for rows, name in chosen.items() for each in decoders if each.name == name}
         if not model.config.neighbourhood:
-            dtype = exact if self.steps[FEW_ROWS] is decoders[0] else torch.int8
+            dtype = exact if decoders[0] in self.steps.values() else torch.int8
             self.compiled_encoder = CompiledEncoder(compiled, model, dtype, exact)
 
     def _trial(self, rows: int, decoder: CompiledDecoder | None) -> Callable[[Tensor], Tensor]:
