@@ -194,7 +194,7 @@ def one_side(
         file_name(which, attention, head, view.weights),
         draw,
         lambda: lines_table(attention, [head]),
-        title=f"{caption(attention, head, view)}: {side.source} \u2192 {side.title}",
+        title=f"{caption(attention, head, view)}: {side.source} \u2192 {side.title} ({side.model.name})",
         of_sentence=False,
         python=lambda file: python_code.script(
             file, side_part(side, view), python_code.heads_part(attention.layer, [head])

@@ -78,7 +78,7 @@ def figure_title(figure: str, panels: Sequence[LinePanel]) -> str:
     if figure == SELECTION:
         return f"{head_names.KIND_NAMES[panels[0].attention.kind]} attention, {', '.join(heads)}"
     words = " ".join(map(readable, panels[0].attention.query_tokens))
-    return f"{figure}, encoder attention, {', '.join(heads)}: \u201c{words}\u201d"
+    return f"{figure}, encoder attention, {', '.join(heads)}: \u201c{words}\u201d ({readings.model().name})"
 
 
 def panels_part(panels: Sequence[LinePanel]) -> str:

@@ -104,7 +104,7 @@ def encodings() -> None:
         f"positions-{view.lower()}",
         lambda file_format: export_chart(picture.figure, file_format, theme),
         picture.table,
-        title=f"Positional encoding: {TEXTS[view].removesuffix('.').replace('*', '')}",
+        title=f"Positional encoding: {TEXTS[view].removesuffix('.').replace('*', '')} ({readings.model().name})",
         of_sentence=False,
         python=lambda file: script(file, picture.python),
     )

@@ -45,6 +45,7 @@ HOW_TO_READ = {
         budget are different, so compare the differences to base, not the values. Each row is one run: small
         differences may be chance.""",
 }
+SLIDE_TITLES = {"training": "Curves of a training run", "schedule": "Learning rate", "table3": "Rows of Table 3"}
 UPDATE_SECONDS = 3  # seconds between two updates of a run in progress
 
 
@@ -294,6 +295,7 @@ def with_table(
         name,
         partial(export_chart, figure, theme=theme),
         lambda: table,
+        title=SLIDE_TITLES[name],
         of_sentence=False,
         python=lambda file: python_code.script(file, code),
     )

@@ -34,7 +34,7 @@ def downloads(
         table: makes the table of its numbers.
         page: makes the picture as an HTML page, if it can be one.
         title: of the picture, for the caption of a slide; by default the name of the files.
-        of_sentence: whether the picture is about the current sentence, which is then in the caption too.
+        of_sentence: whether the picture is about the current sentence, which is then in the caption too, and the model.
         python: makes a script that writes the same table, see `viz_app.session.python_code`.
     """
     files: dict[str, Callable[[], bytes]] = (
@@ -91,9 +91,9 @@ def slide_file(draw: Draw, caption: str, file_format: Format) -> bytes:
 
 
 def slide_caption(title: str, of_sentence: bool) -> str:
-    """Name a picture, the current sentence and its translation, and the model."""
+    """Name a picture and, if it is of the current sentence, that, its translation, and the model."""
     reading, model = readings.reading(), readings.model()
     if not of_sentence or reading is None:
-        return f"{title} ({model.name})"
+        return title
     source, target = reading.translation.source, reading.hypothesis.text
     return f"{title}: \u201c{source}\u201d \u2192 \u201c{target}\u201d ({model.name})"

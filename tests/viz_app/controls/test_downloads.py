@@ -1,10 +1,15 @@
 """Every picture can be taken along, as SVG, PDF, PNG and the numbers behind it."""
 
 from collections import Counter
+from functools import partial
+from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start
+from tests.viz_app.pages import Start, opened, reading
+from viz_app.controls import downloads
+from viz_app.features.parsing import parser_model
 
 PICTURES = {
     "translate": 2,
@@ -43,3 +48,22 @@ def test_nothing_is_drawn_before_it_is_asked_for() -> None:
     app = AppTest.from_function(page).run()
     assert not app.exception
     assert labels(app) == {"SVG": 1, "PDF": 1, "PNG": 1, "CSV": 2}
+
+
+def test_a_slide_is_captioned_with_sentence_head_and_model(
+    start: Start, tree_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    captions: dict[str, str] = {}
+
+    def record(name: str, _files: object, show_slide: partial[None], _python: object) -> None:
+        captions[name] = show_slide.args[2]()
+
+    monkeypatch.setattr(downloads, "export_row", record)
+    monkeypatch.setattr(parser_model, "SHIPPED", tree_checkpoint)
+    app = start(text="A dog runs.", beam_size="2", heads_cross="L2 H1")
+    opened(app, "heads")
+    caption = captions["cross-layer1-head0"]
+    target = reading(app).hypothesis.text
+    assert caption == f"Cross attention, L2 H1: \u201cA dog runs.\u201d \u2192 \u201c{target}\u201d (tiny.safetensors)"
+    opened(app, "parsing")
+    assert captions["tree"] == "Tree of \u201cA dog runs .\u201d by tiny-trees.safetensors"  # not by the current model
