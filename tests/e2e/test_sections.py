@@ -38,5 +38,8 @@ def test_a_link_leads_to_what_it_promises(page: Page, app: str, section: PaperSe
     for name, value in section.settings.items():
         if name in ("kind", "view", "positions_view"):
             expect(page.get_by_role("radio", name=value, exact=True)).to_be_checked()
+    if "hide_special" in section.settings:
+        toggle = page.get_by_test_id("stCheckbox").filter(has_text="Hide special tokens")
+        expect(toggle.locator("input")).not_to_be_checked()
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -42,7 +42,7 @@ SECTIONS = (
         "\u201crows sum to 1\u201d below has checked it for every row of every head.",
         "heads",
         "One head as a map",
-        {"kind": "Encoder", "view": "Map", "heads_encoder_self": "L1 H1"},
+        {"kind": "Encoder", "view": "Map", "heads_encoder_self": "L1 H1", "hide_special": "false"},
     ),
     PaperSection(
         "3.2.2",
