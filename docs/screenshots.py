@@ -70,7 +70,7 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
 
 def wait_until_still(page: Page) -> None:
     """Wait until the script has run and two screenshots in a row are equal."""
-    expect(page.locator(".stTextInput").first).to_be_visible(timeout=60_000)
+    expect(page.get_by_test_id("stMainBlockContainer")).to_be_visible(timeout=60_000)
     expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=60_000)
     before = b""
     while (now := page.screenshot()) != before:

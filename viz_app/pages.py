@@ -9,7 +9,7 @@ class AppPage(NamedTuple):
     Attributes:
         name: of the script in app_pages/, and of the address.
         title: in the sidebar.
-        has_sentence: whether the page depends on the sentence, which then stands above it.
+        has_sentence: whether the sentence and its translation are shown above the page; elsewhere they are kept.
     """
 
     name: str
@@ -33,13 +33,13 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
     "Paper": (
         AppPage("sections", "The paper, section by section", has_sentence=False),
         AppPage("positions", "Positions"),
-        AppPage("paper_figures", "Figures"),
-        AppPage("why", "Table 1"),
+        AppPage("paper_figures", "Figures", has_sentence=False),
+        AppPage("why", "Table 1", has_sentence=False),
     ),
     "Models": (
-        AppPage("training", "Training"),
+        AppPage("training", "Training", has_sentence=False),
         AppPage("parsing", "Parsing"),
-        AppPage("score", "Score a file"),
+        AppPage("score", "Score a file", has_sentence=False),
     ),
 }
 PAGES = tuple(page for group in GROUPS.values() for page in group)

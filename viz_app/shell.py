@@ -27,6 +27,8 @@ with st.container():
 
 # Draw first what needs no model: just after the app has started, the model takes seconds to load.
 search, menu, below = sentence_input.sentence_box()
+shown = next(each for each in PAGES if pages[each.name] == page)
+sentence_input.hide(not shown.has_sentence)
 model = sidebar.checkpoint_box()
 restart_button()
 if model is not None:
@@ -50,7 +52,7 @@ if model is not None:
                 with st.container(width="stretch"):
                     sentence_input.show_words(reading)
                 share_menu.menu(reading)
-        if reading is None or page == pages[PAGES[0].name]:
+        if reading is None or (shown == PAGES[0] and search.text in sentence_input.EXAMPLES):
             sentence_input.examples()
     if page.title in wrong_task.PAGES and trees.parser_of(model) is not None:
         wrong_task.note(model, page.title)

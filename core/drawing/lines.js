@@ -16,6 +16,7 @@ import {
   textOf,
   vector,
 } from "./dom.js";
+import { scrolling } from "./scrolling.js";
 import { lineWeights, meanOfRows, sumOfColumns } from "./weights.js";
 
 const PITCH = 24; // pixels from word to word
@@ -77,6 +78,7 @@ export function drawLines(container, data, events = {}) {
   const box = element("div", "box");
   if (data.height) box.style.maxHeight = `${data.height}px`;
   box.append(columns);
+  scrolling(box);
   const names = headNames(data.legend === false ? [] : data.heads);
   names.append(state.note);
   const root = element("div", "lines");

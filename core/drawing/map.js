@@ -8,6 +8,7 @@
 import { button, element, focusedIn, goTo, group, headNames, spelled, textOf } from "./dom.js";
 import { AXES, cells, laid, selectAt } from "./map_cells.js";
 import { readout } from "./map_readout.js";
+import { scrolling } from "./scrolling.js";
 
 const PITCHES = { least: 4, most: 30, picture: 620 }; // pixels of a row, and of all rows where they share them
 const WORD_PITCH = 11; // pixels that a written word needs; with fewer, every second, third, ... is written
@@ -76,6 +77,7 @@ function frame(state) {
     right.append(...state.predicted);
     node.append(right, titles("aside after", parts.query, "after"));
   }
+  if (node.classList.contains("wide")) scrolling(node);
   return node;
 }
 

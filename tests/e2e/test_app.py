@@ -259,3 +259,29 @@ def test_in_a_narrow_window_the_grid_is_above_the_map_in_both_colour_schemes(pag
     expect(scale).not_to_have_attribute("style", colors)
     page.emulate_media(color_scheme="light")
     expect(scale).to_have_attribute("style", colors)
+
+
+def test_on_a_phone_a_tapped_head_is_shown_at_once(page: Page, app: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_page(page, f"{app}/heads?view=Map&kind=Encoder&heads_encoder_self=L1+H1&text=The+dog+is+wet.&tour=off")
+    expect(page.locator("canvas.picture")).to_be_visible()
+    head(page, "L2 H3").click()
+    expect(page.locator("canvas.picture")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".head")).to_have_text(["L2 H3"])
+
+
+def test_the_sentence_is_hidden_where_it_is_not_used_and_examples_after_an_own_one(page: Page, app: str) -> None:
+    open_page(page, f"{app}?beam_size=1")
+    examples = page.get_by_role("button", name="A brown dog runs across the grass.")
+    expect(examples).to_be_visible()
+    translate(page, "Where is he?")
+    expect(examples).to_have_count(0)
+    box = page.get_by_label("Sentence", exact=True)
+    for name in ("Training", "Figures", "Table 1"):
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+        expect(box).to_be_hidden()
+        expect(page.get_by_label("Source", exact=True)).to_be_hidden()
+    go_to(page, "Heads")
+    expect(box).to_have_value("Where is he?")
+    expect(page.get_by_label("Source", exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile(r"text=Where.is.he"))

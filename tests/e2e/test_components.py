@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -264,16 +265,29 @@ def test_of_quick_clicks_each_counts_whatever_the_page_still_shows(page: Page) -
     expect(pressed).to_have_text(["b"])
 
 
+def test_a_picture_larger_than_its_frame_shows_on_which_side_it_continues(page: Page, attention: AttentionMap) -> None:
+    mount(page, attention_lines, {**lines_payload(attention, [0], LIGHT), "height": 60})
+    page.evaluate(STYLE, bundle.bundled_style(Path(attention_lines.__file__).with_suffix(".css")))
+    box = page.locator(".box")
+    expect(box).to_have_class("box scrolling below")
+    box.evaluate("box => box.scrollTo(0, 10)")
+    expect(box).to_have_class("box scrolling below above")
+    box.evaluate("box => box.scrollTo(0, box.scrollHeight)")
+    expect(box).to_have_class("box scrolling above")
+    mount(page, attention_lines, lines_payload(attention, [0], LIGHT), since=2)
+    expect(box).to_have_class("box scrolling")
+
+
 def test_a_long_sentence_turns_to_the_word_that_is_meant_while_the_page_stays(page: Page) -> None:
     tokens = (*(f"\u2581word{number}" for number in range(400)), "</s>")
     explanation = Explanation("", "", tokens, ("<s>",), ("</s>",), (0.0,), ((),), {})
     mount(page, sentence_bar, sentence_payload(explanation))
     page.evaluate(STYLE, Path(sentence_bar.__file__).with_suffix(".css").read_text(encoding="utf-8"))
     source, words = page.get_by_role("group", name="Source"), page.locator("[data-side=source]")
-    expect(source).to_have_class("side below")
+    expect(source).to_have_class("side scrolling below")
     mount(page, sentence_bar, sentence_payload(explanation, [("source", range(200, 201))]), since=2)
     expect(words.nth(200)).to_be_in_viewport()
-    expect(source).to_have_class("side above below")
+    expect(source).to_have_class(re.compile(r"\babove below\b|\bbelow above\b"))
     page.evaluate(
         "dispatchEvent(new CustomEvent('headlight:pointed', { detail: { place: { words: ['source 300'] } } }))"
     )
@@ -281,10 +295,10 @@ def test_a_long_sentence_turns_to_the_word_that_is_meant_while_the_page_stays(pa
     words.nth(300).focus()
     page.keyboard.press("End")
     expect(words.nth(400)).to_be_in_viewport()
-    expect(source).to_have_class("side above")
+    expect(source).to_have_class("side scrolling above")
     # the same word: who reads on is left to read
     mount(page, sentence_bar, sentence_payload(explanation, [("source", range(200, 201))]), since=3)
-    expect(source).to_have_class("side above")
+    expect(source).to_have_class("side scrolling above")
     assert page.evaluate("scrollY") == 0
     assert source.evaluate("side => side.clientHeight") < 200
 

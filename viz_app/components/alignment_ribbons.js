@@ -4,6 +4,7 @@
 /** @import { Span } from "../../core/drawing/types" */
 
 import { button, element, focusedIn, group, moveInColumns, spelled, textOf, vector } from "../../core/drawing/dom.js";
+import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, rootOf } from "./shared.js";
 
 const PITCH = 30; // pixels from word to word
@@ -60,6 +61,7 @@ export default component(
     const box = element("div", "box");
     box.style.maxHeight = `${data.height}px`;
     box.append(columns);
+    scrolling(box);
     root.replaceChildren(legend(data), box);
     box.scrollTop = scrolled;
     if (side === "source" || side === "target") state.words[side][Number(index)]?.focus({ preventScroll: true });

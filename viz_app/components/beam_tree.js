@@ -5,6 +5,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, goTo, group, spelled, vector } from "../../core/drawing/dom.js";
+import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, decimal, keep, restored, rootOf } from "./shared.js";
 
 const MARKS = { live: "\u25cf", finished: "\u25a0", pruned: "\u00d7", dropped: "\u25cb" };
@@ -83,6 +84,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   };
   const box = element("div", "box");
   box.append(tree(state));
+  scrolling(box);
   state.description.setAttribute("role", "status");
   root.replaceChildren(controls(state), state.description, box);
   show(state, state.step);

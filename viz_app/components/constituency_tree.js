@@ -4,6 +4,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { element, focusedIn, goTo, vector } from "../../core/drawing/dom.js";
+import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, rootOf } from "./shared.js";
 
 const CHARACTER = 8.2; // pixels
@@ -42,6 +43,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   picture.append(...groups);
   picture.onkeydown = (event) => move(event, data.nodes, groups);
   box.append(picture);
+  scrolling(box);
   root.replaceChildren(box);
   box.scrollLeft = scrolled;
   if (hadFocus) groups[data.selected].focus({ preventScroll: true });

@@ -5,6 +5,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, goTo, group, textOf } from "../../core/drawing/dom.js";
+import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, listen, onSelected, rootOf, select, tellPointed } from "./shared.js";
 
 const CURSIVE = /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
@@ -147,15 +148,6 @@ function reveal(word) {
 }
 
 /**
- * Mark where a long sentence continues out of sight.
- * @param {HTMLElement} side
- */
-function markMore(side) {
-  side.classList.toggle("above", side.scrollTop > 0);
-  side.classList.toggle("below", side.scrollTop + side.clientHeight + 1 < side.scrollHeight);
-}
-
-/**
  * The name that all drawings give a word, see `links` in word_links.py.
  * @param {HTMLElement} word
  */
@@ -176,8 +168,7 @@ function sentence(side, data, selected) {
     wordButton(side, word, index, selected, (event) => move(words, index, event)),
   );
   list.append(...runs(words));
-  list.onscroll = () => markMore(list);
-  new ResizeObserver(() => markMore(list)).observe(list);
+  scrolling(list);
   return list;
 }
 

@@ -59,6 +59,7 @@ export function decimal(value, digits) {
  * @typedef {{ head: EncodedHead, size: PerAxis<number> }} ClickedHead
  */
 const CLICKED = "headlight:clicked";
+const ONE_COLUMN = 640; // pixels: up to this width of the window the picture is below the grid, out of sight
 
 /**
  * Clicks that the server has not answered yet, with the words of the drawing when they were made.
@@ -93,6 +94,7 @@ export function attentionComponent(draw) {
       clicks.push({ head, words });
       stop();
       stop = show([head]);
+      if (window.innerWidth <= ONE_COLUMN) root.scrollIntoView({ block: "nearest" });
     };
     return replaceListener(root, CLICKED, follow, () => stop());
   });

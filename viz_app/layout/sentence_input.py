@@ -46,7 +46,8 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
         menu = columns[1].container()
         with columns[2].popover("Settings", width="stretch"):
             beam_size, length_penalty, num_hypotheses = _search_settings()
-    return readings.Search(text or "", beam_size, length_penalty, num_hypotheses), menu, st.container()
+    search = readings.Search(text or "", beam_size, length_penalty, num_hypotheses)
+    return search, menu, st.container(key="below-sentence")
 
 
 def _search_settings() -> tuple[int, float, int]:
@@ -160,6 +161,15 @@ def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", 
         "A forced one was selected on the page Beam, or changed or typed on the page Translate.",
     )
     return index or 0
+
+
+def hide(is_hidden: bool) -> None:
+    """Hide the sentence on pages that do not use it.
+
+    It is drawn all the same: a widget that is not drawn loses its value and its place in the address.
+    """
+    display = "none" if is_hidden else "flex"
+    st.html(f"<style>.st-key-sentence, .st-key-below-sentence {{ display: {display}; }}</style>")
 
 
 def examples() -> None:
