@@ -27,7 +27,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, Row]:
     found: dict[str, Row] = {}
 
     def record(name: str, files: dict[str, Callable[[], bytes]], _slide: object, python: Callable[[str], str]) -> None:
-        found[name] = files["csv"], python
+        found[name] = files.get("csv", bytes), python
 
     monkeypatch.setattr(downloads, "export_row", record)
     monkeypatch.chdir(ROOT)  # where a script is to be run
@@ -150,6 +150,26 @@ def test_score(start: Start, rows: dict[str, Row]) -> None:
     rows.clear()
     healthy(app.run())
     run_all(rows, 1)
+
+
+@pytest.mark.parametrize("term", ["cross L2 H1", "decoder L1 H2"])
+def test_contributions(start: Start, rows: dict[str, Row], term: str) -> None:
+    app = opened(
+        start(text="Where?", beam_size="1", target="345.28.2", term=term, against="mean of all"), "contributions"
+    )
+    for name in [name for name in rows if not name.startswith(("contributions", "lexicon"))]:
+        del rows[name]  # of the page Translate
+    for name in ("contributions-heads", "contributions-source", "contributions-prefix"):
+        del rows[name]  # pictures of the numbers of the others
+    healthy(app)
+    run_all(rows, 3)
+
+
+def test_lens(start: Start, rows: dict[str, Row]) -> None:
+    opened(start(text="Where?", beam_size="1", target="345.28.2"), "lens")
+    for name in [name for name in rows if not name.startswith(("lens", "encoder-levels"))]:
+        del rows[name]  # of the page Translate
+    run_all(rows, 3)
 
 
 def test_positions(start: Start, rows: dict[str, Row]) -> None:

@@ -21,7 +21,7 @@ from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
-from viz_app.session import readings
+from viz_app.session import python_code, readings
 from viz_app.session.state import session_object
 
 HOW_TO_READ = """
@@ -96,6 +96,16 @@ def headline(reading: readings.Reading, found: LogitAttribution, minus: str) -> 
     )
 
 
+TERMS_TABLE = """
+from viz_app.figures.contributions import terms_table
+table = terms_table(found, explanation)""".strip()
+LEXICON_TABLE = """
+from core.analysis.attribution.logit_lexicon import rank_lexicons
+from core.analysis.attribution.logit_trace import trace_logits
+from viz_app.figures.contributions import lexicon_table
+table = lexicon_table(rank_lexicons(trace_logits(translator, source, target))).drop(columns="name")""".strip()
+
+
 def layers(reading: readings.Reading, found: LogitAttribution) -> None:
     """Draw the contributions of each layer."""
     theme = page_theme()
@@ -103,7 +113,14 @@ def layers(reading: readings.Reading, found: LogitAttribution) -> None:
     figure = contributions.layers_figure(found, theme)
     st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="logit-layers", alt="Contributions by layer and part")
     table = partial(contributions.terms_table, found, reading.explain())
-    downloads("contributions", partial(export_chart, figure, theme=theme), table)
+    code = python_code.reading_part(reading), logit_terms.terms_part(found), TERMS_TABLE
+    downloads(
+        "contributions",
+        partial(export_chart, figure, theme=theme),
+        table,
+        title="Contributions by layer and part",
+        python=lambda file: python_code.script(file, *code),
+    )
 
 
 def heads(found: LogitAttribution, head: Head) -> None:
@@ -118,7 +135,11 @@ def heads(found: LogitAttribution, head: Head) -> None:
             session_object(SelectedTerm).select(clicked)
 
     cell_grid(grid, select, key="logit-heads")
-    downloads("contributions-heads", partial(export_grid, grid, theme=theme, title=contributions.NATS))
+    downloads(
+        "contributions-heads",
+        partial(export_grid, grid, theme=theme, title=contributions.NATS),
+        title="Contributions by head",
+    )
 
 
 def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
@@ -133,7 +154,11 @@ def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
         grid = contributions.tokens_grid(found, reading.explain(), kind, theme)
         cell_grid(grid, key=f"logit-tokens-{kind}")
         name = "source" if kind == "cross" else "prefix"
-        downloads(f"contributions-{name}", partial(export_grid, grid, theme=theme, title=contributions.NATS))
+        downloads(
+            f"contributions-{name}",
+            partial(export_grid, grid, theme=theme, title=contributions.NATS),
+            title=f"Contributions by {name} token",
+        )
 
 
 def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> None:
@@ -155,7 +180,12 @@ def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> 
             "promotes": st.column_config.TextColumn("Promotes"),
         },
     )
-    downloads(f"contributions-{str(head).lower().replace(' ', '-')}", table=lambda: table)
+    code = python_code.reading_part(reading), logit_terms.terms_part(found), logit_terms.head_part(head)
+    downloads(
+        f"contributions-{str(head).lower().replace(' ', '-')}",
+        table=lambda: table,
+        python=lambda file: python_code.script(file, *code),
+    )
 
 
 def lexicons(reading: readings.Reading) -> None:
@@ -175,7 +205,12 @@ def lexicons(reading: readings.Reading) -> None:
             "first": st.column_config.NumberColumn("First", format="%.2f", width=70),
         },
     )
-    downloads("lexicon-heads", table=lambda: table.drop(columns="name"))
+    code = python_code.reading_part(reading), LEXICON_TABLE
+    downloads(
+        "lexicon-heads",
+        table=lambda: table.drop(columns="name"),
+        python=lambda file: python_code.script(file, *code),
+    )
 
 
 page()

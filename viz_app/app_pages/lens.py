@@ -20,7 +20,7 @@ from viz_app.figures import ablation
 from viz_app.figures import lens as figures
 from viz_app.figures.display_text import decimal, isolated, plain
 from viz_app.figures.export.cell_grid import export_grid
-from viz_app.session import readings
+from viz_app.session import python_code, readings
 from viz_app.session.state import Widget, session_object
 
 LEVEL = Widget[int]("encoder_level")
@@ -62,7 +62,14 @@ def decoder() -> None:
         cell_grid(grid, session_object(SelectedCell).select, key="lens")
         st.caption(figures.decided_text(lens.decided))
         title = figures.PROBABILITY
-        downloads("lens", partial(export_grid, grid, theme=theme, title=title), lambda: figures.lens_table(lens, piece))
+        code = python_code.reading_part(reading), layer_readings.LENS, LENS_TABLE
+        downloads(
+            "lens",
+            partial(export_grid, grid, theme=theme, title=title),
+            lambda: figures.lens_table(lens, piece),
+            title="Most probable token after each layer of the decoder",
+            python=lambda file: python_code.script(file, *code),
+        )
     with right:
         one_cell(lens, reading, *place)
     badge(lens)
@@ -83,7 +90,12 @@ def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -
     )
     first = lens.decided[row]
     st.caption("It is not the most probable token." if first is None else f"Decided: {figures.level_name(first)}.")
-    downloads("lens-cell", table=lambda: table)
+    code = python_code.reading_part(reading), layer_readings.LENS
+    cell = f"from viz_app.figures.lens import top_table\ntable = top_table(lens, piece, {row}, {level})"
+    downloads("lens-cell", table=lambda: table, python=lambda file: python_code.script(file, *code, cell))
+
+
+LENS_TABLE = "from viz_app.figures.lens import lens_table\ntable = lens_table(lens, piece)"
 
 
 def badge(lens: LogitLens) -> None:
@@ -106,11 +118,11 @@ def encoder() -> None:
     translations = layer_readings.translations_by_level(reading.model, reading.search, progress)
     waiting.empty()
     with below:
-        levels(translations)
+        levels(reading, translations)
 
 
 @st.fragment
-def levels(translations: Sequence[ScoredText]) -> None:
+def levels(reading: readings.Reading, translations: Sequence[ScoredText]) -> None:
     """Draw the translation from the selected level, and a table of all."""
     last = len(translations) - 1
     LEVEL.keep_within(range(last + 1), last)
@@ -132,7 +144,8 @@ def levels(translations: Sequence[ScoredText]) -> None:
             "log_prob": st.column_config.NumberColumn("Log-probability", format="%.2f", width=120),
         },
     )
-    downloads("encoder-levels", table=lambda: table)
+    code = python_code.model_part(reading.model), layer_readings.levels_part(reading.search)
+    downloads("encoder-levels", table=lambda: table, python=lambda file: python_code.script(file, *code))
 
 
 decoder()

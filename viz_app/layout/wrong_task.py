@@ -7,7 +7,7 @@ from viz_app.layout.sidebar import translation_model
 from viz_app.session.models import Model
 
 # titles of the pages about translations
-PAGES = ("Translate", "Beam", "Switches", "Alignment", "Compare", "Score a file")
+PAGES = ("Translate", "Beam", "Switches", "Alignment", "Compare", "Layer by layer", "Score a file")
 
 
 def note(model: Model, title: str) -> None:

@@ -75,6 +75,32 @@ def promoted_pieces(about: Reading, head: Head) -> list[list[str]]:
     return [[piece(token_id) for token_id, _ in entries] for entries in lexicon]
 
 
+def terms_part(found: LogitAttribution) -> str:
+    """Compute the terms in Python as `found`, after `reading_part`."""
+    return f"""
+from core.analysis.attribution.logit_attribution import attribute_logit
+from core.analysis.attribution.logit_trace import trace_logits
+trace = trace_logits(translator, source, target)
+found = attribute_logit(trace, {found.position}, against={found.against!r})""".strip()
+
+
+def head_part(head: Head) -> str:
+    """Make the `table` of one head in Python, after `terms_part`."""
+    promoted = "None"
+    lines = f"from core.analysis.heads.head import Head\nhead = Head{tuple(head)}"
+    if head.kind == "cross":
+        promoted = "[[piece(token_id) for token_id, _ in entries] for entries in lexicon]"
+        lines += f"""
+from core.analysis.attribution.logit_lexicon import head_lexicon
+piece = translator.tokenizer.target.piece
+lexicon = head_lexicon(trace, head, {PROMOTED})"""
+    return f"""
+{lines}
+from viz_app.figures.contributions import head_table
+promoted = {promoted}
+table = head_table(found, explanation, head, promoted)""".strip()
+
+
 def token_box(about: Reading) -> int:
     """Select a predicted token; a word selected on the page selects its first token."""
     tokens = about.explain().predicted_tokens

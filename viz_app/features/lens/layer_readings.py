@@ -14,6 +14,10 @@ from viz_app.session.state import put_in_address, session_object
 
 CELL = "cell"  # query parameter: predicted token and level, counted from 1 and from 0, as 3.5
 TOP = 10  # tokens of a cell
+LENS = f"""
+from core.analysis.lens.logit_lens import logit_lens
+lens = logit_lens(translator, source, target, {TOP})
+piece = translator.tokenizer.target.piece""".strip()
 
 
 @dataclass
@@ -40,6 +44,15 @@ def translations_by_level(
 ) -> tuple[ScoredText, ...]:
     """Return the translation from each encoder level."""
     return encoder_translations(model.translator, search.text, search.beam_size, search.length_penalty, _progress)
+
+
+def levels_part(search: Search) -> str:
+    """Make the `table` of the translations from each encoder level in Python."""
+    return f"""
+from core.analysis.lens.decoder_lens import encoder_translations
+from viz_app.figures.lens import levels_table
+translations = encoder_translations(translator, {search.text!r}, {search.beam_size}, {search.length_penalty})
+table = levels_table(translations)""".strip()
 
 
 def selected_cell(lens: LogitLens) -> tuple[int, int]:
