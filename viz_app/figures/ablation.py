@@ -14,6 +14,7 @@ from core.analysis.tokens.words import JOINT, readable, word, word_groups
 from core.byte_pieces import grapheme_groups, is_special
 from core.tokenizer import SPACE_MARK
 from viz_app.figures.display_text import decimal
+from viz_app.figures.head_grid import contrast
 from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before
 
 MIN_LIMIT = 0.1  # nats: a smaller scale would show noise
 TICKS = (-10.0, -1.0, 0.0, 1.0, 10.0)  # nats, named on the scale where there is room
-DEEP = 0.6  # of the scale: from here on text has the background colour
 MARKERS = {"encoder_self": "circle", "decoder_self": "square", "cross": "diamond"}
 
 
@@ -65,8 +65,9 @@ def effect_color(effect: float, limit: float, theme: Theme) -> str:
 
 
 def text_color(effect: float, limit: float, theme: Theme) -> str:
-    """Return a readable text colour on `effect_color`."""
-    return theme.background if abs(scale_share(effect, limit)) > DEEP else theme.text
+    """Return the colour of text on `effect_color`: that of the page's text, or its background, by contrast."""
+    color = effect_color(effect, limit, theme)
+    return max(theme.text, theme.background, key=lambda ink: contrast(ink, color))
 
 
 def words_of(tokens: Sequence[str]) -> list[str]:

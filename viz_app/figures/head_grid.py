@@ -78,6 +78,16 @@ def _png(tile: bytes, shape: tuple[int, ...], shades: bytes) -> str:
 
 def readable_on(color: str) -> str:
     """Return black or white, whichever has the higher contrast on a colour."""
-    red, green, blue = (int(color[start : start + 2], 16) / 255 for start in (1, 3, 5))
-    luminance = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
-    return "#000000" if luminance > 0.18 else "#ffffff"  # the two contrasts are equal at 0.179
+    return max("#000000", "#ffffff", key=lambda ink: contrast(ink, color))
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, from 1 to 21 (WCAG 2)."""
+
+    def luminance(color: str) -> float:
+        channels = (int(color[start : start + 2], 16) / 255 for start in (1, 3, 5))
+        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)

@@ -2,6 +2,7 @@ import pytest
 
 from core.analysis.heads.head import Head
 from viz_app.figures import ablation
+from viz_app.figures.head_grid import contrast
 from viz_app.figures.theme import DARK, LIGHT, Theme
 
 EFFECTS = {Head("cross", 1, 0): 0.5, Head("encoder_self", 0, 2): -2.0, Head("decoder_self", 0, 1): 0.0}
@@ -22,6 +23,14 @@ def test_the_scale_ends_at_the_largest_effect_but_noise_stays_pale() -> None:
     assert ablation.scale_limit([0.5, -2.0]) == 2.0
     assert ablation.scale_limit([0.001]) == ablation.MIN_LIMIT
     assert ablation.scale_limit([]) == ablation.MIN_LIMIT
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_text_has_the_higher_of_two_contrasts_on_every_colour(theme: Theme) -> None:
+    for effect in (-20.0, -5.0, -2.6, -1.0, -0.3, 0.0, 0.3, 1.0, 2.6, 20.0):
+        color, text = ablation.effect_color(effect, 20.0, theme), ablation.text_color(effect, 20.0, theme)
+        assert contrast(text, color) == max(contrast(ink, color) for ink in (theme.text, theme.background))
+        assert contrast(text, color) > 3.9, effect
 
 
 def test_the_scale_is_odd_and_rising_and_ends_at_its_limit() -> None:

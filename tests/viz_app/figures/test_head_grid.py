@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from core.capture import AttentionMap
-from viz_app.figures.head_grid import MAX_CELL, SHADES, grid_picture
+from viz_app.figures.head_grid import MAX_CELL, SHADES, contrast, grid_picture
 from viz_app.figures.theme import DARK, LIGHT
 
 
@@ -49,3 +49,9 @@ def test_no_maps_and_maps_of_different_sentences_are_refused(make_map: Any) -> N
         grid_picture([], LIGHT)
     with pytest.raises(ValueError, match=r"different sizes \(5 x 4, 6 x 4\)"):
         grid_picture([make_map(), make_map(6)], LIGHT)
+
+
+def test_contrasts_are_those_of_wcag() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#ffffff", "#777777") == pytest.approx(4.48, abs=0.005)  # the grey that just fails 4.5
+    assert contrast("#123456", "#123456") == 1
