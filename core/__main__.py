@@ -1,4 +1,4 @@
-"""`python -m core {translate, inspect, explain, score, align, contributions, lexicon, lens, cut, layer-types}`."""
+"""`python -m core {translate, convert, inspect, explain, score, align, contributions, lexicon, lens, cut, layer-types}`."""
 
 import argparse
 import os
@@ -21,6 +21,7 @@ from core.cpu_inference import PackedTransformer, packable
 from core.export import cli as explain_cli
 from core.file_translation import cli as translate_cli
 from core.file_translation.interrupt import JobStoppedError
+from core.formats import cli as convert_cli
 from core.model import Transformer
 
 
@@ -169,6 +170,7 @@ def _printable(text: str) -> str:
 Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]
 COMMANDS: dict[str, Command] = {
     "translate": ("translate a file or standard input, line by line", translate_cli.add_arguments, translate_cli.run),
+    "convert": ("convert a checkpoint of another project", convert_cli.add_arguments, convert_cli.run),
     "inspect": ("show the contents of a checkpoint", _inspect_arguments, _inspect),
     "explain": ("write an explanation of one translation to a file", explain_cli.add_arguments, explain_cli.run),
     "score": ("score the words of a file of sentences, worst first", score_cli.add_arguments, score_cli.run),

@@ -163,11 +163,11 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             f"there is no checkpoint at {path}: give the path of a .safetensors file, such as "
             f"checkpoints/en-de.safetensors"
         )
-    _check_header(path)
+    check_header(path)
     try:
         with safe_open(path, framework="pt") as file:
             config, training = _read_metadata(path, file.metadata() or {})
-            model = _meta_model(config)
+            model = meta_model(config)
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
             _check_tensors(path, model, slices)
             tokenizer = _read_tokenizer(path, config, file.get_tensor(TOKENIZER_KEY))
@@ -180,27 +180,40 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         raise CheckpointError(
             f"{path.name} ({size} bytes) is cut off, damaged or not a safetensors file: {ADVICE} ({error})"
         ) from error
+    return Checkpoint(fill_model(path.name, model, tensors), tokenizer, training)
+
+
+def fill_model(file_name: str, model: Transformer, tensors: dict[str, Tensor]) -> Transformer:
+    """Give a model of `meta_model` untrusted parameters, and set it to evaluation.
+
+    Args:
+        file_name: for messages.
+        tensors: all parameters by name, float32 and of the right shapes. The model keeps them.
+
+    Raises:
+        CheckpointError: a parameter is not finite or too large, or the model's outputs are not finite.
+    """
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
             raise CheckpointError(
-                f"{path.name}: {name} has {int((~tensor.isfinite()).sum())} values that are not finite (NaN or "
+                f"{file_name}: {name} has {int((~tensor.isfinite()).sum())} values that are not finite (NaN or "
                 f"infinite)"
             )
         if (largest := float(tensor.abs().max())) > MAX_WEIGHT:
             raise CheckpointError(
-                f"{path.name}: {name} holds the weight {largest:.3g}, at most {MAX_WEIGHT:g} is read: the file is "
+                f"{file_name}: {name} holds the weight {largest:.3g}, at most {MAX_WEIGHT:g} is read: the file is "
                 f"damaged ({ADVICE}), or the training diverged"
             )
     model.load_state_dict(tensors, assign=True)
-    if config.positions == "sinusoidal":
+    if model.config.positions == "sinusoidal":
         for embedding in filter(None, (model.embedding, model.target_embedding)):
-            embedding.positions = SinusoidalPositions(config)  # not stored, as it has no parameters
+            embedding.positions = SinusoidalPositions(model.config)  # not stored, as it has no parameters
     model.eval().requires_grad_(False)
-    _check_outputs(path, model)
-    return Checkpoint(model, tokenizer, training)
+    _check_outputs(file_name, model)
+    return model
 
 
-def _check_header(path: Path) -> None:
+def check_header(path: Path) -> None:
     """Check the first bytes, before the declared length is trusted."""
     if path.exists() and not path.is_file():
         raise CheckpointError(f"{path.name} is not a file: give the .safetensors file itself")
@@ -276,7 +289,7 @@ class _SkipInit(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-def _meta_model(config: TransformerConfig) -> Transformer:
+def meta_model(config: TransformerConfig) -> Transformer:
     """A model on the meta device: shapes without memory."""
     with torch.device("meta"), _SkipInit():
         return Transformer(config)
@@ -313,7 +326,7 @@ def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> Non
 
 
 @torch.no_grad()
-def _check_outputs(path: Path, model: Transformer) -> None:
+def _check_outputs(file_name: str, model: Transformer) -> None:
     """Run one short forward pass: finite weights may still give outputs that are not.
 
     Its tokens are those with the largest embeddings, so that a single damaged row is detected.
@@ -328,13 +341,13 @@ def _check_outputs(path: Path, model: Transformer) -> None:
         largest = embedding.tokens.weight.abs().amax(1)
         special = {config.pad_id, config.bos_id, config.eos_id}
         largest[[token_id for token_id in special if token_id < len(largest)]] = -1
-        return largest.topk(min(TRIAL_TOKENS, positions, len(largest) - 2) - 1).indices
+        return largest.topk(max(min(TRIAL_TOKENS, positions, len(largest) - 2) - 1, 0)).indices
 
     source = F.pad(tokens(model.embedding), (0, 1), value=config.eos_id)
     target = F.pad(tokens(model.fed_embedding), (1, 0), value=config.bos_id)
     if not model(source[None], target[None]).log_softmax(-1).isfinite().all():
         raise CheckpointError(
-            f"{path.name}: the outputs of this model are not finite (NaN or infinite): the file is damaged ({ADVICE}), "
+            f"{file_name}: the outputs of this model are not finite (NaN or infinite): the file is damaged ({ADVICE}), "
             f"or the training diverged"
         )
 

@@ -1,0 +1,54 @@
+"""Import of checkpoints of other projects, whose format is recognised by content."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.checkpoint import Checkpoint, CheckpointError
+from core.formats import marian_huggingface
+from core.formats.source_files import SourceFiles, open_source
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of checkpoints.
+
+    Attributes:
+        name: for display.
+        recognises: whether files are of this format, from their contents.
+        load: reads them; raises CheckpointError.
+    """
+
+    name: str
+    recognises: Callable[[SourceFiles], bool]
+    load: Callable[[SourceFiles], Checkpoint]
+
+
+FORMATS = (Format(marian_huggingface.NAME, marian_huggingface.recognises, marian_huggingface.load),)
+
+
+def import_checkpoint(paths: str | Path | Sequence[str | Path]) -> Checkpoint:
+    """Read a checkpoint of another project, as untrusted as an upload.
+
+    Nothing in it is executed, and sizes and shapes are checked before memory is allocated.
+
+    Args:
+        paths: a folder, a zip archive, or the files.
+
+    Returns:
+        The model in float32. `training["imported"]` records the format, the types of the stored parameters and the
+        settings of the search.
+
+    Raises:
+        CheckpointError: no format recognises the files, or they are damaged, incomplete or of an unknown architecture.
+        FileNotFoundError: there is no such file.
+    """
+    with open_source([paths] if isinstance(paths, str | Path) else paths) as files:
+        for each in FORMATS:
+            if each.recognises(files):
+                return each.load(files)
+        names = ", ".join(f"{name!r:.60}" for name in sorted(files.names)[:8])
+        raise CheckpointError(
+            f"{files.label}: its files ({names or 'none'}) are of no known format. Headlight imports "
+            f"{', '.join(each.name for each in FORMATS)}: give the folder, a zip archive of it, or all its files"
+        )

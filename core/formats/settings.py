@@ -1,0 +1,68 @@
+"""Settings from the untrusted JSON files of a checkpoint."""
+
+from typing import Any, cast
+
+from core.checkpoint import CheckpointError
+from core.formats.source_files import SourceFiles
+from core.strict_json import json_object
+
+MAX_SETTINGS_BYTES = 4 * 2**20
+
+
+class Settings:
+    """A JSON object, whose values are checked as they are read.
+
+    Args:
+        file_name: for messages.
+        values: of the object.
+
+    Raises:
+        CheckpointError: from every method, for a value of another type than expected.
+    """
+
+    def __init__(self, file_name: str, values: dict[str, Any]) -> None:
+        self.file_name = file_name
+        self.values = values
+
+    @classmethod
+    def read(cls, files: SourceFiles, name: str) -> "Settings":
+        """Settings in a file; none if there is no such file."""
+        if name not in files.names:
+            return cls(name, {})
+        try:
+            return cls(name, json_object(files.read(name, MAX_SETTINGS_BYTES)))
+        except CheckpointError:
+            raise
+        except ValueError as error:
+            raise CheckpointError(f"{files.label}: {name} is not JSON: {error}") from error
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        return cast("int", self._checked(name, default, int, "an integer"))
+
+    def switch(self, name: str, default: bool) -> bool:
+        return cast("bool", self._checked(name, default, bool, "true or false"))
+
+    def text(self, name: str, default: str | None = None) -> str:
+        return cast("str", self._checked(name, default, str, "a text"))
+
+    def refuse(self, wrong: dict[str, object]) -> None:
+        """Refuse options that change what a model computes in a way that Headlight does not know.
+
+        Args:
+            wrong: options with their only known value; options that are not set are as that.
+        """
+        for name, known in wrong.items():
+            if self.values.get(name, known) not in (known, None):
+                raise CheckpointError(
+                    f"{self.file_name}: {name} is {self.values[name]!r:.60}, and Headlight imports only models with "
+                    f"{known!r}"
+                )
+
+    def _checked(self, name: str, default: object, kind: type, words: str) -> object:
+        value = self.values.get(name)
+        value = default if value is None else value
+        if value is None:
+            raise CheckpointError(f"{self.file_name} has no {name}: expected {words}")
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise CheckpointError(f"{self.file_name}: {name} is {value!r:.60}, expected {words}")
+        return value

@@ -1,0 +1,147 @@
+"""Files of a checkpoint in a folder, in a zip archive, or given one by one; all untrusted."""
+
+import shutil
+import stat
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from core.checkpoint import ADVICE, CheckpointError
+
+MAX_ENTRIES = 1000  # files of a folder or an archive
+MAX_SMALL_FILE = 64 * 2**20  # bytes of a file that is read as a whole, such as a vocabulary
+MAX_RATIO, FREE_BYTES = 20, 64 * 2**20  # an archive may unpack to this multiple of its size, and some more in any case
+BLOCK_BYTES = 2**20
+
+
+class SourceFiles:
+    """Files by name, without folders.
+
+    Attributes:
+        label: name of the source, for messages.
+        names: of the files.
+    """
+
+    def __init__(self, label: str, paths: Mapping[str, Path]) -> None:
+        self.label = label
+        self._paths = paths
+        self.names = frozenset(paths)
+
+    def path(self, name: str) -> Path:
+        """Where a file lies, for readers that need a path."""
+        return self._paths[name]
+
+    def read(self, name: str, limit: int = MAX_SMALL_FILE) -> bytes:
+        """Contents of a file.
+
+        Raises:
+            CheckpointError: it has more bytes than the limit.
+        """
+        size = self._paths[name].stat().st_size
+        if size > limit:
+            raise CheckpointError(f"{self.label}: {name} has {size} bytes, at most {limit} are read")
+        with open(self._paths[name], "rb") as file:
+            return file.read(limit)
+
+
+@contextmanager
+def open_source(paths: Sequence[str | Path]) -> Generator[SourceFiles]:
+    """Open a folder, a zip archive, or files given one by one.
+
+    An archive is unpacked into a temporary folder, which is removed at the end.
+
+    Raises:
+        CheckpointError: a link leads out of the folder, an archive is damaged, would unpack to far more than its own
+            size, or has names that lead out of it; or there are too many files, or two of one name.
+        FileNotFoundError: there is no such file.
+    """
+    found = [Path(path) for path in paths]
+    for path in found:
+        if not path.exists():
+            raise FileNotFoundError(f"there is no {path}: give a folder, a zip archive, or the files of a checkpoint")
+    if len(found) == 1 and found[0].is_dir():
+        yield SourceFiles(found[0].resolve().name, _folder(found[0]))
+    elif len(found) == 1 and _is_archive(found[0]):
+        with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+            yield SourceFiles(found[0].name, _unpacked(found[0], Path(folder)))
+    else:
+        label = ", ".join(path.name for path in found[:3]) + (", ..." if len(found) > 3 else "")
+        for path in found:
+            if not path.is_file():
+                raise CheckpointError(f"{path.name} is not a file: give one folder, one archive, or files")
+        by_name = {path.name: path for path in found}
+        if len(by_name) < len(found):
+            raise CheckpointError(f"{label}: two files have the same name")
+        yield SourceFiles(label, by_name)
+
+
+def _folder(folder: Path) -> dict[str, Path]:
+    """Regular files of a folder; a link may lead to another file of it or of a Hugging Face cache around it."""
+    root = folder.resolve()
+    allowed = [root]
+    if root.parent.name == "snapshots":  # the cache's layout: models--*/snapshots/*/FILE -> models--*/blobs/*
+        allowed.append(root.parent.parent / "blobs")
+    found: dict[str, Path] = {}
+    for path in folder.iterdir():
+        target = path.resolve()
+        if path.is_symlink() and not any(target.is_relative_to(place) for place in allowed):
+            raise CheckpointError(f"{root.name}: {path.name!r:.60} is a link to a file outside the folder: remove it")
+        if target.is_file():
+            found[path.name] = target
+        if len(found) > MAX_ENTRIES:
+            raise CheckpointError(f"{root.name} has more than {MAX_ENTRIES} files: give the folder of one checkpoint")
+    return found
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether a file is a zip archive, and not one that PyTorch wrote."""
+    if not zipfile.is_zipfile(path):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return not any(name.endswith("/data.pkl") for name in archive.namelist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return True  # a damaged one: unpacking says so
+
+
+def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
+    """Unpack the files of an archive that lie in its root or in its only folder."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            _check_entries(path, entries)
+            found: dict[str, Path] = {}
+            for number, entry in enumerate(entries):
+                name = PurePosixPath(entry.filename).name
+                if name in found:
+                    raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give one checkpoint")
+                found[name] = folder / str(number)
+                with archive.open(entry) as packed, open(found[name], "wb") as file:
+                    shutil.copyfileobj(packed, file, BLOCK_BYTES)  # zipfile stops at the declared size
+            return found
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{path.name} is a damaged or unusual zip archive: {ADVICE} ({error})") from error
+
+
+def _check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
+    """Check what an archive declares, before anything is unpacked."""
+    if len(entries) > MAX_ENTRIES:
+        raise CheckpointError(f"{path.name} has {len(entries)} files, at most {MAX_ENTRIES} are read")
+    size = path.stat().st_size
+    unpacked, most = sum(entry.file_size for entry in entries), MAX_RATIO * size + FREE_BYTES
+    if unpacked > most:
+        raise CheckpointError(
+            f"{path.name} has {size} bytes and would unpack to {unpacked}, at most {most} are read: weights do not "
+            f"compress as well as that"
+        )
+    for entry in entries:
+        name = entry.filename
+        if name.startswith("/") or "\\" in name or ":" in name or ".." in PurePosixPath(name).parts:
+            raise CheckpointError(f"{path.name}: the name {name!r:.60} leads out of the archive")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise CheckpointError(f"{path.name}: {name!r:.60} is a link, expected only files")

@@ -1,0 +1,127 @@
+"""Marian models of transformers with random or briefly trained weights, saved as people share them."""
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
+
+Pairs = Sequence[tuple[str, str]]
+
+
+def sentencepiece_model(lines: Sequence[str], vocab_size: int = 150) -> bytes:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=model, vocab_size=vocab_size, num_threads=1, minloglevel=2
+    )
+    return model.getvalue()
+
+
+def write_tokenizer(folder: Path, pairs: Pairs, codes: Sequence[str] = (), two: bool = False) -> tuple[int, int]:
+    """Write source.spm, target.spm and the vocabularies, `</s>` first and `<pad>` last.
+
+    Returns:
+        Sizes of both vocabularies.
+    """
+    pieces: list[list[str]] = []
+    for name, lines in zip(("source.spm", "target.spm"), zip(*pairs, strict=True), strict=True):
+        (folder / name).write_bytes(sentencepiece_model(lines))
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / name))
+        pieces.append([processor.id_to_piece(token_id) for token_id in range(3, processor.vocab_size())])
+    sides = pieces if two else [[*pieces[0], *pieces[1]]]
+    vocabularies = [list(dict.fromkeys(["</s>", "<unk>", *codes, *side])) for side in sides]
+    longest = max(map(len, vocabularies))
+    vocabularies = [[*side, *(f"<extra {n}>" for n in range(longest - len(side))), "<pad>"] for side in vocabularies]
+    for name, side in zip(("vocab.json", "target_vocab.json"), vocabularies, strict=False):
+        (folder / name).write_text(json.dumps({piece: token_id for token_id, piece in enumerate(side)}))
+    settings = {"source_lang": "en", "target_lang": "de", "separate_vocabs": two, "tokenizer_class": "MarianTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return len(vocabularies[0]), len(vocabularies[-1])
+
+
+def write_model(
+    folder: Path,
+    pairs: Pairs,
+    *,
+    codes: Sequence[str] = (),
+    two: bool = False,
+    steps: int = 0,
+    dtype: torch.dtype = torch.float32,
+    generation: dict[str, Any] | None = None,
+    **changes: Any,
+) -> MarianMTModel:
+    """Write a folder as `save_pretrained` does, and read it again.
+
+    Args:
+        two: two vocabularies, in `target_vocab.json`.
+        steps: of training on the pairs; the weights are random without.
+        generation: fields of generation_config.json.
+        changes: fields of the configuration.
+    """
+    folder.mkdir(exist_ok=True)
+    vocab_size, target_size = write_tokenizer(folder, pairs, codes, two)
+    config = MarianConfig(
+        **{
+            "vocab_size": vocab_size,
+            "decoder_vocab_size": target_size,
+            "d_model": 32,
+            "encoder_layers": 2,
+            "decoder_layers": 2,
+            "encoder_attention_heads": 4,
+            "decoder_attention_heads": 4,
+            "encoder_ffn_dim": 64,
+            "decoder_ffn_dim": 64,
+            "activation_function": "swish",
+            "scale_embedding": True,
+            "max_position_embeddings": 128,
+            "dropout": 0.0,
+            "init_std": 0.2,
+            "pad_token_id": target_size - 1,
+            "decoder_start_token_id": target_size - 1,
+            "eos_token_id": 0,
+            "forced_eos_token_id": None,
+            "share_encoder_decoder_embeddings": not two,
+            **changes,
+        }
+    )
+    torch.manual_seed(0)
+    model = MarianMTModel(config).eval()
+    with torch.no_grad():
+        model.final_logits_bias.normal_(std=0.3)
+        for name, parameter in model.named_parameters():
+            if "layer_norm" in name or name.endswith("bias"):  # no gain of one, no bias of zero
+                parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    pad = config.pad_token_id
+    model.generation_config = GenerationConfig(
+        **{
+            "pad_token_id": pad,
+            "decoder_start_token_id": config.decoder_start_token_id,
+            "eos_token_id": 0,
+            "bad_words_ids": [[pad]],
+            "num_beams": 4,
+            "max_length": 128,
+            **(generation or {}),
+        }
+    )
+    if steps:
+        train(model, MarianTokenizer.from_pretrained(folder), pairs, steps)
+    model.to(dtype).save_pretrained(folder)
+    return MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
+
+
+def train(model: MarianMTModel, tokenizer: MarianTokenizer, pairs: Pairs, steps: int) -> None:
+    """Learn the pairs by heart."""
+    batch = tokenizer([source for source, _ in pairs], return_tensors="pt", padding=True)
+    labels = tokenizer(text_target=[target for _, target in pairs], return_tensors="pt", padding=True).input_ids
+    labels[labels == tokenizer.pad_token_id] = -100
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    model.train()
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(**batch, labels=labels).loss.backward()
+        optimizer.step()
+    model.eval()

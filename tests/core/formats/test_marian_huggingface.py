@@ -1,0 +1,312 @@
+"""Marian models of Hugging Face against transformers."""
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import MarianMTModel, MarianTokenizer
+
+from core import __main__ as cli
+from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from core.formats import import_checkpoint
+from core.translator import Translator
+from tests.core.formats.marian_models import Pairs, write_model
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "opus": {},
+    "tc-big": {"activation_function": "relu", "d_model": 64, "encoder_attention_heads": 8, "encoder_ffn_dim": 96},
+    "tiny": {"encoder_layers": 3, "decoder_layers": 1, "decoder_attention_heads": 2, "decoder_ffn_dim": 40},
+    "two vocabularies": {"two": True},
+    "untied": {"two": True, "tie_word_embeddings": False, "activation_function": "gelu"},
+    "unscaled": {"scale_embedding": False},
+    "half": {"dtype": torch.float16},
+    "bfloat16": {"dtype": torch.bfloat16},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
+    """A small model with random weights. Do not modify it: copy it."""
+    folder = tmp_path_factory.mktemp("marian") / "opus-mt-en-de"
+    write_model(folder, parallel_text)
+    return folder
+
+
+@pytest.fixture
+def changed(folder: Path, tmp_path: Path) -> Callable[..., Path]:
+    """A copy of the folder with other values in a JSON file; None removes one."""
+
+    def change(name: str, **values: Any) -> Path:
+        copy = tmp_path / "changed"
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        fields = json.loads((copy / name).read_text()) | values
+        (copy / name).write_text(json.dumps({key: value for key, value in fields.items() if value is not None}))
+        return copy
+
+    return change
+
+
+def logits_of_both(
+    reference: MarianMTModel, found: Checkpoint, folder: Path, pairs: Pairs
+) -> tuple[torch.Tensor, torch.Tensor]:
+    tokenizer = MarianTokenizer.from_pretrained(folder)
+    batch = tokenizer([source for source, _ in pairs], return_tensors="pt", padding=True)
+    target = tokenizer(text_target=[target for _, target in pairs], return_tensors="pt", padding=True).input_ids
+    start = torch.full((len(target), 1), reference.config.decoder_start_token_id)
+    target = torch.cat((start, target[:, :-1]), dim=1)
+    with torch.inference_mode():
+        expected = reference(**batch, decoder_input_ids=target).logits
+        return found.model(batch.input_ids, target)[target != -1], expected[target != -1]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_same_logits_as_transformers(shape: str, tmp_path: Path, parallel_text: Pairs) -> None:
+    folder = tmp_path / "model"
+    reference = write_model(folder, parallel_text, **SHAPES[shape])
+    found = import_checkpoint(folder)
+    for sentence in parallel_text[:6]:
+        ours, theirs = logits_of_both(reference, found, folder, [sentence])
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-4)
+        assert theirs.std() > 0.5, "the logits differ from each other"
+
+
+def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
+    """50 sentences, beam 4, with the settings of generation_config.json; trained so that ties do not decide."""
+    words = [(source.split(), target.split()) for source, target in parallel_text]
+    halves = [tuple(" ".join(side[: len(side) // 2 + 2]) for side in pair) for pair in words]
+    joined = [
+        tuple(" ".join(one[:3] + other[-3:]) for one, other in zip(*pairs, strict=True))
+        for pairs in zip(words[:10], words[10:], strict=True)
+    ]
+    pairs = [*parallel_text, *halves, *joined]
+    assert len({source for source, _ in pairs}) == 50
+    reference = write_model(tmp_path / "model", pairs, steps=80, init_std=0.05)
+    cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
+    translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
+    tokenizer = MarianTokenizer.from_pretrained(tmp_path / "model")
+    for text, _ in pairs:
+        batch = tokenizer(tokenizer.normalize(text), return_tensors="pt")
+        with torch.inference_mode():
+            ids = reference.generate(**batch)[0].tolist()
+        found = translator.translate(text, beam_size=4, length_penalty=1.0)
+        assert [reference.config.decoder_start_token_id, *found.hypotheses[0].token_ids] == ids
+        assert found.text == tokenizer.decode(ids, skip_special_tokens=True)
+
+
+@pytest.mark.parametrize("two", [False, True])
+def test_the_same_tokens_as_transformers(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
+    write_model(tmp_path / "model", parallel_text, codes=[">>deu<<", ">>fra<<"], two=two)
+    found, reference = (
+        import_checkpoint(tmp_path / "model").tokenizer,
+        MarianTokenizer.from_pretrained(tmp_path / "model"),
+    )
+    texts = [
+        "A dog runs.",
+        "“Where,” she said, ‘is the nearest station…’",
+        "It costs 5 % – or 1\u00a0000 « francs »!",
+        "unknown: ☃ 東京",
+        "a  b\tc",
+        ">>deu<< The sea.",
+        ">>fra<<The sea.",
+    ]
+    for text in texts:
+        normal = reference.normalize(text)
+        assert found.encode(text) == reference(normal).input_ids[:-1], text
+    for _, text in parallel_text:
+        ids = reference(text_target=text).input_ids
+        assert found.target.encode(text) == ids[:-1]
+        assert found.target.decode(ids) == reference.decode(ids, skip_special_tokens=True)
+        assert [found.target.piece(token_id) for token_id in ids[:-1]] == [
+            found.target.piece(found.target.token_id(found.target.piece(token_id))) for token_id in ids[:-1]
+        ]
+    assert found.language_codes == (">>deu<<", ">>fra<<")
+    with pytest.raises(
+        ValueError, match=r"^>>xyz<< is not a target language of this model: begin with one of >>deu<<, >>"
+    ):
+        found.encode(">>xyz<< The sea.")
+
+
+def test_a_converted_file_is_the_same_model(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.safetensors"
+    assert cli.main(["convert", str(folder), str(out)]) == 0
+    report = capsys.readouterr().out
+    assert "Marian (OPUS-MT) in Hugging Face's layout" in report
+    assert "sinusoidal, halves, exponent i/n" in report
+    found, again = import_checkpoint(folder), load_checkpoint(out)
+    assert again.config == found.config
+    assert all(torch.equal(again.model.get_parameter(name), each) for name, each in found.model.named_parameters())
+    assert again.tokenizer.to_bytes() == found.tokenizer.to_bytes()
+    assert again.tokenizer.encode("The old house.") == found.tokenizer.encode("The old house.")
+    assert again.training == found.training
+    translator = Translator.from_checkpoint(out)
+    best = translator.translate("The old house.").hypotheses[0]
+    explanation = translator.explain("The old house.", best.token_ids)
+    assert explanation.log_probs[: len(best.token_ids)] == pytest.approx(best.token_log_probs, abs=1e-4)
+    assert explanation.fed_tokens[0] == "<pad>"
+    assert cli.main(["inspect", str(out)]) == 0
+    assert "position_order" in capsys.readouterr().out
+
+
+def test_half_precision_is_kept(tmp_path: Path, parallel_text: Pairs) -> None:
+    write_model(tmp_path / "model", parallel_text, dtype=torch.float16)
+    out = tmp_path / "out.safetensors"
+    cli.main(["convert", str(tmp_path / "model"), str(out)])
+    assert {each.dtype for name, each in load_file(out).items() if name != "tokenizer.model"} == {torch.float16}
+    assert out.stat().st_size < 1.2 * sum(path.stat().st_size for path in (tmp_path / "model").iterdir())
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_pytorch_file_is_the_same(legacy: bool, folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    state = load_file(copy / "model.safetensors")
+    (copy / "model.safetensors").unlink()
+    shared = state["model.shared.weight"]  # older files have all copies, and the table of positions
+    state |= {f"model.{stack}.embed_tokens.weight": shared for stack in ("encoder", "decoder")}
+    state["lm_head.weight"] = shared
+    positions = MarianMTModel.from_pretrained(folder).model.encoder.embed_positions.weight.detach().clone()
+    state["model.encoder.embed_positions.weight"] = positions
+    torch.save(state, copy / "pytorch_model.bin", _use_new_zipfile_serialization=not legacy)
+    found, expected = import_checkpoint(copy), import_checkpoint(folder)
+    for name, parameter in expected.model.named_parameters():
+        assert torch.equal(found.model.get_parameter(name), parameter)
+    state["lm_head.weight"] = shared + 1
+    torch.save(state, copy / "pytorch_model.bin")
+    with pytest.raises(
+        CheckpointError, match=r"model.shared.weight and lm_head.weight differ, but config.json says that"
+    ):
+        import_checkpoint(copy)
+    state["lm_head.weight"], positions[5] = shared, 0.5
+    torch.save(state, copy / "pytorch_model.bin")
+    with pytest.raises(CheckpointError, match=r"encoder.embed_positions.weight is not the table of sines and cosines"):
+        import_checkpoint(copy)
+
+
+def test_an_archive_and_single_files_are_the_same(folder: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "model.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in folder.iterdir():
+            archive.write(path, f"opus-mt-en-de/{path.name}")
+    expected = import_checkpoint(folder)
+    for source in (tmp_path / "model.zip", list(folder.iterdir())):
+        found = import_checkpoint(source)
+        assert found.config == expected.config
+        for name, parameter in expected.model.named_parameters():
+            assert torch.equal(found.model.get_parameter(name), parameter)
+
+
+def test_probabilities_of_excluded_tokens_can_be_shared_out(
+    folder: Path, changed: Callable[..., Path], parallel_text: Pairs
+) -> None:
+    pad = json.loads((folder / "config.json").read_text())["pad_token_id"]
+    copy = changed("generation_config.json", renormalize_logits=True, bad_words_ids=[[7], [pad]])
+    found, reference = import_checkpoint(copy), MarianMTModel.from_pretrained(copy).eval()
+    assert found.config.never_ids == (7,)
+    ours, theirs = logits_of_both(reference, found, copy, parallel_text[:1])
+    theirs = theirs.clone().index_fill(-1, torch.tensor([7, pad]), -torch.inf)
+    kept = [token_id for token_id in range(theirs.size(-1)) if token_id not in (7, pad)]
+    torch.testing.assert_close(ours.log_softmax(-1)[..., kept], theirs.log_softmax(-1)[..., kept], rtol=0, atol=1e-4)
+    assert ours.softmax(-1)[..., [7, pad]].max() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        (
+            "config.json",
+            {"normalize_before": True},
+            r"normalize_before is True, and Headlight imports only models with F",
+        ),
+        ("config.json", {"static_position_embeddings": False}, r"static_position_embeddings is False, and Headlight"),
+        (
+            "config.json",
+            {"activation_function": "gelu_new"},
+            r"activation_function is 'gelu_new', expected one of relu",
+        ),
+        ("config.json", {"d_model": "32"}, r"config.json: d_model is '32', expected an integer"),
+        ("config.json", {"d_model": 33}, r"config.json: d_model \(33\) must be divisible by num_heads \(4\)"),
+        ("config.json", {"d_model": 10**30}, r"config.json: d_model \(10+\) must be at most 65536"),
+        ("config.json", {"vocab_size": None}, r"config.json has no vocab_size: expected an integer"),
+        ("config.json", {"pad_token_id": 0}, r"config.json: pad_id \(0\) and eos_id \(0\) must differ"),
+        ("config.json", {"eos_token_id": "x"}, r"config.json: eos_token_id is 'x', expected one token id"),
+        ("generation_config.json", {"eos_token_id": [0, 5]}, r"eos_token_id is \[0, 5\], expected one token id"),
+        (
+            "generation_config.json",
+            {"eos_token_id": 5},
+            r"the vocabulary has eos_id 0, config.json 5: they are of diff",
+        ),
+        (
+            "generation_config.json",
+            {"bad_words_ids": [[1, 2]]},
+            r"bad_words_ids is \[\[1, 2\]\], and Headlight can excl",
+        ),
+        ("generation_config.json", {"bad_words_ids": [[10**9]]}, r"never_ids \(1000000000\) must be an integer from 0"),
+        ("config.json", {"encoder_layers": 3}, r"missing \(16\): model.encoder.layers.2.fc1.bias; .*; \.\.\.$"),
+        ("config.json", {"encoder_layers": 1}, r"unexpected \(16\): model.encoder.layers.1.fc1.bias; "),
+        (
+            "config.json",
+            {"encoder_ffn_dim": 60},
+            r"of another shape \(6\): model.encoder.layers.0.fc1.bias: \[64\], ex",
+        ),
+        ("config.json", {"model_type": "bart"}, r"are of no known format. Headlight imports Marian \(OPUS-MT\) in Hug"),
+        ("vocab.json", {"<pad>": None}, r"vocab.json: it has no <pad>, which every model needs"),
+        ("vocab.json", {"<pad>": 10**6}, r"vocab.json: the id of '<pad>' is 1000000, expected an integer from 0 to"),
+        ("vocab.json", {"<pad>": 0}, r"vocab.json: two pieces have the same id"),
+        ("vocab.json", {"x" * 600: 5}, r"vocab.json: the piece 'x+ has 600 characters, at most 512 are read"),
+        ("vocab.json", {"\ud800": 5}, r"vocab.json: the piece '\\ud800' has a lone surrogate"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused(
+    name: str, values: dict[str, Any], message: str, changed: Callable[..., Path]
+) -> None:
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(changed(name, **values))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("config.json", b'{"a":' * 800_000, r"config.json is not JSON: it is nested too deeply"),
+        ("config.json", b'{"model_type": "marian", "d_model": 1, "d_model": 2}', r"the key 'd_model' occurs twice"),
+        ("vocab.json", b"[" * 1_000_000, r"vocab.json: it is nested too deeply"),
+        ("source.spm", b"not a model", r"source.spm: not a SentencePiece model \(11 bytes\)"),
+        ("target.spm", b"", r"target.spm: not a SentencePiece model \(0 bytes\): it is empty"),
+        ("tokenizer_config.json", b"[]", r"tokenizer_config.json: it is a list, expected a JSON object"),
+        ("model.safetensors", b"", r"model.safetensors is cut off, damaged or not a PyTorch file"),
+        ("source.spm", None, r"source.spm is missing: give the tokenizer's files too"),
+        ("model.safetensors", None, r"has no weights: expected model.safetensors or pytorch_model.bin"),
+    ],
+)
+def test_damaged_files_are_refused(name: str, data: bytes | None, message: str, folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "damaged"
+    shutil.copytree(folder, copy)
+    (copy / name).unlink()
+    if data is not None:
+        (copy / name).write_bytes(data)
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(copy)
+
+
+def test_weights_are_finite(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "damaged"
+    shutil.copytree(folder, copy)
+    state = load_file(copy / "model.safetensors")
+    state["model.shared.weight"][3, 4] = torch.nan
+    save_file(state, copy / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"embedding.tokens.weight has 1 values that are not finite"):
+        import_checkpoint(copy)
+
+
+def test_every_cut_of_the_weights_is_an_error(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "cut"
+    shutil.copytree(folder, copy)
+    data = (folder / "model.safetensors").read_bytes()
+    for length in (0, 1, 8, 9, 100, len(data) // 2, len(data) - 1):
+        (copy / "model.safetensors").write_bytes(data[:length])
+        with pytest.raises(CheckpointError):
+            import_checkpoint(copy)

@@ -1,0 +1,123 @@
+"""Folders and archives that are not what they should be."""
+
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from core.checkpoint import CheckpointError
+from core.formats import import_checkpoint
+from core.formats.source_files import FREE_BYTES, SourceFiles, open_source
+
+
+def contents(files: SourceFiles) -> dict[str, bytes]:
+    return {name: files.read(name) for name in files.names}
+
+
+def write_archive(path: Path, entries: dict[str, bytes], mode: int = 0) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries.items():
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = mode << 16
+            archive.writestr(entry, data)
+    return path
+
+
+def test_a_folder_an_archive_and_files_hold_the_same(tmp_path: Path) -> None:
+    expected = {"config.json": b"{}", "vocab.json": b"[]"}
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "inner").mkdir()
+    for name, data in expected.items():
+        (folder / name).write_bytes(data)
+    archive = write_archive(tmp_path / "model.zip", {f"model/{name}": data for name, data in expected.items()})
+    for sources in ([folder], [archive], [folder / name for name in expected]):
+        with open_source(sources) as files:
+            assert contents(files) == expected
+    with open_source([archive]) as files:
+        unpacked = files.path("config.json")
+    assert not unpacked.exists()
+
+
+def test_links_stay_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret.json").write_text('{"password": 1}')
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "again.json").symlink_to("config.json")
+    with open_source([folder]) as files:
+        assert contents(files) == {"config.json": b"{}", "again.json": b"{}"}
+    (folder / "vocab.json").symlink_to("../secret.json")
+    with pytest.raises(CheckpointError, match=r"^model: 'vocab.json' is a link to a file outside the folder"):
+        import_checkpoint(folder)
+
+
+def test_the_cache_of_hugging_face_is_made_of_links(tmp_path: Path) -> None:
+    blobs, folder = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "0123"
+    blobs.mkdir(parents=True)
+    folder.mkdir(parents=True)
+    (blobs / "77").write_text("{}")
+    (folder / "config.json").symlink_to("../../blobs/77")
+    with open_source([folder]) as files:
+        assert contents(files) == {"config.json": b"{}"}
+
+
+@pytest.mark.parametrize("name", ["../config.json", "/etc/config.json", "a/../../b.json", "..\\b.json", "C:b.json"])
+def test_names_stay_in_the_archive(name: str, tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "model.zip", {name: b"{}"})
+    with pytest.raises(CheckpointError, match=r"^model.zip: the name '.*' leads out of the archive$"):
+        import_checkpoint(archive)
+    assert [path.name for path in tmp_path.rglob("*")] == ["model.zip"]
+
+
+def test_links_in_an_archive_are_refused(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "model.zip", {"config.json": b"/etc/passwd"}, stat.S_IFLNK | 0o777)
+    with pytest.raises(CheckpointError, match=r"^model.zip: 'config.json' is a link, expected only files$"):
+        import_checkpoint(archive)
+
+
+def test_an_archive_that_would_fill_the_disk_is_refused(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "bomb.zip", {"model.safetensors": bytes(2 * FREE_BYTES)})
+    assert archive.stat().st_size < FREE_BYTES / 100
+    with pytest.raises(CheckpointError, match=r"^bomb.zip has \d+ bytes and would unpack to 134217728, at most \d+ a"):
+        import_checkpoint(archive)
+
+
+def test_an_entry_larger_than_declared_is_cut(tmp_path: Path) -> None:
+    """Both places that declare the size of an entry say 10 bytes: it unpacks to 1,000,000."""
+    path = write_archive(tmp_path / "model.zip", {"config.json": bytes(1_000_000)})
+    path.write_bytes(path.read_bytes().replace((1_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little")))
+    with pytest.raises(CheckpointError, match=r"^model.zip is a damaged or unusual zip archive: copy or download it"):
+        import_checkpoint(path)
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "model.zip", {"a/config.json": b"{}", "b/config.json": b"{}"})
+    with pytest.raises(CheckpointError, match=r"^model.zip has two files named 'config.json': give one checkpoint$"):
+        import_checkpoint(archive)
+
+
+def test_too_many_files_are_refused(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "model.zip", {str(number): b"" for number in range(1001)})
+    with pytest.raises(CheckpointError, match=r"^model.zip has 1001 files, at most 1000 are read$"):
+        import_checkpoint(archive)
+
+
+def test_every_cut_of_an_archive_is_an_error(tmp_path: Path) -> None:
+    data = write_archive(tmp_path / "model.zip", {"config.json": b"{}" * 50, "vocab.json": b"[]"}).read_bytes()
+    for length in range(0, len(data), 7):
+        (tmp_path / "cut.zip").write_bytes(data[:length])
+        with pytest.raises(CheckpointError):
+            import_checkpoint(tmp_path / "cut.zip")
+
+
+def test_a_source_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"^there is no .*nowhere: give a folder, a zip archive, or the files"):
+        import_checkpoint(tmp_path / "nowhere")
+    with pytest.raises(CheckpointError, match=r"its files \(none\) are of no known format"):
+        import_checkpoint(tmp_path)
+    (tmp_path / "other.txt").write_text("hello")
+    with pytest.raises(CheckpointError, match=r"its files \('other.txt'\) are of no known format"):
+        import_checkpoint(tmp_path / "other.txt")

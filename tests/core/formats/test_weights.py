@@ -1,0 +1,172 @@
+"""Files of weights that are not what they should be."""
+
+import io
+import json
+import os
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from core.checkpoint import CheckpointError
+from core.formats.parameter_names import bart_name, check_names
+from core.formats.weights import Weights, open_weights
+
+
+class Command:
+    """Runs a command when it is unpickled without care."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.system, (f"touch {self.path}",)
+
+
+def shapes_of(path: Path) -> dict[str, tuple[int, ...]]:
+    with open_weights(path, path.name) as weights:
+        return dict(weights.shapes)
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_pytorch_files_are_read(legacy: bool, tmp_path: Path) -> None:
+    state = {"a": torch.randn(3, 4).half(), "b": torch.randn(5, 2).T}
+    torch.save(state, tmp_path / "model.bin", _use_new_zipfile_serialization=not legacy)
+    with open_weights(tmp_path / "model.bin", "model.bin") as weights:
+        assert weights.shapes == {"a": (3, 4), "b": (2, 5)}
+        assert weights.dtypes == {"a": torch.float16, "b": torch.float32}
+        assert torch.equal(weights.read("a"), state["a"].float())
+        assert torch.equal(weights.read("b"), state["b"])
+        assert weights.read("b").is_contiguous()
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_nothing_is_executed(legacy: bool, tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    torch.save({"a": Command(tmp_path / "executed")}, path, _use_new_zipfile_serialization=not legacy)
+    with pytest.raises(
+        CheckpointError, match=r"^model.bin is not a file of tensors alone, or damaged: Headlight unpickl"
+    ):
+        shapes_of(path)
+    path.write_bytes(pickle.dumps(Command(tmp_path / "executed")))
+    with pytest.raises(CheckpointError):
+        shapes_of(path)
+    assert not (tmp_path / "executed").exists()
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ([torch.zeros(2)], r"^model.bin holds a list, expected tensors by name$"),
+        ({"a": 5}, r"^model.bin holds a int under 'a', expected tensors by name$"),
+        ({5: torch.zeros(2)}, r"^model.bin holds a Tensor under 5, expected tensors by name$"),
+        (
+            {"a": torch.zeros(2, dtype=torch.int64)},
+            r"'a' has type torch.int64, torch.strided, cpu, expected one of F32",
+        ),
+        ({"a": torch.eye(3).to_sparse()}, r"'a' has type torch.float32, torch.sparse_coo, cpu, expected one of F32"),
+        ({"a": torch.zeros(2, device="meta")}, r"'a' has type torch.float32, torch.strided, meta, expected one of F32"),
+    ],
+)
+def test_only_tensors_by_name_are_read(state: Any, message: str, tmp_path: Path) -> None:
+    torch.save(state, tmp_path / "model.bin")
+    with pytest.raises(CheckpointError, match=message):
+        shapes_of(tmp_path / "model.bin")
+
+
+def repacked(path: Path, compression: int = zipfile.ZIP_STORED, **changes: bytes) -> Path:
+    """The archive with another compression or other entries, by the end of their name."""
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    target = path.with_name("repacked.bin")
+    with zipfile.ZipFile(target, "w", compression) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, changes.get(name.split("/")[-1].replace(".", "_"), data))
+    return target
+
+
+def test_a_compressed_pytorch_file_is_refused(tmp_path: Path) -> None:
+    torch.save({"a": torch.zeros(1_000_000)}, tmp_path / "model.bin")
+    packed = repacked(tmp_path / "model.bin", zipfile.ZIP_DEFLATED)
+    assert packed.stat().st_size < 100_000
+    with pytest.raises(CheckpointError, match=r"is compressed or larger than the file, which PyTorch does not write"):
+        shapes_of(packed)
+
+
+def test_a_storage_shorter_than_declared_is_not_read_beyond_the_file(tmp_path: Path) -> None:
+    torch.save({"a": torch.zeros(1_000_000)}, tmp_path / "model.bin")
+    with pytest.raises(CheckpointError, match=r"damaged"):
+        shapes_of(repacked(tmp_path / "model.bin", **{"0": b"1234"}))
+
+
+def test_a_shape_that_lies_takes_no_memory(tmp_path: Path) -> None:
+    torch.save({"a": torch.zeros(1).expand(10**12)}, tmp_path / "model.bin")
+    assert shapes_of(tmp_path / "model.bin") == {"a": (10**12,)}
+    header = json.dumps({"a": {"dtype": "F32", "shape": [10**12], "data_offsets": [0, 4 * 10**12]}}).encode()
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(100))
+    with pytest.raises(CheckpointError, match=r"^model.safetensors is cut off, damaged or not a safetensors file"):
+        shapes_of(tmp_path / "model.safetensors")
+    (tmp_path / "model.safetensors").write_bytes((2**40).to_bytes(8, "little") + b"{" + bytes(100))
+    with pytest.raises(CheckpointError, match=r"declares a header of 1099511627776 bytes, at most 4194304 are read"):
+        shapes_of(tmp_path / "model.safetensors")
+
+
+def test_a_large_pickle_is_refused(tmp_path: Path) -> None:
+    torch.save({"a": torch.zeros(2)}, tmp_path / "model.bin")
+    large = repacked(tmp_path / "model.bin", data_pkl=bytes(17 * 2**20))
+    with pytest.raises(CheckpointError, match=r"data.pkl' has 17825792 bytes, at most 16777216 are read$"):
+        shapes_of(large)
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_every_cut_is_an_error(legacy: bool, tmp_path: Path) -> None:
+    file = io.BytesIO()
+    torch.save({"a": torch.randn(20, 5)}, file, _use_new_zipfile_serialization=not legacy)
+    data = file.getvalue()
+    for length in range(0, len(data), 13):
+        (tmp_path / "model.bin").write_bytes(data[:length])
+        with pytest.raises(CheckpointError):
+            shapes_of(tmp_path / "model.bin")
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_changed_byte_is_another_weight_or_an_error(seed: int, legacy: bool, tmp_path: Path) -> None:
+    file = io.BytesIO()
+    torch.save({"a": torch.randn(2, 3), "b": torch.randn(4)}, file, _use_new_zipfile_serialization=not legacy)
+    data = bytearray(file.getvalue())
+    generator = torch.Generator().manual_seed(seed)
+    for place in torch.randint(len(data), (3,), generator=generator).tolist():
+        data[place] = int(torch.randint(256, (1,), generator=generator))
+    (tmp_path / "model.bin").write_bytes(data)
+    try:
+        with open_weights(tmp_path / "model.bin", "model.bin") as weights:
+            for name, shape in weights.shapes.items():
+                if shape in ((2, 3), (4,)):
+                    assert weights.read(name).shape == shape
+    except CheckpointError:
+        pass
+
+
+def test_names_and_shapes_are_listed_side_by_side() -> None:
+    found = {"a": (3, 4), "b": (5,), "extra": (1,), "ignored": (2,), **{f"more{n}": (1,) for n in range(9)}}
+    weights = Weights("model.bin", found, {}, lambda name: torch.zeros(found[name]))
+    with pytest.raises(CheckpointError) as error:
+        check_names(weights, {"a": (4, 3), "b": (5,), "c": (7,), "d": (7,)}, ["ignored"])
+    assert str(error.value).splitlines() == [
+        "model.bin does not fit its configuration. Tensors",
+        "missing (2): c; d",
+        "unexpected (10): extra; more0; more1; more2; ...",
+        "of another shape (1): a: [3, 4], expected [4, 3]",
+    ]
+
+
+def test_parameters_of_a_layer_have_the_names_of_bart() -> None:
+    assert bart_name("decoder.layers.3.cross_attention.q_proj.bias") == "decoder.layers.3.encoder_attn.q_proj.bias"
+    assert bart_name("encoder.layers.0.self_attention_norm.weight") == "encoder.layers.0.self_attn_layer_norm.weight"
+    assert bart_name("decoder.layers.3.feed_forward_norm.bias") == "decoder.layers.3.final_layer_norm.bias"
+    assert bart_name("encoder.layers.1.feed_forward.outer.weight") == "encoder.layers.1.fc2.weight"
+    assert bart_name("encoder.output_norm.weight") == "encoder.layer_norm.weight"
