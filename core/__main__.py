@@ -1,4 +1,4 @@
-"""`python -m core {translate, convert, inspect, explain, score, align, contributions, lexicon, lens, cut, layer-types}`."""
+"""`python -m core COMMAND`: translate, convert, inspect, explain, score, align and others, see `COMMANDS`."""
 
 import argparse
 import os

@@ -127,7 +127,13 @@ def encodings_to_draw() -> tuple[Tensor, str, str]:
     For a model with learned positions, they are either those or the paper's.
     """
     model, count = readings.model(), count_box()
+    config = model.translator.model.config
     sinusoids = f"The paper's sinusoids at d_model {width()}, that of {plain(model.name)}."
+    if (config.position_order, config.position_exponent, config.position_offset) != ("interleaved", "i/n", 0):
+        sinusoids += (
+            f" The model's own have the order {config.position_order}, frequencies "
+            f"10000^-({config.position_exponent}), and begin at position {config.position_offset}."
+        )
     python = f"from core.model import sinusoidal_encoding\nfound = sinusoidal_encoding({count}, {width()})"
     if model.translator.model.config.positions != "learned":
         return sinusoidal_encoding(count, width()), f"{sinusoids} {NONE_LEARNED}", python

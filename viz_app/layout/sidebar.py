@@ -108,6 +108,8 @@ def facts_html(model: models.Model) -> str:
         f"{parameters / 1e6:.1f} M parameters",
         f"{config.vocab_size:,} tokens",
     ]
+    if codes := model.translator.tokenizer.language_codes:
+        facts.append(f"begin a source with its target language: {', '.join(codes[:8])}{', ...' if codes[8:] else ''}")
     if training := training_text(model.translator.training):
         facts.append(training)
     if model.translator.precision == "fast":
