@@ -22,15 +22,12 @@ class CompiledEncoder:
     Args:
         model: in float32 on a CPU.
         dtype: of the copied matrices, see `library.panelled`.
-        exact: of the second ones of the feed-forward networks.
     """
 
-    def __init__(
-        self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, exact: torch.dtype | None = None
-    ) -> None:
+    def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype) -> None:
         self._compiled = compiled
         self._heads = model.config.encoder_heads
-        self._weights = _Weights(compiled, dtype, exact or dtype)
+        self._weights = _Weights(compiled, dtype, dtype)
         layers = [self._layer(layer) for layer in cast("Iterable[EncoderLayer]", model.encoder.layers)]
         self._layers = (library.EncoderLayerStruct * len(layers))(*layers)
         self._epsilon = _epsilon(model)
@@ -59,8 +56,7 @@ class CompiledEncoder:
         attention, feed_forward = layer.self_attention, layer.feed_forward
         return library.EncoderLayerStruct(
             linear(attention.q_proj, attention.k_proj, attention.v_proj),
-            *(linear(each) for each in (attention.out_proj, feed_forward.inner)),
-            self._weights.exact(feed_forward.outer),
+            *map(linear, (attention.out_proj, feed_forward.inner, feed_forward.outer)),
             *(norm(each) for each in (layer.self_attention_norm, layer.feed_forward_norm)),
         )
 
@@ -70,7 +66,8 @@ class CompiledDecoder:
 
     Args:
         model: in float32 on a CPU.
-        dtype, exact: as for `CompiledEncoder`.
+        dtype: of the copied matrices, see `library.panelled`.
+        exact: of the second ones of the feed-forward networks; None: the same.
 
     Attributes:
         name: of the kind of weights.

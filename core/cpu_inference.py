@@ -1,8 +1,9 @@
 """The model with its matrices laid out for inference on a CPU, in two precisions.
 
 `exact` computes in float32, with the one product of `core.cpu_products` that this PyTorch has for these weights. `fast`
-uses, for each shape of matrix, the product that is fastest in a short measurement on this machine: 8-bit integers,
-bfloat16 or the exact one. Where they are close, the choice may differ from one start to the next.
+uses what is fastest in a short measurement on this machine: compiled steps of decoding, exact or in 8-bit integers, or
+PyTorch's, which takes for each shape of matrix 8-bit integers, bfloat16 or the exact product. Where they are close, the
+choice may differ from one start to the next.
 """
 
 import copy
@@ -128,7 +129,7 @@ class RowsLinear(nn.Module):
 
 
 class PackedTransformer(Transformer):
-    """A Transformer with packed matrix products, in float16 where that is lossless.
+    """A Transformer with packed matrix products and compiled steps, in float16 where that is lossless.
 
     Everything else is shared with the original model, so hooks on its attention weights act on both. Later changes of
     the weights do not: see `packs`.
@@ -232,7 +233,7 @@ class PackedTransformer(Transformer):
         return self._state == _state(model)
 
     def _compile(self, compiled: ctypes.CDLL, model: Transformer) -> None:
-        """Set the compiled encoder and steps: exact, or in `fast` with weights of 8 bits if they prove faster."""
+        """Set the compiled encoder, which is exact, and the steps, in `fast` in 8 bits if they prove faster."""
         exact = torch.float16 if self.products[0] is HalfPackedLinear else torch.float32
         decoders = [CompiledDecoder(compiled, model, exact)]
         self.steps = dict.fromkeys((FEW_ROWS, MANY_ROWS), decoders[0])
@@ -245,8 +246,7 @@ class PackedTransformer(Transformer):
             chosen = {rows: choose(seconds) for rows, seconds in self.step_seconds.items()}
             self.steps = {rows: each for rows, name in chosen.items() for each in decoders if each.name == name}
         if not model.config.neighbourhood:
-            dtype = exact if decoders[0] in self.steps.values() else torch.int8
-            self.compiled_encoder = CompiledEncoder(compiled, model, dtype, exact)
+            self.compiled_encoder = CompiledEncoder(compiled, model, exact)
 
     def _trial(self, rows: int, decoder: CompiledDecoder | None) -> Callable[[Tensor], Tensor]:
         """A search for tokens [B, W] that goes one position further with each call, compiled or with PyTorch."""
