@@ -23,6 +23,7 @@ const PITCH = 24; // pixels from word to word
 const WIDTH = 100; // of the picture in its own units; the browser stretches it
 const BINS = 20; // lines of one head with nearly the same weight are one path: 120 words stay fast
 const SPREAD = 3; // pixels between the lines of different heads that join the same two words
+const NEAR = 8; // pixels from a click to the line that it cuts, at most
 const MAX_VALUES = 4; // numbers shown beside one word
 const FED_ARROW = "\u25b8";
 
@@ -72,6 +73,10 @@ export function drawLines(container, data, events = {}) {
   const svg = vector("svg", picture);
   svg.append(state.every, state.few);
   state.middle.append(svg);
+  if (data.cutting) {
+    state.middle.classList.add("cutting");
+    state.middle.onclick = (event) => cutLine(state, event);
+  }
   state.middle.style.height = `${height}px`;
   const columns = element("div", data.links ? "columns linked" : "columns");
   columns.append(column(state, "query"), state.middle, column(state, "key"));
@@ -136,7 +141,8 @@ function word(state, axis, index, spans) {
   node.onmouseenter = node.onfocus = () => point(state, { [axis]: index });
   node.onmouseleave = node.onblur = () => point(state, {});
   const link = data.links?.[axis][index];
-  if (link) {
+  if (data.cutting) node.onclick = () => events.onCut?.({ [axis]: index });
+  else if (link) {
     node.setAttribute("aria-pressed", String(data.lit?.[axis].includes(index) ?? false));
     node.onclick = (event) => events.onSelect?.(link, event);
   }
@@ -159,6 +165,14 @@ function addLines({ data, lines, every }, head, place) {
     const line = { head, place, ...weight };
     for (const axis of AXES) lines[axis].set(line[axis], [...(lines[axis].get(line[axis]) ?? []), line]);
     paths[Math.min(Math.round(line.weight * BINS), BINS)].push(curve(line, data.heads.length));
+  }
+  const cuts = (data.cuts ?? []).filter((cut) => cut.head === head.name);
+  const isCut = (/** @type {Line} */ line) =>
+    cuts.some((cut) => AXES.every((axis) => !cut[axis] || (cut[axis][0] <= line[axis] && line[axis] < cut[axis][1])));
+  const crossed = [...lines.query.values()].flat().filter((line) => line.head === head && isCut(line));
+  if (crossed.length) {
+    const path = stroke({ d: crossed.map((line) => curve(line, data.heads.length)).join(""), class: "cut" }, "var(--text)");
+    every.append(path);
   }
   paths.forEach((parts, bin) => {
     if (parts.length) every.append(strand(head, parts.join(""), Math.max(bin / BINS, 0.04)));
@@ -279,6 +293,43 @@ function curve({ query, key, place }, count) {
   const from = (query + 0.5) * PITCH + shift;
   const to = (key + 0.5) * PITCH + shift;
   return `M0 ${from}C${WIDTH * 0.4} ${from} ${WIDTH * 0.6} ${to} ${WIDTH} ${to}`;
+}
+
+/**
+ * Cut the line nearest to a click, if one is near.
+ * @param {State} state
+ * @param {MouseEvent} event
+ */
+function cutLine({ data, events, lines, middle }, event) {
+  const { left, top, width } = middle.getBoundingClientRect();
+  const across = (event.clientX - left) / width;
+  const shown = data.selected?.length
+    ? data.selected.flatMap(([axis, index]) => lines[axis].get(index) ?? [])
+    : [...lines.query.values()].flat();
+  const near = shown
+    .map((line) => ({ line, distance: Math.abs(heightAt(line, data.heads.length, across) - (event.clientY - top)) }))
+    .sort((a, b) => a.distance - b.distance)[0];
+  if (!near || near.distance > NEAR) return;
+  const { query, key, head } = near.line;
+  events.onCut?.({ query, key, head: head.name });
+}
+
+/**
+ * Height of a line of `curve` at a share of the width.
+ * @param {Line} line
+ * @param {number} count Of heads drawn.
+ * @param {number} across
+ */
+function heightAt({ query, key, place }, count, across) {
+  let [low, high] = [0, 1]; // of the curve's parameter
+  for (let round = 0; round < 20; round++) {
+    const t = (low + high) / 2;
+    if (1.2 * (1 - t) ** 2 * t + 1.8 * (1 - t) * t ** 2 + t ** 3 < across) low = t;
+    else high = t;
+  }
+  const along = 3 * low ** 2 - 2 * low ** 3; // share of the way from the first height to the last
+  const shift = (place - (count - 1) / 2) * Math.min(SPREAD, (PITCH - 8) / count);
+  return (query + (key - query) * along + 0.5) * PITCH + shift;
 }
 
 /**

@@ -33,6 +33,7 @@ export const AXES = ["query", "key"];
  * @param {MouseEvent | KeyboardEvent} event
  */
 export function selectAt({ data, events }, axis, index, event) {
+  if (data.cutting) return events.onCut?.({ [axis]: index, head: data.heads[0].name });
   const link = index === undefined ? undefined : data.links?.[axis][index];
   if (link) events.onSelect?.(link, event);
 }
@@ -55,7 +56,7 @@ export function cells(state, point) {
   tip.setAttribute("role", "status");
   paintWeights(picture, data.heads[0].weights, size.key, data.scale, data.low);
   box.append(picture, element("div", "gaps"), ...blanks(state), ...edges(state), ...litBands(state));
-  box.append(bands.query, bands.key, tip);
+  box.append(...cutMarks(state), bands.query, bands.key, tip);
   box.onpointermove = (event) => {
     const { left, top, width, height } = picture.getBoundingClientRect();
     const at = (/** @type {number} */ length, /** @type {number} */ share) =>
@@ -67,7 +68,7 @@ export function cells(state, point) {
     );
   };
   box.onpointerleave = box.onblur = () => point(state, {}, true);
-  box.onclick = (event) => selectAt(state, "query", state.at.query, event);
+  box.onclick = (event) => clickCell(state, event);
   box.onkeydown = (event) => moveCell(state, event, point);
   return box;
 }
@@ -82,7 +83,7 @@ function moveCell(state, event, point) {
   /** @type {Record<string, [number, number]>} */
   const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   const step = steps[event.key];
-  if (event.key === "Enter") return selectAt(state, "query", at.query, event);
+  if (event.key === "Enter") return clickCell(state, event);
   if (event.key === "Escape") return at.query === undefined ? events.onSelect?.("", event) : point(state, {}, true);
   if (!step) return;
   event.preventDefault();
@@ -90,6 +91,28 @@ function moveCell(state, event, point) {
   const moved = (/** @type {number | undefined} */ from, /** @type {number} */ by, /** @type {number} */ count) =>
     Math.min(count - 1, Math.max(0, (from ?? (by < 0 ? count : by ? -1 : 0)) + by));
   point(state, { query: moved(at.query, step[0], size.query), key: moved(at.key, step[1], size.key) }, true);
+}
+
+/**
+ * Select the word of the row that is pointed at, or cut the weight.
+ * @param {MapState} state
+ * @param {MouseEvent | KeyboardEvent} event
+ */
+function clickCell(state, event) {
+  const { at, data, events } = state;
+  if (!data.cutting) selectAt(state, "query", at.query, event);
+  else if (at.query !== undefined && at.key !== undefined) events.onCut?.({ ...at, head: data.heads[0].name });
+}
+
+/** @param {MapState} state */
+function cutMarks({ data, size }) {
+  return (data.cuts ?? [])
+    .filter(({ head }) => head === data.heads[0].name)
+    .map((cut) => {
+      const mark = element("div", "cut");
+      for (const axis of AXES) laid(mark, axis, ...(cut[axis] ?? /** @type {[number, number]} */ ([0, size[axis]])), size);
+      return mark;
+    });
 }
 
 /** @param {MapState} state */

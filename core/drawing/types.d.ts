@@ -32,6 +32,10 @@ export interface AxisData {
   links?: PerAxis<string[]> | null;
   /** Whether the names of the heads are shown. Default true. */
   legend?: boolean;
+  /** Whether a click cuts a weight, a row or a column instead of selecting a word. */
+  cutting?: boolean;
+  /** Rows and columns that are cut, each from its first up to the one after its last; null: all. */
+  cuts?: (PerAxis<[number, number] | null> & { head: string })[];
 }
 
 export interface LinesData extends AxisData {
@@ -74,6 +78,8 @@ export interface Events {
   onPoint?(place: Place): void;
   /** A word was clicked, by its name in `links`; "": the selection was cleared. */
   onSelect?(word: string, modifiers: Modifiers): void;
+  /** A weight, a row or a column was cut, of one head by its name or of all that are drawn. */
+  onCut?(place: Place & { head?: string }): void;
 }
 
 export interface Drawing {

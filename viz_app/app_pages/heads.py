@@ -12,6 +12,7 @@ from viz_app.components import word_links
 from viz_app.controls.gradient_output_box import output_box
 from viz_app.controls.toolbar import JOINT, kind_or_joint_box, token_boxes
 from viz_app.controls.widgets import segments
+from viz_app.features.cuts import cut_panel
 from viz_app.features.heads import (
     bertviz_view,
     head_detail,
@@ -109,13 +110,17 @@ def heads_page(reading: readings.Reading, kind: Kind, view: PageView, tokens: To
     with boxes:
         heads = heads_box(reading, kind, weights, maps)
         top_mass = head_detail.mass_box(view)
+        can_cut = method == "attention" and view in ("Lines", "Map")
+        cuts = partial(cut_panel.cutting, reading, kind, tokens) if can_cut and cut_panel.cut_toggle() else None
     shown = HeadsView(kind, view, tokens, weights, top_mass, step, several)
     maps = chosen_heads.with_combined(maps, heads)
     session_object(ShownHeads).remember(reading, kind, weights, heads, view)
     with overview:
         head_overview.grid(reading, shown, maps, heads, Arrangement(sort, cards, labels))
     with detail:
-        head_detail.large(reading, shown, maps, heads)
+        head_detail.large(reading, shown, maps, heads, cuts)
+        if cuts:
+            cut_panel.panel(reading, kind)
         scorecard_panel.cards(reading, shown, heads)
 
 

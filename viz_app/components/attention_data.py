@@ -1,6 +1,7 @@
 """Attention as data for the browser: the part that lines and maps have in common."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
@@ -8,9 +9,12 @@ from torch import Tensor
 from core.capture import AttentionMap
 from core.drawing.axis_words import axis_words
 from core.drawing.weights import encoded_weights
+from viz_app.components.component import Drawing, draw
 from viz_app.components.highlight import AXES, Highlight, Links
 from viz_app.figures.head_names import COMBINED_TITLES
 from viz_app.figures.theme import Theme
+
+ClickedWeights = tuple[tuple[int, ...], int | None, int | None]  # heads, row and column
 
 
 def attention_data(
@@ -56,6 +60,50 @@ def attention_data(
     }
 
 
+@dataclass(frozen=True)
+class Cutting:
+    """Cutting of attention weights by clicks in a drawing.
+
+    Attributes:
+        cuts: Cut rows and columns of heads by name; None in place of a range for all.
+        on_cut: Called with the heads by number, and the row and the column, None for all, that were clicked.
+    """
+
+    cuts: Sequence[tuple[str, range | None, range | None]]
+    on_cut: "Callable[[ClickedWeights], None]"
+
+    def payload(self) -> dict[str, Any]:
+        """Return the part of a drawing's data, see `AxisData` in types.d.ts."""
+
+        def ends(positions: range | None) -> list[int] | None:
+            return None if positions is None else [positions.start, positions.stop]
+
+        cuts = [{"head": head, "query": ends(rows), "key": ends(keys)} for head, rows, keys in self.cuts]
+        return {"cutting": True, "cuts": cuts}
+
+
+def clicked_weights(value: object, attention: AttentionMap, names: Mapping[str, int]) -> ClickedWeights | None:
+    """Return the weights that the browser sent, or None if there are no such weights.
+
+    Args:
+        names: The numbers of the drawn heads by name.
+    """
+    match value:
+        case {"query": int() | None as query, "key": int() | None as key, **rest}:
+            pass
+        case {"query": int(query), **rest}:
+            key = None
+        case {"key": int(key), **rest}:
+            query = None
+        case _:
+            return None
+    head = rest.get("head")
+    heads = tuple(names.values()) if head is None else (names[head],) if head in names else ()
+    _, rows, columns = attention.weights.shape
+    valid = (query is None or 0 <= query < rows) and (key is None or 0 <= key < columns)
+    return (heads, query, key) if valid and heads and (query, key) != (None, None) else None
+
+
 def highlight_data(place: Highlight, links: Links | None) -> dict[str, Any]:
     """Return the highlighted rows and columns, and the names of the words."""
     return {"lit": {axis: list(place[axis]) for axis in AXES}, "links": links}
@@ -70,3 +118,20 @@ def head_look(theme: Theme, head: int) -> dict[str, str]:
 def encoded(weights: Tensor) -> str:
     """Encode weights [Q, K] for the browser."""
     return encoded_weights(weights.float().numpy())
+
+
+def draw_attention(
+    drawing: Drawing,
+    payload: dict[str, Any],
+    attention: AttentionMap,
+    heads: Sequence[int],
+    key: str,
+    cutting: Cutting | None,
+) -> None:
+    """Draw attention on the page; with `cutting`, clicks on its weights are handled."""
+    if cutting is None:
+        drawing(data=payload, key=key)
+        return
+    names = {drawn["name"]: head for drawn, head in zip(payload["heads"], heads, strict=True)}
+    data = {**payload, **cutting.payload()}
+    draw(drawing, data, key, "cut", lambda value: clicked_weights(value, attention, names), cutting.on_cut)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.capture import AttentionMap
-from viz_app.components.attention_data import attention_data
+from viz_app.components.attention_data import Cutting, attention_data, draw_attention
 from viz_app.components.component import component_beside
 from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links, line_highlight
 from viz_app.figures.line_weights import MIN_WEIGHT, check_share
@@ -50,7 +50,13 @@ def lines_payload(
 
 
 def attention_lines(
-    attention: AttentionMap, heads: Sequence[int], theme: Theme, *, key: str = "attention_lines", **options: Any
+    attention: AttentionMap,
+    heads: Sequence[int],
+    theme: Theme,
+    *,
+    key: str = "attention_lines",
+    cutting: Cutting | None = None,
+    **options: Any,
 ) -> None:
     """Draw heads as lines on the page.
 
@@ -58,6 +64,7 @@ def attention_lines(
 
     Args:
         key: Key of the component, as for any widget.
+        cutting: Cuts to mark; a click then cuts weights instead of selecting a word.
         options: Those of `lines_payload`.
     """
-    _component(data=lines_payload(attention, heads, theme, **options), key=key)
+    draw_attention(_component, lines_payload(attention, heads, theme, **options), attention, heads, key, cutting)

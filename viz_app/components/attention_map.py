@@ -6,7 +6,14 @@ from typing import Any
 from core.analysis.joint import JointMap
 from core.capture import AttentionMap
 from core.drawing.token_spans import label_spans
-from viz_app.components.attention_data import attention_data, encoded, head_look, highlight_data
+from viz_app.components.attention_data import (
+    Cutting,
+    attention_data,
+    draw_attention,
+    encoded,
+    head_look,
+    highlight_data,
+)
 from viz_app.components.component import component_beside
 from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links
 from viz_app.figures.theme import Theme, head_name
@@ -80,7 +87,13 @@ def joint_payload(
 
 
 def attention_map(
-    attention: AttentionMap, head: int, theme: Theme, *, key: str = "attention_map", **options: Any
+    attention: AttentionMap,
+    head: int,
+    theme: Theme,
+    *,
+    key: str = "attention_map",
+    cutting: Cutting | None = None,
+    **options: Any,
 ) -> None:
     """Draw one head as a map on the page.
 
@@ -88,9 +101,10 @@ def attention_map(
 
     Args:
         key: Key of the component, as for any widget.
+        cutting: Cuts to mark; a click then cuts weights instead of selecting a word.
         options: Those of `map_payload`.
     """
-    _component(data=map_payload(attention, head, theme, **options), key=key)
+    draw_attention(_component, map_payload(attention, head, theme, **options), attention, [head], key, cutting)
 
 
 def joint_attention_map(joint: JointMap, name: str, theme: Theme, *, key: str = "joint_map", **options: Any) -> None:

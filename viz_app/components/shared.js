@@ -79,12 +79,13 @@ export function tellClicked(clicked) {
  * @returns {Renderer<[number, EncodedAttention]>}
  */
 export function attentionComponent(draw) {
-  return component(({ data, parentElement }) => {
+  return component(({ data, parentElement, setTriggerValue }) => {
+    const onCut = (/** @type {Place & { head?: string }} */ place) => setTriggerValue("cut", place);
     const root = rootOf(parentElement);
     const words = JSON.stringify([data.query, data.key]);
     const show = (/** @type {EncodedHead[]} */ encoded) => {
       const heads = encoded.map((head) => ({ ...head, weights: decodedWeights(head.weights) }));
-      return linked(root, { ...data, heads }, draw);
+      return linked(root, { ...data, heads }, draw, onCut);
     };
     const clicks = laterClicks(root, data.heads, words);
     let stop = show(clicks.length ? [clicks[clicks.length - 1].head] : data.heads);
@@ -122,12 +123,13 @@ function laterClicks(root, heads, words) {
  * @param {HTMLElement} root
  * @param {Data} data
  * @param {(container: HTMLElement, data: Data, events: Events) => Drawing} draw
+ * @param {Events["onCut"]} onCut
  */
-function linked(root, data, draw) {
+function linked(root, data, draw, onCut) {
   const { links } = data;
   const size = { query: data.query.length, key: data.key.length };
   const onPoint = (/** @type {Place} */ place) => links && tellPointed(root, linkedPlace(place, size, links));
-  const drawing = draw(root, data, { onPoint, onSelect: select });
+  const drawing = draw(root, data, { onPoint, onSelect: select, onCut });
   const stop = listen(root, (place) => drawing.highlight(placed(place, size, links)));
   return () => [stop(), drawing.disconnect()];
 }

@@ -217,6 +217,32 @@ class CutEffect:
         """Change of the log-probability of the whole translation, in nats."""
         return sum(self.changes)
 
+    def gap(self, cuts: Sequence[Cut]) -> float:
+        """Largest difference between the weights of `after` and the numbers that they were set to.
+
+        Cuts that overlap a later one of the same head are left out, and rows that may attend to none of a cut's keys.
+        """
+        worst = 0.0
+        for number, cut in enumerate(cuts):
+            if any(_overlap(cut, later) for later in cuts[number + 1 :]):
+                continue
+            layer = self.after.maps[cut.head.kind][cut.head.layer]
+            rows = slice(None) if cut.rows is None else slice(cut.rows.start, cut.rows.stop)
+            keys = slice(None) if cut.keys is None else slice(cut.keys.start, cut.keys.stop)
+            possible = layer.visible[rows, keys].any(-1)
+            sums = layer.weights[cut.head.head, rows, keys].sum(-1)[possible]
+            worst = max(worst, float((sums - cut.value).abs().max()) if len(sums) else 0.0)
+        return worst
+
+
+def _overlap(one: Cut, other: Cut) -> bool:
+    """Whether two cuts may set the same weight."""
+
+    def meet(first: range | None, second: range | None) -> bool:
+        return first is None or second is None or (first.start < second.stop and second.start < first.stop)
+
+    return one.head == other.head and meet(one.rows, other.rows) and meet(one.keys, other.keys)
+
 
 def cut_effect(translator: Translator, source: str, target: str | Sequence[int], cuts: Sequence[Cut]) -> CutEffect:
     """Score a given translation with and without cuts.

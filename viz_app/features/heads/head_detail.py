@@ -1,6 +1,6 @@
 """The selected heads on the page Heads, large: as lines, maps or tables."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from core.analysis.alignment.first_head import head_links
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
 from core.drawing.token_spans import FED_ARROW
+from viz_app.components.attention_data import Cutting
 from viz_app.components.attention_lines import attention_lines
 from viz_app.components.attention_map import attention_map
 from viz_app.components.highlight import line_highlight
@@ -98,11 +99,16 @@ def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | 
 
 
 def large(
-    reading: readings.Reading, view: HeadsView, maps: Sequence[AttentionMap], heads: Sequence[head_names.LayerHead]
+    reading: readings.Reading,
+    view: HeadsView,
+    maps: Sequence[AttentionMap],
+    heads: Sequence[head_names.LayerHead],
+    cutting: Callable[[AttentionMap], Cutting] | None = None,
 ) -> None:
     """Draw the selected heads: as lines and tables layer by layer, as maps one by one.
 
     Args:
+        cutting: the cuts of a layer's heads, if clicks are to cut weights.
         maps: of all layers, with the combined heads.
         heads: the selected ones.
     """
@@ -123,10 +129,11 @@ def large(
     follows_clicks = len(groups) == 1 and not view.several
     for number, (layer, group) in enumerate(groups):
         attention = by_layer[layer]
+        cuts = cutting(attention) if cutting and layer >= 0 else None
         if view.view == "Lines":
-            _lines(reading, view, attention, group, f"lines_{number}", follows_clicks)
+            _lines(reading, view, attention, group, f"lines_{number}", follows_clicks, cuts)
         elif view.view == "Map":
-            _map(reading, view, attention, group[0], f"map_{number}", follows_clicks)
+            _map(reading, view, attention, group[0], f"map_{number}", follows_clicks, cuts)
         else:
             _table(view, attention, group)
         _export_row(reading, view, attention, group)
@@ -151,6 +158,7 @@ def _lines(
     heads: Sequence[int],
     key: str,
     follows_clicks: bool,
+    cutting: Cutting | None,
 ) -> None:
     """Draw heads of one layer as lines; a click on a word selects it on all pages."""
     highlight = view.highlight(reading)
@@ -159,6 +167,7 @@ def _lines(
     options: dict[str, Any] = {
         "top_mass": view.top_mass,
         "name": view.weights.name,
+        "cutting": cutting,
         "place": highlight,
         "links": view.links(reading.explain()),
     }
@@ -166,10 +175,17 @@ def _lines(
 
 
 def _map(
-    reading: readings.Reading, view: HeadsView, attention: AttentionMap, head: int, key: str, follows_clicks: bool
+    reading: readings.Reading,
+    view: HeadsView,
+    attention: AttentionMap,
+    head: int,
+    key: str,
+    follows_clicks: bool,
+    cutting: Cutting | None,
 ) -> None:
     """Draw one head as a map, the selected words or the decoding step framed."""
     options: dict[str, Any] = {
+        "cutting": cutting,
         "place": view.highlight(reading),
         "name": view.weights.name,
         "links": view.links(reading.explain()),

@@ -146,3 +146,11 @@ def test_a_cut_of_another_model_or_sentence_is_refused(translator: Translator):
         cut_effect(translator, "A dog.", "Ein Hund.", [Cut(Head("cross", 8, 0))])
     with pytest.raises(ValueError, match=r"has column 99, but cross L2 H3 has \d+ columns in this sentence: remove"):
         cut_effect(translator, "A dog.", "Ein Hund.", [Cut(HEAD, None, range(98, 99))])
+
+
+def test_the_gap_is_between_the_weights_and_their_numbers(translator: Translator):
+    cuts = [Cut(HEAD, range(2, 4), range(1, 3), 0.3, True), Cut(Head("decoder_self", 0, 0), None, range(2, 3))]
+    effect = cut_effect(translator, SOURCE, TARGET, cuts)
+    assert effect.gap(cuts) < 1e-6
+    assert effect.gap([Cut(HEAD, range(2, 4), range(1, 3), 0.5)]) == pytest.approx(0.2, abs=1e-6)
+    assert effect.gap([Cut(HEAD, range(2, 4), range(1, 3), 0.5), *cuts]) < 1e-6  # a later cut has set the weights

@@ -1,0 +1,28 @@
+"""Cuts on the page Heads in a real browser: a weight of a map, a line and a row are cut by click and keyboard."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+
+def test_weights_are_cut_and_restored(page: Page, app: str) -> None:
+    page.goto(f"{app}/heads?text=Where%3F&beam_size=1&view=Map&cutting=true&heads_cross=L2+H1")
+    expect(page.get_by_text("No weight is cut")).to_be_visible()
+    cells = page.get_by_role("img", name=re.compile("arrow keys read the cells")).first
+    cells.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(".map .cut")).to_have_count(1)
+    expect(page.get_by_text("weights as set").first).to_be_visible()
+    expect(page).to_have_url(re.compile(r"cut=cross\+L2\+H1\+row\+1(-\d+)?\+column\+1"))
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".map .cut")).to_have_count(0)
+    cells.click(position={"x": 4, "y": 4})
+    expect(page.locator(".map .cut")).to_have_count(1)
+    page.get_by_text("Lines", exact=True).first.click()
+    expect(page.locator(".lines path.cut")).to_have_count(1)
+    page.locator(".lines .queries .word").first.click()
+    expect(page.get_by_text(re.compile(r"Cross L2 H1 row 1(-\d+)? to 0"))).to_be_visible()
+    page.get_by_role("button", name="Remove all").click()
+    expect(page.locator(".lines path.cut")).to_have_count(0)
+    expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -1,0 +1,1 @@
+"""Cuts of attention weights on the page Heads."""

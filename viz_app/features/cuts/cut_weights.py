@@ -1,0 +1,136 @@
+"""The cut attention weights of a session, and their effect."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.analysis.heads.head import Head
+from core.analysis.interventions.cut_search import MAX_CUTS, CutSearch, find_cuts
+from core.analysis.interventions.cut_translation import translate_cut
+from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
+from core.capture import Kind
+from viz_app.session.jobs import Job
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
+from viz_app.session.state import put_in_address, session_object
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from core import ScoredText
+
+CUT = "cut"  # query parameter, once for each cut
+
+
+@dataclass
+class Cuts:
+    """The cuts of a session, which belong to one sentence and one model.
+
+    Attributes:
+        about: digest of the model, and the source.
+        cuts: in the order in which they were made.
+        problem: why the cuts of the address were not made, or "".
+    """
+
+    about: "Hashable" = None
+    cuts: tuple[Cut, ...] = ()
+    problem: str = ""
+    was_restored: bool = False
+
+    def of(self, reading: Reading) -> tuple[Cut, ...]:
+        """Return the cuts of a reading; in a new session, those of the address."""
+        about = reading.model.digest, reading.translation.source
+        if not self.was_restored:
+            self.was_restored, self.about = True, about
+            try:
+                self.cuts = tuple(map(parse_cut, st.query_params.get_all(CUT)))
+                effect(reading, self.cuts)
+            except ValueError as error:
+                self.cuts, self.problem = (), str(error)
+        return self.cuts if self.about == about else ()
+
+    def set(self, reading: Reading, cuts: Sequence[Cut]) -> None:
+        """Keep these cuts and no others."""
+        self.about, self.cuts, self.problem = (reading.model.digest, reading.translation.source), tuple(cuts), ""
+
+    def toggle(self, reading: Reading, cuts: Sequence[Cut]) -> None:
+        """Add cuts, or remove them if all of them have been made already, with whatever number."""
+        old = self.of(reading)
+        places = {(cut.head, cut.rows, cut.keys) for cut in cuts}
+        others = [cut for cut in old if (cut.head, cut.rows, cut.keys) not in places]
+        self.set(reading, others if len(others) + len(places) == len(old) else [*others, *cuts])
+
+
+def write_address(cuts: Sequence[Cut]) -> None:
+    """Write the cuts to the address."""
+    put_in_address(CUT, list(map(str, cuts)))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={**READING_HASH, Cut: str})
+def effect(about: Reading, cuts: tuple[Cut, ...]) -> CutEffect:
+    """Return the effect of cuts on the target.
+
+    Raises:
+        ValueError: as `cut_effect`.
+    """
+    return cut_effect(about.model.translator, about.translation.source, about.hypothesis.token_ids, cuts)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={**MODEL_HASH, Cut: str})
+def cut_translation(
+    model: Model, search: Search, cuts: tuple[Cut, ...], _progress: SearchProgress | None = None
+) -> "ScoredText":
+    """Return the best translation under cuts."""
+    return translate_cut(model.translator, search.text, cuts, search.beam_size, search.length_penalty, _progress)
+
+
+@dataclass
+class FoundCuts:
+    """A search for few cuts that change a token.
+
+    Attributes:
+        identity: of the reading, the position and the attention.
+        states: after each round.
+    """
+
+    identity: "Hashable" = None
+    states: list[CutSearch] = field(default_factory=list[CutSearch])
+    job: Job | None = None
+
+
+def cut_search(about: Reading, position: int, kind: Kind) -> FoundCuts:
+    """Return the session's search for cuts in one kind of attention that change a predicted token.
+
+    It is not running at first.
+    """
+    found, identity = session_object(FoundCuts), (about.identity, position, kind)
+    if found.identity == identity:
+        return found
+    found.identity, found.states = identity, []
+    states = found.states
+
+    def steps() -> Iterator[int]:
+        rounds = find_cuts(
+            about.model.translator, about.translation.source, about.hypothesis.token_ids, position, (kind,)
+        )
+        for state in rounds:
+            states.append(state)
+            yield int(not state.has_changed)
+
+    found.job = Job(steps(), MAX_CUTS + 1, "cuts at most", running=False)
+    return found
+
+
+def clicked_cuts(
+    kind: Kind,
+    layer: int,
+    heads: Sequence[int],
+    rows: range | None,
+    keys: range | None,
+    value: float,
+    renormalise: bool,
+) -> list[Cut]:
+    """Return the cuts of a click, one for each head."""
+    return [Cut(Head(kind, layer, head), rows, keys, value, renormalise) for head in heads]
