@@ -171,7 +171,10 @@ function addLines({ data, lines, every }, head, place) {
     cuts.some((cut) => AXES.every((axis) => !cut[axis] || (cut[axis][0] <= line[axis] && line[axis] < cut[axis][1])));
   const crossed = [...lines.query.values()].flat().filter((line) => line.head === head && isCut(line));
   if (crossed.length) {
-    const path = stroke({ d: crossed.map((line) => curve(line, data.heads.length)).join(""), class: "cut" }, "var(--text)");
+    const path = stroke(
+      { d: crossed.map((line) => curve(line, data.heads.length)).join(""), class: "cut" },
+      "var(--text)",
+    );
     every.append(path);
   }
   paths.forEach((parts, bin) => {

@@ -110,7 +110,8 @@ function cutMarks({ data, size }) {
     .filter(({ head }) => head === data.heads[0].name)
     .map((cut) => {
       const mark = element("div", "cut");
-      for (const axis of AXES) laid(mark, axis, ...(cut[axis] ?? /** @type {[number, number]} */ ([0, size[axis]])), size);
+      for (const axis of AXES)
+        laid(mark, axis, ...(cut[axis] ?? /** @type {[number, number]} */ ([0, size[axis]])), size);
       return mark;
     });
 }
