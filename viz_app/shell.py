@@ -58,7 +58,7 @@ if model is not None:
         wrong_task.note(model, page.title)
     else:
         page.run()
-        if reading is not None:
+        if reading is not None and shown.has_sentence:
             source_note(reading, note)
         if reading is not None and page.title in badges.PAGES:
             badges.badges(reading)
