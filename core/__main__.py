@@ -143,6 +143,11 @@ def _parameter_counts(checkpoint: Checkpoint) -> dict[str, Any]:
     return {
         "total": f"{count(model):,}",
         "embedding": f"{count(model.embedding):,}",
+        **{
+            name.replace("_", " "): f"{count(part):,}"
+            for name, part in model.named_children()
+            if name in ("target_embedding", "output_projection")
+        },
         "encoder": parts(model.encoder, model.encoder.layers[0], config.num_encoder_layers),
         "decoder": parts(model.decoder, model.decoder.layers[0], config.num_decoder_layers),
     }

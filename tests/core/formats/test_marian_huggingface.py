@@ -153,6 +153,18 @@ def test_a_converted_file_is_the_same_model(folder: Path, tmp_path: Path, capsys
     assert "position_order" in capsys.readouterr().out
 
 
+def test_the_parameters_of_untied_matrices_are_counted(
+    tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference = write_model(tmp_path / "model", parallel_text, **SHAPES["untied"])
+    cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
+    cli.main(["inspect", str(tmp_path / "out.safetensors")])
+    lines = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
+    shown = {line[1].strip(): line[-1].strip() for line in lines if len(line) > 2}
+    assert shown["target embedding"] == f"{reference.model.decoder.embed_tokens.weight.numel():,}"
+    assert shown["output projection"] == f"{reference.lm_head.weight.numel():,}"
+
+
 def test_half_precision_is_kept(tmp_path: Path, parallel_text: Pairs) -> None:
     write_model(tmp_path / "model", parallel_text, dtype=torch.float16)
     out = tmp_path / "out.safetensors"
