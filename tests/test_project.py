@@ -32,9 +32,8 @@ def test_every_dependency_is_pinned() -> None:
         *project["dependencies"],
         *(each for extra in project["optional-dependencies"].values() for each in extra),
     ]
-    assert {normal(re.split(r"[\[<>=!~ ;]", requirement)[0]) for requirement in wanted} <= {
-        normal(name) for name in pins
-    }
+    names = {normal(re.split(r"[\[<>=!~ ;]", requirement)[0]) for requirement in wanted}
+    assert names - {"headlight"} <= {normal(name) for name in pins}  # an extra may name other extras
     assert all(re.fullmatch(r"\d[\w.]*", version) for version in pins.values()), "only public releases"
 
 

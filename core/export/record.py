@@ -24,6 +24,7 @@ A JSON file is the description. An NPZ file has it as the text `description`, ex
 float32 arrays `encoder_self`, `decoder_self` and `cross`. Both keep every float32 to the bit.
 """
 
+import json
 import math
 import platform
 from dataclasses import asdict, dataclass, field
@@ -77,7 +78,7 @@ def record_of(
         "name": name,
         "sha256": sha256,
         "parameters": sum(parameter.numel() for parameter in translator.model.parameters()),
-        "config": asdict(translator.model.config),
+        "config": json.loads(json.dumps(asdict(translator.model.config))),  # lists in place of tuples
         "training": _finite(translator.training),
     }
     try:

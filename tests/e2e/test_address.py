@@ -44,3 +44,28 @@ def test_a_sentence_typed_while_the_tour_goes_away_enters_the_address(
         expect(page).to_have_url(re.compile(rf"text={delay}\.$"))
     page.reload()
     expect(box).to_have_value(f"{delays[-1]}.")
+
+
+def test_sentence_and_settings_stay_in_the_address_on_every_page(page: Page, app: str) -> None:
+    """Also if the page is changed before the first one has been drawn."""
+    for wait in (0, 3000):
+        page.goto(f"{app}/positions?text=Where%3F&beam_size=2&length_penalty=1.3&hypotheses=2")
+        link = page.get_by_role("link", name="Training")
+        expect(link).to_be_visible()
+        page.wait_for_timeout(wait)
+        link.click()
+        expect(page).to_have_url(re.compile(r"/training\?"))
+        for parameter in ("text=Where", "beam_size=2", r"length_penalty=1\.3", "hypotheses=2"):
+            expect(page).to_have_url(re.compile(parameter))
+        page.get_by_role("link", name="Translate").click()
+        expect(page.get_by_label("Sentence", exact=True)).to_have_value("Where?")
+        expect(page).to_have_url(re.compile("text=Where.*"))
+    page.reload()
+    expect(page.get_by_label("Sentence", exact=True)).to_have_value("Where?")
+
+
+@pytest.mark.parametrize("value", ["nan", "17", "0", "many", "4.5"])
+def test_an_impossible_setting_in_the_address_is_ignored(page: Page, app: str, value: str) -> None:
+    page.goto(f"{app}/?tour=off&text=Where%3F&beam_size={value}&hypotheses=1")
+    expect(page.locator(".hypotheses")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("beam_size"))

@@ -34,7 +34,7 @@ def words(page: Page, text: str) -> Locator:
 
 
 def go_to(page: Page, name: str) -> None:
-    page.get_by_role("link", name=name).click()
+    page.get_by_role("link", name=name, exact=True).click()
 
 
 def head(page: Page, name: str) -> Locator:
@@ -69,7 +69,7 @@ def test_the_first_screen_shows_a_translation_without_external_requests(
 ) -> None:
     page.route("**/*.js", lambda route: route.abort())  # so that Streamlit paints nothing
     page.goto(app)
-    expect(page.locator("#frame").get_by_text("Heads")).to_be_visible()
+    expect(page.locator("#frame").get_by_text("Heads", exact=True)).to_be_visible()
     page.unroute("**/*.js")
     open_page(page, app)
     expect(page.locator("#frame")).to_have_count(0)

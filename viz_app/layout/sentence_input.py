@@ -1,7 +1,7 @@
 """The sentence on top of every page, the settings of the search, the hypothesis."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from viz_app.controls.search_progress import stoppable
 from viz_app.figures.display_text import sentence_case, shortened
 from viz_app.session import readings
 from viz_app.session.models import Model
-from viz_app.session.state import session_object
+from viz_app.session.state import Widget, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,9 @@ EXAMPLES = (
     "I don't know where he lives.",
     "A man in a blue shirt is standing on a ladder.",
 )
+BEAM_SIZE, NUM_HYPOTHESES = Widget[int]("beam_size"), Widget[int]("hypotheses")
+LENGTH_PENALTY = Widget[float]("length_penalty")
+Number = TypeVar("Number", int, float)
 DEFAULTS = (4, 0.6, 4)  # beam size, length penalty, number of hypotheses; the first two as in the paper
 
 
@@ -37,51 +40,61 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
         columns = st.columns([6, 3, 1.5], vertical_alignment="bottom")
         text = columns[0].text_input(
             "Sentence",
-            EXAMPLES[0],
+            readings.TEXT.restore(EXAMPLES[0], str),
             key=readings.TEXT.key,
             placeholder="Type a sentence and press Enter",
-            bind="query-params",
             on_change=readings.new_sentence,
         )
         menu = columns[1].container()
         with columns[2].popover("Settings", width="stretch"):
             beam_size, length_penalty, num_hypotheses = _search_settings()
-    search = readings.Search(text or "", beam_size, length_penalty, num_hypotheses)
+    readings.TEXT.keep(text, EXAMPLES[0])
+    search = readings.Search(text, beam_size, length_penalty, num_hypotheses)
     return search, menu, st.container(key="below-sentence")
 
 
 def _search_settings() -> tuple[int, float, int]:
-    beam_size = st.slider(
+    beam_size = _slider(
+        BEAM_SIZE,
         "Beam size",
-        1,
-        16,
+        (1, 16, 1),
         DEFAULTS[0],
-        key="beam_size",
-        bind="query-params",
-        help="How many unfinished translations the search keeps at each step. 1 is greedy search; the paper uses 4 "
+        "How many unfinished translations the search keeps at each step. 1 is greedy search; the paper uses 4 "
         "(section 6.1).",
     )
-    length_penalty = st.slider(
+    length_penalty = _slider(
+        LENGTH_PENALTY,
         "Length penalty",
-        0.0,
-        2.0,
+        (0.0, 2.0, 0.1),
         DEFAULTS[1],
-        0.1,
-        key="length_penalty",
-        bind="query-params",
-        help="A log-probability is divided by ((5 + length) / 6) to this power. 0 favours short translations; the "
+        "A log-probability is divided by ((5 + length) / 6) to this power. 0 favours short translations; the "
         "paper uses 0.6.",
     )
-    wanted = st.slider(
+    wanted = _slider(
+        NUM_HYPOTHESES,
         "Hypotheses",
-        1,
-        16,
+        (1, 16, 1),
         DEFAULTS[2],
-        key="hypotheses",
-        bind="query-params",
-        help="How many of the best translations to keep; at most the beam size.",
+        "How many of the best translations to keep; at most the beam size.",
     )
     return beam_size, length_penalty, min(wanted, beam_size)
+
+
+def _slider(
+    widget: Widget[Number], label: str, scale: tuple[Number, Number, Number], default: Number, about: str
+) -> Number:
+    """Draw a slider from `scale[0]` to `scale[1]` in steps of `scale[2]`, whose value the address keeps."""
+    least, most, step = scale
+
+    def parse(text: str) -> Number:
+        value = type(default)(text)
+        if not least <= value <= most:  # NaN included
+            raise ValueError(text)
+        return value
+
+    value: Any = st.slider(label, least, most, widget.restore(default, parse), step, key=widget.key, help=about)
+    widget.keep(value, default)
+    return value
 
 
 def read(

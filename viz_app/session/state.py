@@ -38,6 +38,19 @@ def put_in_address(name: str, value: str | list[str]) -> None:
 
 
 @dataclass
+class _Kept:
+    """What `Widget.restore` and `Widget.keep` know of the widgets, by their keys.
+
+    Attributes:
+        values: the last value of each.
+        known: the texts that were read from the address or written to it.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    known: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+
+
+@dataclass
 class _Presets:
     """For each widget that `Widget.preset_for` has set: what its value depends on."""
 
@@ -67,6 +80,36 @@ class Widget(Generic[T]):
     def set(self, value: T) -> None:
         """Set the value. Call it before the widget is drawn, or in a callback."""
         st.session_state[self.key] = value
+
+    def restore(self, default: T, parse: Callable[[str], T]) -> T:
+        """Set the widget to a new value in the address, or else to the session's. Call it before the widget is drawn.
+
+        With `keep`, for widgets above every page. The browser can keep a value in the address by itself (`bind`), but
+        on a change of page it drops those of widgets in closed menus, and all before the page has been drawn. An
+        address may also lag behind, so a text that was in it before is not taken again.
+
+        Args:
+            parse: read the address's text; it raises a ValueError if the text has no possible value.
+
+        Returns:
+            The value, which the widget also takes as its default: a browser that changed the page early has no other.
+        """
+        kept = session_object(_Kept)
+        text, known = st.query_params.get(self.key), kept.known.setdefault(self.key, set())
+        if text is not None and text not in known:
+            known.add(text)
+            with suppress(ValueError):
+                self.set(parse(text))
+        if self.key not in st.session_state:
+            self.set(kept.values.get(self.key, default))
+        return st.session_state[self.key]
+
+    def keep(self, value: T, default: T) -> None:
+        """Remember the value of a drawn widget, and write it to the address unless it is the default."""
+        kept, text = session_object(_Kept), "" if value == default else str(value)
+        kept.values[self.key] = value
+        kept.known.setdefault(self.key, set()).add(text)
+        put_in_address(self.key, text)
 
     def preset(self, value: T) -> None:
         """Set a first value and write it to the address.

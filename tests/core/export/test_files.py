@@ -101,5 +101,8 @@ def test_a_file_that_is_no_explanation_is_refused_with_its_name_and_the_reason(
 
 
 def test_facts_of_the_model_are_its_configuration(record: ExplanationRecord, tiny_model: torch.nn.Module) -> None:
-    assert record.model["config"] == asdict(tiny_model.config)  # type: ignore[call-overload]
+    lists = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(tiny_model.config).items()
+    }
+    assert record.model["config"] == lists  # type: ignore[call-overload]
     assert record.model["parameters"] == sum(parameter.numel() for parameter in tiny_model.parameters())
