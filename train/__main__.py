@@ -12,9 +12,10 @@ EXTRA = ("tensorboard", "sacrebleu", "PYEVALB")  # packages of the extra `train`
 try:
     from train.cli import average, card, evaluate, evaluate_trees, fit, prepare, prepare_trees, presets, table3
 except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in EXTRA:
+    package = (error.name or "").partition(".")[0]
+    if package not in EXTRA:
         raise
-    sys.exit(f"python -m train needs {error.name}, which is not installed: pip install 'headlight[train]'")
+    sys.exit(f"python -m train needs {package}, which is not installed: pip install 'headlight[train]'")
 
 COMMANDS = (prepare, prepare_trees, fit, average, evaluate, evaluate_trees, card, table3, presets)
 

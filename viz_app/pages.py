@@ -39,7 +39,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
     "Models": (
         AppPage("training", "Training", has_sentence=False),
         AppPage("parsing", "Parsing"),
-        AppPage("score", "Score a file", has_sentence=False),
+        AppPage("score", "Score a file"),
     ),
 }
 PAGES = tuple(page for group in GROUPS.values() for page in group)
