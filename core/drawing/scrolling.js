@@ -8,7 +8,8 @@
 export function scrolling(box) {
   box.classList.add("scrolling");
   const mark = () => {
-    const { clientHeight, clientWidth, offsetHeight, offsetWidth, scrollHeight, scrollLeft, scrollTop, scrollWidth } = box;
+    const { clientHeight, clientWidth, offsetHeight, offsetWidth, scrollHeight, scrollLeft, scrollTop, scrollWidth } =
+      box;
     box.classList.toggle("above", scrollTop > 0);
     box.classList.toggle("below", scrollTop + clientHeight + 1 < scrollHeight);
     box.classList.toggle("before", scrollLeft > 0);
