@@ -4,6 +4,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, goTo, group, moveInRows } from "../../core/drawing/dom.js";
+import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, rootOf } from "./shared.js";
 
 /**
@@ -53,6 +54,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   grid.onkeydown = (event) => moveInRows(lines, event);
   const box = element("div", "scroll");
   box.append(grid);
+  scrolling(box);
   root.replaceChildren(box, ...(data.legend ? [legend(data.legend)] : []));
   box.scrollLeft = scrolled;
   const focused = row === undefined ? undefined : lines[Number(row)]?.[Number(column)];
