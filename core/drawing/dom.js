@@ -76,6 +76,43 @@ export function textOf(spans) {
 }
 
 /**
+ * Text of any direction that does not affect the text around it.
+ * @param {string} text
+ */
+export function isolated(text) {
+  const span = element("bdi", "", text);
+  span.dir = "auto";
+  return span;
+}
+
+/**
+ * @param {"td" | "th"} tag
+ * @param {(Node | string)[][]} contents
+ * @param {number[]} [numbers] Columns of numbers.
+ */
+export function tableRow(tag, contents, numbers = []) {
+  const line = element("tr");
+  contents.forEach((content, column) => {
+    const cell = element(tag, numbers.includes(column) ? "number" : "");
+    cell.append(...content);
+    line.append(cell);
+  });
+  return line;
+}
+
+/**
+ * Whether text is light here, as on a dark page.
+ * @param {HTMLElement} place Part of a page.
+ */
+export function isDark(place) {
+  const [red = 0, green = 0, blue = 0] =
+    getComputedStyle(place)
+      .color.match(/[\d.]+/g)
+      ?.map(Number) ?? [];
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 127;
+}
+
+/**
  * Heads by name, each beside a sample of its line.
  * @param {readonly Pick<Head, "name" | "color" | "dash">[]} heads
  */

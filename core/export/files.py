@@ -12,7 +12,8 @@ import numpy as np
 from core.analysis.heads.head import Head
 from core.capture import KINDS
 from core.checkpoint import write_atomically
-from core.export.html_page import PageView, page
+from core.drawing.head_explorer import View
+from core.export.html_page import page
 from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
 
 HTML = ".html"
@@ -30,7 +31,7 @@ def save_explanation(path: str | Path, record: ExplanationRecord) -> None:
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
-def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, view: PageView = "Lines") -> bytes:
+def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, view: View = "Lines") -> bytes:
     """Content of a file with this suffix.
 
     Args:

@@ -6,20 +6,16 @@ import html
 import json
 import math
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from core.analysis.alignment.first_head import first_head
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
-from core.drawing.axis_words import KIND_NAMES, KIND_TEXTS, axis_words
 from core.drawing.bundle import bundled_script, bundled_style
+from core.drawing.head_explorer import View, default_head, kinds_data
 from core.drawing.token_spans import label_spans
-from core.drawing.weights import encoded_weights
-from core.export.record import ExplanationRecord, weights_of
-from core.results import Explanation
+from core.export.record import ExplanationRecord
 
 NEGLIGIBLE = math.log(0.005)  # displayed as 0.00
-PageView = Literal["Lines", "Map", "Table"]
 
 _HERE = Path(__file__).parent
 _PAGE = """<!doctype html>
@@ -43,7 +39,7 @@ It makes no network requests.</noscript>
 """
 
 
-def page(record: ExplanationRecord, first: Head | None = None, view: PageView = "Lines") -> str:
+def page(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> str:
     """Render the whole file.
 
     Args:
@@ -61,15 +57,14 @@ def page(record: ExplanationRecord, first: Head | None = None, view: PageView = 
     return _PAGE.format(policy=policy, title=title, style=style, data=data, script=script)
 
 
-def payload(record: ExplanationRecord, first: Head | None = None, view: PageView = "Lines") -> dict[str, Any]:
+def payload(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> dict[str, Any]:
     """Data for the script of the page. Texts are plain, and inserted as text.
 
     Raises:
         ValueError: the record has no attention maps.
     """
     explanation = record.explanation
-    if not explanation.maps:
-        raise ValueError("there is no attention to draw: the explanation has no maps")
+    kinds = kinds_data(explanation)
     return {
         "source": explanation.source,
         "target": explanation.target,
@@ -83,25 +78,11 @@ def payload(record: ExplanationRecord, first: Head | None = None, view: PageView
                 explanation.predicted_tokens, explanation.log_probs, explanation.alternatives, strict=True
             )
         ],
-        "kinds": [
-            {
-                **axis_words(explanation.maps[kind][0]),
-                "kind": kind,
-                "name": KIND_NAMES[kind],
-                "text": KIND_TEXTS[kind],
-                "shape": list(weights.shape),
-                "weights": encoded_weights(weights),
-            }
-            for kind, weights in weights_of(explanation).items()
-        ],
-        "first": list(first or _default_head(explanation)),
+        "kinds": kinds,
+        "first": list(first or default_head(explanation)),
         "view": view,
         "facts": _facts(record),
     }
-
-
-def _default_head(explanation: Explanation) -> Head:
-    return first_head(explanation.maps["cross" if "cross" in explanation.maps else next(iter(explanation.maps))])
 
 
 def _facts(record: ExplanationRecord) -> list[tuple[str, str]]:

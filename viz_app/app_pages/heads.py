@@ -7,7 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from core.capture import AttentionMap, Kind
-from core.export.html_page import PageView
+from core.drawing.head_explorer import View
 from viz_app.components import word_links
 from viz_app.controls.gradient_output_box import output_box
 from viz_app.controls.toolbar import JOINT, kind_or_joint_box, token_boxes
@@ -32,7 +32,7 @@ from viz_app.session.readings import TokenView
 from viz_app.session.state import session_object
 
 BERTVIZ: Literal["BertViz"] = "BertViz"
-VIEWS: tuple[PageView | Literal["BertViz"], ...] = ("Lines", "Map", "Table", BERTVIZ)
+VIEWS: tuple[View | Literal["BertViz"], ...] = ("Lines", "Map", "Table", BERTVIZ)
 HOW_TO_READ = """
 Every small picture is one **head**: a row for each query token, a column for each token it attends to. The darker a
 cell (in the dark theme: the lighter), the larger the **weight**. The weights of a row sum to 1.
@@ -68,14 +68,14 @@ def overview_and_detail() -> None:
         joint_view.page(reading, tokens)
         return
     with place:
-        view: PageView | Literal["BertViz"] = segments("View", VIEWS, "Lines", "view", hide_label=True)
+        view: View | Literal["BertViz"] = segments("View", VIEWS, "Lines", "view", hide_label=True)
     if view == BERTVIZ:
         bertviz_view.page(reading, kind, tokens, partial(heads_box, reading, kind, Weights()))
         return
     heads_page(reading, kind, view, tokens)
 
 
-def heads_page(reading: readings.Reading, kind: Kind, view: PageView, tokens: TokenView) -> None:
+def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenView) -> None:
     """Draw the heads of one kind of attention."""
     try:
         sentence_sample.restore_sample(reading.model)

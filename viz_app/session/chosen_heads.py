@@ -19,7 +19,7 @@ from viz_app.session.readings import Reading
 from viz_app.session.state import Widget, put_in_address, session_object
 
 if TYPE_CHECKING:
-    from core.export.html_page import PageView
+    from core.drawing.head_explorer import View
 
 T = TypeVar("T")
 # query parameter `selection=KIND|METHOD|HEAD|HEAD...`; the tokens of a gradient's output follow it as `.NUMBER`
@@ -82,11 +82,11 @@ class ShownHeads:
     kind: Kind = "cross"
     weights: Weights = field(default_factory=Weights)
     heads: Sequence[LayerHead] = ()
-    view: "PageView" = "Lines"
+    view: "View" = "Lines"
     was_restored: bool = False
 
     def remember(
-        self, about: Reading, kind: Kind, weights: Weights, heads: Sequence[LayerHead], view: "PageView" = "Lines"
+        self, about: Reading, kind: Kind, weights: Weights, heads: Sequence[LayerHead], view: "View" = "Lines"
     ) -> None:
         """Remember what the page shows."""
         self.digest, self.identity = about.model.digest, about.identity

@@ -71,7 +71,7 @@ def test_a_long_sentence_of_the_paper_s_depth_stays_small() -> None:
 
 
 def test_its_colours_are_those_of_the_app(record: ExplanationRecord) -> None:
-    ramps = re.findall(r"--ramp: ([^;]*);", page(record))
+    ramps = re.findall(r"--ramp-\w+: ([^;]*);", page(record))
     assert [ramp.split(", ") for ramp in ramps] == [list(theme.sequential[::4]) for theme in (LIGHT, DARK)]
 
 

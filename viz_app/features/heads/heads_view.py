@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from core import Explanation
 from core.capture import Kind
-from core.export.html_page import PageView
+from core.drawing.head_explorer import View
 from viz_app.components.highlight import Axis, Highlight
 from viz_app.session import word_selection
 from viz_app.session.attributions import Weights
@@ -22,7 +22,7 @@ class HeadsView:
     """
 
     kind: Kind
-    view: PageView
+    view: View
     tokens: TokenView
     weights: Weights
     top_mass: float | None = None

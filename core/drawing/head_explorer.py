@@ -1,0 +1,43 @@
+"""All heads of an explanation as data for `head_explorer.js`."""
+
+from typing import Any, Literal, get_args
+
+import torch
+
+from core.analysis.alignment.first_head import first_head
+from core.analysis.heads.head import Head
+from core.drawing.axis_words import KIND_NAMES, KIND_TEXTS, axis_words
+from core.drawing.weights import encoded_weights
+from core.results import Explanation
+
+View = Literal["Lines", "Map", "Table"]
+VIEWS: tuple[View, ...] = get_args(View)
+
+
+def kinds_data(explanation: Explanation) -> list[dict[str, Any]]:
+    """Return the tokens and the encoded weights of each kind of attention, see `KindData` in head_explorer.js.
+
+    Raises:
+        ValueError: the explanation has no attention maps.
+    """
+    if not explanation.maps:
+        raise ValueError("there is no attention to draw: the explanation has no maps")
+    kinds: list[dict[str, Any]] = []
+    for kind, layers in explanation.maps.items():
+        weights = torch.stack([layer.weights for layer in layers]).float().numpy()
+        kinds.append(
+            {
+                **axis_words(layers[0]),
+                "kind": kind,
+                "name": KIND_NAMES[kind],
+                "text": KIND_TEXTS[kind],
+                "shape": list(weights.shape),
+                "weights": encoded_weights(weights),
+            }
+        )
+    return kinds
+
+
+def default_head(explanation: Explanation) -> Head:
+    """Return `first_head` of cross-attention, or of the first kind where there is none."""
+    return first_head(explanation.maps["cross" if "cross" in explanation.maps else next(iter(explanation.maps))])
