@@ -1,8 +1,12 @@
 """Return types of `Translator`."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from core.capture import AttentionMap, Kind
+
+if TYPE_CHECKING:
+    from core.notebook import HeadView, HypothesisView
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,16 @@ class Translation:
     def log_prob(self) -> float:
         return self.hypotheses[0].log_prob
 
+    def show(self) -> "HypothesisView":
+        """Draw the hypotheses in a notebook.
+
+        Raises:
+            ImportError: the extra `notebook` is not installed.
+        """
+        from core.notebook import HypothesisView
+
+        return HypothesisView(self)
+
 
 @dataclass(frozen=True)
 class TextTranslation:
@@ -89,3 +103,19 @@ class Explanation:
     log_probs: tuple[float, ...]
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
     maps: dict[Kind, tuple[AttentionMap, ...]]
+
+    def show(
+        self, head: tuple[Kind, int, int] | None = None, view: Literal["Lines", "Map", "Table"] = "Lines"
+    ) -> "HeadView":
+        """Draw the heads in a notebook, see `core.notebook.HeadView`.
+
+        Args:
+            head: the selected head, counted from 0; by default `first_head` of cross-attention.
+            view: "Lines", "Map" or "Table".
+
+        Raises:
+            ImportError: the extra `notebook` is not installed.
+        """
+        from core.notebook import HeadView
+
+        return HeadView(self, head, view)

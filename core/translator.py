@@ -4,7 +4,7 @@ import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import torch
 from torch import Tensor
@@ -34,6 +34,9 @@ from core.recorded_search import DecoderPass, RecordedSearch, records
 from core.results import Explanation, ScoredText, TextTranslation, Translation
 from core.sentences import split_sentences
 from core.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from core.notebook import TranslatorView
 
 MAX_SOURCE_TOKENS = 512  # with `</s>`
 MAX_EXTRA_TOKENS = 50  # of a translation, beyond the length of its source (6.1)
@@ -305,6 +308,19 @@ class Translator:
         top = log_probs.topk(num_best)
         of_predicted = log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1)
         return DecoderPass(captured, of_predicted.tolist(), top.indices.tolist(), top.values.tolist())
+
+    def show(self, text: str, beam_size: int = 4, length_penalty: float = 0.6) -> "TranslatorView":
+        """Translate a sentence and draw it in a notebook: its hypotheses, and the heads of the selected one.
+
+        Args:
+            beam_size, length_penalty: those of `translate`.
+
+        Raises:
+            ImportError: the extra `notebook` is not installed.
+        """
+        from core.notebook import TranslatorView
+
+        return TranslatorView(self, self.translate(text, beam_size, length_penalty))
 
     def fits(self, text: str) -> bool:
         """Whether a text is short enough to be translated as one sentence."""

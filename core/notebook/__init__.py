@@ -1,0 +1,23 @@
+"""Widgets for notebooks: Jupyter, Visual Studio Code and Colab, without a network.
+
+    explanation.show()               a `HeadView`: the grid of heads with one of them large
+    translation.show()               a `HypothesisView`: the hypotheses, and the tokens of one of them
+    translator.show("A dog runs.")   a `TranslatorView`: both, for a sentence
+
+The selection in each is a trait: readable and settable from Python, and observable. The widgets draw with the modules
+of `core.drawing`, as the app does. A notebook converted to HTML shows a page of the same drawings in their place.
+
+Needs anywidget, which the extra `notebook` installs.
+"""
+
+try:
+    from core.notebook.head_view import HeadView
+    from core.notebook.hypothesis_view import HypothesisView
+    from core.notebook.translator_view import TranslatorView
+except ModuleNotFoundError as error:
+    raise ImportError(
+        f'show() needs the package {error.name}, which is not installed: run pip install "headlight[notebook]", and '
+        f"restart the kernel"
+    ) from error
+
+__all__ = ["HeadView", "HypothesisView", "TranslatorView"]

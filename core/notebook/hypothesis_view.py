@@ -1,0 +1,75 @@
+"""The hypotheses of a translation, one of them selected."""
+
+import html
+from typing import Any
+
+import traitlets
+
+from core.drawing.token_spans import label_spans, spoken
+from core.notebook.widget import NotebookWidget, widget_module
+from core.results import ScoredText, Translation
+
+HEADER = ["", "Hypothesis", "score", "log-prob", "tokens"]
+
+
+class HypothesisView(NotebookWidget):
+    """The hypotheses of a search as a table, and the probabilities of the tokens of the selected one.
+
+    Attributes:
+        hypothesis: number of the selected hypothesis, counted from 0, the best; assign or `observe` it.
+
+    Raises:
+        TraitError: on assignment, if there is no such hypothesis.
+    """
+
+    _esm = widget_module(__file__)
+    _data = traitlets.Dict().tag(sync=True)
+    hypothesis = traitlets.Int(0).tag(sync=True)
+
+    def __init__(self, translation: Translation) -> None:
+        self.translation = translation
+        data = {
+            "source": translation.source,
+            "header": HEADER,
+            "hypotheses": [_data_of(hypothesis) for hypothesis in translation.hypotheses],
+        }
+        super().__init__(_data=data)
+
+    @property
+    def selected(self) -> ScoredText:
+        """The selected hypothesis."""
+        return self.translation.hypotheses[self.hypothesis]
+
+    def static_html(self) -> str:
+        rows = [[str(rank), each.text, *_numbers(each)] for rank, each in enumerate(self.translation.hypotheses, 1)]
+        lines = [_html_row("th", HEADER), *(_html_row("td", row) for row in rows)]
+        return f"<p><b>{html.escape(self.translation.source)}</b></p><table>{''.join(lines)}</table>"
+
+    @traitlets.validate("hypothesis")
+    def _known_hypothesis(self, proposal: dict[str, Any]) -> int:
+        value, count = proposal["value"], len(self.translation.hypotheses)
+        if not 0 <= value < count:
+            raise traitlets.TraitError(f"there is no hypothesis {value}: expected 0 to {count - 1}")
+        return value
+
+
+def _data_of(hypothesis: ScoredText) -> dict[str, Any]:
+    """Data of one hypothesis, see `Hypothesis` in hypothesis_view.js."""
+    return {
+        "text": hypothesis.text,
+        "numbers": _numbers(hypothesis),
+        "tokens": [
+            {"spans": label_spans(token), "name": spoken(token), "logProb": round(log_prob, 4)}
+            for token, log_prob in zip(hypothesis.tokens, hypothesis.token_log_probs, strict=True)
+        ],
+    }
+
+
+def _numbers(hypothesis: ScoredText) -> list[str]:
+    """Score, log-probability and number of tokens as text, with a minus sign rather than a hyphen."""
+    scores = (f"{value:.2f}".replace("-", "\u2212") for value in (hypothesis.score, hypothesis.log_prob))
+    return [*scores, str(len(hypothesis.tokens))]
+
+
+def _html_row(tag: str, cells: list[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"

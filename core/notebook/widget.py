@@ -1,0 +1,48 @@
+"""Base of the widgets: a script with its style sheet, and a static page where no widget can be shown."""
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import anywidget
+
+from core.drawing.bundle import bundled_script, bundled_style
+
+STATIC_HEIGHT = 720  # pixels of the static page; a larger one scrolls
+
+
+def widget_module(file: str) -> str:
+    """Return the script beside a Python file as one module, with its style sheet as the constant `STYLE`."""
+    path = Path(file)
+    style = bundled_style(path.with_name("widget.css"))
+    return f"const STYLE = {json.dumps(style)};\n{bundled_script(path.with_suffix('.js'))}"
+
+
+class NotebookWidget(anywidget.AnyWidget):
+    """A widget that leaves a static version of itself in the saved notebook."""
+
+    def static_html(self) -> str:
+        """Return HTML that needs no kernel and no network."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        return with_html(super()._repr_mimebundle_(**kwargs), self.static_html())
+
+
+def with_html(bundle: Any, static: str) -> Any:
+    """Add HTML to what a widget displays as: the widget itself is preferred wherever it can run.
+
+    Args:
+        bundle: of `_repr_mimebundle_`: the data by media type, or a pair of them and their metadata.
+    """
+    data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+    return {**data, "text/html": static}, metadata
+
+
+def framed(page: str, title: str) -> str:
+    """Return a page as an inline frame, whose script cannot reach the page around it."""
+    return (
+        f'<iframe sandbox="allow-scripts" title="{html.escape(title)}" srcdoc="{html.escape(page)}" '
+        f'style="width: 100%; height: {STATIC_HEIGHT}px; border: 0"></iframe>'
+    )

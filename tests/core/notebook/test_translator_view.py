@@ -1,0 +1,54 @@
+"""Hypotheses in a notebook, with and without the heads that explain them."""
+
+import sys
+
+import pytest
+from traitlets import TraitError
+
+from core import Translator
+
+SOURCE = "A dog <b>runs</b>."
+
+
+def test_a_selected_hypothesis_is_explained(translator: Translator) -> None:
+    view = translator.show(SOURCE, beam_size=3)
+    assert len(view.translation.hypotheses) == 3
+    view.hypotheses.set_state({"hypothesis": 2})
+    last = view.translation.hypotheses[2]
+    assert view.hypotheses.selected is last
+    assert view.heads.explanation.fed_tokens[1:] == last.tokens[: len(view.heads.explanation.fed_tokens) - 1]
+    assert view.heads.get_state()["_data"]["target"] == view.heads.explanation.target
+
+
+def test_the_table_has_the_numbers_of_the_hypotheses(translator: Translator) -> None:
+    translation = translator.translate(SOURCE, beam_size=2)
+    for row, hypothesis in zip(
+        translation.show().get_state()["_data"]["hypotheses"], translation.hypotheses, strict=True
+    ):
+        score, log_prob, tokens = (number.replace("\u2212", "-") for number in row["numbers"])
+        assert float(score) == pytest.approx(hypothesis.score, abs=0.005)
+        assert float(log_prob) == pytest.approx(hypothesis.log_prob, abs=0.005)
+        assert int(tokens) == len(row["tokens"]) == len(hypothesis.token_ids)
+
+
+def test_an_unknown_hypothesis_is_refused(translator: Translator) -> None:
+    view = translator.translate(SOURCE, beam_size=2).show()
+    with pytest.raises(TraitError, match="there is no hypothesis 2: expected 0 to 1"):
+        view.hypothesis = 2
+
+
+def test_a_saved_notebook_has_the_texts_escaped(translator: Translator) -> None:
+    data, _ = translator.show(SOURCE)._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert "<b>A dog &lt;b&gt;runs&lt;/b&gt;.</b>" in data["text/html"]
+    assert data["text/html"].count("<iframe") == 1
+
+
+def test_without_the_extra_it_says_what_to_install(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("core.notebook")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    translation = translator.translate(SOURCE)
+    for show in (translation.show, translator.explain(SOURCE, "Hund").show, lambda: translator.show(SOURCE)):
+        with pytest.raises(ImportError, match=r'needs the package anywidget, .* pip install "headlight\[notebook\]"'):
+            show()

@@ -1,0 +1,83 @@
+"""The scripts of the notebook's widgets in a page that stands in for Jupyter: traits go both ways, texts stay texts."""
+
+import json
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from core.notebook.widget import NotebookWidget
+from core.translator import Translator
+
+HOSTILE = "</script><img src=x onerror=document.title='broken'>"
+# A model as anywidget gives it: `sent` has what reaches Python, `receive` sets a trait as Python does.
+JUPYTER = """
+async ([script, state]) => {
+  const handlers = {}, changed = new Set();
+  const changes = (name) => (handlers[`change:${name}`] ?? []).forEach((handle) => handle());
+  window.sent = [];
+  window.receive = (name, value) => { state[name] = value; changes(name); };
+  const model = {
+    get: (name) => state[name],
+    set: (name, value) => {
+      if (JSON.stringify(state[name]) !== JSON.stringify(value)) changed.add(name);
+      state[name] = value;
+    },
+    on: (event, handle) => (handlers[event] ??= []).push(handle),
+    off: (event, handle) => { handlers[event] = handlers[event].filter((each) => each !== handle); },
+    save_changes: () => {
+      window.sent.push(Object.fromEntries([...changed].map((name) => [name, state[name]])));
+      [...changed].forEach(changes);
+      changed.clear();
+    },
+  };
+  const { default: { render } } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  const el = document.body.appendChild(document.createElement("div"));
+  window.remove = await render({ model, el });
+}
+"""
+
+
+def show(page: Page, view: NotebookWidget) -> None:
+    """Draw a widget in an empty page."""
+    page.set_content("<title>notebook</title><body style='color: #111'></body>")
+    state = view.get_state()
+    page.evaluate(JUPYTER, [state["_esm"], json.loads(json.dumps({**state, "layout": None}))])
+
+
+def test_widgets_draw_and_answer(page: Page, tiny_checkpoint: Path) -> None:
+    failures: list[str] = []
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    page.on("console", lambda message: failures.append(message.text) if message.type == "error" else None)
+    translator = Translator.from_checkpoint(tiny_checkpoint)
+    view = translator.explain(HOSTILE, "Ein <b>Hund</b>.").show(("cross", 0, 0))
+
+    show(page, view)
+    expect(page.locator(".sentence")).to_contain_text(HOSTILE)
+    page.get_by_role("button", name="L2 H3", exact=True).click()
+    page.locator("[data-axis=key]").nth(1).click()
+    page.locator("[data-axis=key]").nth(3).click(modifiers=["Control"])
+    for change in page.evaluate("sent"):
+        view.set_state(change)
+    assert (view.head, view.side, view.words) == (("cross", 1, 2), "key", (1, 3))
+    assert page.evaluate("sent").pop() == {"words": [1, 3]}
+
+    page.evaluate("receive('head', ['encoder_self', 0, 3]), receive('view', 'Map')")
+    expect(page.get_by_text("Encoder attention, L1 H4")).to_be_visible()
+    expect(page.get_by_role("img", name="L1 H4")).to_be_visible()
+    light = page.locator(".bar canvas").screenshot()
+    page.evaluate("document.body.style.color = '#eee'")
+    expect(page.locator(".root")).to_have_css("background-color", "rgb(20, 23, 27)")
+    assert page.locator(".bar canvas").screenshot() != light
+
+    hypotheses = translator.translate(HOSTILE, beam_size=3).show()
+    show(page, hypotheses)
+    page.locator(".hypotheses button").nth(2).click()
+    hypotheses.set_state(page.evaluate("sent").pop())
+    assert hypotheses.hypothesis == 2
+    expect(page.locator(".token")).to_have_count(len(hypotheses.selected.tokens))
+    page.locator(".token").first.hover()
+    expect(page.get_by_role("status")).to_contain_text("log-probability")
+    page.evaluate("remove()")
+    assert page.locator("img, b").count() == 0
+    assert page.title() == "notebook"
+    assert failures == []
