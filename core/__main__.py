@@ -11,7 +11,7 @@ from typing import Any, cast
 from torch import nn
 
 from core.analysis.alignment import cli
-from core.analysis.attribution import logit_cli
+from core.analysis.attribution import contrast_cli, logit_cli
 from core.analysis.interventions import cli as cut_cli
 from core.analysis.layers import cli as layers_cli
 from core.analysis.lens import cli as lens_cli
@@ -189,6 +189,16 @@ COMMANDS: dict[str, Command] = {
         "print the target pieces that cross-attention heads promote for each source token",
         logit_cli.add_lexicon_arguments,
         logit_cli.run_lexicon,
+    ),
+    "attribute": (
+        "attribute a predicted token, rather than another, to source and prefix tokens",
+        contrast_cli.add_arguments,
+        contrast_cli.run,
+    ),
+    "faithfulness": (
+        "measure on a file of sentences which attribution methods are faithful to a model",
+        contrast_cli.add_faithfulness_arguments,
+        contrast_cli.run_faithfulness,
     ),
     "lens": ("print the tokens that every layer predicts", lens_cli.add_arguments, lens_cli.run),
     "cut": ("set attention weights, and translate again", cut_cli.add_arguments, cut_cli.run),

@@ -1,0 +1,220 @@
+"""The output that contrastive attribution explains, as a function of its source and prefix tokens.
+
+Yin & Neubig 2022, "Interpreting Language Models with Contrastive Explanations": for the position where a model predicts
+token A, explain why it is more probable there than token B:
+
+    F = log p(A) - log p(B)        or, without a B,        F = log p(A).
+
+Each source token and each token of the prefix fed to the decoder has a gate g_j on its embedding (3.4, 3.5),
+
+    x_j = g_j * sqrt(d_model) * embedding_j + position_j.
+
+At g = 1 F is the model's own output; at g = 0 no token is known, only the number of tokens and their positions. That is
+the baseline of Sundararajan et al. 2017 for text, the zero embedding. The methods of `contrast_methods` are differences
+and derivatives of F by the gates, so they hold for every architecture that `Transformer` has.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from core.analysis.heads.head import attention_layers
+from core.byte_pieces import is_special
+from core.capture import Kind
+from core.decoding import NonFiniteError, Progress
+from core.model import Transformer
+from core.translator import Translator
+
+BLOCK_TOKENS = 1024  # source and prefix tokens of a batch; limits memory and how long other threads wait for the lock
+Gated = Literal["embeddings", "values"]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One prediction of a translation, and the token it is compared with.
+
+    Attributes:
+        position: of the predicted token, from 0.
+        source_ids: S token ids.
+        prefix_ids: T token ids fed to the decoder up to this position, `<s>` first: T is `position` + 1.
+        token: id of A.
+        against: id of B; None for log p(A) alone.
+        source_tokens, prefix_tokens: the same S and T tokens as pieces.
+    """
+
+    translator: Translator
+    position: int
+    source_ids: tuple[int, ...]
+    prefix_ids: tuple[int, ...]
+    token: int
+    against: int | None
+    source_tokens: tuple[str, ...]
+    prefix_tokens: tuple[str, ...]
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """All S + T tokens, in the order of gates and scores."""
+        return (*self.source_tokens, *self.prefix_tokens)
+
+    @property
+    def ordinary(self) -> list[int]:
+        """Indices in `tokens` of all but special tokens."""
+        return [index for index, token in enumerate(self.tokens) if not is_special(token)]
+
+    def ones(self) -> Tensor:
+        """[1, S + T] gates of the sentence itself."""
+        return torch.ones(1, len(self.tokens), device=self.translator.model.device)
+
+    @torch.inference_mode()
+    def outputs(self, gates: Tensor, gated: Gated = "embeddings", progress: Progress | None = None) -> Tensor:
+        """F at B settings of the gates.
+
+        Args:
+            gates: [B, S + T]
+            gated: the gates multiply the embeddings of the tokens, or their value vectors in every head and layer.
+            progress: called after each batch with the number of settings done and their total.
+
+        Returns:
+            [B], in nats.
+
+        Raises:
+            NonFiniteError: an output is not finite.
+        """
+        return self._in_blocks(gates, lambda block: self._output(block, gated), progress)
+
+    def gradients(self, gates: Tensor, progress: Progress | None = None) -> tuple[Tensor, Tensor]:
+        """F and dF / dg of all embedding gates at B settings.
+
+        Args:
+            gates, progress: as for `outputs`.
+
+        Returns:
+            [B] outputs and [B, S + T] gradients, both in nats.
+
+        Raises:
+            NonFiniteError: an output or a gradient is not finite.
+        """
+
+        def both(block: Tensor) -> Tensor:
+            block = block.clone().requires_grad_()
+            output = self._output(block, "embeddings")
+            return torch.cat((output.detach()[:, None], torch.autograd.grad(output.sum(), block)[0]), dim=1)
+
+        with torch.inference_mode(False), torch.enable_grad():
+            found = self._in_blocks(gates, both, progress)
+        return found[:, 0], found[:, 1:]
+
+    def _in_blocks(self, gates: Tensor, compute: Callable[[Tensor], Tensor], progress: Progress | None) -> Tensor:
+        """Apply `compute` to blocks of rows; between two of them, other threads may use the model."""
+        size, found = max(1, BLOCK_TOKENS // len(self.tokens)), list[Tensor]()
+        for start in range(0, len(gates), size):
+            found.append(compute(gates[start : start + size]))
+            if not found[-1].isfinite().all():
+                raise NonFiniteError("for this sentence")
+            if progress:
+                progress(min(start + size, len(gates)), len(gates))
+        return torch.cat(found)
+
+    def _output(self, gates: Tensor, gated: Gated) -> Tensor:
+        """F at the settings of one batch: [B, S + T] -> [B]."""
+        of_source, of_prefix = gates.split([len(self.source_ids), len(self.prefix_ids)], dim=1)
+        # gates on the prefix alone leave the encoder's output as it is
+        rows = len(gates) if gates.requires_grad or not bool((of_source == of_source[:1]).all()) else 1
+        with self.translator.inspect() as model:
+            encoder, cross, decoder = _gated_modules(model, gated)
+            source_ids = self.translator.batch([self.source_ids] * rows)
+            with _scaled(encoder, of_source[:rows]):
+                memory = model.encode(source_ids).expand(len(gates), -1, -1)
+            prefix_ids = self.translator.batch([self.prefix_ids] * len(gates))
+            with _scaled(cross, of_source), _scaled(decoder, of_prefix):
+                states = model.decode(prefix_ids, memory, model.source_mask(source_ids))
+            return contrast_of(model.project(states[:, -1]), self.token, self.against)
+
+
+def contrast_at(
+    translator: Translator,
+    source: str,
+    target: str | Sequence[int],
+    position: int,
+    token: int | None = None,
+    against: int | None = None,
+) -> Contrast:
+    """Choose a prediction to explain.
+
+    Args:
+        source, target: as for `Translator.explain`.
+        position: of the predicted token, from 0.
+        token: id of A, by default the predicted token.
+        against: id of B; None for log p(A) alone.
+
+    Raises:
+        ValueError: as `Translator.explain`; there is no such position or token, or A is B.
+    """
+    source_ids, fed, predicted = translator.token_ids(source, target)
+    if not 0 <= position < len(predicted):
+        raise ValueError(
+            f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}"
+        )
+    token, vocab_size = predicted[position] if token is None else token, translator.model.config.target_size
+    for token_id in (token, against):
+        if token_id is not None and not 0 <= token_id < vocab_size:
+            raise ValueError(f"there is no token {token_id}: give an id from 0 to {vocab_size - 1}")
+    if token == against:
+        raise ValueError(
+            f"token {token} ({translator.pieces([token])[0]}) is compared with itself: give another token, or none"
+        )
+    prefix = fed[: position + 1]
+    return Contrast(
+        translator=translator,
+        position=position,
+        source_ids=tuple(source_ids),
+        prefix_ids=tuple(prefix),
+        token=token,
+        against=against,
+        source_tokens=translator.source_pieces(source_ids),
+        prefix_tokens=translator.pieces(prefix),
+    )
+
+
+def runner_up(contrast: Contrast) -> int:
+    """Id of the most probable other token at this position."""
+    with torch.inference_mode(), contrast.translator.inspect() as model:
+        ids = (contrast.translator.batch([ids]) for ids in (contrast.source_ids, contrast.prefix_ids))
+        best = model(*ids)[0, -1].topk(2).indices.tolist()
+    return best[1] if best[0] == contrast.token else best[0]
+
+
+def contrast_of(logits: Tensor, token: int, against: int | None) -> Tensor:
+    """log p(A) - log p(B), or log p(A): logits [..., V] -> [...]."""
+    logits = logits.float()
+    minus = logits.logsumexp(-1) if against is None else logits[..., against]
+    return logits[..., token] - minus
+
+
+def _gated_modules(model: Transformer, gated: Gated) -> tuple[list[nn.Module], list[nn.Module], list[nn.Module]]:
+    """Modules with a row for each token: of the source in the encoder and in the decoder, and of the prefix."""
+    if gated == "embeddings":
+        return [model.embedding.tokens], [], [model.fed_embedding.tokens]
+    layers = attention_layers(model)
+    kinds: tuple[Kind, Kind, Kind] = ("encoder_self", "cross", "decoder_self")
+    encoder, cross, decoder = ([layer.v_proj for (of, _), layer in layers.items() if of == kind] for kind in kinds)
+    return [*encoder], [*cross], [*decoder]
+
+
+@contextmanager
+def _scaled(modules: Iterable[nn.Module], gates: Tensor) -> Generator[None]:
+    """Multiply the outputs [B, L, D] of modules by gates [B, L]."""
+
+    def scale(_module: nn.Module, _inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        return output * gates[..., None]
+
+    handles = [module.register_forward_hook(scale) for module in modules]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()

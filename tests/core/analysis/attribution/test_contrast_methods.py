@@ -1,0 +1,173 @@
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+import torch
+
+from core.analysis.attribution.contrast import Contrast, contrast_at
+from core.analysis.attribution.contrast_methods import (
+    METHODS,
+    SIGNED,
+    ContrastAttribution,
+    attribute_contrast,
+    gradient_x_input,
+    integrated_gradients,
+    occlusion,
+    score_table,
+    value_zeroing,
+)
+from core.analysis.attribution.forward_trace import trace_forward
+from core.analysis.attribution.methods import METHODS as MAP_METHODS
+from core.analysis.attribution.norms import head_norms
+from core.analysis.correlation import spearman
+from core.translator import Translator
+
+SOURCE, TARGET, POSITION, OTHER = "Can you help me?", "Können Sie mir helfen?", 6, 77
+
+
+@pytest.fixture(params=["post", "pre"], scope="module")
+def found(request: pytest.FixtureRequest, translator: Translator, norm_first: Translator) -> ContrastAttribution:
+    model = translator if request.param == "post" else norm_first
+    return attribute_contrast(model, SOURCE, TARGET, POSITION, against=OTHER)
+
+
+@dataclass
+class Polynomial:
+    """F = 3 a + 2 b^2 + a b in place of a model: a is the source token, b the one of the prefix."""
+
+    tokens: tuple[str, ...] = ("a", "b")
+    source_ids: tuple[int, ...] = (1,)
+
+    def ones(self) -> torch.Tensor:
+        return torch.ones(1, 2)
+
+    def outputs(self, gates: torch.Tensor, _gated: str, _progress: object) -> torch.Tensor:
+        a, b = gates.T
+        return 3 * a + 2 * b**2 + a * b
+
+    def gradients(self, gates: torch.Tensor, _progress: object = None) -> tuple[torch.Tensor, torch.Tensor]:
+        a, b = gates.T
+        return 3 * a + 2 * b**2 + a * b, torch.stack((3 + b, 4 * b + a), dim=1)
+
+
+class Ramp(Polynomial):
+    """F = 50 (a - 0.4) for a from 0.4 to 0.45, 0 below and 2.5 above, plus b."""
+
+    def gradients(self, gates: torch.Tensor, _progress: object = None) -> tuple[torch.Tensor, torch.Tensor]:
+        a, b = gates.T
+        slope = 50.0 * ((a > 0.4) & (a < 0.45))
+        return 50 * (a - 0.4).clamp(0, 0.05) + b, torch.stack((slope, torch.ones_like(b)), dim=1)
+
+
+def test_a_function_worked_by_hand():
+    """Integrals of 3 + t and 5 t over 0 to 1; derivatives at (1, 1); F(1, 1) = 6, F(0, 1) = 2 and F(1, 0) = 3."""
+    by_hand = cast("Contrast", Polynomial())
+    scores, points = integrated_gradients(by_hand)
+    assert scores.tolist() == pytest.approx([3.5, 2.5])
+    assert points == 17
+    assert gradient_x_input(by_hand).tolist() == [4, 5]
+    assert occlusion(by_hand).tolist() == value_zeroing(by_hand).tolist() == [4, 3]
+
+
+def test_points_are_added_where_the_integral_needs_them():
+    """Of the first 17 points, only 0.4375 is on the ramp: its slope would count for 1 / 16 of the path, not 1 / 20."""
+    counted: list[tuple[int, int]] = []
+    scores, points = integrated_gradients(cast("Contrast", Ramp()), lambda *each: counted.append(each))
+    assert scores.tolist() == pytest.approx([2.5, 1], abs=0.03 * 3.5)
+    assert 17 < points < 64
+    assert counted[0] == (17, 64)
+    assert counted[-1] == (points, 64)
+
+
+def test_integrated_gradients_are_complete(found: ContrastAttribution):
+    assert found.is_complete
+    total = float(found.scores["integrated_gradients"].sum())
+    assert total == pytest.approx(found.output - found.baseline, rel=0.02, abs=0.02)
+    assert found.gap("integrated_gradients") == pytest.approx(abs(total - found.output + found.baseline))
+    assert found.gap("gradient_x_input") > found.gap("integrated_gradients")
+
+
+def test_the_integral_by_many_small_steps(found: ContrastAttribution):
+    """A sum over the midpoints of 400 equal parts."""
+    points = (torch.arange(400) + 0.5)[:, None].expand(-1, len(found.contrast.tokens)) / 400
+    expected = found.contrast.gradients(points)[1].mean(0)
+    assert torch.allclose(found.scores["integrated_gradients"], expected, atol=0.03)
+
+
+def test_differences_to_the_whole_input(found: ContrastAttribution):
+    contrast = found.contrast
+    for index in (0, len(contrast.source_ids) + 2):
+        closed = contrast.ones()
+        closed[0, index] = 0
+        for method, gated in (("occlusion", "embeddings"), ("value_zeroing", "values")):
+            expected = found.output - contrast.outputs(closed, gated).item()
+            assert float(found.scores[method][index]) == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_contrast_is_the_difference_of_two_attributions(translator: Translator):
+    """F is linear in log p: scores of A minus B are those of A alone minus those of B alone."""
+    methods = SIGNED[1:]  # integrated gradients up to their gap
+    both = attribute_contrast(translator, SOURCE, TARGET, 2, against=OTHER, methods=methods)
+    a, b = (attribute_contrast(translator, SOURCE, TARGET, 2, token, methods=methods) for token in (None, OTHER))
+    for method in methods:
+        assert torch.allclose(both.scores[method], a.scores[method] - b.scores[method], atol=2e-3)
+
+
+def test_shares_are_rows_of_the_maps(found: ContrastAttribution):
+    contrast = found.contrast
+    num_source, translator = len(contrast.source_ids), contrast.translator
+    for method in METHODS[4:]:
+        assert float(found.scores[method].sum()) == pytest.approx(1, abs=1e-4)
+        assert float(found.scores[method].min()) >= 0
+    for method, of_maps in (("rollout", "rollout"), ("alti", "rolled_contributions")):
+        maps = MAP_METHODS[of_maps](translator, SOURCE, TARGET)
+        assert torch.allclose(found.scores[method][:num_source], maps["cross"][-1].weights[0, POSITION])
+        prefix = maps["decoder_self"][-1].weights[0, POSITION, : POSITION + 1]
+        assert torch.allclose(found.scores[method][num_source:], prefix)
+    explanation = translator.explain(SOURCE, TARGET)
+    for index, kind, key in ((1, "cross", 1), (num_source + 3, "decoder_self", 3)):
+        weights = [float(w) for layer in explanation.maps[kind] for w in layer.weights[:, POSITION, key]]
+        assert float(found.scores["attention"][index]) == pytest.approx(sum(weights) / len(weights) / 2, abs=1e-5)
+
+
+def test_norms_of_a_single_key_are_its_share(translator: Translator):
+    """In the first row, self-attention has one key: the norm of what it adds, by hand, against those of the source."""
+    found = attribute_contrast(translator, SOURCE, TARGET, 0, methods=["norms"])
+    trace, shares = trace_forward(translator, SOURCE, TARGET), []
+    for own, cross in zip(trace.sublayers["decoder_self"], trace.sublayers["cross"], strict=True):
+        added = own.transformed()[:, 0].sum(0).norm()  # weights of 1
+        norms = torch.einsum("hk,hkd->kd", cross.weights[:, 0], cross.transformed()).norm(dim=-1)
+        assert (norms <= head_norms(cross)[:, 0].sum(0) + 1e-4).all()
+        shares.append(float(added / (added + norms.sum())))
+    assert float(found.scores["norms"][-1]) == pytest.approx(sum(shares) / len(shares), abs=1e-4)
+
+
+def test_rank_correlations(found: ContrastAttribution):
+    places = found.contrast.ordinary
+    assert "</s>" not in [found.contrast.tokens[place] for place in places]
+    signed, other, share = (found.scores[method][places] for method in ("occlusion", "value_zeroing", "alti"))
+    assert found.correlation("occlusion", "value_zeroing") == spearman(signed.numpy(), other.numpy())
+    assert found.correlation("alti", "occlusion") == spearman(share.numpy(), signed.abs().numpy())
+    assert found.correlation("alti", "alti") == pytest.approx(1)
+
+
+def test_the_table_has_a_row_for_each_token(found: ContrastAttribution):
+    table = score_table(found)
+    assert table["side"] == ["source"] * len(found.contrast.source_ids) + ["prefix"] * (POSITION + 1)
+    assert table["position"][-1] == POSITION
+    assert list(table)[3:] == list(METHODS)
+
+
+def test_progress_ends_at_its_total(translator: Translator):
+    counted: list[tuple[int, int]] = []
+    attribute_contrast(
+        translator, SOURCE, TARGET, 1, methods=["value_zeroing", "occlusion"], progress=lambda *a: counted.append(a)
+    )
+    assert counted[-1] == (200, 200)
+    assert all(done <= total for done, total in counted)
+
+
+def test_an_unknown_method_is_named(translator: Translator):
+    with pytest.raises(ValueError, match="there is no method 'lime': give one of integrated_gradients, occlusion"):
+        attribute_contrast(translator, SOURCE, TARGET, 1, methods=["lime"])  # type: ignore[list-item]
+    assert contrast_at(translator, SOURCE, TARGET, 1).against is None
