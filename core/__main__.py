@@ -13,6 +13,7 @@ from torch import nn
 from core.analysis.alignment import cli
 from core.analysis.attribution import contrast_cli, logit_cli
 from core.analysis.interventions import cli as cut_cli
+from core.analysis.interventions import patch_cli
 from core.analysis.layers import cli as layers_cli
 from core.analysis.lens import cli as lens_cli
 from core.analysis.word_scores import cli as score_cli
@@ -202,6 +203,11 @@ COMMANDS: dict[str, Command] = {
     ),
     "lens": ("print the tokens that every layer predicts", lens_cli.add_arguments, lens_cli.run),
     "cut": ("set attention weights, and translate again", cut_cli.add_arguments, cut_cli.run),
+    "patch": (
+        "put states of one sentence into the run of another, and see what is recovered",
+        patch_cli.add_arguments,
+        patch_cli.run,
+    ),
     "layer-types": (
         "measure the layers of the paper's Table 1 on this machine",
         layers_cli.add_arguments,

@@ -1,0 +1,180 @@
+"""Minimal pairs: sentences that differ from another in one respect, and not in the number of tokens.
+
+A proposal replaces a noun, an adjective or a pronoun by another of its group, a singular by its plural, or a present
+tense by its past, with words from `word_list`. The tokenizer decides which are kept: every word must have as many
+tokens as the word that it replaces, so that each position of one sentence has its counterpart in the other. A proposal
+need not be good English, and need not change the translation.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.analysis.interventions.word_list import (
+    ADJECTIVES,
+    BEFORE_INFINITIVE,
+    CONJUNCTIONS,
+    COORDINATIONS,
+    DETERMINERS,
+    NOUNS,
+    PREPOSITIONS,
+    PRONOUNS,
+    RELATIVES,
+    SINGULAR_TO_PLURAL,
+    VERBS,
+)
+from core.analysis.tokens.words import readable, word_groups
+from core.translator import Translator
+
+Contrast = Literal["noun", "adjective", "pronoun", "number", "tense"]
+CONTRASTS: tuple[Contrast, ...] = ("noun", "adjective", "pronoun", "number", "tense")
+MAX_FOR_WORD = 4  # proposals of one contrast for a word
+_WORD = re.compile(r"[A-Za-z]+")
+_PLURALS = {singular: plural for group in NOUNS for singular, plural in group if singular != plural}
+_AGREEING = {third: base for base, third, _ in VERBS if base != third} | SINGULAR_TO_PLURAL
+_PAST = {form: past for base, third, past in VERBS for form in (base, third)}
+_FINITE = _PAST.keys() | set(_PAST.values())
+
+
+@dataclass(frozen=True)
+class MinimalPair:
+    """A proposal for the second sentence.
+
+    Attributes:
+        text: the sentence.
+        changes: each word of the first sentence that is replaced, and the word in its place.
+        positions: of the tokens that differ.
+        num_tokens: of both sentences, `</s>` included.
+        tokens: the tokens that differ, of both sentences.
+    """
+
+    contrast: Contrast
+    text: str
+    changes: tuple[tuple[str, str], ...]
+    positions: tuple[int, ...]
+    num_tokens: int
+    tokens: tuple[tuple[str, str], ...]
+
+    @property
+    def reason(self) -> str:
+        """Why both sentences are of equal length in tokens."""
+        pairs = ", ".join(f"{readable(old)} \u2192 {readable(new)}" for old, new in self.tokens)
+        count = len(self.tokens)
+        return f"{count} of {self.num_tokens} tokens differ{'' if count == 1 else ', each in its place'}: {pairs}"
+
+
+def minimal_pairs(translator: Translator, text: str) -> list[MinimalPair]:
+    """Propose sentences of equal length in tokens, in the order of the words.
+
+    Raises:
+        ValueError: as `Translator.explain`.
+    """
+    first = translator.token_ids(text, "")[0]
+    found: dict[str, MinimalPair] = {}
+    for name, replaced in _candidates([match[0] for match in _WORD.finditer(text)]):
+        other = _with_words(text, replaced)
+        if other not in found and (pair := _compared(translator, name, text, other, first)):
+            same_word = [
+                each for each in found.values() if (each.contrast, each.changes[0][0]) == (name, pair.changes[0][0])
+            ]
+            if len(same_word) < MAX_FOR_WORD:
+                found[other] = pair
+    return list(found.values())
+
+
+Words = Sequence[str]
+Replaced = dict[int, str]  # new words by their number
+
+
+def _candidates(words: Words) -> Iterator[tuple[Contrast, Replaced]]:
+    """Replacements of single words, and of the words that agree with them."""
+    groups: dict[Contrast, Sequence[Sequence[str]]] = {
+        "noun": [[forms[number] for forms in group] for group in NOUNS for number in (0, 1)],
+        "adjective": ADJECTIVES,
+        "pronoun": PRONOUNS,
+    }
+    for number, word in enumerate(words):
+        form = word if word == "I" else word.lower()
+        for name, alternatives in groups.items():
+            for group in alternatives:
+                if form in group:
+                    start = group.index(form)
+                    for other in (*group[start + 1 :], *group[:start]):
+                        if number == 0 or _article_fits(words[number - 1].lower(), form, other):
+                            yield name, {number: other}
+        if form in _PLURALS and (agreeing := _plural(words, number)):
+            yield "number", agreeing
+        finite = number == 0 or words[number - 1].lower() not in BEFORE_INFINITIVE
+        if finite and _PAST.get(form, form) != form:
+            yield "tense", {number: _PAST[form]}
+
+
+def _article_fits(before: str, old: str, new: str) -> bool:
+    """Whether `a` or `an` before a word also fits another one."""
+    return before not in ("a", "an") or (old[0] in "aeiou") == (new[0] in "aeiou")
+
+
+def _plural(words: Words, number: int) -> Replaced | None:
+    """A noun in the plural with its determiner and, if it is a subject, its verb.
+
+    None where these are not known, as the plural would not agree with them.
+    """
+    lower = [word.lower() for word in words]
+    borders = PREPOSITIONS | CONJUNCTIONS | COORDINATIONS | RELATIVES | _FINITE
+    start = number
+    while start > 0 and (lower[start - 1] not in borders or lower[start - 1] in DETERMINERS):
+        start -= 1
+        if lower[start] in DETERMINERS:
+            break
+    if lower[start] not in DETERMINERS or start == number:
+        return None
+    replaced = {start: SINGULAR_TO_PLURAL[lower[start]], number: _PLURALS[lower[number]]}
+    before = lower[start - 1] if start else ""
+    if before in COORDINATIONS:
+        return None
+    if before in PREPOSITIONS or before in _FINITE:
+        return replaced
+    for verb in range(number + 1, len(words)):
+        if lower[verb] in CONJUNCTIONS | COORDINATIONS | RELATIVES:
+            return None
+        if lower[verb] in _FINITE:
+            is_plural = lower[verb] in _PAST and lower[verb] not in _AGREEING
+            return None if is_plural else replaced | {verb: _AGREEING.get(lower[verb], lower[verb])}
+    return None
+
+
+def _with_words(text: str, replaced: Replaced) -> str:
+    """The text with other words, capitalised as the old ones."""
+    numbers = iter(range(len(text)))
+
+    def new(match: re.Match[str]) -> str:
+        number = next(numbers)
+        if number not in replaced or replaced[number] == match[0].lower():
+            return match[0]
+        is_capital = match[0][0].isupper() and (number == 0 or match[0] != "I")
+        return replaced[number].capitalize() if is_capital else replaced[number]
+
+    return _WORD.sub(new, text)
+
+
+def _compared(
+    translator: Translator, name: Contrast, text: str, other: str, first: Sequence[int]
+) -> MinimalPair | None:
+    """The proposal, if each of its words has as many tokens as the one it replaces."""
+    second = translator.token_ids(other, "")[0]
+    tokens = translator.source_pieces(first), translator.source_pieces(second)
+    if word_groups(tokens[0]) != word_groups(tokens[1]):
+        return None
+    positions = tuple(position for position in range(len(first)) if first[position] != second[position])
+    if not positions:
+        return None
+    words = zip(_WORD.findall(text), _WORD.findall(other), strict=True)
+    return MinimalPair(
+        contrast=name,
+        text=other,
+        changes=tuple((old, new) for old, new in words if old != new),
+        positions=positions,
+        num_tokens=len(first),
+        tokens=tuple((tokens[0][position], tokens[1][position]) for position in positions),
+    )

@@ -1,0 +1,267 @@
+"""Activation patching: outputs of one run put into another, and everything after them computed again.
+
+Vig et al. 2020 ("Investigating Gender Bias in Language Models Using Causal Mediation Analysis") and Meng et al. 2022
+("Locating and Editing Factual Associations in GPT"), with the choices of Zhang & Nanda 2023 (arXiv:2309.16042): a
+second source of equal length in tokens instead of noise, and the difference of two logits as the metric.
+
+The output of a component in one layer at one position is taken from one run, the donor, and put into the other, the
+base. The metric m of the patched run is normalised to 0 for the corrupted and 1 for the clean run:
+
+    recovered = (m(patched) - m(corrupted)) / (m(clean) - m(corrupted))
+
+Outputs exist alike in post-norm and pre-norm layers: what a sub-layer adds to the residual connection, and the state
+after the layer. Norms that follow are computed again.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from core.analysis.interventions.pair_runs import (
+    COMPONENTS,
+    Component,
+    PairRuns,
+    Patch,
+    Side,
+    component_modules,
+    removed_hooks,
+    side_of,
+)
+from core.capture import Kind
+from core.model import KeysValues, MultiHeadAttention, Transformer
+
+Into = Literal["corrupted", "clean"]  # the base; the other run is the donor
+INTO: tuple[Into, ...] = ("corrupted", "clean")
+PATCHED_TOKENS = 1024  # tokens of a batch of patched runs
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Metric of patched runs beside the metric of both runs.
+
+    Attributes:
+        clean, corrupted: metric without a patch.
+        values: metric with one, of any shape; NaN where not measured yet.
+    """
+
+    clean: float
+    corrupted: float
+    values: Tensor
+
+    @property
+    def recovered(self) -> Tensor:
+        """Metric normalised to 0 for the corrupted and 1 for the clean run, float64."""
+        return (self.values.double() - self.corrupted) / (self.clean - self.corrupted)
+
+    def moved(self, into: Into) -> Tensor:
+        """Share of the difference between both runs that a patch makes, from base to donor: 0 is no effect."""
+        return self.recovered if into == "corrupted" else 1 - self.recovered
+
+
+def mean_effects(effects: Sequence[Effects]) -> Effects:
+    """Mean of the metrics over several pairs, so that `recovered` is a ratio of means.
+
+    A pair that differs little has little weight; the mean of the ratios would divide by its difference.
+
+    Raises:
+        ValueError: there are none, or they have different shapes, or the mean difference is 0.
+    """
+    shapes = {tuple(each.values.shape) for each in effects}
+    if len(shapes) != 1:
+        raise ValueError(
+            f"the effects have the shapes {sorted(shapes)}, expected one: average pairs of equal length in tokens with "
+            f"one prefix"
+        )
+    clean, corrupted = (
+        sum(each.clean for each in effects) / len(effects),
+        sum(each.corrupted for each in effects) / len(effects),
+    )
+    if clean == corrupted:
+        raise ValueError("the differences of these pairs cancel out: average pairs that favour the same token")
+    return Effects(clean, corrupted, torch.stack([each.values for each in effects]).mean(0))
+
+
+class Part(NamedTuple):
+    """Metric with a patch of one component of one layer, at each of its positions: [S or T]."""
+
+    component: Component
+    layer: int
+    values: Tensor
+
+
+def measured_parts(runs: PairRuns, into: Into = "corrupted") -> Iterator[Part]:
+    """Patch every component of every layer at every position, one at a time.
+
+    Incremental: stop iterating to cancel the rest. The lock on the model is released between batches.
+    """
+    for component in COMPONENTS:
+        for layer in range(runs.num_layers(component)):
+            rows = [[Patch(component, layer, position)] for position in range(runs.num_positions(component))]
+            yield Part(component, layer, patched_metric(runs, rows, into))
+
+
+def num_parts(runs: PairRuns) -> int:
+    """Number of parts that `measured_parts` yields."""
+    return sum(runs.num_layers(component) for component in COMPONENTS)
+
+
+def patching_map(
+    runs: PairRuns, into: Into = "corrupted", parts: Iterable[Part] | None = None
+) -> dict[Component, Effects]:
+    """Effects of all single patches, [layers, S or T] for each component.
+
+    Args:
+        parts: those measured so far, NaN elsewhere; None to measure all.
+    """
+    found: dict[Component, Tensor] = {
+        component: torch.full(
+            (runs.num_layers(component), runs.num_positions(component)), torch.nan, dtype=torch.float64
+        )
+        for component in COMPONENTS
+    }
+    for component, layer, values in measured_parts(runs, into) if parts is None else parts:
+        found[component][layer] = values
+    return {component: Effects(runs.clean, runs.corrupted, values) for component, values in found.items()}
+
+
+def mean_map(maps: Sequence[dict[Component, Effects]]) -> dict[Component, Effects]:
+    """Mean of the maps of several pairs, see `mean_effects`.
+
+    Raises:
+        ValueError: as `mean_effects`.
+    """
+    return {component: mean_effects([each[component] for each in maps]) for component in COMPONENTS}
+
+
+def head_effects(runs: PairRuns, kind: Kind, layer: int, position: int, into: Into = "corrupted") -> Effects:
+    """Effects of each head of an attention layer at one position: [H]."""
+    rows = [[Patch(kind, layer, position, head)] for head in range(runs.num_heads(kind))]
+    return Effects(runs.clean, runs.corrupted, patched_metric(runs, rows, into))
+
+
+def all_patched(runs: PairRuns, into: Into = "corrupted") -> float:
+    """Metric with all components of all layers patched at all positions: that of the donor."""
+    everything = [Patch(component, layer) for component in COMPONENTS for layer in range(runs.num_layers(component))]
+    return float(patched_metric(runs, [everything], into)[0])
+
+
+# --- Runs with patches ----------------------------------------------------------------------------------------------
+
+
+@torch.inference_mode()
+def patched_metric(runs: PairRuns, rows: Sequence[Sequence[Patch]], into: Into = "corrupted") -> Tensor:
+    """Metric of the base with the patches of each row: [len(rows)] float64.
+
+    Rows are runs of their own, computed in batches that begin at their lowest patched layer with the state recorded
+    there. Where both runs agree in all outputs of a row, nothing is computed: its metric is exactly the base's.
+
+    Raises:
+        ValueError: a patch does not exist in these runs.
+    """
+    for patch in {patch for row in rows for patch in row}:
+        runs.check(patch)
+    base = 1 if into == "corrupted" else 0
+    found = torch.full((len(rows),), (runs.clean, runs.corrupted)[base], dtype=torch.float64)
+    changed = [number for number, row in enumerate(rows) if any(runs.differs(patch) for patch in row)]
+    for block in blocks(runs, len(changed)):
+        numbers = changed[block]
+        patches = [rows[number] for number in numbers]
+        first: dict[Side, int] = {}
+        for patch in (patch for row in patches for patch in row):
+            side = side_of(patch.component)
+            first[side] = min(first.get(side, patch.layer), patch.layer)
+        with runs.translator.inspect() as model, _patched(model, runs, patches, 1 - base):
+            logits = logits_from(runs, model, base, len(numbers), first)
+        found[numbers] = runs.measured(logits).double().cpu()
+    return found
+
+
+def blocks(runs: PairRuns, rows: int) -> Iterator[slice]:
+    """Slices of rows that keep a batch within `PATCHED_TOKENS`."""
+    size = max(1, PATCHED_TOKENS // max(runs.source_ids.size(1), runs.fed.size(1)))
+    return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
+
+
+def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first: dict[Side, int]) -> Tensor:
+    """Logits of the next token of `rows` copies of a run, computed again from a layer on: [W, V].
+
+    Args:
+        model: held by this thread; its hooks make the copies differ.
+        base: number of the run, 0 or 1.
+        first: layer of each side to begin with; without one for the encoder, the memory is the recorded one.
+    """
+    memory, start = runs.memory[base : base + 1], first.get("decoder", 0)
+    if "encoder" in first:
+        x = runs.entering("encoder", first["encoder"])[base].expand(rows, -1, -1)
+        for layer in model.encoder.layers[first["encoder"] :]:
+            x = layer(x, runs.masks[0])
+        memory, start = model.encoder.output_norm(x), 0
+    x = runs.entering("decoder", start)[base].expand(rows, -1, -1)
+    for layer in model.decoder.layers[start:]:
+        x = layer(x, memory, runs.masks[1], runs.masks[2], SharedMemory(rows))
+    return model.project(model.decoder.output_norm(x)[:, -1]).float()
+
+
+class SharedMemory:
+    """Keys and values of one memory for many rows: `LayerPositions` of a whole pass."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
+        """Keys and values of a row's own positions."""
+        return keys_values()
+
+    def cross_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
+        """Keys and values of the memory, [1 or W, H, S, E] -> [W, H, S, E]."""
+        keys, values = keys_values()
+        return keys.expand(self.rows, -1, -1, -1), values.expand(self.rows, -1, -1, -1)
+
+
+@contextmanager
+def _patched(model: Transformer, runs: PairRuns, rows: Sequence[Sequence[Patch]], donor: int) -> Generator[None]:
+    """Put outputs of the donor into a batch with the patches of each row, inside the block."""
+    groups: defaultdict[tuple[Component, int, bool], list[tuple[int, int, int]]] = defaultdict(list)
+    for row, patches in enumerate(rows):
+        for patch in patches:
+            positions = range(runs.num_positions(patch.component)) if patch.position is None else (patch.position,)
+            group = groups[patch.component, patch.layer, patch.head is not None]
+            group.extend((row, position, patch.head or 0) for position in positions)
+    with removed_hooks() as handles:
+        for (component, layer, is_head), places in groups.items():
+            module = component_modules(model, component)[layer]
+            row, position, head = torch.tensor(places, device=runs.fed.device).T
+            if is_head and isinstance(module, MultiHeadAttention):
+                values = runs.of_heads(component, layer)[donor, position, head]
+                handles.append(module.out_proj.register_forward_pre_hook(_set_heads((row, position, head), values)))
+            else:
+                values = runs.outputs[component, layer][donor, position]
+                handles.append(module.register_forward_hook(_set_output((row, position), values)))
+        yield
+
+
+Places = tuple[Tensor, ...]  # indices of rows, positions and heads
+
+
+def _set_output(places: Places, values: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
+    """Forward hook that sets an output [W, L, D] at some places."""
+
+    def hook(_module: nn.Module, _arguments: Any, output: Tensor) -> Tensor:
+        return output.index_put(places, values)
+
+    return hook
+
+
+def _set_heads(places: Places, values: Tensor) -> Callable[[nn.Module, tuple[Tensor]], tuple[Tensor]]:
+    """Forward hook, before the output matrix, that sets heads in [W, L, H * d_v]."""
+
+    def hook(_module: nn.Module, arguments: tuple[Tensor]) -> tuple[Tensor]:
+        heads = arguments[0].unflatten(-1, (-1, values.size(-1)))
+        return (heads.index_put(places, values).flatten(-2),)
+
+    return hook

@@ -1,0 +1,246 @@
+"""Path patching: the effect of one head on another through the direct paths between them.
+
+Wang et al. 2022 ("Interpretability in the Wild", arXiv:2211.00593) and Goldowsky-Dill et al. 2023 ("Localizing Model
+Behavior with Path Patching", arXiv:2304.05969). In the base run,
+
+1. the sender's output is replaced by the donor's, while all other attention outputs stay those of the base. This
+   changes the residual connections, norms and feed-forward networks up to the receivers, and so their queries, keys or
+   values;
+2. in another pass over the base, the receivers get these queries, keys or values, and everything after them is computed
+   again. The metric of this pass is normalised as in activation patching.
+
+Wang et al. let feed-forward networks change on the way; with `hold_networks` they stay those of the base, too, so that
+only residual connections and norms carry the change. In a post-norm layer the norms act on the residual connection
+itself: they are computed again, with the scale that the change gives them.
+
+Direct paths lead from a head of the encoder to higher heads of the encoder, and through the memory to the keys and
+values of cross-attention; from a head of the decoder to the queries, keys and values of higher self-attention, and to
+the queries of cross-attention after it. Others do not exist, and are refused.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from core.analysis.heads.head import Head, attention_layers
+from core.analysis.interventions.pair_runs import (
+    Component,
+    PairRuns,
+    Patch,
+    Side,
+    component_modules,
+    removed_hooks,
+    side_of,
+)
+from core.analysis.interventions.patching import Effects, Into, SharedMemory, blocks, logits_from
+from core.capture import KINDS
+from core.model import MultiHeadAttention, Transformer
+
+HeadInput = Literal["query", "key", "value"]
+INPUTS: tuple[HeadInput, ...] = ("query", "key", "value")
+_PROJECTIONS: dict[HeadInput, str] = {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """The queries, keys or values of a head."""
+
+    head: Head
+    input: HeadInput
+
+    def __str__(self) -> str:
+        """Display name, counted from 1: `cross L5 H3 value`."""
+        return f"{self.head} {self.input}"
+
+
+def unreachable(sender: Head, receiver: Receiver) -> str:
+    """Reason why no direct path leads from a head to a receiver, or ""."""
+    head = receiver.head
+    if sender.kind == "encoder_self" and head.kind == "cross":
+        if receiver.input == "query":
+            return (
+                "its queries come from the decoder, where heads of the encoder act only through other cross-attention"
+            )
+        return ""
+    if sender.kind == "encoder_self" and head.kind == "decoder_self":
+        return "the encoder reaches the decoder only through cross-attention"
+    if head.kind == "encoder_self" and sender.kind != "encoder_self":
+        return "the encoder does not read the decoder"
+    if head.kind == "cross" and receiver.input != "query":
+        return "keys and values of cross-attention come from the encoder"
+    order = {"encoder_self": 0, "decoder_self": 0, "cross": 1}
+    if (sender.layer, order[sender.kind]) >= (head.layer, order[head.kind]):
+        return "it does not come after the sender"
+    return ""
+
+
+def possible_senders(model: Transformer, receiver: Receiver) -> list[Head]:
+    """All heads with a direct path to a receiver, by kind, then by layer."""
+    return [
+        head
+        for (kind, layer), module in attention_layers(model).items()
+        for head in (Head(kind, layer, number) for number in range(module.num_heads))
+        if not unreachable(head, receiver)
+    ]
+
+
+@torch.inference_mode()
+def path_effects(
+    runs: PairRuns,
+    senders: Sequence[Head],
+    receivers: Sequence[Receiver],
+    into: Into = "corrupted",
+    positions: Sequence[int | None] = (None,),
+    hold_networks: bool = False,
+) -> Effects:
+    """Effects of heads through the direct paths to receivers: [senders, positions].
+
+    Args:
+        receivers: heads whose queries, keys or values change together, at all positions.
+        positions: of the sender's output, each patched alone; None for all at once.
+        hold_networks: whether feed-forward networks stay those of the base on the way.
+
+    Raises:
+        ValueError: there is no such head or position, or no direct path from a sender to a receiver.
+    """
+    base = 1 if into == "corrupted" else 0
+    for patch in (Patch(receiver.head.kind, receiver.head.layer, None, receiver.head.head) for receiver in receivers):
+        runs.check(patch)
+    rows: list[Patch] = []
+    for sender in senders:
+        for receiver in receivers:
+            if reason := unreachable(sender, receiver):
+                raise ValueError(f"no direct path leads from {sender} to {receiver}: {reason}")
+        rows += [Patch(sender.kind, sender.layer, position, sender.head) for position in positions]
+    for patch in rows:
+        runs.check(patch)
+    found = torch.full((len(rows),), (runs.clean, runs.corrupted)[base], dtype=torch.float64)
+    changed = [number for number, row in enumerate(rows) if runs.differs(row)]
+    for block in blocks(runs, len(changed)):
+        numbers = changed[block]
+        with runs.translator.inspect() as model:
+            arriving = _arriving(runs, model, [rows[number] for number in numbers], receivers, base, hold_networks)
+            found[numbers] = runs.measured(_received(runs, model, arriving, base)).double().cpu()
+    return Effects(runs.clean, runs.corrupted, found.view(len(senders), len(positions)))
+
+
+def _arriving(
+    runs: PairRuns,
+    model: Transformer,
+    rows: Sequence[Patch],
+    receivers: Sequence[Receiver],
+    base: int,
+    hold_networks: bool,
+) -> dict[Receiver, Tensor]:
+    """Queries, keys or values [W, L, E] of the receivers when only a sender's output has changed, one for each row."""
+    found: dict[Receiver, Tensor] = {}
+    side, first = side_of(rows[0].component), min(row.layer for row in rows)
+    x = runs.entering(side, first)[base].expand(len(rows), -1, -1)
+    with removed_hooks() as handles:
+        for component in (*KINDS, *_NETWORKS[side] * hold_networks):
+            if side_of(component) == side:
+                for layer, module in enumerate(component_modules(model, component)):
+                    held = _held_output(runs, module, component, layer, rows, base)
+                    handles.append(module.register_forward_hook(_set_to(held)))
+        for receiver in receivers:
+            keep = _keep_slice(found, receiver, _width(model, receiver))
+            handles.append(_projection(model, receiver).register_forward_hook(keep))
+        if side == "encoder":
+            for layer in model.encoder.layers[first:]:
+                x = layer(x, runs.masks[0])
+            memory = model.encoder.output_norm(x)
+            for receiver in receivers:
+                if receiver.head.kind == "cross":
+                    _projection(model, receiver)(memory)
+        else:
+            last = max(receiver.head.layer for receiver in receivers)
+            for layer in model.decoder.layers[first : last + 1]:
+                x = layer(x, runs.memory[base : base + 1], runs.masks[1], runs.masks[2], SharedMemory(len(rows)))
+    return found
+
+
+_NETWORKS: dict[Side, tuple[Component, ...]] = {
+    "encoder": ("encoder_feed_forward",),
+    "decoder": ("decoder_feed_forward",),
+}
+
+
+def _held_output(
+    runs: PairRuns, module: nn.Module, component: Component, layer: int, rows: Sequence[Patch], base: int
+) -> Tensor:
+    """Output [W, L, D] of the base, in which the senders of this layer have the donor's output.
+
+    A sub-layer is linear in its heads: W_O times the change of a head is added.
+    """
+    held = runs.outputs[component, layer][base].repeat(len(rows), 1, 1)
+    senders = [(number, row) for number, row in enumerate(rows) if (row.component, row.layer) == (component, layer)]
+    if senders and isinstance(module, MultiHeadAttention):
+        heads = runs.of_heads(component, layer)
+        change = heads[1 - base] - heads[base]  # [L, H, d_v]
+        matrices = module.out_proj.weight.unflatten(1, (module.num_heads, -1))  # [D, H, d_v]
+        for number, row in senders:
+            positions = slice(None) if row.position is None else slice(row.position, row.position + 1)
+            held[number, positions] += change[positions, row.head] @ matrices[:, row.head].T
+    return held
+
+
+def _received(runs: PairRuns, model: Transformer, arriving: dict[Receiver, Tensor], base: int) -> Tensor:
+    """Logits [W, V] of the base whose receivers have these queries, keys or values."""
+    first: dict[Side, int] = {}
+    with removed_hooks() as handles:
+        for receiver, values in arriving.items():
+            side, layer = side_of(receiver.head.kind), receiver.head.layer
+            first[side] = min(first.get(side, layer), layer)
+            place = _set_slice(values, _width(model, receiver) * receiver.head.head)
+            handles.append(_projection(model, receiver).register_forward_hook(place))
+        return logits_from(runs, model, base, len(next(iter(arriving.values()))), first)
+
+
+def _projection(model: Transformer, receiver: Receiver) -> nn.Linear:
+    """Projection to the queries, keys or values of all heads of the receiver's layer."""
+    module = component_modules(model, receiver.head.kind)[receiver.head.layer]
+    projection = module.get_submodule(_PROJECTIONS[receiver.input])
+    assert isinstance(projection, nn.Linear)
+    return projection
+
+
+def _width(model: Transformer, receiver: Receiver) -> int:
+    """d_k or d_v."""
+    module = component_modules(model, receiver.head.kind)[receiver.head.layer]
+    assert isinstance(module, MultiHeadAttention)
+    return _projection(model, receiver).out_features // module.num_heads
+
+
+def _set_to(output: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
+    """Forward hook that replaces an output."""
+
+    def hook(_module: nn.Module, _arguments: Any, _output: Tensor) -> Tensor:
+        return output
+
+    return hook
+
+
+def _keep_slice(
+    found: dict[Receiver, Tensor], receiver: Receiver, width: int
+) -> Callable[[nn.Module, Any, Tensor], None]:
+    """Forward hook that records the receiver's part of a projection."""
+    start = width * receiver.head.head
+
+    def hook(_module: nn.Module, _arguments: Any, output: Tensor) -> None:
+        found[receiver] = output[..., start : start + width]
+
+    return hook
+
+
+def _set_slice(values: Tensor, start: int) -> Callable[[nn.Module, Any, Tensor], Tensor]:
+    """Forward hook that sets a part of a projection, [1 or W, L, ...] -> [W, L, ...]."""
+
+    def hook(_module: nn.Module, _arguments: Any, output: Tensor) -> Tensor:
+        changed = output.expand(len(values), -1, -1).clone()
+        changed[..., start : start + values.size(-1)] = values
+        return changed
+
+    return hook

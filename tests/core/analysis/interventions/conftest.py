@@ -1,0 +1,84 @@
+"""Two sources of equal length in tokens, and an independent computation of patched runs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from core.analysis.interventions.pair_runs import Component, PairRuns, Patch, record_runs
+from core.translator import Translator
+from tests.core.analysis.conftest import TARGET
+
+CLEAN, CORRUPTED = "The old house is cold.", "The old train is cold."
+POSITION = 5  # of the predicted token
+PATHS: dict[Component, str] = {
+    "encoder_self": "encoder.layers.{}.self_attention",
+    "encoder_feed_forward": "encoder.layers.{}.feed_forward",
+    "encoder_state": "encoder.layers.{}",
+    "decoder_self": "decoder.layers.{}.self_attention",
+    "cross": "decoder.layers.{}.cross_attention",
+    "decoder_feed_forward": "decoder.layers.{}.feed_forward",
+    "decoder_state": "decoder.layers.{}",
+}
+Record = Callable[..., PairRuns]
+
+
+@pytest.fixture(scope="session")
+def record(translator: Translator) -> Record:
+    """`record_runs` for these sources, unless others are given."""
+
+    def make(of: Translator = translator, clean: str = CLEAN, corrupted: str = CORRUPTED, **options: Any) -> PairRuns:
+        return record_runs(of, clean, corrupted, TARGET, options.pop("position", POSITION), **options)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def runs(record: Record) -> PairRuns:
+    return record()
+
+
+def whole_pass(runs: PairRuns, source: int, change: Callable[[str, torch.Tensor], torch.Tensor | None]) -> torch.Tensor:
+    """Logits of one whole pass of the model in which `change` may replace the output of any module by its path, and
+    the input of an output matrix (with the path of that and `.input`): [V].
+    """
+    handles: list[Any] = []
+    with runs.translator.inspect() as model, torch.inference_mode():
+        for path, module in model.named_modules():
+            handles.append(module.register_forward_hook(lambda _m, _a, output, path=path: change(path, output)))
+            if path.endswith("out_proj"):
+                before = lambda _m, arguments, path=path: change(f"{path}.input", arguments[0])  # noqa: E731
+                handles.append(module.register_forward_pre_hook(before))
+        try:
+            return model(runs.source_ids[source : source + 1], runs.fed)[0, -1]
+        finally:
+            for handle in handles:
+                handle.remove()
+
+
+def values_of(runs: PairRuns, source: int) -> dict[str, torch.Tensor]:
+    """Outputs of all modules in the run of one source, as `whole_pass` names them."""
+    found: dict[str, torch.Tensor] = {}
+    whole_pass(runs, source, lambda path, value: found.update({path: value}))
+    return found
+
+
+def brute_force(runs: PairRuns, patch: Patch, base: int) -> torch.Tensor:
+    """Logits with one patch, by a whole pass."""
+    donor = values_of(runs, 1 - base)
+    wanted = PATHS[patch.component].format(patch.layer)
+
+    def change(path: str, value: torch.Tensor) -> torch.Tensor | None:
+        if patch.head is None and path == wanted:
+            value = value.clone()
+            value[:, patch.position] = donor[path][:, patch.position]
+            return value
+        if patch.head is not None and path == f"{wanted}.out_proj.input":
+            heads = value.clone().unflatten(-1, (runs.num_heads(patch.component), -1))
+            other = donor[path].unflatten(-1, (runs.num_heads(patch.component), -1))
+            heads[:, patch.position, patch.head] = other[:, patch.position, patch.head]
+            return heads.flatten(2)
+        return None
+
+    return whole_pass(runs, base, change)

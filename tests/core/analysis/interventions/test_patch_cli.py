@@ -1,0 +1,104 @@
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from core.__main__ import main
+from core.analysis.heads.head import Head
+from core.analysis.interventions.minimal_pairs import minimal_pairs
+from core.analysis.interventions.pair_runs import PairRuns, record_runs
+from core.analysis.interventions.patching import head_effects, mean_map, patching_map
+from core.analysis.interventions.path_patching import Receiver, path_effects, possible_senders
+from core.translator import Translator
+from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED
+
+OTHER = "The old train is sold."
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_checkpoint: Path) -> Translator:
+    return Translator.from_checkpoint(tiny_checkpoint)
+
+
+@pytest.fixture
+def sentence(tiny_checkpoint: Path) -> list[str]:
+    options = ["--checkpoint", str(tiny_checkpoint), "--text", CLEAN, "--target", "Ein Hund.", "--token", "3"]
+    return ["patch", *options, "--corrupted", CORRUPTED]
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+
+
+def recorded(translator: Translator, corrupted: str = CORRUPTED) -> PairRuns:
+    return record_runs(translator, CLEAN, corrupted, "Ein Hund.", 2)
+
+
+def test_the_table_is_the_map(sentence: list[str], translator: Translator, capsys: pytest.CaptureFixture[str]):
+    assert main(sentence) == 0
+    output = capsys.readouterr()
+    rows, found = list(csv.DictReader(io.StringIO(output.out))), patching_map(recorded(translator))
+    assert len(rows) == 2 * (3 * 15 + 4 * 3)
+    for row in rows:
+        effects = found[row["component"]]  # type: ignore[index]
+        value = effects.recovered[int(row["layer"]), int(row["position"])]
+        assert float(row["recovered"]) == pytest.approx(float(value), abs=1e-5)
+    assert [row["clean_token"] for row in rows[:15]].count("ou") == 1
+    assert [row["corrupted_token"] for row in rows[:15]].count("ra") == 1
+    assert "; all patched: clean (gap " in output.err
+
+
+def test_several_sentences_are_averaged(
+    sentence: list[str], translator: Translator, capsys: pytest.CaptureFixture[str]
+):
+    assert main([*sentence, OTHER, "--into", "clean"]) == 0
+    expected = mean_map([patching_map(recorded(translator, text), "clean") for text in (CORRUPTED, OTHER)])
+    row = printed(capsys)[2 * 15 + 9]
+    assert (row["component"], row["layer"], row["position"]) == ("encoder_feed_forward", "0", "9")
+    assert float(row["recovered"]) == pytest.approx(float(expected["encoder_feed_forward"].recovered[0, 9]), abs=1e-5)
+    assert row["corrupted_token"] == "\u2581c/\u2581s"
+
+
+def test_heads_and_paths(sentence: list[str], translator: Translator, capsys: pytest.CaptureFixture[str]):
+    runs = recorded(translator)
+    assert main([*sentence, "--heads", "cross L2"]) == 0
+    rows = printed(capsys)
+    assert [int(row["head"]) for row in rows] == [*range(4)] * 3
+    expected = head_effects(runs, "cross", 1, 2).recovered.tolist()
+    assert [float(row["recovered"]) for row in rows[-4:]] == pytest.approx(expected, abs=1e-5)
+    receiver = Receiver(Head("cross", 1, 2), "value")
+    senders = possible_senders(translator.model, receiver)
+    for options, hold in ((["--hold-networks"], True), ([], False)):
+        assert main([*sentence, "--paths-to", "cross L2 H3 value", *options]) == 0
+        expected = path_effects(runs, senders, [receiver], hold_networks=hold).recovered[:, 0].tolist()
+        assert [float(row["recovered"]) for row in printed(capsys)] == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_proposals_are_printed(sentence: list[str], translator: Translator, capsys: pytest.CaptureFixture[str]):
+    assert main([*sentence, "--propose"]) == 0
+    assert [row["text"] for row in printed(capsys)] == [pair.text for pair in minimal_pairs(translator, CLEAN)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--token", "99"], "--token (99) must be one of the"),
+        (["--heads", "cross"], "--heads (cross) must be a layer such as 'cross L5'"),
+        (["--heads", "cross L9"], "cross has no layer 8: expected 0 to 1"),
+        (["--paths-to", "cross L1 H1"], "must be the queries, keys or values of a head, counted from 1"),
+        (["--corrupted", CORRUPTED, OTHER, "--heads", "cross L1"], "2 sentences are given: --heads and --paths-to"),
+        (["--against", "nope"], "'nope' is not one of the 400 pieces"),
+        (["--corrupted", "A dog."], "patching needs equally many"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    sentence: list[str], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main([*sentence, *options]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_second_sentence_is_needed(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["patch", "--checkpoint", str(tiny_checkpoint), "--text", CLEAN]) == 1
+    assert "--corrupted and --token are needed" in capsys.readouterr().err

@@ -1,0 +1,212 @@
+import copy
+from typing import Any
+
+import pytest
+import torch
+
+from core.analysis.interventions.pair_runs import COMPONENTS, Metric, PairRuns, Patch, side_of
+from core.analysis.interventions.patching import (
+    Effects,
+    Into,
+    all_patched,
+    head_effects,
+    mean_effects,
+    mean_map,
+    measured_parts,
+    num_parts,
+    patched_metric,
+    patching_map,
+)
+from core.capture import KINDS
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
+from tests.core.analysis.conftest import PRE_NORM, random_translator
+from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED, POSITION, Record, brute_force
+
+VARIANTS: list[dict[str, Any]] = [{}, PRE_NORM, {"neighbourhood": 3, "tied": "none"}]
+BASES: list[tuple[Into, int]] = [("corrupted", 1), ("clean", 0)]
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+@pytest.mark.parametrize(("into", "base"), BASES)
+def test_a_patch_is_that_of_a_hook_in_a_whole_pass(
+    tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: Into, base: int
+):
+    runs = record(random_translator(tokenizer, **changes))
+    patches = [
+        Patch(component, layer, position)
+        for component in COMPONENTS
+        for layer, position in ((0, 3), (1, 4), (runs.num_layers(component) - 1, runs.num_positions(component) - 1))
+    ] + [Patch(kind, 1, 4, 2) for kind in KINDS]
+    found = patched_metric(runs, [[patch] for patch in patches], into)
+    for patch, value in zip(patches, found.tolist(), strict=True):
+        expected = runs.measured(brute_force(runs, patch, base)[None])
+        assert value == pytest.approx(float(expected), abs=2e-4), patch
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+@pytest.mark.parametrize("metric", ["difference", "log_prob"])
+def test_all_patches_together_are_the_donor(
+    tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], metric: Metric
+):
+    runs = record(random_translator(tokenizer, **changes), metric=metric)
+    assert all_patched(runs, "corrupted") == pytest.approx(runs.clean, abs=1e-4)
+    assert all_patched(runs, "clean") == pytest.approx(runs.corrupted, abs=1e-4)
+    last = runs.num_layers("encoder_state") - 1  # the memory is all that the decoder reads of the source
+    memory = patched_metric(runs, [[Patch("encoder_state", last)]])
+    assert float(memory) == pytest.approx(runs.clean, abs=1e-4)
+
+
+def test_no_patch_is_exactly_the_base(runs: PairRuns):
+    assert patched_metric(runs, [[], []]).tolist() == [runs.corrupted] * 2
+    assert patched_metric(runs, [[]], "clean").tolist() == [runs.clean]
+
+
+def test_where_both_runs_agree_nothing_is_recovered(tokenizer: SentencePieceTokenizer, record: Record):
+    """Self-attention of the first decoder layer reads the prefix alone, and a neighbourhood the tokens nearby."""
+    runs = record(random_translator(tokenizer, neighbourhood=3))
+    found = patching_map(runs)
+    assert (found["decoder_self"].recovered[0] == 0).all()
+    assert (found["encoder_state"].recovered[0, :4] == 0).all()
+    assert (found["encoder_state"].recovered[0, 5:8] != 0).any()
+    logits = brute_force(runs, Patch("encoder_state", 0, 2), 1)
+    assert float(runs.measured(logits[None])) == pytest.approx(runs.corrupted, abs=1e-5)
+
+
+def test_later_positions_change_nothing_earlier(translator: Translator, record: Record):
+    """A longer prefix has the same metric at the same position; in the last layer only the last position acts."""
+    runs = record()
+    longer = record(position=POSITION + 2)
+    for component in COMPONENTS:
+        if side_of(component) == "decoder":
+            both = longer.outputs[component, 2][:, : POSITION + 1]
+            assert torch.allclose(both, runs.outputs[component, 2], atol=1e-5)
+            recovered = patching_map(runs)[component].recovered[2]
+            assert recovered[:-1].abs().max() < 1e-4
+    assert patching_map(runs)["decoder_state"].recovered[2, -1] == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize("into", ["corrupted", "clean"])
+def test_effects_are_normalised(runs: PairRuns, into: Into):
+    ends = Effects(runs.clean, runs.corrupted, torch.tensor([runs.corrupted, runs.clean], dtype=torch.float64))
+    assert ends.recovered.tolist() == [0, 1]
+    assert ends.moved(into).tolist() == ([0, 1] if into == "corrupted" else [1, 0])
+
+
+def linear(of: Translator, **submodules: Any) -> Translator:
+    """The same model with uniform attention, without norms and activations: linear in the embedding of the source."""
+    model = copy.deepcopy(of.model)
+    for name, module in model.named_modules():
+        if name.endswith("_norm"):
+            model.set_submodule(name, torch.nn.Identity())
+        elif name.endswith("q_proj"):
+            module.weight.zero_()  # type: ignore[operator, union-attr]
+            module.bias.zero_()  # type: ignore[operator, union-attr]
+        elif name.endswith("feed_forward"):
+            module.activation = torch.nn.Identity()
+    return Translator(model, of.tokenizer)
+
+
+def test_in_a_linear_model_the_pieces_add_up(translator: Translator, record: Record):
+    """Effects of positions, heads and of a sub-layer's writes sum, and each is the product of the matrices after it."""
+    runs = record(linear(translator))
+    found = patching_map(runs)
+    assert found["encoder_state"].recovered.sum(1).tolist() == pytest.approx([1, 1], abs=1e-3)
+    assert found["decoder_state"].recovered[-1].sum() == pytest.approx(1, abs=1e-3)
+    last = runs.num_layers("cross") - 1
+    heads = head_effects(runs, "cross", last, POSITION).recovered
+    assert heads.sum() == pytest.approx(float(found["cross"].recovered[last, POSITION]), abs=1e-4)
+    # the last cross-attention: its change, then that times 1 + W_1 W_2 of the feed-forward network, read by A minus B
+    model = runs.translator.model
+    outputs, network = runs.outputs["cross", last], model.decoder.layers[last].feed_forward
+    change = (outputs[0] - outputs[1])[POSITION]
+    change = change + network.outer.weight @ (network.inner.weight @ change)  # type: ignore[operator, union-attr]
+    direction = model.unembedding[runs.token] - model.unembedding[runs.against]
+    expected = float(change @ direction) / (runs.clean - runs.corrupted)
+    assert float(found["cross"].recovered[last, POSITION]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_part_is_measured_at_a_time(runs: PairRuns):
+    parts = list(measured_parts(runs))
+    assert len(parts) == num_parts(runs) == 3 * 2 + 4 * 3
+    some = patching_map(runs, parts=parts[:1])
+    assert not some["encoder_self"].values[0].isnan().any()
+    assert some["encoder_self"].values[1].isnan().all()
+    whole = patching_map(runs)
+    assert all(torch.equal(patching_map(runs, parts=parts)[each].values, whole[each].values) for each in COMPONENTS)
+
+
+def test_the_mean_of_pairs_is_a_ratio_of_means(runs: PairRuns, record: Record):
+    other = record(corrupted="The old house is sold.", token=runs.token, against=runs.against)
+    maps = [patching_map(each) for each in (runs, other)]
+    found = mean_map(maps)["cross"].recovered[1, 2]
+    gains = [each["cross"].values[1, 2] - each["cross"].corrupted for each in maps]
+    wholes = [each["cross"].clean - each["cross"].corrupted for each in maps]
+    assert found == pytest.approx(float(sum(gains)) / sum(wholes))
+    with pytest.raises(ValueError, match="average pairs of equal length in tokens with one prefix"):
+        mean_effects([maps[0]["cross"], maps[0]["encoder_self"]])
+    opposite = Effects(runs.corrupted, runs.clean, maps[0]["cross"].values)
+    with pytest.raises(ValueError, match="the differences of these pairs cancel out"):
+        mean_effects([maps[0]["cross"], opposite])
+
+
+def test_the_second_token_is_the_best_of_the_corrupted_run(runs: PairRuns):
+    never = runs.translator.search_options().excluded
+    logits = runs.logits[1].tolist()
+    others = [token for token in range(len(logits)) if token != runs.token and token not in never]
+    assert runs.against == max(others, key=logits.__getitem__)
+    assert runs.clean == pytest.approx(float(runs.logits[0, runs.token] - runs.logits[0, runs.against]))
+    log_probs = runs.logits.log_softmax(-1)
+    both = log_probs[:, runs.token] - log_probs[:, runs.against]
+    assert both.tolist() == pytest.approx([runs.clean, runs.corrupted], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"corrupted": "The old sea is cold."},
+            r"has 15 tokens .*, the corrupted one 14 .*: patching needs equally many",
+        ),
+        ({"corrupted": CLEAN}, "both sentences have the same tokens: change a word of the corrupted one"),
+        ({"position": 99}, r"position 99 is not one of the \d+ predicted tokens: give 0 to"),
+        ({"token": 7, "against": 7}, "both tokens are .*: give another one to compare with"),
+        ({"against": 10**6}, "against is 1000000, expected the id of a target token, 0 to 399"),
+        ({"corrupted": ""}, "there is nothing to translate"),
+    ],
+)
+def test_pairs_that_cannot_be_patched_are_refused(record: Record, options: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        record(**options)
+
+
+def test_pairs_without_a_difference_are_refused(translator: Translator, record: Record):
+    deaf = Translator(copy.deepcopy(translator.model), translator.tokenizer)
+    for layer in deaf.model.decoder.layers:
+        layer.cross_attention.out_proj.weight.zero_()  # type: ignore[operator, union-attr]
+    with pytest.raises(ValueError, match="so there is nothing to recover: choose another predicted token or another"):
+        record(deaf)
+    with pytest.raises(ValueError, match=r"the log-probability is -\d+"):
+        record(deaf, metric="log_prob")
+
+
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        (Patch("cross", 3), "cross has no layer 3: expected 0 to 2"),
+        (Patch("encoder_self", 0, 99), "encoder_self has no position 99: expected 0 to 14"),
+        (Patch("encoder_self", 0, 0, 3), "encoder_self has no head 3: expected 0 to 2"),
+        (Patch("decoder_state", 0, 0, 0), "decoder_state has no heads: patch a head of encoder_self, decoder_self"),
+    ],
+)
+def test_patches_that_do_not_exist_are_refused(runs: PairRuns, patch: Patch, message: str):
+    with pytest.raises(ValueError, match=message):
+        patched_metric(runs, [[patch]])
+
+
+def test_the_sources_and_the_prefix_are_named(runs: PairRuns):
+    clean, corrupted = runs.source_tokens
+    assert len(clean) == len(corrupted) == runs.num_positions("encoder_self")
+    assert clean != corrupted
+    assert len(runs.fed_tokens) == POSITION + 1
+    assert runs.texts == (CLEAN, CORRUPTED)
