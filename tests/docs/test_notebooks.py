@@ -1,0 +1,37 @@
+"""The notebooks run from the first cell to the last, and are committed without outputs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from docs.generate.notebooks import NOTEBOOKS, run_notebook
+
+PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
+FEWER_STEPS = {"06_training.ipynb": {"STEPS = 400": "STEPS = 25", "warmup=80": "warmup=5"}}
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_it_runs(path: Path) -> None:
+    cells = list(run_notebook(path, FEWER_STEPS.get(path.name)))
+    assert cells[0].kind == "markdown"
+    assert cells[0].source.startswith("# ")
+    assert any(cell.printed for cell in cells)
+    assert any("<iframe" in cell.value for cell in cells)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_it_is_committed_without_outputs(path: Path) -> None:
+    """They would be stale after a change of the model, and hide the change of a cell among theirs."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    assert [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")] == []
+
+
+def test_an_error_names_its_cell(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": ["1 +\n"]}]}))
+    with pytest.raises(SyntaxError, match="wrong.ipynb, cell 1"):
+        list(run_notebook(path))
+    with pytest.raises(ValueError, match="wrong.ipynb has no 'STEPS' to replace"):
+        path.write_text(json.dumps({"cells": []}))
+        list(run_notebook(path, {"STEPS": ""}))
