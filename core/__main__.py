@@ -16,6 +16,7 @@ from core.analysis.interventions import cli as cut_cli
 from core.analysis.interventions import patch_cli
 from core.analysis.layers import cli as layers_cli
 from core.analysis.lens import cli as lens_cli
+from core.analysis.token_path import cli as step_cli
 from core.analysis.word_scores import cli as score_cli
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.cpu_inference import PackedTransformer, packable
@@ -202,6 +203,7 @@ COMMANDS: dict[str, Command] = {
         contrast_cli.run_faithfulness,
     ),
     "lens": ("print the tokens that every layer predicts", lens_cli.add_arguments, lens_cli.run),
+    "step": ("print every number on one token's way through a layer", step_cli.add_arguments, step_cli.run),
     "cut": ("set attention weights, and translate again", cut_cli.add_arguments, cut_cli.run),
     "patch": (
         "put states of one sentence into the run of another, and see what is recovered",

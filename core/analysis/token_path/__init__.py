@@ -1,0 +1,1 @@
+"""One token followed through the model, with all numbers of a chosen layer and head."""

@@ -1,0 +1,316 @@
+"""One token followed through the model with this sentence's own numbers.
+
+Every number is computed again in float64 from the formulas of the paper's section 3, from the parameters and the states
+that enter the layer, and compared with what the model computed in its own pass.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from core.analysis.attribution.forward_trace import added_bias
+from core.analysis.token_path.steps import (
+    AttentionSteps,
+    EmbeddingSteps,
+    FeedForwardSteps,
+    NormSteps,
+    OutputSteps,
+    ResidualSteps,
+    Stack,
+    StackSteps,
+    Steps,
+    TokenPath,
+)
+from core.capture import Kind, attention_path
+from core.model import (
+    AttentionWeights,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    MultiHeadAttention,
+    Transformer,
+)
+from core.translator import Translator
+
+SubLayerName = Kind | Literal["feed_forward"]
+COUNT = 10  # most probable tokens of the output
+
+
+@torch.inference_mode()
+def follow_token(
+    translator: Translator,
+    source: str,
+    target: str | Sequence[int],
+    stack: Stack,
+    position: int,
+    layer: int,
+    head: int,
+    count: int = COUNT,
+) -> TokenPath:
+    """Follow one token of the source through the encoder, or a fed one through the decoder.
+
+    Post-norm (the paper's) and pre-norm layers each go in their own order.
+
+    Args:
+        source, target: as for `Translator.explain`.
+        position: of the token in the input of the stack, from 0.
+        layer, head: whose steps to show, from 0.
+        count: number of most probable tokens to return.
+
+    Raises:
+        ValueError: as `Translator.explain`; or there is no such position, layer or head.
+    """
+    source_ids, fed, predicted = translator.token_ids(source, target)
+    ids = source_ids if stack == "encoder" else fed
+    with translator.inspect() as model:
+        _require("position", position, len(ids), f"tokens of the {stack}")
+        layers: nn.ModuleList = model.get_submodule(stack).layers  # type: ignore[assignment]
+        _require("layer", layer, len(layers), f"layers of the {stack}")
+        first = model.get_submodule(attention_path("encoder_self" if stack == "encoder" else "decoder_self", layer))
+        assert isinstance(first, MultiHeadAttention)
+        _require("head", head, first.num_heads, f"heads of the {stack}")
+        calls: dict[str, _Call] = {}
+        handles = [
+            module.register_forward_hook(_record(calls, path)) for path, module in _recorded(model, stack, layer)
+        ]
+        try:
+            explanation = translator.explain(source, target)
+        finally:
+            for handle in handles:
+                handle.remove()
+        walk = _Walk(model, stack, position, layer, head, calls)
+        state = walk.run(ids[position])
+        if stack == "decoder":
+            own = model.project(calls[stack].output[position].to(model.unembedding)).cpu().double()
+            walk.parts["output"] = output = _output(model, state, own, predicted[position], count)
+            walk.compare("output", "logits", output.logits, own[list(output.token_ids)])
+            log_prob = output.logits[output.predicted] - output.log_sum
+            walk.compare("output", "log_prob", log_prob, torch.tensor(explanation.log_probs[position]))
+    return TokenPath(stack, position, layer, head, len(layers), explanation, walk.parts, state, walk.differences)
+
+
+def _require(name: str, value: int, count: int, things: str) -> None:
+    if not 0 <= value < count:
+        raise ValueError(f"{name} ({value}) must be from 0 to {count - 1}: there are {count} {things}")
+
+
+# --- the model's own pass -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Call:
+    """First argument and output of a module, without the batch axis."""
+
+    input: Tensor
+    output: Tensor
+
+
+def _recorded(model: Transformer, stack: Stack, layer: int) -> list[tuple[str, nn.Module]]:
+    """The stack, its norms, the layer, and what computes in it, by their paths."""
+    inside = f"{stack}.layers.{layer}"
+    kinds = (nn.Linear, nn.LayerNorm, AttentionWeights, FeedForward)
+    found = [(stack, model.get_submodule(stack)), (inside, model.get_submodule(inside))]
+    for path, module in model.named_modules():
+        of_stack = path in (f"{stack}.input_norm", f"{stack}.output_norm")
+        if isinstance(module, kinds) and (of_stack or path.startswith(f"{inside}.")):
+            found.append((path, module))
+    return found
+
+
+def _record(calls: dict[str, _Call], path: str) -> Callable[[nn.Module, tuple[Any, ...], Tensor], None]:
+    def hook(_module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
+        calls[path] = _Call(*(_exact(each[0]) for each in (inputs[0], output)))
+
+    return hook
+
+
+def _exact(values: Tensor) -> Tensor:
+    """In float64, on the CPU as MPS lacks it."""
+    return values.detach().cpu().double()
+
+
+# --- the same by the formulas ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Walk:
+    """The steps of one token, computed one after the other and compared with the model's calls."""
+
+    model: Transformer
+    stack: Stack
+    position: int
+    layer: int
+    head: int
+    calls: dict[str, _Call]
+    parts: dict[str, Steps] = field(default_factory=dict[str, Steps])
+    differences: dict[str, float] = field(default_factory=dict[str, float])
+
+    def run(self, token_id: int) -> Tensor:
+        """Walk from the token's id to the last state [D] of the stack."""
+        model, calls, inside = self.model, self.calls, f"{self.stack}.layers.{self.layer}"
+        embedding = model.embedding if self.stack == "encoder" else model.fed_embedding
+        row, scale = _exact(embedding.tokens.weight[token_id]), embedding.scale
+        place = _exact(embedding.positions(self.position, self.position + 1)[0])
+        state = row * scale + place
+        self.parts["embedding"] = EmbeddingSteps(row, scale, row * scale, place, state)
+        self.compare("embedding", "total", state, calls[self.stack].input[self.position])
+        state = self._norm_of_stack("input_norm", state)
+        if self.layer:
+            entered, state = state, calls[inside].input[self.position]
+            self.parts["layers_below"] = StackSteps(0, self.layer - 1, entered, state)
+        state = self._layer(state)
+        last = f"{self.stack}.output_norm"
+        left = calls[last].input if last in calls else calls[self.stack].output
+        num_layers = len(model.get_submodule(self.stack).layers)  # type: ignore[arg-type]
+        if self.layer < num_layers - 1:
+            self.compare("layers_above", "before", state, calls[inside].output[self.position])
+            before, state = state, left[self.position]
+            self.parts["layers_above"] = StackSteps(self.layer + 1, num_layers - 1, before, state)
+        else:
+            self.compare("layer", "output", state, left[self.position])
+        return self._norm_of_stack("output_norm", state)
+
+    def compare(self, part: str, quantity: str, found: Tensor, own: Tensor) -> None:
+        """Note the deviation of a quantity from the model's own, see `TokenPath.differences`."""
+        largest = max(1.0, float(own.abs().max()))
+        self.differences[f"{part}.{quantity}"] = float((found - own).abs().max()) / largest
+
+    def _norm_of_stack(self, name: str, x: Tensor) -> Tensor:
+        """The state after a norm of the stack; the same if it has none."""
+        path = f"{self.stack}.{name}"
+        return self._norm(name, path, x) if path in self.calls else x
+
+    def _norm(self, part: str, path: str, x: Tensor) -> Tensor:
+        """The output of a norm."""
+        norm = self.model.get_submodule(path)
+        assert isinstance(norm, nn.LayerNorm)
+        mean, variance = x.mean(), x.var(unbiased=False)
+        normalised = (x - mean) / (variance + norm.eps).sqrt()
+        gain, bias = _exact(norm.weight), _exact(norm.bias)
+        output = normalised * gain + bias
+        self.parts[part] = NormSteps(x, float(mean), float(variance), norm.eps, normalised, gain, bias, output)
+        self.compare(part, "output", output, self.calls[path].output[self.position])
+        return output
+
+    def _layer(self, state: Tensor) -> Tensor:
+        """The state after the layer."""
+        inside = f"{self.stack}.layers.{self.layer}"
+        layer = self.model.get_submodule(inside)
+        assert isinstance(layer, EncoderLayer | DecoderLayer)
+        own: Kind = "encoder_self" if self.stack == "encoder" else "decoder_self"
+        sublayers: list[tuple[SubLayerName, str]] = [(own, "self_attention")]
+        if self.stack == "decoder":
+            sublayers.append(("cross", "cross_attention"))
+        norm_first = self.model.config.norm == "pre"
+        sublayers.append(("feed_forward", "feed_forward"))
+        for part, name in sublayers:
+            path, carried = f"{inside}.{name}", state
+            if norm_first:
+                state = self._norm(f"{part}_norm", f"{path}_norm", state)
+            added = self._feed_forward(path, state) if part == "feed_forward" else self._attention(part, path, state)
+            state = carried + added
+            self.parts[f"{part}_residual"] = ResidualSteps(carried, added, state)
+            if not norm_first:
+                self.compare(f"{part}_residual", "total", state, self.calls[f"{path}_norm"].input[self.position])
+                state = self._norm(f"{part}_norm", f"{path}_norm", state)
+        return state
+
+    def _attention(self, part: Kind, path: str, x: Tensor) -> Tensor:
+        """The output of an attention sub-layer."""
+        attention, calls = self.model.get_submodule(path), self.calls
+        assert isinstance(attention, MultiHeadAttention)
+        memory, at = calls[f"{path}.k_proj"].input, self.position
+
+        def projected(layer: nn.Linear, inputs: Tensor) -> Tensor:
+            """[..., D] -> [H, ..., E]."""
+            return _linear(layer, inputs).unflatten(-1, (attention.num_heads, -1)).movedim(-2, 0)
+
+        queries = projected(attention.q_proj, x)  # [H, d_k]
+        keys, values = projected(attention.k_proj, memory), projected(attention.v_proj, memory)  # [H, K, E]
+        products = queries[:, None] * keys  # [H, K, d_k]
+        scores = products.sum(-1) / math.sqrt(queries.size(-1))  # [H, K]
+        softmax = calls[f"{path}.weights"]
+        own_scores, own_weights = softmax.input[:, at], softmax.output[:, at]  # [H, K]
+        allowed = own_scores[0] > -math.inf
+        masked = scores.masked_fill(~allowed, -math.inf)
+        exponentials = (masked - masked.max(-1, keepdim=True).values).exp()
+        weights = exponentials / exponentials.sum(-1, keepdim=True)
+        weighted = weights[..., None] * values  # [H, K, d_v]
+        heads = weighted.sum(1)  # [H, d_v]
+        output = _linear(attention.out_proj, heads.flatten())
+        for quantity, found, own in (
+            ("query", queries.flatten(), calls[f"{path}.q_proj"].output[at]),
+            ("keys", keys.movedim(0, 1).flatten(1), calls[f"{path}.k_proj"].output),
+            ("values", values.movedim(0, 1).flatten(1), calls[f"{path}.v_proj"].output),
+            ("scores", scores[:, allowed], own_scores[:, allowed]),
+            ("weights", weights, own_weights),
+            ("heads", heads.flatten(), calls[f"{path}.out_proj"].input[at]),
+            ("output", output, calls[f"{path}.out_proj"].output[at]),
+        ):
+            self.compare(part, quantity, found, own)
+        self.parts[part] = AttentionSteps(
+            kind=part,
+            head=self.head,
+            x=x,
+            query=queries[self.head],
+            keys=keys[self.head],
+            products=products[self.head],
+            scores=scores[self.head],
+            allowed=allowed,
+            exponentials=exponentials[self.head],
+            weights=weights[self.head],
+            values=values[self.head],
+            weighted=weighted[self.head],
+            head_output=heads[self.head],
+            heads=heads,
+            output=output,
+        )
+        return output
+
+    def _feed_forward(self, path: str, x: Tensor) -> Tensor:
+        """The output of the feed-forward network."""
+        network, calls, at = self.model.get_submodule(path), self.calls, self.position
+        assert isinstance(network, FeedForward)
+        inner = _linear(network.inner, x)
+        hidden = network.activation(inner)
+        output = _linear(network.outer, hidden)
+        self.compare("feed_forward", "inner", inner, calls[f"{path}.inner"].output[at])
+        self.compare("feed_forward", "hidden", hidden, calls[f"{path}.outer"].input[at])
+        self.compare("feed_forward", "output", output, calls[f"{path}.outer"].output[at])
+        self.parts["feed_forward"] = FeedForwardSteps(x, inner, hidden, output)
+        return output
+
+
+def _linear(layer: nn.Linear, x: Tensor) -> Tensor:
+    """x W + b in float64: [..., inputs] -> [..., outputs]."""
+    return x @ _exact(layer.weight).T + _exact(added_bias(layer))
+
+
+def _output(model: Transformer, state: Tensor, own: Tensor, predicted: int, count: int) -> OutputSteps:
+    """Logits of the most probable tokens and of the predicted one.
+
+    Args:
+        own: [V] logits of the model itself: they select the tokens and give the sum over all.
+    """
+    token_ids = own.topk(min(count, len(own))).indices.tolist()
+    if predicted not in token_ids:
+        token_ids.append(predicted)
+    vectors = _exact(model.unembedding[token_ids])
+    logits = vectors @ state
+    if model.output_bias is not None:
+        logits = logits + _exact(model.output_bias[token_ids])
+    log_sum = float(own.logsumexp(-1))
+    return OutputSteps(
+        state=state,
+        token_ids=tuple(token_ids),
+        vectors=vectors,
+        logits=logits,
+        log_sum=log_sum,
+        probabilities=(logits - log_sum).exp(),
+        predicted=token_ids.index(predicted),
+        rank=1 + int((own > own[predicted]).sum()),
+    )

@@ -1,0 +1,277 @@
+"""Numbers of the steps that one token takes through one layer of the model.
+
+One class for each kind of step, with the paper's section. Shapes: D d_model, K keys, H heads, V vocabulary.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from core.capture import Kind
+from core.results import Explanation
+
+Stack = Literal["encoder", "decoder"]
+
+
+@dataclass(frozen=True)
+class EmbeddingSteps:
+    """Embedding and position of a token (3.4, 3.5): total = scale * token + position.
+
+    Attributes:
+        token: [D] row of the embedding matrix.
+        scale: sqrt(d_model), or 1 in models that do not scale.
+        scaled: [D] token * scale.
+        position: [D] encoding of the position.
+        total: [D]
+    """
+
+    token: Tensor
+    scale: float
+    scaled: Tensor
+    position: Tensor
+    total: Tensor
+
+
+@dataclass(frozen=True)
+class StackSteps:
+    """Layers of which only the effect is shown.
+
+    Attributes:
+        first, last: number of the first and of the last of these layers, from 0.
+        before, after: [D] state of the token before and after them.
+    """
+
+    first: int
+    last: int
+    before: Tensor
+    after: Tensor
+
+
+@dataclass(frozen=True)
+class NormSteps:
+    """LayerNorm (Ba et al. 2016; 3.1): gain * (x - mean) / sqrt(variance + epsilon) + bias.
+
+    Attributes:
+        x: [D] input.
+        mean, variance: of the D numbers of the input.
+        epsilon: added to the variance.
+        normalised: [D] with mean 0 and variance 1.
+        gain, bias: [D] parameters.
+        output: [D]
+    """
+
+    x: Tensor
+    mean: float
+    variance: float
+    epsilon: float
+    normalised: Tensor
+    gain: Tensor
+    bias: Tensor
+    output: Tensor
+
+
+@dataclass(frozen=True)
+class AttentionSteps:
+    """One head of an attention sub-layer, for one query (3.2.1, 3.2.2).
+
+    Attributes:
+        kind: which of the three uses of attention (3.2.3).
+        head: counted from 0.
+        x: [D] input of the query.
+        query: [d_k] x W_Q + b_Q.
+        keys: [K, d_k]
+        products: [K, d_k] query_i * key_i; a row sums to q . k.
+        scores: [K] q . k / sqrt(d_k), before the mask.
+        allowed: [K] boolean; False where the mask sets the score to minus infinity.
+        exponentials: [K] exp(score - largest allowed score), 0 where masked.
+        weights: [K] exponentials divided by their sum.
+        values: [K, d_v]
+        weighted: [K, d_v] weight * value.
+        head_output: [d_v] sum of `weighted` over the keys.
+        heads: [H, d_v] the same of all heads.
+        output: [D] Concat(heads) W_O + b_O.
+    """
+
+    kind: Kind
+    head: int
+    x: Tensor
+    query: Tensor
+    keys: Tensor
+    products: Tensor
+    scores: Tensor
+    allowed: Tensor
+    exponentials: Tensor
+    weights: Tensor
+    values: Tensor
+    weighted: Tensor
+    head_output: Tensor
+    heads: Tensor
+    output: Tensor
+
+
+@dataclass(frozen=True)
+class FeedForwardSteps:
+    """Position-wise feed-forward network (3.3).
+
+    Attributes:
+        x: [D] input.
+        inner: [d_ff] x W_1 + b_1.
+        hidden: [d_ff] after the activation: max(0, inner) in the paper.
+        output: [D] hidden W_2 + b_2.
+    """
+
+    x: Tensor
+    inner: Tensor
+    hidden: Tensor
+    output: Tensor
+
+
+@dataclass(frozen=True)
+class ResidualSteps:
+    """Residual connection (3.1): total = x + added.
+
+    Attributes:
+        x: [D] state that passes the sub-layer by.
+        added: [D] output of the sub-layer.
+        total: [D]
+    """
+
+    x: Tensor
+    added: Tensor
+    total: Tensor
+
+
+@dataclass(frozen=True)
+class OutputSteps:
+    """Logits and probabilities of the next token (3.4).
+
+    Attributes:
+        state: [D] last state of the decoder.
+        token_ids: k of the V tokens, the most probable first; the predicted token last if it is not among them.
+        vectors: [k, D] their rows of the output matrix.
+        logits: [k] state . vector, plus the output bias if there is one.
+        log_sum: logarithm of the sum of exp(logit) over all V tokens.
+        probabilities: [k] exp(logit - log_sum).
+        predicted: index of the predicted token in `token_ids`.
+        rank: of the predicted token among all, from 1.
+    """
+
+    state: Tensor
+    token_ids: tuple[int, ...]
+    vectors: Tensor
+    logits: Tensor
+    log_sum: float
+    probabilities: Tensor
+    predicted: int
+    rank: int
+
+
+Steps = EmbeddingSteps | StackSteps | NormSteps | AttentionSteps | FeedForwardSteps | ResidualSteps | OutputSteps
+
+
+@dataclass(frozen=True)
+class TokenPath:
+    """One token followed through the model, in float64 on the CPU.
+
+    Attributes:
+        stack: of the token: the encoder or the decoder.
+        position: of the token in the input of the stack, from 0.
+        layer: whose steps are shown, from 0.
+        head: whose steps are shown in all attention of this layer, from 0.
+        num_layers: of the stack.
+        explanation: tokens, log-probabilities and attention of the same pass.
+        parts: the steps by name, in the order of their computation: `embedding`, `input_norm` (if the model has one),
+            `layers_below` (unless the first layer is shown); of the sub-layers `encoder_self` or `decoder_self` and
+            `cross`, then `feed_forward`, each with NAME`_residual` and NAME`_norm` in the model's own order;
+            `layers_above`, `output_norm` (if the model has one) and, in the decoder, `output`.
+        state: [D] last state of the stack.
+        differences: for each quantity of a part, such as `cross.scores`, the largest deviation from what the model
+            computed itself, divided by the largest absolute value of the quantity if that is above 1.
+    """
+
+    stack: Stack
+    position: int
+    layer: int
+    head: int
+    num_layers: int
+    explanation: Explanation
+    parts: Mapping[str, Steps]
+    state: Tensor
+    differences: Mapping[str, float]
+
+    @property
+    def gap(self) -> float:
+        """The largest of the differences."""
+        return max(self.differences.values())
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Tokens fed to the stack."""
+        return self.explanation.source_tokens if self.stack == "encoder" else self.explanation.fed_tokens
+
+    def attention(self, kind: Kind) -> AttentionSteps:
+        """The steps of a kind of attention.
+
+        Raises:
+            ValueError: the stack has no such attention.
+        """
+        found = self.parts.get(kind)
+        if not isinstance(found, AttentionSteps):
+            raise ValueError(f"the {self.stack} has no {kind} attention, only {' and '.join(self.kinds)}")
+        return found
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Kinds of attention of the stack, in the order of the sub-layers."""
+        return tuple(steps.kind for steps in self.parts.values() if isinstance(steps, AttentionSteps))
+
+
+def path_columns(path: TokenPath, part: str | None = None, quantities: tuple[str, ...] = ()) -> dict[str, list[object]]:
+    """Columns of a table of all numbers of a path, one per row, counted from 0.
+
+    Args:
+        part: name of a part; None: all.
+        quantities: of the part; empty: all.
+
+    Returns:
+        `part`, `quantity`, `row` (the key, the head or the token of a matrix, else None), `index` (the dimension, else
+        None) and `value`. Masked scores and booleans are numbers too: True is 1.
+
+    Raises:
+        ValueError: there is no such part or quantity.
+    """
+    if part is not None and part not in path.parts:
+        raise ValueError(f"no part {part!r}, expected one of {', '.join(path.parts)}")
+    rows: list[tuple[object, ...]] = []
+    for name, steps in path.parts.items():
+        if part not in (None, name):
+            continue
+        known = {field.name: getattr(steps, field.name) for field in fields(steps)}
+        unknown = [quantity for quantity in quantities if quantity not in known]
+        if unknown:
+            raise ValueError(f"{name} has no quantity {unknown[0]!r}, expected one of {', '.join(known)}")
+        for quantity, value in known.items():
+            if not quantities or quantity in quantities:
+                rows += [(name, quantity, *number) for number in _numbers(value)]
+    titles = ("part", "quantity", "row", "index", "value")
+    return {title: [row[column] for row in rows] for column, title in enumerate(titles)}
+
+
+def _numbers(value: object) -> Iterator[tuple[int | None, int | None, float | int]]:
+    """Row, index and value of each number of a quantity."""
+    match value:
+        case Tensor() if value.dim() == 2:
+            for row, line in enumerate(value.tolist()):
+                yield from ((row, index, number) for index, number in enumerate(line))
+        case Tensor():
+            numbers = value.int() if value.dtype == torch.bool else value
+            yield from ((None, index, number) for index, number in enumerate(numbers.tolist()))
+        case tuple():
+            yield from ((None, index, int(number)) for index, number in enumerate(value))
+        case int() | float():
+            yield None, None, value
+        case _:  # a name, such as the kind of attention
+            return
