@@ -32,6 +32,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
     ),
     "Paper": (
         AppPage("sections", "The paper, section by section", has_sentence=False),
+        AppPage("step_through", "Step by step"),
         AppPage("positions", "Positions"),
         AppPage("paper_figures", "Figures", has_sentence=False),
         AppPage("why", "Table 1", has_sentence=False),

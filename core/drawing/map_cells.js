@@ -100,8 +100,10 @@ function moveCell(state, event, point) {
  */
 function clickCell(state, event) {
   const { at, data, events } = state;
-  if (!data.cutting) selectAt(state, "query", at.query, event);
-  else if (at.query !== undefined && at.key !== undefined) events.onCut?.({ ...at, head: data.heads[0].name });
+  const isCell = at.query !== undefined && at.key !== undefined;
+  if (data.cutting) return isCell ? events.onCut?.({ ...at, head: data.heads[0].name }) : undefined;
+  if (isCell) events.onCell?.({ ...at, head: data.heads[0].name });
+  selectAt(state, "query", at.query, event);
 }
 
 /** @param {MapState} state */

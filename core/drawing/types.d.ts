@@ -78,6 +78,8 @@ export interface Events {
   onPoint?(place: Place): void;
   /** A word was clicked, by its name in `links`; "": the selection was cleared. */
   onSelect?(word: string, modifiers: Modifiers): void;
+  /** A cell of a map was clicked, of a head by its name. */
+  onCell?(place: Place & { head: string }): void;
   /** A weight, a row or a column was cut, of one head by its name or of all that are drawn. */
   onCut?(place: Place & { head?: string }): void;
 }

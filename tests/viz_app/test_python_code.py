@@ -172,6 +172,13 @@ def test_lens(start: Start, rows: dict[str, Row]) -> None:
     run_all(rows, 3)
 
 
+def test_step_through(start: Start, rows: dict[str, Row]) -> None:
+    app = opened(start(text="Where?", beam_size="1", target="345.28.2", at="cross-softmax"), "step_through")
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 1)
+
+
 def test_positions(start: Start, rows: dict[str, Row]) -> None:
     app = opened(start(text="Where?", beam_size="1"), "positions")
     for view in ("Encoding", "Sinusoids", "Similarity", "Rotation", FIRST_LAYER):

@@ -15,6 +15,7 @@ from viz_app.figures.head_names import COMBINED_TITLES
 from viz_app.figures.theme import Theme
 
 ClickedWeights = tuple[tuple[int, ...], int | None, int | None]  # heads, row and column
+OnCell = Callable[[ClickedWeights], None]
 
 
 def attention_data(
@@ -127,11 +128,17 @@ def draw_attention(
     heads: Sequence[int],
     key: str,
     cutting: Cutting | None,
+    on_cell: OnCell | None = None,
 ) -> None:
-    """Draw attention on the page; with `cutting`, clicks on its weights are handled."""
-    if cutting is None:
-        drawing(data=payload, key=key)
-        return
+    """Draw attention on the page; with `cutting`, clicks on its weights are handled, else clicks on cells."""
     names = {drawn["name"]: head for drawn, head in zip(payload["heads"], heads, strict=True)}
-    data = {**payload, **cutting.payload()}
-    draw(drawing, data, key, "cut", lambda value: clicked_weights(value, attention, names), cutting.on_cut)
+
+    def read(value: object) -> ClickedWeights | None:
+        return clicked_weights(value, attention, names)
+
+    if cutting is not None:
+        draw(drawing, {**payload, **cutting.payload()}, key, "cut", read, cutting.on_cut)
+    elif on_cell is not None:
+        draw(drawing, payload, key, "cell", read, on_cell)
+    else:
+        drawing(data=payload, key=key)

@@ -8,6 +8,7 @@ from core.capture import AttentionMap
 from core.drawing.token_spans import label_spans
 from viz_app.components.attention_data import (
     Cutting,
+    OnCell,
     attention_data,
     draw_attention,
     encoded,
@@ -93,6 +94,7 @@ def attention_map(
     *,
     key: str = "attention_map",
     cutting: Cutting | None = None,
+    on_cell: OnCell | None = None,
     **options: Any,
 ) -> None:
     """Draw one head as a map on the page.
@@ -102,9 +104,11 @@ def attention_map(
     Args:
         key: Key of the component, as for any widget.
         cutting: Cuts to mark; a click then cuts weights instead of selecting a word.
+        on_cell: Called with a clicked cell, before the page runs again, unless clicks cut.
         options: Those of `map_payload`.
     """
-    draw_attention(_component, map_payload(attention, head, theme, **options), attention, [head], key, cutting)
+    payload = map_payload(attention, head, theme, **options)
+    draw_attention(_component, payload, attention, [head], key, cutting, on_cell)
 
 
 def joint_attention_map(joint: JointMap, name: str, theme: Theme, *, key: str = "joint_map", **options: Any) -> None:

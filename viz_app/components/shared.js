@@ -81,11 +81,12 @@ export function tellClicked(clicked) {
 export function attentionComponent(draw) {
   return component(({ data, parentElement, setTriggerValue }) => {
     const onCut = (/** @type {Place & { head?: string }} */ place) => setTriggerValue("cut", place);
+    const onCell = (/** @type {Place & { head: string }} */ place) => setTriggerValue("cell", place);
     const root = rootOf(parentElement);
     const words = JSON.stringify([data.query, data.key]);
     const show = (/** @type {EncodedHead[]} */ encoded) => {
       const heads = encoded.map((head) => ({ ...head, weights: decodedWeights(head.weights) }));
-      return linked(root, { ...data, heads }, draw, onCut);
+      return linked(root, { ...data, heads }, draw, { onCut, onCell });
     };
     const clicks = laterClicks(root, data.heads, words);
     let stop = show(clicks.length ? [clicks[clicks.length - 1].head] : data.heads);
@@ -123,13 +124,13 @@ function laterClicks(root, heads, words) {
  * @param {HTMLElement} root
  * @param {Data} data
  * @param {(container: HTMLElement, data: Data, events: Events) => Drawing} draw
- * @param {Events["onCut"]} onCut
+ * @param {Pick<Events, "onCut" | "onCell">} changes
  */
-function linked(root, data, draw, onCut) {
+function linked(root, data, draw, changes) {
   const { links } = data;
   const size = { query: data.query.length, key: data.key.length };
   const onPoint = (/** @type {Place} */ place) => links && tellPointed(root, linkedPlace(place, size, links));
-  const drawing = draw(root, data, { onPoint, onSelect: select, onCut });
+  const drawing = draw(root, data, { onPoint, onSelect: select, ...changes });
   const stop = listen(root, (place) => drawing.highlight(placed(place, size, links)));
   return () => [stop(), drawing.disconnect()];
 }
@@ -199,7 +200,7 @@ const listeners = new WeakMap();
  * @param {() => void} [cleanUp]
  * @returns {() => void} Stops listening.
  */
-function replaceListener(root, name, listener, cleanUp) {
+export function replaceListener(root, name, listener, cleanUp) {
   const known = listeners.get(root) ?? new Map();
   listeners.set(root, known);
   window.removeEventListener(name, known.get(name));

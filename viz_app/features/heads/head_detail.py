@@ -19,7 +19,7 @@ from viz_app.components.highlight import line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
-from viz_app.features.heads import selected_words
+from viz_app.features.heads import clicked_cell, selected_words
 from viz_app.features.heads.heads_view import HeadsView
 from viz_app.figures import head_names
 from viz_app.figures.display_text import isolated, plain
@@ -190,7 +190,10 @@ def _map(
         "name": view.weights.name,
         "links": view.links(reading.explain()),
     }
-    attention_map(attention, head, page_theme(), key=key, follows_clicks=follows_clicks, **options)
+    on_cell = clicked_cell.on_cell(reading, view, attention)
+    attention_map(attention, head, page_theme(), key=key, follows_clicks=follows_clicks, on_cell=on_cell, **options)
+    if cutting is None:
+        clicked_cell.link(reading, view, attention, head)
 
 
 def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:

@@ -34,6 +34,17 @@ class PaperSection:
 
 SECTIONS = (
     PaperSection(
+        "3.1",
+        "Encoder and decoder stacks",
+        "Each sub-layer is surrounded by a residual connection, followed by layer normalization.",
+        "A brown dog runs across the grass.",
+        "The numbers of one token as they pass a sub-layer by, are added to its result, and are brought to mean 0 and "
+        "variance 1. Go on with the arrow keys.",
+        "step_through",
+        "Residual and LayerNorm, step by step",
+        {"stack": "Encoder", "at": "encoder_self-residual"},
+    ),
+    PaperSection(
         "3.2.1",
         "Scaled dot-product attention",
         "A query is compared with all keys; the softmax of the scaled scores gives weights that sum to 1.",
@@ -65,6 +76,27 @@ SECTIONS = (
         "heads",
         "The three kinds in one matrix",
         {"kind": "Joint"},
+    ),
+    PaperSection(
+        "3.3",
+        "Position-wise feed-forward networks",
+        "Two linear transformations with a ReLU in between, the same at every position.",
+        "A brown dog runs across the grass.",
+        "The hidden layer of one token. Most of its numbers are 0, as the ReLU cuts off what is negative.",
+        "step_through",
+        "The hidden layer of a token",
+        {"stack": "Encoder", "at": "feed_forward-hidden"},
+    ),
+    PaperSection(
+        "3.4",
+        "Embeddings and softmax",
+        "One matrix is the embedding of both languages and the output projection.",
+        "A brown dog runs across the grass.",
+        "The logit of a token is the product of the last state with its embedding. Select a row to see its 256 "
+        "products, then go on to the softmax.",
+        "step_through",
+        "From the last state to the next token",
+        {"stack": "Decoder", "at": "output-logits"},
     ),
     PaperSection(
         "3.5",

@@ -1,0 +1,45 @@
+"""The page "Step by step" in a real browser, and the way there from a cell of a map."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+
+def test_the_steps_are_walked_with_the_keyboard(page: Page, app: str) -> None:
+    page.goto(f"{app}/step_through?tour=off&text=Where%3F&beam_size=1&at=cross-scores")
+    walk = page.get_by_role("group", name="Steps of one token")
+    expect(walk.get_by_role("heading", name="Scores")).to_be_visible()
+    expect(walk.get_by_role("math")).to_be_visible()
+    rows = walk.locator("button.row")
+    rows.nth(1).click()
+    expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile(r"at=cross-scores.*picked=2|picked=2.*at=cross-scores"))
+    page.keyboard.press("ArrowRight")
+    expect(walk.get_by_role("heading", name="Mask")).to_be_visible()
+    walk.get_by_role("button", name="Next step").click()
+    expect(walk.get_by_role("heading", name="Softmax")).to_be_visible()
+    expect(page).to_have_url(re.compile("at=cross-softmax"))
+    page.keyboard.press("Home")
+    expect(walk.get_by_role("heading", name="Embedding")).to_be_visible()
+    page.keyboard.press("End")
+    expect(walk.get_by_role("heading", name="Beam search")).to_be_visible()
+    walk.get_by_role("button", name="The numbers of this step").click()
+    expect(walk.get_by_role("table").first).to_be_visible()
+    expect(page.get_by_text("numbers equal the model's").first).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_a_cell_of_a_map_leads_to_the_products_behind_it(page: Page, app: str) -> None:
+    page.goto(
+        f"{app}/heads?tour=off&text=Where%3F&beam_size=1&view=Map&heads_cross=L2+H3&hide_special=false&words=false"
+    )
+    cells = page.locator(".cells").last
+    expect(cells).to_be_visible()
+    page.get_by_text("Click a cell to see the products").wait_for()
+    cells.click(position={"x": 5, "y": 5})
+    page.get_by_text("Products behind it").click()
+    walk = page.get_by_role("group", name="Steps of one token")
+    expect(walk.get_by_role("heading", name="Scores")).to_be_visible()
+    expect(walk.locator("button.row").first).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile("picked=1"))
+    expect(page).to_have_url(re.compile("step_layer=L2"))

@@ -1,0 +1,162 @@
+"""One step of a token as SVG, PDF or PNG: its formula, its sentence, and its vectors."""
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.analysis.tokens.words import readable
+from viz_app.figures.display_text import decimal
+from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, SMALL_POINTS, Format, check_format, cut, paper, saved
+from viz_app.figures.step_views import Block, NumberColumn, StepView, VectorRow
+from viz_app.figures.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CELL = (0.1, 0.2)  # inches of a cell of a line, at least and at most
+LINE = 0.2  # inches from cell to cell downwards
+VECTORS = 6.4  # inches of a line of cells, about
+BARS = 0.6  # inches of bars
+TITLE = 0.34  # inches of a title
+NUMBER = 1.7  # inches of a number and its bar
+MOST = 16  # characters of a name
+CHARACTERS = 90  # of a line of the sentence
+FORMULA = 0.75  # inches
+
+
+def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pick: int | None = None) -> bytes:
+    """Draw a step from top to bottom.
+
+    Args:
+        pick: Row of which to draw the details; None: that of the view.
+
+    Raises:
+        ValueError: The format is not one of `FORMATS`.
+    """
+    check_format(file_format)
+    picked = view.picked if pick is None or pick >= len(view.details) else pick
+    blocks = [*view.details[picked : picked + 1], *view.blocks]
+    lines = textwrap.wrap(view.text, CHARACTERS)
+    height = TITLE + 0.22 * len(lines) + FORMULA + sum(map(_height, blocks))
+    width = max([7.0, *map(_width, blocks)])
+    figure, axes = paper(width + 0.2, height + 0.2, theme)
+    axes.set_axis_off()
+    axes.set_xlim(-0.05, width + 0.05)
+    axes.set_ylim(height, -0.1)
+    text: dict[str, Any] = {"va": "center", "fontsize": LABEL_POINTS}
+    heading = f"{view.group}: {view.title} (section {view.section})"
+    axes.text(0, 0.12, heading, color=theme.text, fontweight="bold", parse_math=False, **text)
+    y = TITLE
+    for line in lines:
+        axes.text(0, y + 0.1, line, color=theme.text, parse_math=False, **text)
+        y += 0.22
+    axes.text(0, y + FORMULA / 2, f"${view.formula}$", color=theme.text, va="center", fontsize=LABEL_POINTS + 2)
+    y += FORMULA
+    for block in blocks:
+        _draw_block(axes, block, y, theme)
+        y += _height(block)
+    return saved(figure, file_format)
+
+
+def _draw_block(axes: "Axes", block: Block, top: float, theme: Theme) -> None:
+    scale = f"   \u2212{block.limit:.2g} to +{block.limit:.2g}" if block.has_legend else ""
+    text: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": SMALL_POINTS}
+    axes.text(0, top + TITLE / 2, block.title + scale, color=theme.faint, **text)
+    left, right = _left(block), _left(block) + _cells(block)
+    for number, column in enumerate(block.columns):
+        axes.text(right + NUMBER * number + 0.75, top + TITLE / 2, column.title, color=theme.faint, ha="center", **text)
+    y = top + TITLE
+    for row in block.rows:
+        height = _row_height(row, block)
+        name = cut(readable(row.label) if row.is_token else row.label, MOST)
+        weight = "bold" if row.is_marked else "normal"
+        axes.text(left - 0.1, y + height / 2, name, color=theme.text, ha="right", fontweight=weight, **text)
+        if len(row.values):
+            (_draw_bars if row.as_bars else _draw_cells)(axes, row, block, left, y, theme)
+        for number, (value, column) in enumerate(zip(row.numbers, block.columns, strict=False)):
+            limit = block.column_limit(number)
+            _draw_number(axes, value, column, limit, right + NUMBER * number, y + height / 2, theme)
+        at = right + NUMBER * len(block.columns) + 0.1
+        axes.text(at, y + height / 2, row.note, color=theme.faint, ha="left", **text)
+        y += height
+
+
+def _draw_cells(axes: "Axes", row: VectorRow, block: Block, left: float, top: float, theme: Theme) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    lines = -(-len(row.values) // block.width)
+    padded = np.full(lines * block.width, np.nan)
+    padded[: len(row.values)] = row.values
+    cell = _cell(block)
+    height = _row_height(row, block) - 0.04
+    axes.pcolormesh(
+        left + cell * np.arange(block.width + 1),
+        top + 0.02 + height / lines * np.arange(lines + 1),
+        np.ma.masked_invalid(padded.reshape(lines, block.width)),
+        cmap=LinearSegmentedColormap.from_list("cells", theme.diverging),
+        vmin=-(row.limit or block.limit),
+        vmax=row.limit or block.limit,
+        edgecolor="face",
+        linewidth=0.15,
+        rasterized=False,
+    )
+
+
+def _draw_bars(axes: "Axes", row: VectorRow, block: Block, left: float, top: float, theme: Theme) -> None:
+    cell, middle = _cell(block), top + BARS / 2
+    values = np.nan_to_num(row.values)
+    axes.bar(
+        left + cell * (np.arange(len(values)) + 0.5),
+        -values / (row.limit or block.limit) * (BARS / 2 - 0.03),  # the axis points down
+        bottom=middle,
+        width=0.8 * cell,
+        color=[theme.diverging[0] if value < 0 else theme.diverging[-1] for value in values],
+    )
+    axes.plot([left, left + cell * len(values)], [middle, middle], color=theme.hairline, linewidth=0.6)
+
+
+def _draw_number(
+    axes: "Axes", value: float | None, column: NumberColumn, limit: float, left: float, y: float, theme: Theme
+) -> None:
+    name = "hidden" if value is None else decimal(value, column.digits)
+    text: dict[str, Any] = {"va": "center", "ha": "right", "parse_math": False, "fontsize": SMALL_POINTS}
+    axes.text(left + 0.8, y, name, color=theme.text if value is not None else theme.faint, **text)
+    if value is None:
+        return
+    length = 0.75 * value / limit
+    start = left + 0.88
+    if column.scale == "signed":
+        start, length = start + 0.375, length / 2
+    axes.barh(y, length, height=0.1, left=start, color=theme.diverging[0 if length < 0 else -1])
+
+
+def _cell(block: Block) -> float:
+    return min(CELL[1], max(CELL[0], VECTORS / block.width))
+
+
+def _cells(block: Block) -> float:
+    """Inches of the cells or bars, 0 if there are none."""
+    return _cell(block) * block.width if any(len(row.values) for row in block.rows) else 0.0
+
+
+def _left(block: Block) -> float:
+    """Inches of the names."""
+    names = [cut(readable(row.label) if row.is_token else row.label, MOST) for row in block.rows]
+    return max(map(len, names), default=0) * CHARACTER + 0.2
+
+
+def _row_height(row: VectorRow, block: Block) -> float:
+    if row.as_bars:
+        return BARS
+    lines = -(-len(row.values) // block.width)
+    return max(0.22, lines * min(LINE, _cell(block)) + 0.04)
+
+
+def _height(block: Block) -> float:
+    return TITLE + sum(_row_height(row, block) for row in block.rows) + 0.12
+
+
+def _width(block: Block) -> float:
+    notes = max((len(row.note) for row in block.rows), default=0) * CHARACTER
+    return max(_left(block) + _cells(block) + NUMBER * len(block.columns) + notes, len(block.title) * CHARACTER)

@@ -1,0 +1,136 @@
+"""The last steps of a token as views: the encoder's output, or logits, probabilities and the beam search."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from core.analysis.beam_tree import BeamTree
+from core.analysis.token_path.steps import OutputSteps, TokenPath
+from core.analysis.tokens.words import readable
+from viz_app.figures.display_text import decimal
+from viz_app.figures.step_views import Block, NumberColumn, StepView, VectorRow, named
+
+OUTPUT = "Output"
+LOGIT, PROBABILITY = NumberColumn(title="logit"), NumberColumn(title="probability", scale="share")
+OF_BEAM = [NumberColumn(title=title) for title in ("log-probability", "with all before", "score")]
+PENALTIES = {
+    "paper": r"\mathrm{score} = \frac{\log P(y_1, \ldots, y_t)}{((5 + t) / 6)^\alpha}",
+    "length": r"\mathrm{score} = \frac{\log P(y_1, \ldots, y_t)}{t^\alpha}",
+}
+Piece = Callable[[int], str]  # a piece of the vocabulary by its id
+
+
+def memory_view(path: TokenPath, last: StepView, width: int) -> StepView:
+    """Return the end of the encoder."""
+    token = readable(path.tokens[path.position])
+    return StepView(
+        name="memory",
+        group=OUTPUT,
+        title="Memory",
+        section="3.1",
+        formula=r"z = (z_1, \ldots, z_n)",
+        text=f"The encoder's output for {token}. Every decoder layer makes a key and a value of it, for "
+        f"cross-attention.",
+        part=last.part,
+        quantities=last.quantities,
+        blocks=[Block(title="last state", rows=[named("z", path.state)], width=width)],
+    )
+
+
+def output_views(path: TokenPath, steps: OutputSteps, piece: Piece, width: int) -> list[StepView]:
+    """Return the logits and the probabilities of the next token."""
+    tokens = [piece(token_id) for token_id in steps.token_ids]
+    logits, probabilities = steps.logits.tolist(), steps.probabilities.tolist()
+    predicted = readable(tokens[steps.predicted])
+
+    def rows(*columns: list[float]) -> list[VectorRow]:
+        return [
+            VectorRow(
+                label=token, is_token=True, values=np.empty(0), numbers=numbers, is_marked=index == steps.predicted
+            )
+            for index, (token, *numbers) in enumerate(zip(tokens, *columns, strict=True))
+        ]
+
+    return [
+        StepView(
+            name="output-logits",
+            group=OUTPUT,
+            title="Logits",
+            section="3.4",
+            formula=r"z_t = x \cdot E_t",
+            text="The last state times the embedding of each token of the vocabulary: the more alike, the larger the "
+            "logit. Select a row to see its products.",
+            part="output",
+            quantities=("state", "token_ids", "logits"),
+            blocks=[
+                Block(title="last state", rows=[named("x", steps.state)], width=width),
+                Block(title="largest logits", rows=rows(logits), columns=[LOGIT]),
+            ],
+            details=[
+                Block(
+                    title=f"{readable(token)}: products of state and embedding",
+                    rows=[named("x", steps.state), named("E", vector), named("x \u00d7 E", steps.state * vector)],
+                    width=width,
+                )
+                for token, vector in zip(tokens, steps.vectors, strict=True)
+            ],
+            picked=steps.predicted,
+        ),
+        StepView(
+            name="output-softmax",
+            group=OUTPUT,
+            title="Softmax",
+            section="3.4",
+            formula=r"P_t = \frac{\exp(z_t)}{\sum_u \exp(z_u)}",
+            text=f"Over the whole vocabulary: {predicted} has a probability of "
+            f"{decimal(probabilities[steps.predicted], 3)}, rank {steps.rank}.",
+            part="output",
+            quantities=("token_ids", "logits", "log_sum", "probabilities"),
+            facts=[("log of the sum", decimal(steps.log_sum, 3))],
+            blocks=[
+                Block(
+                    title="from logits to probabilities", rows=rows(logits, probabilities), columns=[LOGIT, PROBABILITY]
+                )
+            ],
+        ),
+    ]
+
+
+def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepView:
+    """Return what the beam search made of this position.
+
+    Args:
+        target: Token ids of the translation.
+    """
+    own = tree.node(target[: path.position + 1])
+    candidates = tree.steps[path.position] if path.position < len(tree.steps) else ()
+    live = sum(node.fate == "live" for node in candidates)
+    token = readable(path.explanation.predicted_tokens[path.position])
+    if own is None:
+        text = f"The search did not come to {token} here: the translation above was not found by it."
+    else:
+        text = (
+            f"Of the {len(candidates)} best candidates of this position, {live} live on; the translation with {token} "
+            f"ranks {own.rank + 1}."
+        )
+    rows = [
+        VectorRow(
+            label=node.text or node.token,
+            values=np.empty(0),
+            numbers=(node.token_log_prob, node.log_prob, node.score),
+            note=node.fate,
+            is_marked=node is own,
+        )
+        for node in candidates
+    ]
+    return StepView(
+        name="output-beam",
+        group=OUTPUT,
+        title="Beam search",
+        section="6.1",
+        formula=PENALTIES[tree.options.penalty_formula],
+        text=text,
+        part="output",
+        quantities=("token_ids", "probabilities"),
+        blocks=[Block(title="candidates, the most probable first", rows=rows, columns=OF_BEAM)],
+    )

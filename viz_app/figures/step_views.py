@@ -1,0 +1,134 @@
+"""Steps of a token as the app shows them: a formula, a sentence, and blocks of numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+Vector = NDArray[np.float64]
+Scale = Literal["signed", "share"]  # of a bar: to both sides of 0, or from 0 to 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberColumn:
+    """A number beside each row, with a bar.
+
+    Attributes:
+        title: Above it.
+        scale: Of its bar.
+        digits: After the point.
+    """
+
+    title: str
+    scale: Scale = "signed"
+    digits: int = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorRow:
+    """A vector with its name.
+
+    Attributes:
+        label: A token, or a name.
+        is_token: Whether it is a token.
+        values: [n] drawn as cells or bars; NaN where something is hidden. Empty for none.
+        numbers: One for each column of the block; None where the mask hides it.
+        note: At the end.
+        is_marked: Whether it has a frame.
+        as_bars: Whether the values are bars instead of cells.
+        limit: Largest absolute value of the scale; None: that of the block.
+    """
+
+    label: str
+    is_token: bool = False
+    values: Vector
+    numbers: Sequence[float | None] = ()
+    note: str = ""
+    is_marked: bool = False
+    as_bars: bool = False
+    limit: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Vectors below each other, on one scale.
+
+    Attributes:
+        title: Above them.
+        rows: From top to bottom.
+        width: Cells of a line; a longer vector goes on in the next line.
+        columns: Of numbers beside the rows.
+        names: Of the cells; by default they are counted from 1.
+    """
+
+    title: str
+    rows: Sequence[VectorRow]
+    width: int = 32
+    columns: Sequence[NumberColumn] = ()
+    names: Sequence[str] = ()
+
+    @property
+    def limit(self) -> float:
+        """The largest absolute value of all rows without a limit of their own, 1 if there is none."""
+        return max((largest(row.values) for row in self.rows if row.limit is None), default=0) or 1.0
+
+    @property
+    def has_legend(self) -> bool:
+        """Whether there are cells or bars on the scale of the block."""
+        return any(row.values.size and row.limit is None for row in self.rows)
+
+    def column_limit(self, column: int) -> float:
+        """The largest absolute number of a column, 1 if there is none."""
+        if self.columns[column].scale == "share":
+            return 1.0
+        return max((abs(row.numbers[column] or 0) for row in self.rows), default=0) or 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepView:
+    """One step.
+
+    Attributes:
+        name: In the address, such as `cross-scores`.
+        group: Sub-layer that it belongs to.
+        title: Of the step.
+        section: Of the paper.
+        formula: In the paper's symbols, as `math_tree` reads it.
+        text: What happens here, in a sentence.
+        facts: Single numbers by name.
+        blocks: Vectors; rows of the last one can be picked if there are details.
+        details: For each row of the last block, what is behind it.
+        picked: The row picked first.
+        part, quantities: Of the table of these numbers, see `path_columns`.
+    """
+
+    name: str
+    group: str
+    title: str
+    section: str
+    formula: str
+    text: str
+    part: str
+    quantities: tuple[str, ...]
+    facts: Sequence[tuple[str, str]] = ()
+    blocks: Sequence[Block] = ()
+    details: Sequence[Block] = ()
+    picked: int = 0
+
+
+def numbers_of(values: Tensor) -> Vector:
+    """Return a tensor as the values of a row."""
+    return values.detach().double().numpy()
+
+
+def named(label: str, values: Tensor, **options: Any) -> VectorRow:
+    """Return a vector with a name. Args: options, other attributes of `VectorRow`."""
+    return VectorRow(label=label, values=numbers_of(values), **options)
+
+
+def largest(values: Vector) -> float:
+    """Return the largest absolute value, 0 if there is none."""
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0))

@@ -1,0 +1,86 @@
+"""The place on the page Step by step, which other pages lead to: token, layer, head, step and picked row."""
+
+import re
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.analysis.token_path.steps import Stack
+from core.capture import Kind
+from viz_app.session.state import Widget, put_in_address
+
+STACK, TOKEN = Widget[Stack]("stack"), Widget[str]("followed")
+LAYER, HEAD = Widget[str]("step_layer"), Widget[str]("step_head")
+STEP, PICK = "at", "picked"  # query parameters; rows are counted from 1
+
+
+@dataclass(frozen=True)
+class WalkStart:
+    """Where to start, from another page; counted from 0."""
+
+    stack: Stack
+    position: int
+    layer: int
+    head: int
+    step: str
+    pick: int | None
+
+
+@dataclass
+class StepPlace:
+    """Step and picked row of a session.
+
+    Attributes:
+        step: name of the step; "" for the first.
+        pick: None for the row that the step picks itself.
+        asked: the step and the row that the browser was asked to show last.
+        request: number of times that it was asked.
+        start: where another page leads to, until the page Step by step is opened.
+        words: the selected words when the token was selected; None before.
+    """
+
+    step: str = ""
+    pick: int | None = None
+    asked: tuple[str, int | None] = ("", None)
+    request: int = 0
+    start: WalkStart | None = None
+    words: object = None
+    was_restored: bool = False
+
+    def lead_to_score(self, kind: Kind, layer: int, head: int, query: int, key: int) -> None:
+        """Start at the score of one query and one key when the page is opened."""
+        stack: Stack = "encoder" if kind == "encoder_self" else "decoder"
+        self.start = WalkStart(stack, query, layer, head, f"{kind}-scores", key)
+
+    def restore(self) -> None:
+        """Restore step and row from the address of a new session."""
+        if not self.was_restored:
+            self.was_restored = True
+            self.step = st.query_params.get(STEP, "")
+            number = st.query_params.get(PICK, "")
+            self.pick = int(number) - 1 if re.fullmatch(r"[1-9]\d{0,3}", number) else None
+            self._ask()
+
+    def take_start(self) -> WalkStart | None:
+        """Return where another page leads to, once."""
+        start, self.start = self.start, None
+        if start is not None:
+            self.step, self.pick = start.step, start.pick
+            self._ask()
+        return start
+
+    def _ask(self) -> None:
+        self.asked, self.request = (self.step, self.pick), self.request + 1
+
+    def keep(self, place: tuple[str, int | None]) -> None:
+        """Keep what the browser shows."""
+        self.step, self.pick = place
+
+    def write(self, is_first: bool) -> None:
+        """Write step and row to the address.
+
+        Args:
+            is_first: whether the first step is shown, which needs no address.
+        """
+        put_in_address(STEP, "" if is_first else self.step)
+        put_in_address(PICK, "" if is_first or self.pick is None else str(self.pick + 1))
