@@ -22,9 +22,11 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from core.config import TransformerConfig
-from core.marian_tokenizer import MarianTokenizer, files_of
+from core.dictionary_tokenizer import SETTINGS, DictionaryTokenizer
+from core.marian_tokenizer import MarianTokenizer
 from core.model import Embedding, SinusoidalPositions, Transformer
 from core.tokenizer import SentencePieceTokenizer, Tokenizer
+from core.tokenizer_files import files_of
 
 FORMAT_VERSION = 1
 TOKENIZER_KEY = "tokenizer.model"
@@ -359,10 +361,8 @@ def _first_names(names: list[str]) -> str:
 def _read_tokenizer(path: Path, config: TransformerConfig, tensor: Tensor) -> Tokenizer:
     data = tensor.numpy().tobytes()
     try:
-        if data[8:9] == b"{":  # a header of safetensors
-            tokenizer = MarianTokenizer(files_of(data), config.vocab_size, config.target_size, config.bos_id)
-        else:
-            tokenizer = SentencePieceTokenizer(data)
+        is_packed = data[8:9] == b"{"  # a header of safetensors
+        tokenizer = _imported_tokenizer(files_of(data), config) if is_packed else SentencePieceTokenizer(data)
     except ValueError as error:
         raise CheckpointError(f"{path.name}: its tokenizer cannot be read: {error}") from error
     for name in ("vocab_size", "pad_id", "bos_id", "eos_id"):
@@ -371,3 +371,9 @@ def _read_tokenizer(path: Path, config: TransformerConfig, tensor: Tensor) -> To
                 f"{path.name}: its tokenizer has {name} {getattr(tokenizer, name)}, its model {getattr(config, name)}"
             )
     return tokenizer
+
+
+def _imported_tokenizer(files: dict[str, bytes], config: TransformerConfig) -> Tokenizer:
+    if SETTINGS in files:
+        return DictionaryTokenizer(files, config.bos_id)
+    return MarianTokenizer(files, config.vocab_size, config.target_size, config.bos_id)

@@ -6,16 +6,12 @@ SentencePiece's own. Punctuation is normalised before, as in the training of the
 """
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
-
-import safetensors.torch
-import torch
-from safetensors import SafetensorError
 
 from core.strict_json import json_object
 from core.tokenizer import SPACE_MARK, load_sentencepiece
+from core.tokenizer_files import check_piece, naming, pack_files
 
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
@@ -24,7 +20,6 @@ REQUIRED = (SOURCE_MODEL, TARGET_MODEL, VOCABULARY)
 OPTIONAL = (TARGET_VOCABULARY, SETTINGS)
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 LANGUAGE_CODE = re.compile(r">>[^<>\s]+<<")  # of the target language, at the start of a source
-MAX_PIECE = 512  # characters
 MOST_NORMALISED = 10_000  # characters; some rules take quadratic time, and a longer text fits no model in any case
 
 
@@ -64,9 +59,9 @@ class MarianTokenizer:
         for piece, token_id in self._ids.items():
             self._pieces[token_id] = piece
         name = TARGET_MODEL if is_target else SOURCE_MODEL
-        with _naming(name):
+        with naming(name):
             self._processor = load_sentencepiece(files[name])
-        with _naming(SETTINGS):
+        with naming(SETTINGS):
             settings = json_object(files.get(SETTINGS, b"{}"))
         self._normalise = _moses_normaliser(settings.get("target_lang" if is_target else "source_lang"))
         self.bos_id = bos_id
@@ -94,6 +89,10 @@ class MarianTokenizer:
         pieces = cast("list[str]", self._processor.encode(rest, out_type=str))
         return [self._ids.get(piece, self._unknown_id) for piece in ([code[0]] if code else []) + pieces]
 
+    def first_target_id(self, source: str) -> int | None:
+        """None: the first token of every target is free."""
+        return None
+
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of a translation, without padding and `</s>`."""
         pieces = [self._pieces[token_id] for token_id in token_ids if token_id not in (self.pad_id, self.eos_id)]
@@ -102,6 +101,10 @@ class MarianTokenizer:
     def piece(self, token_id: int) -> str:
         """Piece of a token: `SPACE_MARK` begins a word."""
         return self._pieces[token_id]
+
+    def pieces(self, token_ids: Sequence[int]) -> list[str]:
+        """Pieces of consecutive tokens."""
+        return [self._pieces[token_id] for token_id in token_ids]
 
     def token_id(self, piece: str) -> int:
         """Token id of a piece.
@@ -114,25 +117,8 @@ class MarianTokenizer:
         return self._ids[piece]
 
     def to_bytes(self) -> bytes:
-        """All files as one, which `files_of` takes apart."""
-        tensors = {name: torch.frombuffer(bytearray(data), dtype=torch.uint8) for name, data in self._files.items()}
-        return safetensors.torch.save(tensors)
-
-
-def files_of(data: bytes) -> dict[str, bytes]:
-    """Files of `MarianTokenizer.to_bytes`.
-
-    Raises:
-        ValueError: the bytes are something else.
-    """
-    try:
-        tensors = safetensors.torch.load(data)
-    except SafetensorError as error:
-        raise ValueError(f"these {len(data)} bytes are no files of a tokenizer: {error}") from error
-    strange = [name for name, tensor in tensors.items() if tensor.dtype != torch.uint8 or tensor.dim() != 1]
-    if strange:
-        raise ValueError(f"{strange[0]!r:.60} is no file of a tokenizer: expected one row of bytes")
-    return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+        """All files as one, see `core.tokenizer_files`."""
+        return pack_files(self._files)
 
 
 def _read_vocabulary(name: str, data: bytes, vocab_size: int) -> dict[str, int]:
@@ -141,7 +127,7 @@ def _read_vocabulary(name: str, data: bytes, vocab_size: int) -> dict[str, int]:
     Raises:
         ValueError: it is not a JSON object of pieces and different ids below vocab_size, or lacks a special piece.
     """
-    with _naming(name):
+    with naming(name):
         ids = json_object(data)
         for piece, token_id in ids.items():
             if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < vocab_size:
@@ -149,12 +135,7 @@ def _read_vocabulary(name: str, data: bytes, vocab_size: int) -> dict[str, int]:
                     f"the id of {piece!r:.60} is {token_id!r:.60}, expected an integer from 0 to {vocab_size - 1}, as "
                     f"the model has {vocab_size} tokens"
                 )
-            if len(piece) > MAX_PIECE:
-                raise ValueError(f"the piece {piece!r:.60} has {len(piece)} characters, at most {MAX_PIECE} are read")
-            try:
-                piece.encode()
-            except UnicodeEncodeError as error:
-                raise ValueError(f"the piece {piece!r:.60} has a lone surrogate") from error
+            check_piece(piece)
         if len(set(ids.values())) < len(ids):
             raise ValueError("two pieces have the same id")
         if missing := [piece for piece in (PAD, END, UNKNOWN) if piece not in ids]:
@@ -167,12 +148,3 @@ def _moses_normaliser(language: object) -> Callable[[str], str]:
     from sacremoses import MosesPunctNormalizer  # here, as the import takes half a second
 
     return MosesPunctNormalizer(cast("str", language)).normalize
-
-
-@contextmanager
-def _naming(name: str) -> Generator[None]:
-    """Prefix the message of a `ValueError` inside the block with a file name."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error

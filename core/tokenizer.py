@@ -18,7 +18,8 @@ class Tokenizer(Protocol):
     """Interface of tokenizers. Ids exclude `<s>` and `</s>`, which callers add.
 
     Attributes:
-        language_codes: pieces that name a target language; one begins every source. Empty for one target language.
+        language_codes: texts such as `>>fra<<` that name a target language, with which a source may begin. Empty for
+            one target language.
     """
 
     vocab_size: int
@@ -34,9 +35,17 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str) -> list[int]: ...
 
+    def first_target_id(self, source: str) -> int | None:
+        """Token that the target of a source begins with, None if it is free."""
+        ...
+
     def decode(self, token_ids: Sequence[int]) -> str: ...
 
     def piece(self, token_id: int) -> str: ...
+
+    def pieces(self, token_ids: Sequence[int]) -> list[str]:
+        """Pieces of consecutive tokens: `SPACE_MARK` begins a word."""
+        ...
 
     def token_id(self, piece: str) -> int: ...
 
@@ -117,6 +126,10 @@ class SentencePieceTokenizer:
         """
         return self._processor.encode(_encodable(text))
 
+    def first_target_id(self, source: str) -> int | None:
+        """None: the first token of every target is free."""
+        return None
+
     def encode_batch(self, texts: Sequence[str], num_threads: int = -1) -> list[list[int]]:
         """`encode` for many texts, on all cores."""
         return self._processor.encode([_encodable(text) for text in texts], num_threads=num_threads)
@@ -127,6 +140,10 @@ class SentencePieceTokenizer:
     def piece(self, token_id: int) -> str:
         """Piece of a token: `SPACE_MARK` begins a word, `<0x0A>` is a byte."""
         return self._processor.id_to_piece(token_id)
+
+    def pieces(self, token_ids: Sequence[int]) -> list[str]:
+        """Pieces of consecutive tokens."""
+        return self._processor.id_to_piece(list(token_ids))
 
     def token_id(self, piece: str) -> int:
         """Token id of a piece.

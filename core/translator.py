@@ -33,7 +33,7 @@ from core.model import AttentionWeights, Transformer
 from core.recorded_search import DecoderPass, RecordedSearch, records
 from core.results import Explanation, ScoredText, TextTranslation, Translation
 from core.sentences import split_sentences
-from core.tokenizer import Tokenizer
+from core.tokenizer import SPACE_MARK, Tokenizer
 
 if TYPE_CHECKING:
     from core.notebook import TranslatorView
@@ -140,7 +140,7 @@ class Translator:
         options = self.search_options(beam_size, length_penalty, num_hypotheses)
         source_ids = self._source_ids(text)
         limit = self._limit(source_ids)
-        forced = self._prefix_ids(prefix, limit)
+        forced = self._prefix_ids(text, prefix, limit)
         steps = beam_steps(self._search_scorer(source_ids), [limit], options, self.model.device, [forced])
         return (state for (state,) in steps)
 
@@ -174,8 +174,10 @@ class Translator:
             with naming_sentence(number):
                 sources.append(self._source_ids(text))
         forced = [
-            self._prefix_ids(prefix, self._limit(source_ids))
-            for prefix, source_ids in zip([()] * len(sources) if prefixes is None else prefixes, sources, strict=True)
+            self._prefix_ids(text, prefix, self._limit(source_ids))
+            for text, prefix, source_ids in zip(
+                texts, [()] * len(sources) if prefixes is None else prefixes, sources, strict=True
+            )
         ]
         found: dict[int, Translation] = {}
         for batch in batches_by_length([len(source_ids) for source_ids in sources], BATCH_TOKENS):
@@ -226,7 +228,7 @@ class Translator:
         Returns:
             The target with the log-probabilities and the score that a search would assign.
         """
-        ids = [*self.target_ids(target), self.model.config.eos_id] if isinstance(target, str) else list(target)
+        ids = [*self.target_ids(target, source), self.model.config.eos_id] if isinstance(target, str) else list(target)
         source_ids, fed, _ = self.token_ids(source, ids)
         with self._lock:
             logits = self._packed_model("exact")(self.batch([source_ids]), self.batch([fed]))[0]
@@ -264,6 +266,16 @@ class Translator:
         num_best = min(num_alternatives, self.model.config.target_size)
         found = self._recorded_pass(*ids, num_best) or self._replayed_pass(*ids, num_best)
         source_tokens, (fed_tokens, predicted_tokens) = self.source_pieces(ids[0]), map(self.pieces, ids[1:])
+        target_pieces = self.tokenizer.target.pieces
+
+        def name(position: int, token_id: int) -> str:
+            """Piece of an alternative after the token fed at a position."""
+            if token_id == ids[2][position]:
+                return predicted_tokens[position]
+            found = alternative_piece(predicted_tokens, position, target_pieces([ids[1][position], token_id])[-1])
+            # A whole word may be spelled like the predicted beginning of a word.
+            return found + SPACE_MARK if found == predicted_tokens[position] else found
+
         return Explanation(
             source=source,
             target=self.tokenizer.target.decode(ids[1][1:]),
@@ -272,10 +284,7 @@ class Translator:
             predicted_tokens=predicted_tokens,
             log_probs=tuple(found.log_probs),
             alternatives=tuple(
-                tuple(
-                    (alternative_piece(predicted_tokens, position, self.tokenizer.target.piece(token_id)), value)
-                    for token_id, value in zip(*best, strict=True)
-                )
+                tuple((name(position, token_id), value) for token_id, value in zip(*best, strict=True))
                 for position, best in enumerate(zip(found.top_ids, found.top_log_probs, strict=True))
             ),
             maps=attention_maps(found.weights, self.model.config, source_tokens, fed_tokens, predicted_tokens),
@@ -333,20 +342,27 @@ class Translator:
     def token_ids(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
         """Ids of S source tokens, of T tokens fed to the decoder, and of T predicted ones."""
         source_ids = self._source_ids(source)
-        target_ids = self._begun(self.tokenizer.target.encode(target)) if isinstance(target, str) else list(target)
+        target_ids = (
+            self._begun(self.tokenizer.target.encode(target), source) if isinstance(target, str) else list(target)
+        )
         if target_ids and target_ids[-1] == self.model.config.eos_id:
             target_ids.pop()
         self._require_target(target_ids)
         return source_ids, [self.model.config.bos_id, *target_ids], [*target_ids, self.model.config.eos_id]
 
-    def target_ids(self, text: str) -> list[int]:
-        """Tokens of a target text, without `</s>`, with white space normalised."""
-        _require_encodable(text)
-        return self._begun(self.tokenizer.target.encode(" ".join(text.split())))
+    def target_ids(self, text: str, source: str = "") -> list[int]:
+        """Tokens of a target text, without `</s>`, with white space normalised.
 
-    def _begun(self, token_ids: list[int]) -> list[int]:
+        Args:
+            source: whose target it is, which some tokenizers need to know its language.
+        """
+        _require_encodable(text)
+        return self._begun(self.tokenizer.target.encode(" ".join(text.split())), source)
+
+    def _begun(self, token_ids: list[int], source: str) -> list[int]:
         """A target that begins with the forced first token, if there is one."""
-        first = self.model.config.forced_first_id
+        first = self.tokenizer.first_target_id(" ".join(source.split()))
+        first = self.model.config.forced_first_id if first is None else first
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
     def _require_target(self, token_ids: Sequence[int]) -> None:
@@ -371,15 +387,15 @@ class Translator:
         Raises:
             ValueError: no translation of the text can begin with it.
         """
-        return self._prefix_ids(prefix, self._limit(self._source_ids(source)))
+        return self._prefix_ids(source, prefix, self._limit(self._source_ids(source)))
 
     def length_limit(self, source: str) -> int:
         """Largest number of tokens of a translation of a text, `</s>` included."""
         return self._limit(self._source_ids(source))
 
-    def _prefix_ids(self, prefix: str | Sequence[int], limit: int) -> list[int]:
+    def _prefix_ids(self, source: str, prefix: str | Sequence[int], limit: int) -> list[int]:
         """As `prefix_ids`, with the limit of the translation's length."""
-        token_ids = self.target_ids(prefix) if isinstance(prefix, str) else self._begun(list(prefix))
+        token_ids = self.target_ids(prefix, source) if isinstance(prefix, str) else self._begun(list(prefix), source)
         options = self.search_options(1, 0.0)
         check_prefix(token_ids, limit, options)
         self._require_target(token_ids[:-1] if token_ids[-1:] == [options.eos_id] else token_ids)
@@ -510,11 +526,11 @@ class Translator:
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
         """Tokens of a target as pieces, byte tokens as `BytePiece`."""
-        return resolve_bytes([self.tokenizer.target.piece(token_id) for token_id in token_ids])
+        return resolve_bytes(self.tokenizer.target.pieces(token_ids))
 
     def source_pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
         """Tokens of a source as pieces, byte tokens as `BytePiece`."""
-        return resolve_bytes([self.tokenizer.piece(token_id) for token_id in token_ids])
+        return resolve_bytes(self.tokenizer.pieces(token_ids))
 
 
 def _is_watched(model: Transformer) -> bool:

@@ -145,7 +145,7 @@ def build_tree(
                     position=last.position,
                     rank=rank,
                     parent=parent,
-                    token=tokenizer.piece(candidate.token_id),
+                    token=tokenizer.pieces(token_ids[-2:])[-1],
                     token_log_prob=candidate.token_log_prob,
                     log_prob=candidate.log_prob,
                     score=options.score(candidate.log_prob, last.position),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.checkpoint import Checkpoint, CheckpointError
-from core.formats import marian_huggingface
+from core.formats import fsmt, marian_huggingface
 from core.formats.source_files import SourceFiles, open_source
 
 
@@ -24,7 +24,10 @@ class Format:
     load: Callable[[SourceFiles], Checkpoint]
 
 
-FORMATS = (Format(marian_huggingface.NAME, marian_huggingface.recognises, marian_huggingface.load),)
+FORMATS = (
+    Format(marian_huggingface.NAME, marian_huggingface.recognises, marian_huggingface.load),
+    Format(fsmt.NAME, fsmt.recognises, fsmt.load),
+)
 
 
 def import_checkpoint(paths: str | Path | Sequence[str | Path]) -> Checkpoint:

@@ -1,9 +1,10 @@
 """Parameters under the names of BART, which Marian, FSMT and M2M100 in Hugging Face share, and fairseq's."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from core.checkpoint import CheckpointError
 from core.formats.weights import Weights
+from core.model import Transformer
 
 _PARTS = {
     "self_attention_norm": "self_attn_layer_norm",
@@ -25,6 +26,15 @@ def bart_name(name: str) -> str:
         if f".{part}." in name:
             return name.replace(f".{part}.", f".{theirs}.")
     return name
+
+
+def stack_names(model: Transformer, prefix: str) -> dict[str, str]:
+    """Name in BART of every parameter of both stacks, by its name in the model."""
+    return {
+        name: prefix + bart_name(name)
+        for name, _ in model.named_parameters()
+        if name.startswith(("encoder.", "decoder."))
+    }
 
 
 def check_names(weights: Weights, expected: Mapping[str, tuple[int, ...]], ignored: Collection[str] = ()) -> None:
@@ -51,3 +61,27 @@ def check_names(weights: Weights, expected: Mapping[str, tuple[int, ...]], ignor
     ]
     if problems:
         raise CheckpointError("\n".join([f"{weights.file_name} does not fit its configuration. Tensors", *problems]))
+
+
+def check_copies(weights: Weights, names: Sequence[str], options: str) -> None:
+    """Check that tensors which the configuration ties are equal.
+
+    Args:
+        options: that tie them, for the message.
+
+    Raises:
+        CheckpointError: they differ.
+    """
+    for name in names[1:]:
+        if not weights.equal(names[0], name):
+            raise CheckpointError(
+                f"{weights.file_name}: {names[0]} and {name} differ, but config.json says that they are one: set "
+                f"{options} to false if they are not"
+            )
+
+
+def tied_by_content(weights: Weights, source: str, target: str, output: str) -> str:
+    """`TransformerConfig.tied` of a file with three matrices, from those that are equal."""
+    if weights.equal(target, output):
+        return "all" if weights.equal(source, target) else "target"
+    return "inputs" if weights.equal(source, target) else "none"

@@ -25,12 +25,12 @@ class Settings:
         self.values = values
 
     @classmethod
-    def read(cls, files: SourceFiles, name: str) -> "Settings":
-        """Settings in a file; none if there is no such file."""
+    def read(cls, files: SourceFiles, name: str, limit: int = MAX_SETTINGS_BYTES) -> "Settings":
+        """Settings in a file of at most `limit` bytes; none if there is no such file."""
         if name not in files.names:
             return cls(name, {})
         try:
-            return cls(name, json_object(files.read(name, MAX_SETTINGS_BYTES)))
+            return cls(name, json_object(files.read(name, limit)))
         except CheckpointError:
             raise
         except ValueError as error:
@@ -44,6 +44,24 @@ class Settings:
 
     def text(self, name: str, default: str | None = None) -> str:
         return cast("str", self._checked(name, default, str, "a text"))
+
+    def vocabulary(self, size: int) -> list[str | None]:
+        """Pieces by their id, from an object with the id of every piece; None for ids without a piece.
+
+        Args:
+            size: number of ids.
+        """
+        pieces: list[str | None] = [None] * size
+        for piece, token_id in self.values.items():
+            if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < size:
+                raise CheckpointError(
+                    f"{self.file_name}: the id of {piece!r:.60} is {token_id!r:.60}, expected an integer from 0 to "
+                    f"{size - 1}, as the model has {size} tokens"
+                )
+            if pieces[token_id] is not None:
+                raise CheckpointError(f"{self.file_name}: {pieces[token_id]!r:.60} and {piece!r:.60} have the same id")
+            pieces[token_id] = piece
+        return pieces
 
     def refuse(self, wrong: dict[str, object]) -> None:
         """Refuse options that change what a model computes in a way that Headlight does not know.

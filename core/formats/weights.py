@@ -1,8 +1,9 @@
 """Untrusted weights of other projects: safetensors, and PyTorch files under `weights_only`."""
 
 import pickle
+import threading
 import zipfile
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,9 @@ from torch import Tensor
 from core.checkpoint import ADVICE, CheckpointError, check_header
 
 MAX_PICKLE_BYTES = 16 * 2**20  # names and shapes of a PyTorch file; the weights are beside them
+MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied matrices do, with so many copies at most
 FLOATS = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
+_LOCK = threading.Lock()
 _SAFETENSORS_TYPES = {name: dtype for dtype, name in FLOATS.items()}
 
 
@@ -32,11 +35,23 @@ class Weights:
     file_name: str
     shapes: Mapping[str, tuple[int, ...]]
     dtypes: Mapping[str, torch.dtype]
-    _get: Callable[[str], Tensor]
+    get: Callable[[str], Tensor]  # as stored; do not modify it
 
     def read(self, name: str) -> Tensor:
         """A copy in float32."""
-        return self._get(name).to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+        return self.get(name).to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+
+    def equal(self, one: str, other: str) -> bool:
+        """Whether the file has both tensors and they are equal, in shape and in every element."""
+        return (
+            self.shapes.get(one, one) == self.shapes.get(other, other)
+            and self.dtypes[one] == self.dtypes[other]
+            and torch.equal(self.get(one), self.get(other))
+        )
+
+    def types(self, names: Iterable[str]) -> list[str]:
+        """Types of tensors, as safetensors names them."""
+        return [FLOATS[self.dtypes[name]] for name in names]
 
 
 @contextmanager
@@ -80,12 +95,28 @@ def _safetensors(path: Path, file_name: str) -> Generator[Weights]:
 
 
 def _pytorch(path: Path, file_name: str) -> Weights:
+    return weights_of(path, file_name, load_pytorch(path, file_name))
+
+
+def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any:
+    """Contents of a PyTorch file, read under `weights_only`.
+
+    Args:
+        file_name: for messages.
+        inert: full names of classes and functions that a file may have besides tensors and containers. Each call of
+            one becomes an `Inert`; none is imported.
+
+    Raises:
+        CheckpointError: it is damaged, or needs more.
+    """
     is_archive = zipfile.is_zipfile(path)
     if is_archive:
-        _check_archive(path, file_name)
+        check_archive(path, file_name)
     try:
-        # With `mmap` a storage cannot reach beyond the file, whatever size it declares.
-        state = torch.load(path, map_location="cpu", weights_only=True, mmap=is_archive)
+        # PyTorch's list of allowed names is one for all threads, hence the lock.
+        with _LOCK, torch.serialization.safe_globals([(Inert, name) for name in inert]):
+            # With `mmap` a storage cannot reach beyond the file, whatever size it declares.
+            return torch.load(path, map_location="cpu", weights_only=True, mmap=is_archive)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
             f"{file_name} is not a file of tensors alone, or damaged: Headlight unpickles nothing else ({error})"
@@ -94,9 +125,32 @@ def _pytorch(path: Path, file_name: str) -> Weights:
         raise CheckpointError(
             f"{file_name} is cut off, damaged or not a PyTorch file: {ADVICE} ({type(error).__name__}: {error})"
         ) from error
+
+
+class Inert:
+    """Stands for an object of a class that is not imported.
+
+    Attributes:
+        state: of the object, {} if it is not a mapping.
+    """
+
+    def __init__(self, *_args: object) -> None:
+        self.state: Mapping[Any, Any] = {}
+
+    def __setstate__(self, state: object) -> None:
+        self.state = cast("Mapping[Any, Any]", state) if isinstance(state, Mapping) else {}
+
+
+def weights_of(path: Path, file_name: str, state: object) -> Weights:
+    """Tensors by name, from the contents of a PyTorch file.
+
+    Raises:
+        CheckpointError: it is something else, or has tensors of another type, or of far more elements than the file.
+    """
     if not isinstance(state, Mapping):
         raise CheckpointError(f"{file_name} holds a {type(state).__name__}, expected tensors by name")
     tensors: dict[str, Tensor] = {}
+    num_bytes, size = 0, path.stat().st_size
     for name, tensor in cast("Mapping[Any, Any]", state).items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             raise CheckpointError(
@@ -104,7 +158,18 @@ def _pytorch(path: Path, file_name: str) -> Weights:
             )
         if tensor.layout != torch.strided or tensor.device.type != "cpu" or tensor.dtype not in FLOATS:
             raise _unknown_type(file_name, name, f"{tensor.dtype}, {tensor.layout}, {tensor.device}")
+        num_bytes += tensor.numel() * tensor.element_size()
+        if num_bytes > MAX_COPIES * size:
+            raise CheckpointError(
+                f"{file_name}: its tensors up to {name!r:.80} have {num_bytes} bytes, the whole file {size}: it is "
+                f"damaged, or made to fill the memory"
+            )
         tensors[name] = tensor.detach()
+    return in_memory(file_name, tensors)
+
+
+def in_memory(file_name: str, tensors: Mapping[str, Tensor]) -> Weights:
+    """Tensors that are read already, or mapped."""
     return Weights(
         file_name,
         {name: tuple(tensor.shape) for name, tensor in tensors.items()},
@@ -113,13 +178,13 @@ def _pytorch(path: Path, file_name: str) -> Weights:
     )
 
 
-def _check_archive(path: Path, file_name: str) -> None:
-    """Check that a PyTorch file is uncompressed, as PyTorch writes it, so that nothing in it unpacks to more."""
+def check_archive(path: Path, file_name: str) -> None:
+    """Check that an archive of tensors is uncompressed, so that nothing in it unpacks to more."""
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise CheckpointError(f"{file_name} is a damaged PyTorch file: {ADVICE} ({error})") from error
+        raise CheckpointError(f"{file_name} is a damaged archive: {ADVICE} ({error})") from error
     size = path.stat().st_size
     for entry in entries:
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > size:

@@ -76,7 +76,7 @@ class Scorer:
 
 def piece_counts(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[str]:
     """Number of occurrences of each piece in texts, for `score_cards`."""
-    return Counter(tokenizer.piece(token_id) for text in texts for token_id in tokenizer.encode(text))
+    return Counter(piece for text in texts for piece in tokenizer.pieces(tokenizer.encode(text)))
 
 
 def piece_frequencies(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[str, float]:
@@ -87,7 +87,12 @@ def piece_frequencies(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[str, f
     """
     counts, size = piece_counts(tokenizer, texts), tokenizer.vocab_size
     return {
-        piece: counts[piece] + 1 - token_id / size for token_id in range(size) for piece in (tokenizer.piece(token_id),)
+        **counts,  # whose pieces depend on their neighbours for some tokenizers
+        **{
+            piece: counts[piece] + 1 - token_id / size
+            for token_id in range(size)
+            for piece in tokenizer.pieces([token_id])
+        },
     }
 
 

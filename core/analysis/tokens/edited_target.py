@@ -31,7 +31,7 @@ def replace_token(tokenizer: Tokenizer, token_ids: Sequence[int], position: int,
     word = " ".join(text.split())
     if not word:
         raise ValueError("the text is blank: type a word, or choose one of the alternatives")
-    pieces = [tokenizer.piece(token_id) for token_id in token_ids]
+    pieces = tokenizer.pieces(token_ids)
     begun = begun_word(pieces, position)
     kept = list(token_ids[: begun.stop])
     if text[0].isspace() or not (begun or unicodedata.category(word[0]) in CLOSING):

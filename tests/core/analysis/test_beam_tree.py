@@ -38,6 +38,9 @@ class Letters:
     def piece(self, token_id: int) -> str:
         return LETTERS[token_id]
 
+    def pieces(self, token_ids: tuple[int, ...]) -> list[str]:
+        return [self.piece(token_id) for token_id in token_ids]
+
     def to_bytes(self) -> bytes:
         return b""
 

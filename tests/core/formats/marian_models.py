@@ -13,12 +13,26 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTo
 Pairs = Sequence[tuple[str, str]]
 
 
-def sentencepiece_model(lines: Sequence[str], vocab_size: int = 150) -> bytes:
+def sentencepiece_model(lines: Sequence[str], vocab_size: int = 150, model_type: str = "unigram") -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=model, vocab_size=vocab_size, num_threads=1, minloglevel=2
+        sentence_iterator=iter(lines),
+        model_writer=model,
+        vocab_size=vocab_size,
+        model_type=model_type,
+        hard_vocab_limit=False,
+        num_threads=1,
+        minloglevel=2,
     )
     return model.getvalue()
+
+
+def short_pairs(pairs: Pairs) -> list[tuple[str, str]]:
+    """50 different sentences of at most four words, which a small model learns fast."""
+    words = [(source.split(), target.split()) for source, target in pairs]
+    found = [(" ".join(one[at : at + 4]), " ".join(other[at : at + 4])) for at in range(3) for one, other in words]
+    assert len({source for source, _ in found[:50]}) == 50
+    return found[:50]
 
 
 def write_tokenizer(folder: Path, pairs: Pairs, codes: Sequence[str] = (), two: bool = False) -> tuple[int, int]:

@@ -38,13 +38,14 @@ def force_token(about: readings.Reading, position: int, text: str, typed: bool) 
         text: the name of a token, or any text if it was `typed`.
     """
     tokenizer, token_ids = about.model.translator.tokenizer.target, about.hypothesis.token_ids
+    written = about.hypothesis.tokens[position] if position < len(token_ids) else ""
     state = session_object(ForcedInput)
     state.word_problem = None
     try:
         prefix = (
             replace_token(tokenizer, token_ids, position, text)
             if typed
-            else [*token_ids[:position], tokenizer.token_id(text)]
+            else [*token_ids[:position], token_ids[position] if text == written else tokenizer.token_id(text)]
         )
         prefix = about.model.translator.prefix_ids(about.translation.source, prefix)
     except ValueError as error:
@@ -77,7 +78,8 @@ def score_text(about: readings.Reading) -> None:
     translator, search, state = about.model.translator, about.search, session_object(ForcedInput)
     state.text_problem = None
     try:
-        target = readings.Forced(target=(*translator.target_ids(TEXT.value or ""), translator.model.config.eos_id))
+        target_ids = translator.target_ids(TEXT.value or "", about.translation.source)
+        target = readings.Forced(target=(*target_ids, translator.model.config.eos_id))
         target.run(about.model, search, lambda _done, _most: None)
     except ValueError as error:
         state.text_problem = (about.identity, sentence_case(str(error)))

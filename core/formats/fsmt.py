@@ -1,0 +1,140 @@
+"""FSMT: fairseq's Transformers in Hugging Face's layout, such as those of WMT 2016 and 2019.
+
+Files: config.json with model_type "fsmt", model.safetensors or pytorch_model.bin, vocab-src.json, vocab-tgt.json,
+merges.txt, tokenizer_config.json, generation_config.json. The references are `FSMTForConditionalGeneration` and
+`FSMTTokenizer` of transformers.
+"""
+
+import json
+from typing import Any, cast
+
+from core.byte_pair_encoding import CONTINUED, WORD_END
+from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.config import TransformerConfig
+from core.dictionary_tokenizer import (
+    MERGES,
+    SETTINGS,
+    SOURCE_DICTIONARY,
+    SPECIAL,
+    TARGET_DICTIONARY,
+    DictionaryTokenizer,
+    dictionary_file,
+)
+from core.formats import huggingface
+from core.formats.parameter_names import check_copies, check_names, stack_names, tied_by_content
+from core.formats.settings import Settings
+from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
+from core.formats.weights import Weights
+
+NAME = "FSMT (fairseq) in Hugging Face's layout"
+VOCABULARIES = {SOURCE_DICTIONARY: "vocab-src.json", TARGET_DICTIONARY: "vocab-tgt.json"}
+SOURCE, TARGET = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+OUTPUT = "model.decoder.output_projection.weight"
+
+
+def recognises(files: SourceFiles) -> bool:
+    """Whether there is a config.json of an FSMT model."""
+    return huggingface.is_of_type(files, "fsmt")
+
+
+def load(files: SourceFiles) -> Checkpoint:
+    """Read a model.
+
+    Raises:
+        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
+    """
+    settings, search = huggingface.read_settings(files)
+    with huggingface.open_model_weights(files) as weights:
+        config = _config(settings, search, weights)
+        model = meta_model(config)
+        sources = stack_names(model, "model.") | {
+            "embedding.tokens.weight": SOURCE if SOURCE in weights.shapes or config.tied != "all" else TARGET
+        }
+        if config.tied in ("target", "none"):
+            sources["target_embedding.tokens.weight"] = TARGET
+        if config.tied in ("inputs", "none"):
+            sources["output_projection.weight"] = OUTPUT
+        expected = {theirs: tuple(model.get_parameter(ours).shape) for ours, theirs in sources.items()}
+        copies = [name for name in (SOURCE, TARGET, OUTPUT) if name in weights.shapes]
+        copied = dict.fromkeys(copies, (config.target_size, config.d_model))
+        check_names(weights, copied | expected, huggingface.POSITIONS)
+        if settings.switch("tie_word_embeddings", False):
+            check_copies(weights, copies, "tie_word_embeddings")
+        huggingface.check_positions(weights, config, "FSMT")
+        tensors = {ours: weights.read(theirs) for ours, theirs in sources.items()}
+    tokenizer = _tokenizer(files, settings, config)
+    facts = huggingface.facts(NAME, files, config, search, weights.types(sources.values()), tokenizer)
+    return Checkpoint(fill_model(weights.file_name, model, tensors), tokenizer, {"imported": facts})
+
+
+def _config(settings: Settings, search: Settings, weights: Weights) -> TransformerConfig:
+    settings.refuse({"is_encoder_decoder": True})
+    search.refuse({"renormalize_logits": False})
+    tied = (
+        "all"
+        if settings.switch("tie_word_embeddings", False)
+        else tied_by_content(weights, source=SOURCE, target=TARGET, output=OUTPUT)
+    )
+    source_size, pad_id = settings.integer("src_vocab_size", 42024), settings.integer("pad_token_id", 1)
+    target_size = settings.integer("tgt_vocab_size", 42024)
+    if tied in ("all", "inputs") and source_size != target_size:
+        raise CheckpointError(
+            f"config.json: src_vocab_size is {source_size} and tgt_vocab_size {target_size}, but both embeddings are "
+            f"one matrix: they must be equal"
+        )
+    return huggingface.build_config(
+        vocab_size=source_size,
+        target_vocab_size=target_size if tied in ("target", "none") else None,
+        scale_embedding=settings.switch("scale_embedding", True),
+        position_exponent="i/(n-1)",
+        position_offset=pad_id + 1,
+        tied=tied,
+        **huggingface.shape_fields(settings, "relu"),
+        **huggingface.search_fields(settings, search, pad_id, start_id=2, eos_id=2),
+    )
+
+
+def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig) -> DictionaryTokenizer:
+    needed = (*VOCABULARIES.values(), "merges.txt")
+    if missing := [name for name in needed if name not in files.names]:
+        raise CheckpointError(f"{files.label}: {', '.join(missing)} is missing: give the tokenizer's files too")
+    options = Settings.read(files, "tokenizer_config.json")
+    languages = options.values.get("langs", settings.values.get("langs"))
+    if not isinstance(languages, list) or len(cast("list[Any]", languages)) != 2:
+        raise CheckpointError(
+            f"{files.label}: langs is {languages!r:.60} in tokenizer_config.json or config.json, expected the codes of "
+            f"the source and target languages"
+        )
+    source, target = cast("list[Any]", languages)
+    dictionaries = {
+        name: _dictionary(files, theirs, size)
+        for (name, theirs), size in zip(VOCABULARIES.items(), (config.vocab_size, config.target_size), strict=True)
+    }
+    known = {
+        "source_language": source,
+        "target_language": target,
+        "normalise": True,
+        "lower_case": options.switch("do_lower_case", False),
+    }
+    try:
+        tokenizer = DictionaryTokenizer(
+            {SETTINGS: json.dumps(known).encode(), MERGES: files.read("merges.txt"), **dictionaries}, config.bos_id
+        )
+    except ValueError as error:
+        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
+    huggingface.check_tokenizer(files, tokenizer, config)
+    return tokenizer
+
+
+def _dictionary(files: SourceFiles, name: str, size: int) -> bytes:
+    """A vocabulary in the notation of subword-nmt: FSMT marks the last piece of a word instead of the others."""
+
+    def subword_nmt(piece: str) -> str:
+        if piece in SPECIAL:
+            return piece
+        return piece.removesuffix(WORD_END) if piece.endswith(WORD_END) else piece + CONTINUED
+
+    pieces = Settings.read(files, name, MAX_SMALL_FILE).vocabulary(size)
+    return dictionary_file(
+        f"<unused {token_id}>" if piece is None else subword_nmt(piece) for token_id, piece in enumerate(pieces)
+    )

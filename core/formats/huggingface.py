@@ -1,0 +1,219 @@
+"""Parts that the formats of Hugging Face share: options of the shape and of the search, and the file of weights."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from core.checkpoint import CheckpointError
+from core.config import ARCHITECTURE, TransformerConfig
+from core.formats.settings import Settings
+from core.formats.source_files import SourceFiles
+from core.formats.weights import Weights, open_weights
+from core.model import sinusoidal_encoding
+from core.tokenizer import Tokenizer
+
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # the first of them that there is
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
+POSITIONS = tuple(
+    f"model.{stack}.embed_positions.{name}" for stack in ("encoder", "decoder") for name in ("weight", "weights")
+)
+POSITION_TOLERANCE = 2e-3  # of half precision
+EXCLUDED_LOGIT = -10_000.0  # of ids whose probability is zero, see `excluded_bias`
+# Options of the search that Headlight does not have, with the value that turns them off.
+SEARCH_OPTIONS: dict[str, Any] = {
+    "no_repeat_ngram_size": 0,
+    "encoder_no_repeat_ngram_size": 0,
+    "repetition_penalty": 1.0,
+    "encoder_repetition_penalty": 1.0,
+    "min_length": 0,
+    "num_beam_groups": 1,
+    "diversity_penalty": 0.0,
+    "do_sample": False,
+    "suppress_tokens": None,
+    "begin_suppress_tokens": None,
+    "sequence_bias": None,
+}
+
+
+def is_of_type(files: SourceFiles, model_type: str) -> bool:
+    """Whether there is a config.json of a type of models."""
+    return "config.json" in files.names and Settings.read(files, "config.json").values.get("model_type") == model_type
+
+
+def read_settings(files: SourceFiles) -> tuple[Settings, Settings]:
+    """Options of the model and of the search; older files have both in config.json."""
+    settings, search = Settings.read(files, "config.json"), Settings.read(files, "generation_config.json")
+    return settings, search if search.values else settings
+
+
+@contextmanager
+def open_model_weights(files: SourceFiles) -> Generator[Weights]:
+    """Open the file of weights, see `open_weights`."""
+    name = next((name for name in WEIGHTS if name in files.names), None)
+    if name is None:
+        raise CheckpointError(f"{files.label} has no weights: expected {' or '.join(WEIGHTS)}")
+    with open_weights(files.path(name), name) as weights:
+        yield weights
+
+
+def shape_fields(settings: Settings, activation: str) -> dict[str, Any]:
+    """Fields of `TransformerConfig` that BART and its descendants name alike.
+
+    Args:
+        activation: default.
+    """
+    found = settings.text("activation_function", activation)
+    if found not in ACTIVATIONS:
+        raise CheckpointError(
+            f"config.json: activation_function is {found!r:.60}, expected one of {', '.join(ACTIVATIONS)}"
+        )
+    d_ff, heads = settings.integer("encoder_ffn_dim", 4096), settings.integer("encoder_attention_heads", 16)
+    return {
+        "d_model": settings.integer("d_model", 1024),
+        "d_ff": d_ff,
+        "decoder_d_ff": _if_other(settings.integer("decoder_ffn_dim", 4096), d_ff),
+        "num_heads": heads,
+        "num_decoder_heads": _if_other(settings.integer("decoder_attention_heads", 16), heads),
+        "num_encoder_layers": settings.integer("encoder_layers", 12),
+        "num_decoder_layers": settings.integer("decoder_layers", 12),
+        "activation": ACTIVATIONS[found],
+        "position_order": "halves",
+    }
+
+
+def search_fields(settings: Settings, search: Settings, pad_id: int, start_id: int, eos_id: int) -> dict[str, Any]:
+    """Fields of `TransformerConfig` about special tokens and the search.
+
+    Args:
+        start_id, eos_id: defaults.
+    """
+    return {
+        "pad_id": pad_id,
+        "bos_id": search.integer("decoder_start_token_id", settings.integer("decoder_start_token_id", start_id)),
+        "eos_id": _one_id(search, "eos_token_id", _one_id(settings, "eos_token_id", eos_id)),
+        "forced_first_id": _one_id(search, "forced_bos_token_id", None),
+        "never_ids": tuple(token_id for token_id in excluded_ids(search) if token_id != pad_id),
+        "penalty_formula": "length",
+        "early_stopping": search.values.get("early_stopping") is True,
+    }
+
+
+def build_config(**values: Any) -> TransformerConfig:
+    """A configuration with values from config.json.
+
+    Raises:
+        CheckpointError: they are out of range or contradict each other.
+    """
+    try:
+        return TransformerConfig(**values)
+    except ValueError as error:
+        raise CheckpointError(f"config.json: {error}") from error
+
+
+def excluded_ids(search: Settings) -> list[int]:
+    """Ids of `bad_words_ids`, which are sequences of one id in every known model."""
+    found = search.values.get("bad_words_ids") or []
+    rows = cast("list[Any]", found) if isinstance(found, list) else [found]
+    ids = [cast("list[Any]", row)[0] for row in rows if isinstance(row, list) and len(cast("list[Any]", row)) == 1]
+    if len(ids) < len(rows) or any(isinstance(token_id, bool) or not isinstance(token_id, int) for token_id in ids):
+        raise CheckpointError(
+            f"{search.file_name}: bad_words_ids is {found!r:.60}, and Headlight can exclude only single tokens: "
+            f"expected a list of lists of one token id"
+        )
+    return ids
+
+
+def excluded_bias(bias: Tensor, search: Settings) -> Tensor:
+    """Bias of the logits with `renormalize_logits`: [V].
+
+    Probabilities are those of the tokens that may be generated: excluded tokens get a logit that leaves them none.
+    """
+    if search.switch("renormalize_logits", False):
+        bias[excluded_ids(search)] = EXCLUDED_LOGIT
+    return bias
+
+
+def check_positions(weights: Weights, config: TransformerConfig, kind: str) -> None:
+    """Compare stored tables of positions with the formula.
+
+    Rows before `position_offset` may have anything: no token has these positions, and that of padding is zero.
+
+    Args:
+        kind: of models, for messages.
+
+    Raises:
+        CheckpointError: they differ.
+    """
+    for name in filter(weights.shapes.__contains__, POSITIONS):
+        shape = weights.shapes[name]
+        if len(shape) != 2 or shape[1] != config.d_model:
+            raise CheckpointError(
+                f"{weights.file_name}: {name} has shape {list(shape)}, expected [positions, {config.d_model}]"
+            )
+        table = sinusoidal_encoding(*shape, order="halves", exponent=config.position_exponent)
+        stored, first = weights.read(name), config.position_offset
+        if not torch.allclose(stored[first:], table[first:], rtol=0, atol=POSITION_TOLERANCE):
+            raise CheckpointError(
+                f"{weights.file_name}: {name} is not the table of sines and cosines of Hugging Face's {kind} models: "
+                f"Headlight imports no others"
+            )
+
+
+def check_tokenizer(files: SourceFiles, tokenizer: Tokenizer, config: TransformerConfig) -> None:
+    """Compare the special tokens of both vocabularies with the configuration.
+
+    Raises:
+        CheckpointError: they differ.
+    """
+    for side in (tokenizer, tokenizer.target):
+        for name in ("pad_id", "eos_id"):
+            if getattr(side, name) != getattr(config, name):
+                raise CheckpointError(
+                    f"{files.label}: the vocabulary has {name} {getattr(side, name)}, config.json "
+                    f"{getattr(config, name)}: they are of different models"
+                )
+
+
+def facts(
+    format_name: str,
+    files: SourceFiles,
+    config: TransformerConfig,
+    search: Settings,
+    stored: Sequence[str],
+    tokenizer: Tokenizer,
+) -> dict[str, Any]:
+    """Facts about a model besides its configuration.
+
+    Args:
+        stored: types of the parameters.
+    """
+    options = {name: search.values.get(name) for name in ("num_beams", "length_penalty", "max_length")}
+    return {
+        "format": format_name,
+        "source": files.label,
+        "stored as": sorted(set(stored)),
+        "search": {name: value for name, value in options.items() if isinstance(value, int | float)},
+        "options not applied": [
+            *(name for name, off in SEARCH_OPTIONS.items() if search.values.get(name, off) not in (off, None)),
+            *(["early_stopping"] if search.values.get("early_stopping", False) not in (True, False, None) else []),
+        ],
+        "architecture": {name: getattr(config, name) for name in ARCHITECTURE},
+        "target languages": list(tokenizer.language_codes),
+    }
+
+
+def _if_other(value: int, default: int) -> int | None:
+    return None if value == default else value
+
+
+def _one_id(settings: Settings, name: str, default: int | None) -> Any:
+    """A token id, also as a list of one."""
+    value = settings.values.get(name)
+    if isinstance(value, list) and len(cast("list[Any]", value)) == 1:
+        value = cast("list[Any]", value)[0]
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise CheckpointError(f"{settings.file_name}: {name} is {value!r:.60}, expected one token id")
+    return default if value is None else value

@@ -1,0 +1,132 @@
+"""FSMT models of transformers with random or briefly trained weights, saved as people share them."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from sacremoses import MosesTokenizer
+from transformers import FSMTConfig, FSMTForConditionalGeneration, FSMTTokenizer, GenerationConfig
+
+Pairs = Sequence[tuple[str, str]]
+SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
+
+
+def learned_merges(words: Sequence[str], number: int) -> list[tuple[str, str]]:
+    """Byte-pair encoding (Sennrich et al. 2016, algorithm 1)."""
+    vocabulary = {(*word[:-1], f"{word[-1]}</w>"): count for word, count in Counter(words).items()}
+    merges: list[tuple[str, str]] = []
+    for _ in range(number):
+        pairs: Counter[tuple[str, str]] = Counter()
+        for symbols, count in vocabulary.items():
+            for pair in pairwise(symbols):
+                pairs[pair] += count
+        best = max(pairs, key=lambda pair: (pairs[pair], pair))
+        merges.append(best)
+        for symbols in list(vocabulary):
+            text = f" {' '.join(symbols)} ".replace(f" {best[0]} {best[1]} ", f" {''.join(best)} ")
+            vocabulary[tuple(text.split())] = vocabulary.pop(symbols)
+    return merges
+
+
+def words_of(lines: Sequence[str], language: str) -> list[str]:
+    moses = MosesTokenizer(language)
+    return [word for line in lines for word in moses.tokenize(line, aggressive_dash_splits=True)]
+
+
+def dictionary(words: Sequence[str], merges: Sequence[tuple[str, str]]) -> list[str]:
+    """Special pieces, then all symbols that may occur, in FSMT's notation."""
+    letters = dict.fromkeys(letter for word in words for letter in word)
+    symbols = [*letters, *(f"{letter}</w>" for letter in letters), *("".join(pair) for pair in merges)]
+    return list(dict.fromkeys([*SPECIAL, *symbols]))
+
+
+def write_tokenizer(folder: Path, pairs: Pairs, two: bool = False) -> tuple[int, int]:
+    """Write the vocabularies and merges.
+
+    Returns:
+        Sizes of both vocabularies.
+    """
+    sides = [words_of(side, code) for side, code in zip(zip(*pairs, strict=True), ("en", "de"), strict=True)]
+    both = [word for side in sides for word in side]
+    merges = learned_merges(both, 150)
+    pieces = [dictionary(words, merges) for words in (sides if two else [both, both])]
+    for name, side in zip(("vocab-src.json", "vocab-tgt.json"), pieces, strict=True):
+        (folder / name).write_text(json.dumps({piece: token_id for token_id, piece in enumerate(side)}))
+    (folder / "merges.txt").write_text("".join(f"{first} {second}\n" for first, second in merges))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"langs": ["en", "de"], "model_max_length": 1024}))
+    return len(pieces[0]), len(pieces[1])
+
+
+def write_model(
+    folder: Path, pairs: Pairs, *, two: bool = False, steps: int = 0, dtype: torch.dtype = torch.float32, **changes: Any
+) -> FSMTForConditionalGeneration:
+    """Write a folder as `save_pretrained` does, and read it again.
+
+    Args:
+        two: two vocabularies.
+        steps: of training on the pairs; the weights are random without.
+        changes: fields of the configuration.
+    """
+    folder.mkdir(exist_ok=True)
+    source_size, target_size = write_tokenizer(folder, pairs, two)
+    config = FSMTConfig(
+        **{
+            "langs": ["en", "de"],
+            "src_vocab_size": source_size,
+            "tgt_vocab_size": target_size,
+            "d_model": 32,
+            "encoder_layers": 2,
+            "decoder_layers": 2,
+            "encoder_attention_heads": 4,
+            "decoder_attention_heads": 4,
+            "encoder_ffn_dim": 64,
+            "decoder_ffn_dim": 64,
+            "max_position_embeddings": 128,
+            "dropout": 0.0,
+            "init_std": 0.2,
+            **changes,
+        }
+    )
+    torch.manual_seed(0)
+    model = FSMTForConditionalGeneration(config).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "layer_norm" in name or name.endswith("bias"):  # no gain of one, no bias of zero
+                parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    model.generation_config = GenerationConfig(
+        pad_token_id=1, bos_token_id=0, decoder_start_token_id=2, eos_token_id=2, num_beams=4, max_length=128
+    )
+    for stack in (model.model.encoder, model.model.decoder):
+        stack.embed_positions.weight.requires_grad_(False)  # it is a formula
+    if steps:
+        train(model, folder, pairs, steps)
+    state = model.to(dtype).state_dict()
+    if dtype != torch.float32:  # published files have no tables of positions, which half precision would round
+        state = {name: tensor for name, tensor in state.items() if "embed_positions" not in name}
+    model.save_pretrained(folder, state_dict=state)
+    return FSMTForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+
+
+def target_ids(folder: Path, texts: Sequence[str]) -> torch.Tensor:
+    """Ids of targets with `</s>`; FSMT's tokenizer numbers sources only, so with both sides exchanged."""
+    exchanged = FSMTTokenizer(["de", "en"], folder / "vocab-tgt.json", folder / "vocab-src.json", folder / "merges.txt")
+    return exchanged(list(texts), return_tensors="pt", padding=True).input_ids
+
+
+def train(model: FSMTForConditionalGeneration, folder: Path, pairs: Pairs, steps: int) -> None:
+    """Learn the pairs by heart."""
+    batch = FSMTTokenizer.from_pretrained(folder)([source for source, _ in pairs], return_tensors="pt", padding=True)
+    target = target_ids(folder, [target for _, target in pairs])
+    fed = torch.cat((torch.full((len(target), 1), 2), target[:, :-1]), 1)
+    optimizer = torch.optim.Adam([each for each in model.parameters() if each.requires_grad], lr=5e-3)
+    model.train()
+    for _ in range(steps):
+        optimizer.zero_grad()
+        logits = model(batch.input_ids, batch.attention_mask, fed, use_cache=False).logits
+        torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=1).backward()
+        optimizer.step()
+    model.eval()

@@ -1,0 +1,165 @@
+"""FSMT models against transformers."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import FSMTTokenizer
+
+from core import __main__ as cli
+from core.checkpoint import CheckpointError, load_checkpoint
+from core.formats import import_checkpoint
+from core.translator import Translator
+from tests.core.formats.fsmt_models import Pairs, target_ids, write_model
+from tests.core.formats.marian_models import short_pairs
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "wmt19": {"two": True},
+    "distilled": {"encoder_layers": 3, "decoder_layers": 1, "decoder_ffn_dim": 40, "decoder_attention_heads": 2},
+    "tied": {"tie_word_embeddings": True},
+    "half": {"dtype": torch.float16, "scale_embedding": False},
+}
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
+    folder = tmp_path_factory.mktemp("fsmt") / "model"
+    write_model(folder, parallel_text, encoder_layers=1, decoder_layers=1)
+    return folder
+
+
+@pytest.fixture
+def copy(original: Path, tmp_path: Path) -> Path:
+    """A folder of a small model, which a test may modify."""
+    return Path(shutil.copytree(original, tmp_path / "model"))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_same_logits_as_transformers(shape: str, tmp_path: Path, parallel_text: Pairs) -> None:
+    reference = write_model(tmp_path, parallel_text, **SHAPES[shape])
+    found, tokenizer = import_checkpoint(tmp_path), FSMTTokenizer.from_pretrained(tmp_path)
+    assert found.config.tied == ("all" if shape == "tied" else "none")
+    for source, target in parallel_text[:6]:
+        source_ids = tokenizer(source, return_tensors="pt").input_ids
+        fed = torch.cat((torch.tensor([[2]]), target_ids(tmp_path, [target])[:, :-1]), 1)
+        with torch.inference_mode():
+            expected = reference(source_ids, decoder_input_ids=fed, use_cache=False).logits
+            ours = found.model(source_ids, fed)
+        torch.testing.assert_close(ours, expected, rtol=0, atol=1e-4)
+        assert expected.std() > 0.5, "the logits differ from each other"
+
+
+def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
+    """50 sentences, beam 4; trained so that ties do not decide."""
+    pairs = short_pairs(parallel_text)
+    reference = write_model(tmp_path / "model", pairs, steps=60, init_std=0.05, encoder_layers=1, decoder_layers=1)
+    cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
+    translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
+    tokenizer = FSMTTokenizer.from_pretrained(tmp_path / "model")
+    for text, _ in pairs:
+        with torch.inference_mode():
+            ids = reference.generate(**tokenizer(text, return_tensors="pt"))[0].tolist()
+        found = translator.translate(text, beam_size=4, length_penalty=1.0)
+        assert [2, *found.hypotheses[0].token_ids] == ids
+        assert found.text == tokenizer.decode(ids, skip_special_tokens=True)
+
+
+@pytest.mark.parametrize("two", [False, True])
+def test_the_same_tokens_as_transformers(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
+    write_model(tmp_path, parallel_text, two=two)
+    found, reference = import_checkpoint(tmp_path).tokenizer, FSMTTokenizer.from_pretrained(tmp_path)
+    texts = [
+        *(source for source, _ in parallel_text),
+        "“Where,” she said, ‘is the nearest station…’ （东京）",
+        "It costs 5 % – or 1,000.50 « francs »! Mr. Smith's well-known e-mail: a@b.org",
+        "unknown: ☃ 東京 \u200bzero\u0007 width & <b>x</b> | [y]",
+        "a  b\tc aaaaaaaaaaaaaaaaaaaa",
+    ]
+    for text in texts:
+        assert found.encode(text) == reference(text).input_ids[:-1], text
+    for _, text in parallel_text:
+        ids = target_ids(tmp_path, [text])[0].tolist()
+        assert found.target.encode(text) == ids[:-1]
+        assert found.target.decode(ids) == reference.decode(ids, skip_special_tokens=True)
+        for token_id in ids:
+            assert found.target.token_id(found.target.piece(token_id)) == token_id
+
+
+def test_pieces_begin_words_with_the_mark_of_a_space(copy: Path) -> None:
+    checkpoint = import_checkpoint(copy)
+    translator = Translator(checkpoint.model, checkpoint.tokenizer)
+    explanation = translator.explain("The dog runs.", "Der Hund läuft", num_alternatives=1000)
+    assert "".join(explanation.source_tokens) == "▁The▁dog▁runs▁.</s>"
+    assert "".join(explanation.predicted_tokens) == "▁Der▁Hund▁läuft</s>"
+    target = checkpoint.tokenizer.target
+    _, _, predicted = translator.token_ids("The dog runs.", "Der Hund läuft")
+    for token_id, token, found in zip(predicted, explanation.predicted_tokens, explanation.alternatives, strict=True):
+        names = [name for name, _ in found]
+        assert len(set(names) - {token}) == len(names) - 1, "every alternative has a name of its own"
+        others = {target.token_id(name) for name in names if name != token}
+        assert others == set(range(target.vocab_size)) - {token_id}
+
+
+def test_a_converted_file_is_the_same_model(
+    tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_model(tmp_path / "model", parallel_text, dtype=torch.float16)
+    out = tmp_path / "out.safetensors"
+    assert cli.main(["convert", str(tmp_path / "model"), str(out)]) == 0
+    report = capsys.readouterr().out
+    assert "FSMT (fairseq) in Hugging Face's layout" in report
+    assert "sinusoidal, halves, exponent i/(n-1)" in report
+    found, again = import_checkpoint(tmp_path / "model"), load_checkpoint(out)
+    assert again.config == found.config
+    assert again.training == found.training
+    assert all(torch.equal(again.model.get_parameter(name), each) for name, each in found.model.named_parameters())
+    assert again.tokenizer.to_bytes() == found.tokenizer.to_bytes()
+    assert again.tokenizer.encode("The old house.") == found.tokenizer.encode("The old house.")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("config.json", {"tie_word_embeddings": True}, r"encoder.embed_tokens.weight and .* differ, but config.json"),
+        ("config.json", {"src_vocab_size": 5}, r"of another shape \(1\): model.encoder.embed_tokens.weight: \[\d+, 32"),
+        ("config.json", {"activation_function": 5}, r"config.json: activation_function is 5, expected a text"),
+        ("generation_config.json", {"renormalize_logits": True}, r"renormalize_logits is True, and Headlight imports"),
+        ("tokenizer_config.json", {"langs": ["en"]}, r"langs is \['en'\] in tokenizer_config.json or config.json"),
+        ("tokenizer_config.json", {"langs": ["en", "../x"]}, r"target_language is '../x', expected the code of a lang"),
+        (
+            "vocab-src.json",
+            {"<pad>": None},
+            r"vocab-src.json: the id of '<pad>' is None, expected an integer from 0 to",
+        ),
+        ("vocab-src.json", {"x": 2}, r"vocab-src.json: '</s>' and 'x' have the same id"),
+        ("vocab-tgt.json", {"x" * 600: 5}, r"the piece 'x+ has 602 characters, at most 512 are read"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused(name: str, values: dict[str, Any], message: str, copy: Path) -> None:
+    fields = json.loads((copy / name).read_text()) if (copy / name).exists() else {}
+    if "x" * 600 in values:
+        fields = {piece: token_id for piece, token_id in fields.items() if token_id != 5}
+    (copy / name).write_text(json.dumps(fields | values))
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(copy)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"a b\nc\n", r"line 2 of the merges is 'c', expected two symbols with a space between"),
+        (b"#version: 3\n", r"it has version '3' of subword-nmt, expected 0.1 or 0.2"),
+        (b"a b\n" * (2**20 + 1), r"it has 1048577 lines, at most 1048576 are read"),
+        (b"\xff \xfe\n", r"merges.txt: 'utf-8' codec can't decode"),
+        (None, r"merges.txt is missing: give the tokenizer's files too"),
+    ],
+)
+def test_damaged_merges_are_refused(data: bytes | None, message: str, copy: Path) -> None:
+    (copy / "merges.txt").unlink()
+    if data is not None:
+        (copy / "merges.txt").write_bytes(data)
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(copy)
