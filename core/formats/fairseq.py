@@ -1,0 +1,339 @@
+"""Transformers of fairseq, such as those of WMT 2014, 2016 and 2019.
+
+Files: one `*.pt` with the parameters and the options of the training (`args` or `cfg`), `dict.SOURCE.txt` and
+`dict.TARGET.txt`, and the codes of byte-pair encoding (subword-nmt or fastBPE) or a SentencePiece model. Their
+arithmetic is that of FSMT, see `core.formats.fsmt`, with more options.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from torch import Tensor
+
+from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.config import ARCHITECTURE, TransformerConfig
+from core.dictionary_tokenizer import (
+    MERGES,
+    SENTENCEPIECE,
+    SETTINGS,
+    SOURCE_DICTIONARY,
+    SPECIAL,
+    TARGET_DICTIONARY,
+    DictionaryTokenizer,
+    dictionary_file,
+)
+from core.formats.parameter_names import check_names, stack_names, tied_by_content
+from core.formats.settings import Settings
+from core.formats.source_files import SourceFiles
+from core.formats.weights import Inert, Weights, in_memory, load_pytorch, weights_of
+
+NAME = "fairseq"
+DICTIONARY = re.compile(r"dict\.([A-Za-z_-]+)\.txt")
+PREFERRED = ("model.pt", "checkpoint_best.pt")  # among several
+CODES = re.compile(r"code|bpe", re.IGNORECASE)  # in the names of files of merges
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish"}
+# Classes and functions in files of fairseq, with the options and the statistics of the training.
+INERT = (
+    "argparse.Namespace",
+    "collections.defaultdict",
+    "numpy.core.multiarray.scalar",
+    "numpy._core.multiarray.scalar",
+    "numpy.dtype",
+    "omegaconf.dictconfig.DictConfig",
+    "omegaconf.listconfig.ListConfig",
+    "omegaconf.base.ContainerMetadata",
+    "omegaconf.base.Metadata",
+    "typing.Any",
+    *(f"omegaconf.nodes.{kind}Node" for kind in ("Any", "Boolean", "Enum", "Float", "Integer", "String")),
+    *(f"builtins.{name}" for name in ("bool", "dict", "float", "int", "list", "str", "tuple")),  # types of fields
+    *(
+        f"fairseq.{module}.{name}"
+        for module in ("meters", "logging.meters")
+        for name in ("AverageMeter", "StopwatchMeter", "TimeMeter")
+    ),
+)
+SOURCE, TARGET, OUTPUT = (
+    "encoder.embed_tokens.weight",
+    "decoder.embed_tokens.weight",
+    "decoder.output_projection.weight",
+)
+FINAL_NORMS = ("encoder.layer_norm.weight", "decoder.layer_norm.weight")
+EMBEDDING_NORMS = ("encoder.layernorm_embedding.weight", "decoder.layernorm_embedding.weight")
+IGNORED = re.compile(r"(encoder|decoder)\.(version|embed_positions\._float_tensor)")  # no parameters
+PACKED = re.compile(r"(.*\.)in_proj_(weight|bias)")
+OLD_NORM = re.compile(r"((encoder|decoder)\.layers\.\d+\.)layer_norms\.([012])\.(weight|bias)")
+OLD_NORMS = {
+    "encoder": ("self_attn_layer_norm", "final_layer_norm", "layer_norms.2"),
+    "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
+}
+# Options with the only value that Headlight knows.
+KNOWN: dict[str, object] = {
+    "task": "translation",
+    "encoder_learned_pos": False,
+    "decoder_learned_pos": False,
+    "no_token_positional_embeddings": False,
+    "adaptive_input": False,
+    "adaptive_softmax_cutoff": None,
+    "no_cross_attention": False,
+    "cross_self_attention": False,
+    "layer_wise_attention": False,
+    "character_embeddings": False,
+    "encoder_layers_to_keep": None,
+    "decoder_layers_to_keep": None,
+    "no_decoder_final_norm": False,
+    "base_layers": 0,
+    "moses_no_dash_splits": False,
+    "moses_no_escape": False,
+}
+
+
+def recognises(files: SourceFiles) -> bool:
+    """Whether there are dictionaries of fairseq and a PyTorch file."""
+    return any(map(DICTIONARY.fullmatch, files.names)) and any(name.endswith(".pt") for name in files.names)
+
+
+def load(files: SourceFiles) -> Checkpoint:
+    """Read a model.
+
+    Raises:
+        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
+    """
+    name = _model_file(files)
+    content = load_pytorch(files.path(name), name, INERT)
+    options = _options(name, content)
+    weights = in_memory(name, _new_names(weights_of(files.path(name), name, content["model"])))
+    tokenizer = _tokenizer(files, options, weights)
+    config = _config(options, weights, tokenizer)
+    model = meta_model(config)
+    sources = stack_names(model, "") | {"embedding.tokens.weight": SOURCE}
+    if config.tied in ("target", "none"):
+        sources["target_embedding.tokens.weight"] = TARGET
+    if config.tied in ("inputs", "none"):
+        sources["output_projection.weight"] = OUTPUT
+    expected = {theirs: tuple(model.get_parameter(ours).shape) for ours, theirs in sources.items()}
+    copies = dict.fromkeys((SOURCE, TARGET, OUTPUT), (config.target_size, config.d_model))
+    check_names(weights, copies | expected)
+    tensors = {ours: weights.read(theirs) for ours, theirs in sources.items()}
+    facts = {
+        "format": NAME,
+        "source": files.label,
+        "stored as": sorted(set(weights.types(sources.values()))),
+        "search": {},
+        "options not applied": [],
+        "architecture": {name: getattr(config, name) for name in ARCHITECTURE},
+        "target languages": [],
+    }
+    return Checkpoint(fill_model(name, model, tensors), tokenizer, {"imported": facts})
+
+
+def _model_file(files: SourceFiles) -> str:
+    names = sorted(name for name in files.names if name.endswith(".pt"))
+    found = next((name for name in PREFERRED if name in names), names[0])
+    if found not in PREFERRED and len(names) > 1:
+        raise CheckpointError(
+            f"{files.label} has {len(names)} models ({', '.join(f'{name!r:.60}' for name in names[:4])}): give the "
+            f"dictionaries, the codes and one of them"
+        )
+    return found
+
+
+def _options(name: str, content: object) -> Settings:
+    """Options of the model, the task, the tokenizer and the encoding into pieces, under one roof."""
+    values = cast("Mapping[Any, Any]", content if isinstance(content, Mapping) else {})
+    if "model" not in values:
+        raise CheckpointError(f"{name} is not a file of fairseq: it has no 'model', expected it with 'args' or 'cfg'")
+    found: dict[str, Any] = dict(_fields(values.get("args")))
+    settings = _fields(values.get("cfg"))
+    for section in ("task", "model", "tokenizer", "bpe"):
+        inner = _fields(settings.get(section))
+        found.update({key: value for key, value in inner.items() if key != "_name"})
+        if isinstance(inner.get("_name"), str):
+            found["arch" if section == "model" else section] = inner["_name"]
+    if not found:
+        raise CheckpointError(
+            f"{name}: neither its 'args' nor its 'cfg' can be read: expected a Namespace, or containers of plain values"
+        )
+    return Settings(name, {str(key): value for key, value in found.items()})
+
+
+def _fields(options: object) -> Mapping[Any, Any]:
+    """Fields of a Namespace or of a dictionary; of a DictConfig those that it holds."""
+    if isinstance(options, Inert):
+        options = options.state.get("_content", options.state)
+    if not isinstance(options, Mapping):
+        return {}
+    return {
+        key: value.state.get("_val", value) if isinstance(value, Inert) else value
+        for key, value in cast("Mapping[Any, Any]", options).items()
+    }
+
+
+def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer) -> TransformerConfig:
+    options.refuse(KNOWN)
+    architecture = options.text("arch", "transformer")
+    if not architecture.startswith("transformer"):
+        raise CheckpointError(f"{options.file_name}: arch is {architecture!r:.60}, expected a transformer")
+    activation = options.text("activation_fn", "relu")
+    if activation not in ACTIVATIONS:
+        raise CheckpointError(
+            f"{options.file_name}: activation_fn is {activation!r:.60}, expected one of {', '.join(ACTIVATIONS)}"
+        )
+    d_model, d_ff = options.integer("encoder_embed_dim"), options.integer("encoder_ffn_embed_dim")
+    heads = options.integer("encoder_attention_heads")
+    pre = options.switch("encoder_normalize_before", False)
+    for name, expected in (
+        ("decoder_embed_dim", d_model),
+        ("decoder_input_dim", d_model),
+        ("decoder_output_dim", d_model),
+        ("decoder_normalize_before", pre),
+    ):
+        if options.values.get(name, expected) not in (expected, None):
+            raise CheckpointError(
+                f"{options.file_name}: {name} is {options.values[name]!r:.60}, expected {expected} as of the encoder"
+            )
+    tied = tied_by_content(weights, source=SOURCE, target=TARGET, output=OUTPUT)
+    decoder_d_ff = options.integer("decoder_ffn_embed_dim", d_ff)
+    decoder_heads = options.integer("decoder_attention_heads", heads)
+    try:
+        return TransformerConfig(
+            vocab_size=tokenizer.vocab_size,
+            target_vocab_size=tokenizer.target.vocab_size if tied in ("target", "none") else None,
+            d_model=d_model,
+            d_ff=d_ff,
+            decoder_d_ff=None if decoder_d_ff == d_ff else decoder_d_ff,
+            num_heads=heads,
+            num_decoder_heads=None if decoder_heads == heads else decoder_heads,
+            num_encoder_layers=options.integer("encoder_layers"),
+            num_decoder_layers=options.integer("decoder_layers"),
+            norm="pre" if pre else "post",
+            final_norm=pre and all(name in weights.shapes for name in FINAL_NORMS),
+            embedding_norm=all(name in weights.shapes for name in EMBEDDING_NORMS),
+            activation=cast("Any", ACTIVATIONS[activation]),
+            scale_embedding=not options.switch("no_scale_embedding", False),
+            position_order="halves",
+            position_exponent="i/(n-1)",
+            position_offset=tokenizer.pad_id + 1,
+            tied=cast("Any", tied),
+            pad_id=tokenizer.pad_id,
+            bos_id=tokenizer.eos_id,
+            eos_id=tokenizer.eos_id,
+            penalty_formula="length",
+        )
+    except ValueError as error:
+        raise (
+            error if isinstance(error, CheckpointError) else CheckpointError(f"{options.file_name}: {error}")
+        ) from error
+
+
+def _new_names(weights: Weights) -> dict[str, Tensor]:
+    """Parameters under the names of newer versions of fairseq.
+
+    Older ones have one matrix of queries, keys and values, number the norms of a layer, and have no name of their own
+    for the output projection.
+    """
+    tensors: dict[str, Tensor] = {}
+
+    def put(name: str, tensor: Tensor) -> None:
+        if name in tensors:
+            raise CheckpointError(f"{weights.file_name} has {name!r:.80} twice, under an older and a newer name")
+        tensors[name] = tensor
+
+    for name in weights.shapes:
+        tensor = weights.get(name)
+        if IGNORED.fullmatch(name):
+            continue
+        if match := PACKED.fullmatch(name):
+            if not tensor.dim() or len(tensor) % 3:
+                raise CheckpointError(
+                    f"{weights.file_name}: {name!r:.80} has shape {list(tensor.shape)}, expected queries, keys and "
+                    f"values, one after the other"
+                )
+            for part, piece in zip("qkv", tensor.chunk(3), strict=True):
+                put(f"{match[1]}{part}_proj.{match[2]}", piece)
+        elif match := OLD_NORM.fullmatch(name):
+            put(f"{match[1]}{OLD_NORMS[match[2]][int(match[3])]}.{match[4]}", tensor)
+        else:
+            put(OUTPUT if name == "decoder.embed_out" else name, tensor)
+    if OUTPUT not in tensors and TARGET in tensors:
+        tensors[OUTPUT] = tensors[TARGET]
+    return tensors
+
+
+def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> DictionaryTokenizer:
+    languages = [options.text(f"{side}_lang") for side in ("source", "target")]
+    dictionaries = {
+        name: _dictionary(files, f"dict.{language}.txt", weights.shapes.get(matrix, ()))
+        for name, matrix, language in zip(
+            (SOURCE_DICTIONARY, TARGET_DICTIONARY), (SOURCE, TARGET), languages, strict=True
+        )
+    }
+    sentencepiece = sorted(name for name in files.names if name.endswith(".model"))
+    merges = sorted(name for name in files.names if CODES.search(name) and not name.endswith((".model", ".pt")))
+    if len(sentencepiece) + (not sentencepiece and len(merges)) != 1:
+        raise CheckpointError(
+            f"{files.label} has {len(sentencepiece) or len(merges) or 'no'} files that split words into pieces: "
+            f"expected one SentencePiece model (*.model), or one file of codes such as 'bpecodes' or 'code'"
+        )
+    for name, known in (("tokenizer", ("moses", "space")), ("bpe", ("subword_nmt", "fastbpe", "sentencepiece"))):
+        if options.values.get(name) not in (None, *known):
+            raise CheckpointError(
+                f"{options.file_name}: {name} is {options.values[name]!r:.60}, expected {' or '.join(known)}"
+            )
+    tokenizer = options.values.get("tokenizer")
+    settings = {
+        "source_language": languages[0],
+        "target_language": languages[1],
+        "moses": tokenizer == "moses" or (tokenizer is None and not sentencepiece),
+    }
+    split = (SENTENCEPIECE, sentencepiece[0]) if sentencepiece else (MERGES, merges[0])
+    try:
+        found = DictionaryTokenizer(
+            {SETTINGS: json.dumps(settings).encode(), split[0]: files.read(split[1]), **dictionaries}, 2
+        )
+    except ValueError as error:
+        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
+    return found
+
+
+def _dictionary(files: SourceFiles, name: str, shape: Sequence[int]) -> bytes:
+    """A dictionary: four special pieces, then one a line with its number of occurrences.
+
+    Args:
+        shape: of the matrix with a row for every piece.
+
+    Raises:
+        CheckpointError: there is no such file, it is not UTF-8 or has another number of pieces; or a line is no piece
+            and its count, or has a piece that was there before.
+    """
+    if name not in files.names:
+        found = ", ".join(sorted(filter(DICTIONARY.fullmatch, files.names))[:4])
+        raise CheckpointError(f"{files.label} has no {name:.60}: its dictionaries are {found or 'missing'}")
+    try:
+        lines = files.read(name).decode("utf-8-sig").rstrip("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{files.label}: {name} is not UTF-8: {error}") from error
+    if shape and len(SPECIAL) + len(lines) != shape[0]:
+        raise CheckpointError(
+            f"{files.label}: {name} has {len(lines)} lines and its matrix {shape[0]} rows, expected "
+            f"{len(SPECIAL)} more rows than lines: they are of different models"
+        )
+    ids = {piece: token_id for token_id, piece in enumerate(SPECIAL)}
+    pieces = list(SPECIAL)
+    for number, line in enumerate(lines, start=1):
+        text, overwrites = line.rstrip(), False
+        if text.endswith(" #fairseq:overwrite"):
+            text, overwrites = text.removesuffix(" #fairseq:overwrite"), True
+        piece, _, count = text.rpartition(" ")
+        if not piece or not count.isdecimal():
+            raise CheckpointError(
+                f"{files.label}: line {number} of {name} is {line!r:.60}, expected a piece and how often it occurs"
+            )
+        if piece in ids:
+            if not overwrites:
+                raise CheckpointError(f"{files.label}: line {number} of {name} has {piece!r:.60} a second time")
+            pieces[ids[piece]] = f"<unused {ids[piece]}>"
+        ids[piece] = len(pieces)
+        pieces.append(piece)
+    return dictionary_file(pieces)

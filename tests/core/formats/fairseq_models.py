@@ -1,0 +1,97 @@
+"""Files of fairseq with the weights of an FSMT model, whose arithmetic is the same."""
+
+import json
+import re
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import FSMTForConditionalGeneration
+
+PIECE_END = "</w>"
+OPTIONS: dict[str, Any] = {
+    "arch": "transformer_wmt_en_de_big",
+    "task": "translation",
+    "source_lang": "en",
+    "target_lang": "de",
+    "encoder_embed_dim": 32,
+    "decoder_embed_dim": 32,
+    "encoder_ffn_embed_dim": 64,
+    "decoder_ffn_embed_dim": 64,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_normalize_before": False,
+    "decoder_normalize_before": False,
+    "adaptive_softmax_cutoff": None,
+    "share_all_embeddings": False,
+    "dropout": 0.3,
+}
+
+
+def fairseq_state(model: FSMTForConditionalGeneration) -> dict[str, torch.Tensor]:
+    """Parameters under the names of newer versions of fairseq."""
+    state = {name.removeprefix("model."): tensor for name, tensor in model.state_dict().items()}
+    state = {name: tensor for name, tensor in state.items() if "embed_positions" not in name}
+    for stack in ("encoder", "decoder"):
+        state[f"{stack}.version"] = torch.tensor([3.0])
+        state[f"{stack}.embed_positions._float_tensor"] = torch.zeros(1)
+    return state
+
+
+def old_names(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Parameters as fairseq of 2018 named them."""
+    norms = {"encoder": ["self_attn", "final"], "decoder": ["self_attn", "encoder_attn", "final"]}
+    found: dict[str, torch.Tensor] = {}
+    for name, tensor in state.items():
+        if match := re.fullmatch(r"(.*)\.q_proj\.(.*)", name):
+            parts = [state[f"{match[1]}.{part}_proj.{match[2]}"] for part in "qkv"]
+            found[f"{match[1]}.in_proj_{match[2]}"] = torch.cat(parts)
+        elif match := re.fullmatch(r"((encoder|decoder)\.layers\.\d+)\.(.*)_layer_norm\.(.*)", name):
+            found[f"{match[1]}.layer_norms.{norms[match[2]].index(match[3])}.{match[4]}"] = tensor
+        elif name == "decoder.output_projection.weight":
+            found["decoder.embed_out"] = tensor
+        elif not re.search(r"\.[kv]_proj\.", name):
+            found[name] = tensor
+    return found
+
+
+def as_args(options: dict[str, Any]) -> dict[str, Any]:
+    return {"args": Namespace(**options)}
+
+
+def as_cfg(options: dict[str, Any]) -> dict[str, Any]:
+    task = {name: options[name] for name in ("source_lang", "target_lang")}
+    model = {name: value for name, value in options.items() if name not in (*task, "arch", "task")}
+    sections = {"task": {"_name": options["task"], **task}, "model": Namespace(**model, _name=options["arch"])}
+    return {"args": None, "cfg": {**sections, "bpe": None, "tokenizer": None, "common": {"seed": 1}}}
+
+
+def write_fairseq(
+    folder: Path,
+    fsmt: Path,
+    state: dict[str, torch.Tensor],
+    container: Callable[[dict[str, Any]], dict[str, Any]] = as_args,
+    legacy: bool = False,
+    **changes: Any,
+) -> None:
+    """Write model.pt, the dictionaries and the codes.
+
+    Args:
+        fsmt: folder of the FSMT model, whose vocabularies are rewritten.
+        state: the parameters.
+        changes: options; None removes one.
+    """
+    folder.mkdir(exist_ok=True)
+    options = {name: value for name, value in (OPTIONS | changes).items() if value is not None}
+    content = {**container(options), "model": state, "optimizer_history": [], "extra_state": {"epoch": 3}}
+    torch.save(content, folder / "model.pt", _use_new_zipfile_serialization=not legacy)
+    for side, language in (("src", "en"), ("tgt", "de")):
+        pieces = list(json.loads((fsmt / f"vocab-{side}.json").read_text()))[4:]
+        notation = [piece.removesuffix(PIECE_END) if piece.endswith(PIECE_END) else f"{piece}@@" for piece in pieces]
+        (folder / f"dict.{language}.txt").write_text("".join(f"{piece} 7\n" for piece in notation))
+    merges = (fsmt / "merges.txt").read_text().splitlines()
+    (folder / "bpecodes").write_text("".join(f"{line} 99\n" for line in merges))
