@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.checkpoint import Checkpoint, CheckpointError
-from core.formats import fairseq, fsmt, marian_huggingface
+from core.formats import fairseq, fsmt, m2m100, marian_huggingface
 from core.formats.source_files import SourceFiles, open_source
 
 
@@ -27,6 +27,7 @@ class Format:
 FORMATS = (
     Format(marian_huggingface.NAME, marian_huggingface.recognises, marian_huggingface.load),
     Format(fsmt.NAME, fsmt.recognises, fsmt.load),
+    Format(m2m100.NAME, m2m100.recognises, m2m100.load),
     Format(fairseq.NAME, fairseq.recognises, fairseq.load),
 )
 

@@ -13,16 +13,20 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTo
 Pairs = Sequence[tuple[str, str]]
 
 
-def sentencepiece_model(lines: Sequence[str], vocab_size: int = 150, model_type: str = "unigram") -> bytes:
+def sentencepiece_model(
+    lines: Sequence[str], vocab_size: int = 150, model_type: str = "unigram", **options: Any
+) -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
         model_writer=model,
         vocab_size=vocab_size,
         model_type=model_type,
-        hard_vocab_limit=False,
+        hard_vocab_limit=model_type != "unigram",
+        character_coverage=1.0,
         num_threads=1,
         minloglevel=2,
+        **options,
     )
     return model.getvalue()
 

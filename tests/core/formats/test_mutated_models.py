@@ -1,6 +1,10 @@
-"""Random damage to the files of a model ends in a model or a `CheckpointError`."""
+"""Random damage to the files of a model ends in a model or a `CheckpointError`.
+
+`FUZZ_CASES=10000 pytest tests/core/formats/test_mutated_models.py` for more of it.
+"""
 
 import json
+import os
 import random
 import shutil
 from pathlib import Path
@@ -11,16 +15,25 @@ from safetensors.torch import load_file
 
 from core.checkpoint import CheckpointError
 from core.formats import import_checkpoint
-from tests.core.formats.marian_models import Pairs, write_model
+from tests.core.formats import fsmt_models, m2m100_models, marian_models
+from tests.core.formats.fairseq_models import fairseq_state, old_names, write_fairseq
+from tests.core.formats.marian_models import Pairs
 
+CASES = int(os.environ.get("FUZZ_CASES", "280"))
 VALUES = [None, True, -1, 0, 10**9, 10**30, 0.5, "", "x", [], [[0]], {}, "\ud800"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
-    folder = tmp_path_factory.mktemp("mutated") / "model"
-    write_model(folder, parallel_text, two=True, encoder_layers=1, decoder_layers=1)
-    return folder
+def folders(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> list[Path]:
+    """A model of every format."""
+    root, one_layer = tmp_path_factory.mktemp("mutated"), {"encoder_layers": 1, "decoder_layers": 1}
+    marian_models.write_model(root / "marian", parallel_text, two=True, **one_layer)
+    fsmt = fsmt_models.write_model(root / "fsmt", parallel_text, two=True, **one_layer)
+    write_fairseq(root / "fairseq", root / "fsmt", fairseq_state(fsmt), **one_layer)
+    write_fairseq(root / "old", root / "fsmt", old_names(fairseq_state(fsmt)), legacy=True, **one_layer)
+    m2m100_models.write_model(root / "m2m100", parallel_text, **one_layer)
+    m2m100_models.write_model(root / "nllb", parallel_text, nllb=True, **one_layer)
+    return [root / name for name in ("marian", "marian", "fsmt", "fairseq", "old", "m2m100", "nllb")]
 
 
 def damaged_bytes(data: bytes, chance: random.Random) -> bytes:
@@ -44,12 +57,12 @@ def damaged_values(data: bytes, chance: random.Random) -> bytes:
     return json.dumps(fields).encode()
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_damage_is_an_error_or_another_model(seed: int, folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(CASES))
+def test_damage_is_an_error_or_another_model(seed: int, folders: list[Path], tmp_path: Path) -> None:
     chance = random.Random(seed)
     copy = tmp_path / "model"
-    shutil.copytree(folder, copy)
-    if chance.random() < 0.2:
+    shutil.copytree(folders[seed % len(folders)], copy)
+    if chance.random() < 0.2 and (copy / "model.safetensors").exists():
         torch.save(load_file(copy / "model.safetensors"), copy / "pytorch_model.bin")
         (copy / "model.safetensors").unlink()
     path = chance.choice(sorted(copy.iterdir()))

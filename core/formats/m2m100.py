@@ -1,0 +1,188 @@
+"""M2M100 and NLLB in Hugging Face's layout: one model for many languages.
+
+Files: config.json with model_type "m2m_100", model.safetensors or pytorch_model.bin, sentencepiece.bpe.model,
+generation_config.json, tokenizer_config.json, special_tokens_map.json; M2M100 has a vocab.json besides. The references
+are `M2M100ForConditionalGeneration`, `M2M100Tokenizer` and `NllbTokenizer` of transformers.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any, cast
+
+from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.config import TransformerConfig
+from core.dictionary_tokenizer import (
+    SENTENCEPIECE,
+    SETTINGS,
+    SOURCE_DICTIONARY,
+    SPECIAL,
+    DictionaryTokenizer,
+    dictionary_file,
+)
+from core.formats import huggingface
+from core.formats.parameter_names import check_copies, check_names, stack_names
+from core.formats.settings import Settings
+from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
+from core.tokenizer import load_sentencepiece
+
+NAME = "M2M100 or NLLB in Hugging Face's layout"
+SENTENCEPIECE_FILE, VOCABULARY = "sentencepiece.bpe.model", "vocab.json"
+MATRICES = (
+    "model.shared.weight",
+    "model.encoder.embed_tokens.weight",
+    "model.decoder.embed_tokens.weight",
+    "lm_head.weight",
+)
+MASK = "<mask>"  # after the languages of NLLB
+# Default languages, the first that a model has; in a text, codes select others.
+SOURCES, TARGETS = ("en", "eng_Latn"), ("de", "deu_Latn")
+# Languages of M2M100 and of the models of WMT 2021, in the order of their ids, which follow those of vocab.json.
+LANGUAGES = {
+    "m2m100": (
+        "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht hu "
+        "hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt "
+        "ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"
+    ),
+    "wmt21": "en ha is ja cs ru zh de",
+}
+
+
+def recognises(files: SourceFiles) -> bool:
+    """Whether there is a config.json of an M2M100 or NLLB model."""
+    return huggingface.is_of_type(files, "m2m_100")
+
+
+def load(files: SourceFiles) -> Checkpoint:
+    """Read a model.
+
+    Raises:
+        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
+    """
+    settings, search = huggingface.read_settings(files)
+    config = _config(settings, search)
+    tokenizer, first = _tokenizer(files, config)
+    if first is not None:
+        config = replace(config, forced_first_id=None)  # a language, which the tokenizer knows
+    model = meta_model(config)
+    with huggingface.open_model_weights(files) as weights:
+        copies = [name for name in MATRICES if name in weights.shapes] or [MATRICES[0]]
+        sources = stack_names(model, "model.") | {"embedding.tokens.weight": copies[0]}
+        expected = {theirs: tuple(model.get_parameter(ours).shape) for ours, theirs in sources.items()}
+        check_names(weights, expected | dict.fromkeys(copies, expected[copies[0]]), huggingface.POSITIONS)
+        check_copies(weights, copies, "tie_word_embeddings")
+        huggingface.check_positions(weights, config, "M2M100")
+        tensors = {ours: weights.read(theirs) for ours, theirs in sources.items()}
+        facts = huggingface.facts(NAME, files, config, search, weights.types(sources.values()), tokenizer)
+    return Checkpoint(fill_model(weights.file_name, model, tensors), tokenizer, {"imported": facts})
+
+
+def _config(settings: Settings, search: Settings) -> TransformerConfig:
+    settings.refuse({"is_encoder_decoder": True, "tie_word_embeddings": True})
+    search.refuse({"renormalize_logits": False})
+    pad_id = settings.integer("pad_token_id", 1)
+    return huggingface.build_config(
+        vocab_size=settings.integer("vocab_size", 128112),
+        norm="pre",
+        final_norm=True,
+        scale_embedding=settings.switch("scale_embedding", True),
+        position_exponent="i/(n-1)",
+        position_offset=pad_id + 1,
+        **huggingface.shape_fields(settings, "relu"),
+        **huggingface.search_fields(settings, search, pad_id, start_id=2, eos_id=2),
+    )
+
+
+def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[DictionaryTokenizer, str | None]:
+    """The tokenizer, and the language that the configuration forces a target to begin with."""
+    if SENTENCEPIECE_FILE not in files.names:
+        raise CheckpointError(f"{files.label}: {SENTENCEPIECE_FILE} is missing: give the tokenizer's files too")
+    options = Settings.read(files, "tokenizer_config.json")
+    options.refuse({"legacy_behaviour": False})
+    if VOCABULARY in files.names:
+        pieces, languages = _m2m100_pieces(files, options, config.vocab_size)
+    else:
+        pieces, languages = _nllb_pieces(files, options)
+    if len(pieces) > config.vocab_size:
+        raise CheckpointError(
+            f"{files.label}: the vocabulary has {len(pieces)} pieces with the languages, config.json a vocab_size of "
+            f"{config.vocab_size}: they are of different models"
+        )
+    pieces += [f"<unused {token_id}>" for token_id in range(len(pieces), config.vocab_size)]
+    codes = {piece: code for code, piece in languages.items()}
+    forced = codes.get(pieces[config.forced_first_id]) if config.forced_first_id is not None else None
+    settings = {
+        "source_language": _default(options.values.get("src_lang"), SOURCES, languages),
+        "target_language": _default(forced or options.values.get("tgt_lang"), TARGETS, languages),
+        "languages": languages,
+    }
+    try:
+        tokenizer = DictionaryTokenizer(
+            {
+                SETTINGS: json.dumps(settings).encode(),
+                SENTENCEPIECE: files.read(SENTENCEPIECE_FILE),
+                SOURCE_DICTIONARY: dictionary_file(pieces),
+            },
+            config.bos_id,
+        )
+    except ValueError as error:
+        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
+    huggingface.check_tokenizer(files, tokenizer, config)
+    return tokenizer, forced
+
+
+def _default(wanted: object, usual: tuple[str, ...], languages: dict[str, str]) -> str:
+    """Code of a language that the model has."""
+    return next(
+        (code for code in (wanted, *usual) if isinstance(code, str) and code in languages), next(iter(languages))
+    )
+
+
+def _m2m100_pieces(files: SourceFiles, options: Settings, size: int) -> tuple[list[str], dict[str, str]]:
+    """Pieces in the order of their ids, and those of languages by code."""
+    found = Settings.read(files, VOCABULARY, MAX_SMALL_FILE)
+    pieces = [
+        f"<unused {token_id}>" if piece is None else piece
+        for token_id, piece in enumerate(found.vocabulary(size)[: len(found.values)])
+    ]
+    names = options.text("language_codes", "m2m100")
+    if names not in LANGUAGES:
+        raise CheckpointError(
+            f"tokenizer_config.json: language_codes is {names!r:.60}, expected {' or '.join(LANGUAGES)}"
+        )
+    languages = {code: f"__{code}__" for code in LANGUAGES[names].split()}
+    return [*pieces, *languages.values()], languages
+
+
+def _nllb_pieces(files: SourceFiles, options: Settings) -> tuple[list[str], dict[str, str]]:
+    """Pieces in the order of their ids, and those of languages by code.
+
+    SentencePiece's pieces after its three special ones follow the four of fairseq; then come the languages.
+    """
+    try:
+        processor = load_sentencepiece(files.read(SENTENCEPIECE_FILE))
+    except ValueError as error:
+        raise (
+            error
+            if isinstance(error, CheckpointError)
+            else CheckpointError(f"{files.label}: {SENTENCEPIECE_FILE}: {error}")
+        ) from error
+    pieces = processor.id_to_piece(list(range(3, processor.vocab_size())))
+    names = [options, Settings.read(files, "special_tokens_map.json")]
+    lists = [each.values.get(name) for each in names for name in ("additional_special_tokens", "extra_special_tokens")]
+    found = next((each for each in lists if isinstance(each, list) and each), None)
+    if found is None:
+        raise CheckpointError(
+            f"{files.label}: neither tokenizer_config.json nor special_tokens_map.json has the list "
+            f"additional_special_tokens of the model's languages: give both files"
+        )
+    codes = [_content(token) for token in cast("list[Any]", found)]
+    codes = [code for code in codes if code not in (*SPECIAL, MASK)]
+    return [*SPECIAL, *pieces, *codes, MASK], {code: code for code in codes}
+
+
+def _content(token: object) -> str:
+    """Text of a special token, which may be described by an object."""
+    text = cast("dict[str, Any]", token).get("content") if isinstance(token, dict) else token
+    if not isinstance(text, str):
+        raise CheckpointError(f"additional_special_tokens has {token!r:.60}, expected texts")
+    return text

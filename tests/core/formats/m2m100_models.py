@@ -1,0 +1,119 @@
+"""M2M100 and NLLB models of transformers with random or briefly trained weights, saved as people share them."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from transformers import GenerationConfig, M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer
+
+from core.formats.m2m100 import LANGUAGES
+from tests.core.formats.marian_models import sentencepiece_model
+
+Pairs = Sequence[tuple[str, str]]
+SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
+DIRECTIONS = (("en", "de"), ("en", "fr"), ("de", "ru"))  # of training
+NLLB_LANGUAGES = ("deu_Latn", "eng_Latn", "fra_Latn")
+
+
+def write_tokenizer(folder: Path, pairs: Pairs, nllb: bool = False) -> int:
+    """Write the files of the tokenizer.
+
+    Returns:
+        Number of pieces, with the languages.
+    """
+    lines = [text for pair in pairs for text in pair]
+    (folder / "sentencepiece.bpe.model").write_bytes(sentencepiece_model(lines, model_type="bpe"))
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.bpe.model"))
+    pieces = [processor.id_to_piece(token_id) for token_id in range(3, processor.vocab_size())]
+    if nllb:
+        settings = {"additional_special_tokens": list(NLLB_LANGUAGES), "tokenizer_class": "NllbTokenizer"}
+        (folder / "special_tokens_map.json").write_text(json.dumps(settings))
+        return len(SPECIAL) + len(pieces) + len(NLLB_LANGUAGES) + 1
+    vocabulary = [*SPECIAL, *reversed(pieces)]
+    (folder / "vocab.json").write_text(json.dumps({piece: token_id for token_id, piece in enumerate(vocabulary)}))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"src_lang": "en", "tgt_lang": "de"}))
+    return len(vocabulary) + len(LANGUAGES["m2m100"].split())
+
+
+def write_model(
+    folder: Path,
+    pairs: Pairs,
+    *,
+    nllb: bool = False,
+    steps: int = 0,
+    dtype: torch.dtype = torch.float32,
+    generation: dict[str, Any] | None = None,
+    **changes: Any,
+) -> M2M100ForConditionalGeneration:
+    """Write a folder as `save_pretrained` does, and read it again.
+
+    Args:
+        steps: of training on the pairs; the weights are random without.
+        generation: fields of generation_config.json.
+        changes: fields of the configuration.
+    """
+    folder.mkdir(exist_ok=True)
+    vocab_size = write_tokenizer(folder, pairs, nllb) + 2
+    config = M2M100Config(
+        **{
+            "vocab_size": vocab_size,
+            "d_model": 32,
+            "encoder_layers": 2,
+            "decoder_layers": 2,
+            "encoder_attention_heads": 4,
+            "decoder_attention_heads": 4,
+            "encoder_ffn_dim": 64,
+            "decoder_ffn_dim": 64,
+            "max_position_embeddings": 128,
+            "dropout": 0.0,
+            "attention_dropout": 0.0,
+            "encoder_layerdrop": 0.0,
+            "decoder_layerdrop": 0.0,
+            "init_std": 0.2,
+            **changes,
+        }
+    )
+    torch.manual_seed(0)
+    model = M2M100ForConditionalGeneration(config).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "layer_norm" in name or name.endswith("bias"):  # no gain of one, no bias of zero
+                parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    model.generation_config = GenerationConfig(
+        **{
+            "pad_token_id": 1,
+            "bos_token_id": 0,
+            "decoder_start_token_id": 2,
+            "eos_token_id": 2,
+            "num_beams": 4,
+            "max_length": 128,
+            **(generation or {}),
+        }
+    )
+    if steps:
+        train(model, M2M100Tokenizer.from_pretrained(folder), pairs, steps)
+    model.to(dtype).save_pretrained(folder)
+    return M2M100ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+
+
+def train(model: M2M100ForConditionalGeneration, tokenizer: M2M100Tokenizer, pairs: Pairs, steps: int) -> None:
+    """Learn the pairs by heart, pair n from and to the languages `DIRECTIONS[n % 3]`."""
+    sources: list[torch.Tensor] = []
+    targets: list[torch.Tensor] = []
+    for number, (source, target) in enumerate(pairs):
+        tokenizer.src_lang, tokenizer.tgt_lang = DIRECTIONS[number % 3]
+        sources.append(torch.tensor(tokenizer(source).input_ids))
+        targets.append(torch.tensor(tokenizer(text_target=target).input_ids))
+    source_ids = pad_sequence(sources, batch_first=True, padding_value=tokenizer.pad_token_id)
+    labels = pad_sequence(targets, batch_first=True, padding_value=-100)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    model.train()
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(source_ids, source_ids != tokenizer.pad_token_id, labels=labels).loss.backward()
+        optimizer.step()
+    model.eval()

@@ -1,0 +1,153 @@
+"""M2M100 and NLLB models against transformers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from sentencepiece import SentencePieceProcessor
+from transformers import M2M100Tokenizer, NllbTokenizer
+
+from core import __main__ as cli
+from core.checkpoint import CheckpointError, load_checkpoint
+from core.formats import import_checkpoint
+from core.translator import Translator
+from tests.core.formats.m2m100_models import DIRECTIONS, NLLB_LANGUAGES, Pairs, write_model
+from tests.core.formats.marian_models import short_pairs
+
+
+@pytest.mark.parametrize("shape", [{}, {"encoder_layers": 3, "decoder_layers": 1, "decoder_ffn_dim": 40}])
+def test_the_same_logits_as_transformers(shape: dict[str, Any], tmp_path: Path, parallel_text: Pairs) -> None:
+    reference = write_model(tmp_path, parallel_text, **shape)
+    found, tokenizer = import_checkpoint(tmp_path), M2M100Tokenizer.from_pretrained(tmp_path)
+    assert (found.config.norm, found.config.final_norm, found.config.tied) == ("pre", True, "all")
+    for source, target in parallel_text[:6]:
+        source_ids = tokenizer(source, return_tensors="pt").input_ids
+        fed = torch.tensor([[2, *tokenizer(text_target=target).input_ids[:-1]]])
+        with torch.inference_mode():
+            expected = reference(source_ids, decoder_input_ids=fed).logits
+            ours = found.model(source_ids, fed)
+        torch.testing.assert_close(ours, expected, rtol=0, atol=1e-4)
+        assert expected.std() > 0.5, "the logits differ from each other"
+
+
+def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
+    """50 sentences, beam 4, to several languages; trained so that ties do not decide."""
+    pairs = short_pairs(parallel_text)
+    reference = write_model(tmp_path / "model", pairs, steps=120, init_std=0.05, encoder_layers=1, decoder_layers=1)
+    cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
+    translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
+    tokenizer = M2M100Tokenizer.from_pretrained(tmp_path / "model")
+    for number, (text, _) in enumerate(pairs):
+        source, target = DIRECTIONS[number % 3]
+        tokenizer.src_lang = source
+        prefix = ("", ">>fr<< ", ">>de<< >>ru<<")[number % 3]
+        batch = tokenizer(text, return_tensors="pt")
+        with torch.inference_mode():
+            ids = reference.generate(**batch, forced_bos_token_id=tokenizer.get_lang_id(target))[0].tolist()
+        found = translator.translate(prefix + text, beam_size=4, length_penalty=1.0)
+        assert [2, *found.hypotheses[0].token_ids] == ids
+        words = [token_id for token_id in ids if token_id not in tokenizer.id_to_lang_token]
+        assert found.text == tokenizer.decode(words, skip_special_tokens=True)
+        if number < len(DIRECTIONS):
+            explanation = translator.explain(prefix + text, found.hypotheses[0].token_ids)
+            assert explanation.source_tokens[0] == f"__{source}__"
+            assert explanation.predicted_tokens[0] == f"__{target}__"
+
+
+def test_the_same_tokens_as_m2m100(tmp_path: Path, parallel_text: Pairs) -> None:
+    write_model(tmp_path, parallel_text)
+    found, reference = import_checkpoint(tmp_path).tokenizer, M2M100Tokenizer.from_pretrained(tmp_path)
+    texts = ["A dog runs.", "“Where,” she said …", "unknown: ☃ 東京", "5 % – or 1\u00a0000 « francs »!"]
+    for text in [*texts, *(source for source, _ in parallel_text)]:
+        assert found.encode(text) == reference(text).input_ids[:-1], text
+    reference.src_lang = "fr"
+    assert found.encode(">>fr<< >>ru<< A dog.") == reference("A dog.").input_ids[:-1]
+    assert found.first_target_id(">>fr<< >>ru<< A dog.") == reference.get_lang_id("ru")
+    for _, text in parallel_text:
+        ids = reference(text_target=text).input_ids
+        assert [found.first_target_id("A dog."), *found.target.encode(text)] == ids[:-1]
+        assert found.target.decode(ids) == reference.decode(ids[1:], skip_special_tokens=True)
+    assert len(found.language_codes) == 100
+    with pytest.raises(ValueError, match=r"^>>xyz<< is not a language of this model: begin with one of >>af<<, >>am<<"):
+        found.encode(">>xyz<< A dog.")
+
+
+def test_the_same_tokens_as_nllb(tmp_path: Path, parallel_text: Pairs) -> None:
+    write_model(tmp_path, parallel_text, nllb=True)
+    found = import_checkpoint(tmp_path).tokenizer
+    processor = SentencePieceProcessor(model_file=str(tmp_path / "sentencepiece.bpe.model"))
+    merges = [
+        (first, second)
+        for piece in map(processor.id_to_piece, range(3, processor.vocab_size()))
+        for first, second in [(piece[:cut], piece[cut:]) for cut in range(1, len(piece))]
+        if processor.piece_to_id(first) and processor.piece_to_id(second)
+    ]
+    vocabulary = {found.piece(token_id): token_id for token_id in range(found.vocab_size)}
+    reference = NllbTokenizer(vocabulary, merges, extra_special_tokens=list(NLLB_LANGUAGES), src_lang="eng_Latn")
+    for text, _ in parallel_text:
+        assert found.encode(text) == reference(text).input_ids[:-1], text
+    assert found.language_codes == (">>deu_Latn<<", ">>eng_Latn<<", ">>fra_Latn<<")
+    assert found.piece(found.first_target_id(">>fra_Latn<< A dog.") or 0) == "fra_Latn"
+    assert found.piece(found.vocab_size - 3) == "<mask>"
+
+
+def test_the_forced_first_token_is_the_default_language(tmp_path: Path, parallel_text: Pairs) -> None:
+    write_model(tmp_path, parallel_text, generation={"forced_bos_token_id": 160})
+    checkpoint = import_checkpoint(tmp_path)
+    assert checkpoint.config.forced_first_id is None
+    assert checkpoint.tokenizer.first_target_id("A dog.") == 160
+
+
+def test_half_precision_is_kept(tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]) -> None:
+    write_model(tmp_path / "model", parallel_text, nllb=True, dtype=torch.float16)
+    out = tmp_path / "out.safetensors"
+    assert cli.main(["convert", str(tmp_path / "model"), str(out)]) == 0
+    assert "target languages      >>deu_Latn<<, >>eng_Latn<<, >>fra_Latn<<" in capsys.readouterr().out
+    assert {each.dtype for name, each in load_file(out).items() if name != "tokenizer.model"} == {torch.float16}
+    found, again = import_checkpoint(tmp_path / "model"), load_checkpoint(out)
+    assert again.config == found.config
+    assert again.tokenizer.to_bytes() == found.tokenizer.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("config.json", {"tie_word_embeddings": False}, r"tie_word_embeddings is False, and Headlight imports only"),
+        ("config.json", {"vocab_size": 5}, r"vocab.json: the id of .* is 5, expected an integer from 0 to 4"),
+        ("config.json", {"vocab_size": 200}, r"has \d+ pieces with the languages, config.json a vocab_size of 200: th"),
+        ("tokenizer_config.json", {"language_codes": "x"}, r"language_codes is 'x', expected m2m100 or wmt21"),
+        ("tokenizer_config.json", {"legacy_behaviour": True}, r"legacy_behaviour is True, and Headlight imports only"),
+        ("vocab.json", {"__en__": 20}, r"vocab.json: .* and '__en__' have the same id"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused(
+    name: str, values: dict[str, Any], message: str, tmp_path: Path, parallel_text: Pairs
+) -> None:
+    write_model(tmp_path, parallel_text, encoder_layers=1, decoder_layers=1)
+    (tmp_path / name).write_text(json.dumps(json.loads((tmp_path / name).read_text()) | values))
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, r"neither tokenizer_config.json nor special_tokens_map.json has the list additional_special_tokens"),
+        ({"additional_special_tokens": [5]}, r"additional_special_tokens has 5, expected texts"),
+        (
+            {"additional_special_tokens": ["../x"]},
+            r"source_language is '../x', expected the code of a language",
+        ),
+        ({"additional_special_tokens": ["de", "de"]}, r"the piece 'de' occurs twice"),
+    ],
+)
+def test_lists_of_languages_that_are_none(
+    values: dict[str, Any], message: str, tmp_path: Path, parallel_text: Pairs
+) -> None:
+    write_model(tmp_path, parallel_text, nllb=True, encoder_layers=1, decoder_layers=1)
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps(values))
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(tmp_path)
