@@ -148,7 +148,7 @@ def _parameter_counts(checkpoint: Checkpoint) -> dict[str, Any]:
         **{
             name.replace("_", " "): f"{count(part):,}"
             for name, part in model.named_children()
-            if name in ("target_embedding", "output_projection")
+            if name in ("patch_embedding", "target_embedding", "output_projection")
         },
         "encoder": parts(model.encoder, model.encoder.layers[0], config.num_encoder_layers),
         "decoder": parts(model.decoder, model.decoder.layers[0], config.num_decoder_layers),

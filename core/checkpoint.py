@@ -208,7 +208,7 @@ def fill_model(file_name: str, model: Transformer, tensors: dict[str, Tensor]) -
             )
     model.load_state_dict(tensors, assign=True)
     if model.config.positions == "sinusoidal":
-        for embedding in filter(None, (model.embedding, model.target_embedding)):
+        for embedding in filter(None, (model.embedding, model.patch_embedding, model.target_embedding)):
             embedding.positions = SinusoidalPositions(model.config)  # not stored, as it has no parameters
     model.eval().requires_grad_(False)
     _check_outputs(file_name, model)
@@ -345,7 +345,10 @@ def _check_outputs(file_name: str, model: Transformer) -> None:
         largest[[token_id for token_id in special if token_id < len(largest)]] = -1
         return largest.topk(max(min(TRIAL_TOKENS, positions, len(largest) - 2) - 1, 0)).indices
 
-    source = F.pad(tokens(model.embedding), (0, 1), value=config.eos_id)
+    if config.patch_size:
+        source = torch.ones(TRIAL_TOKENS if positions >= TRIAL_TOKENS else positions, config.patch_size**2)
+    else:
+        source = F.pad(tokens(model.embedding), (0, 1), value=config.eos_id)
     target = F.pad(tokens(model.fed_embedding), (1, 0), value=config.bos_id)
     if not model(source[None], target[None]).log_softmax(-1).isfinite().all():
         raise CheckpointError(

@@ -43,6 +43,7 @@ ARCHITECTURE = (
     "decoder_d_ff",
     "target_vocab_size",
     "tied",
+    "patch_size",
 )
 ID_LISTS = ("source_prefix", "source_suffix", "never_ids")
 MAX_IDS = 1024  # length of a list of token ids
@@ -63,8 +64,10 @@ MAX_SIZES: dict[str, int] = {
     "num_decoder_layers": 256,
     "neighbourhood": 2**24,
     "max_positions": 2**24,
+    "patch_size": 2**8,
+    "patch_rows": 2**8,
 }
-OPTIONAL_SIZES = ("target_vocab_size", "decoder_d_ff", "num_decoder_heads", "d_k", "d_v", "neighbourhood")
+OPTIONAL_SIZES = ("patch_size", "target_vocab_size", "decoder_d_ff", "num_decoder_heads", "d_k", "d_v", "neighbourhood")
 
 
 class HeadShape(NamedTuple):
@@ -98,6 +101,9 @@ class TransformerConfig:
         target_vocab_size: of the target's own vocabulary; None: one vocabulary for both sides.
         tied: which of the three matrices (source and target embedding, output projection) are one: all of them (3.4),
             the two of the target, the two embeddings, or none.
+        patch_size: side in pixels of the image patches that the encoder takes instead of tokens, each projected to
+            d_model (Dosovitskiy et al. 2021, 3.1); None: tokens.
+        patch_rows: number of patches in a column of an image; see `core.images.patches` for their order.
         forced_first_id: first token of every translation, None: free.
         source_prefix, source_suffix: token ids put before every source and after its `</s>`.
         never_ids: ids that a search never generates, besides `pad_id` and `bos_id`.
@@ -141,6 +147,8 @@ class TransformerConfig:
     embedding_norm: bool = False
     target_vocab_size: int | None = None
     tied: Tied = "all"
+    patch_size: int | None = None
+    patch_rows: int = 1
     forced_first_id: int | None = None
     source_prefix: tuple[int, ...] = ()
     source_suffix: tuple[int, ...] = ()
@@ -169,6 +177,7 @@ class TransformerConfig:
             raise ValueError(f"norm_eps ({self.norm_eps!r}) must be a number above 0 and at most 1")
         self._check_positions()
         self._check_ids()
+        self._check_patches()
 
     def _check_positions(self) -> None:
         if self.positions == "sinusoidal" and self.d_model % 2:
@@ -206,6 +215,24 @@ class TransformerConfig:
             for token_id in ids:
                 _require_id(name, token_id, getattr(self, side), f"{side} - 1")
             object.__setattr__(self, name, tuple(ids))  # lists come from JSON
+
+    def _check_patches(self) -> None:
+        """Check that nothing contradicts a source of image patches."""
+        if self.patch_size is None:
+            if self.patch_rows != 1:
+                raise ValueError(f"patch_rows ({self.patch_rows}) needs patch_size: without it the source is tokens")
+            return
+        if self.tied != "all":
+            raise ValueError(
+                f"tied ({self.tied!r}) must be 'all' with a patch_size ({self.patch_size}): the source has no "
+                f"tokens, so there is one vocabulary, that of the target"
+            )
+        for name in ("source_prefix", "source_suffix"):
+            if getattr(self, name):
+                raise ValueError(
+                    f"{name} ({getattr(self, name)}) must be empty with a patch_size ({self.patch_size}): the source "
+                    f"has no tokens"
+                )
 
     @property
     def encoder_heads(self) -> HeadShape:
@@ -322,6 +349,19 @@ PRESETS: dict[str, TransformerConfig] = {
         num_encoder_layers=3,
         num_decoder_layers=3,
         dropout=0.3,
+    ),
+    # Reads a picture of one line of text, 24 pixels high, as 8 x 8 patches, and writes its characters: inputs other
+    # than text are the paper's outlook (7). Small enough to train on one core of a CPU in less than an hour.
+    "lines": replace(
+        _BASE,
+        vocab_size=100,
+        d_model=128,
+        d_ff=512,
+        num_heads=4,
+        num_encoder_layers=4,
+        num_decoder_layers=3,
+        patch_size=8,
+        patch_rows=3,
     ),
     # For tests: all parts, tiny sizes.
     "tiny": replace(

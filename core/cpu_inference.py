@@ -174,7 +174,7 @@ class PackedTransformer(Transformer):
                     setattr(module, name, linear(child.weight, child.bias))
         self.config = model.config
         self.embedding = model.embedding
-        self.target_embedding = self.output_projection = self.output_bias = None
+        self.patch_embedding = self.target_embedding = self.output_projection = self.output_bias = None
         self.encoder, self.decoder = layers
         self.projection = packed_linear(model.embedding.tokens.weight, None)
         self._state = _state(model)

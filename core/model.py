@@ -3,7 +3,7 @@
 Vaswani et al. 2017. References such as (3.2.1) are to its sections.
 
 Shapes:  B batch   S source length   T target length   Q queries   K keys
-         H heads   D d_model         E width of a head  V vocabulary
+         H heads   D d_model         E width of a head  V vocabulary   P pixels of an image patch
 
 A mask is boolean and True means "may attend". Callers pass token ids; the model makes the masks. Comments say what the
 paper does; `TransformerConfig` has the variants of other projects, each of which replaces one part.
@@ -23,6 +23,7 @@ from core.restricted import Neighbourhood, causal_neighbourhood, centred_neighbo
 KeysValues = tuple[Tensor, Tensor]
 Mask = Tensor | Neighbourhood  # keys that queries may attend to
 FIRST_POSITIONS = 512  # sinusoidal positions computed at first; more on demand
+PAD_PIXEL = -1.0  # of the patches that pad an image; pixels are from 0 (paper) to 1 (ink)
 
 
 class Transformer(nn.Module):
@@ -30,6 +31,7 @@ class Transformer(nn.Module):
 
     Attributes:
         embedding: of the source, and of the target unless the two are not tied.
+        patch_embedding: of the source if it is an image, then `embedding` is of the target alone; else None.
         target_embedding: of the target, None if `embedding` is for both.
         output_projection: matrix of the logits, None if the target's embedding is.
         output_bias: [V] of the logits, or None.
@@ -39,6 +41,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.embedding = Embedding(config, config.vocab_size)
+        self.patch_embedding = PatchEmbedding(config, config.patch_size) if config.patch_size else None
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.target_embedding = None if config.tied in ("all", "inputs") else Embedding(config, config.target_size)
@@ -68,27 +71,24 @@ class Transformer(nn.Module):
                 if name.endswith(("v_proj.weight", "out_proj.weight", "inner.weight", "outer.weight")):
                     parameter.data.mul_(gain)
 
-    def forward(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
+    def forward(self, source: Tensor, target_ids: Tensor) -> Tensor:
         """Logits of the next token at every target position.
 
         Args:
-            source_ids: [B, S] integers, right-padded with `config.pad_id`; no row all padding.
+            source: [B, S] integers, right-padded with `config.pad_id`; no row all padding. With `config.patch_size`
+                image patches instead: [B, S, P] from 0 to 1, right-padded with `PAD_PIXEL`.
             target_ids: [B, T] integers, each row beginning with `config.bos_id`, padded likewise.
 
         Returns:
             [B, T, V]; row t predicts the token after `target_ids[:, t]`.
         """
-        return self.project(self.decode(target_ids, self.encode(source_ids), self.source_mask(source_ids)))
+        return self.project(self.decode(target_ids, self.encode(source), self.source_mask(source)))
 
-    def encode(self, source_ids: Tensor) -> Tensor:
-        """Encoder output, the memory of the decoder: [B, S] ids -> [B, S, D]."""
+    def encode(self, source: Tensor) -> Tensor:
+        """Encoder output, the memory of the decoder: [B, S] ids or [B, S, P] patches -> [B, S, D]."""
         neighbourhood = self.config.neighbourhood
-        mask = (
-            centred_neighbourhood(source_ids != self.config.pad_id, neighbourhood)
-            if neighbourhood
-            else self.source_mask(source_ids)
-        )
-        return self.encoder(self.embedding(source_ids), mask)
+        mask = centred_neighbourhood(self.is_real(source), neighbourhood) if neighbourhood else self.source_mask(source)
+        return self.encoder((self.patch_embedding or self.embedding)(source), mask)
 
     def decode(self, target_ids: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
         """Decoder states: [B, T] ids, [B, S, D], [B, 1, 1, S] -> [B, T, D]."""
@@ -114,9 +114,13 @@ class Transformer(nn.Module):
         """Logits, by the transposed embedding matrix (3.4): [..., D] -> [..., V]."""
         return F.linear(states, self.unembedding, self.output_bias)
 
-    def source_mask(self, source_ids: Tensor) -> Tensor:
-        """[B, S] -> [B, 1, 1, S]: all source tokens except padding."""
-        return (source_ids != self.config.pad_id)[:, None, None, :]
+    def source_mask(self, source: Tensor) -> Tensor:
+        """[B, S] or [B, S, P] -> [B, 1, 1, S]: the whole source except padding."""
+        return self.is_real(source)[:, None, None, :]
+
+    def is_real(self, source: Tensor) -> Tensor:
+        """Whether a source position is not padding: [B, S] or [B, S, P] -> [B, S]."""
+        return source[..., 0] != PAD_PIXEL if self.patch_embedding else source != self.config.pad_id
 
     def target_mask(self, target_ids: Tensor) -> Mask:
         """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3)."""
@@ -383,7 +387,7 @@ class Embedding(nn.Module):
     def __init__(self, config: TransformerConfig, vocab_size: int) -> None:
         super().__init__()
         self.tokens = nn.Embedding(vocab_size, config.d_model)
-        self.positions = LearnedPositions(config) if config.positions == "learned" else SinusoidalPositions(config)
+        self.positions = positions(config)
         self.dropout = Dropout(config.dropout)
         self.scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
 
@@ -391,6 +395,30 @@ class Embedding(nn.Module):
         """[B, L] ids at positions 0 .. L - 1, or all at `position` -> [B, L, D]."""
         positions = self.positions(0, token_ids.size(1)) if position is None else self.positions(position, position + 1)
         return self.dropout(self.tokens(token_ids) * self.scale + positions)
+
+
+class PatchEmbedding(nn.Module):
+    """Dropout(sqrt(d_model) * projection of a patch's pixels + position): an image for the encoder (7).
+
+    One linear projection, as in Dosovitskiy et al. 2021, equation 1, but without their class token, and scaled as
+    tokens are (3.4): few pixels of a patch are ink, and their projection is not to be lost beside the position.
+    """
+
+    def __init__(self, config: TransformerConfig, patch_size: int) -> None:
+        super().__init__()
+        self.pixels = nn.Linear(patch_size**2, config.d_model)
+        self.positions = positions(config)
+        self.dropout = Dropout(config.dropout)
+        self.scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+
+    def forward(self, patches: Tensor) -> Tensor:
+        """[B, S, P] -> [B, S, D]."""
+        return self.dropout(self.pixels(patches) * self.scale + self.positions(0, patches.size(1)))
+
+
+def positions(config: TransformerConfig) -> "SinusoidalPositions | LearnedPositions":
+    """Positional encoding of a configuration (3.5)."""
+    return LearnedPositions(config) if config.positions == "learned" else SinusoidalPositions(config)
 
 
 class SinusoidalPositions(nn.Module):

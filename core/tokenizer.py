@@ -118,6 +118,36 @@ class SentencePieceTokenizer:
             raise ValueError(f"no vocabulary of {vocab_size} pieces can be learned from this text: {error}") from error
         return cls(model.getvalue())
 
+    @classmethod
+    def of_characters(cls, characters: str) -> "SentencePieceTokenizer":
+        """One piece for each character; all others are unknown.
+
+        Args:
+            characters: the space must be among them.
+
+        Raises:
+            ValueError: a character occurs twice, or there is no space.
+        """
+        if len(set(characters)) < len(characters) or " " not in characters:
+            raise ValueError(f"the characters ({characters!r}) must be different, and one of them a space")
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter([characters]),
+            model_writer=model,
+            model_type="char",
+            vocab_size=len(characters) + UNK_ID + 1,
+            character_coverage=1.0,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            add_dummy_prefix=False,
+            pad_id=PAD_ID,
+            bos_id=BOS_ID,
+            eos_id=EOS_ID,
+            unk_id=UNK_ID,
+            minloglevel=2,
+        )
+        return cls(model.getvalue())
+
     def encode(self, text: str) -> list[int]:
         """Token ids of a text.
 

@@ -29,7 +29,7 @@ from core.decoding import (
 )
 from core.device import best_device
 from core.fair_lock import FairLock
-from core.model import AttentionWeights, Transformer
+from core.model import PAD_PIXEL, AttentionWeights, Transformer
 from core.recorded_search import DecoderPass, RecordedSearch, records
 from core.results import Explanation, ScoredText, TextTranslation, Translation
 from core.sentences import split_sentences
@@ -43,6 +43,7 @@ MAX_EXTRA_TOKENS = 50  # of a translation, beyond the length of its source (6.1)
 MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a given target
 BATCH_TOKENS = 1024  # source tokens of a batch, padding included
 RECORDED_SEARCHES = 4  # that are kept for `explain`
+Source = Sequence[int] | Tensor  # token ids, or image patches [S, P]
 
 
 class Translator:
@@ -405,8 +406,13 @@ class Translator:
         """Tokens of a source, `</s>` included.
 
         Raises:
-            ValueError: the text is blank or too long.
+            ValueError: the text is blank or too long, or the model reads images.
         """
+        if self.model.config.patch_size:
+            raise ValueError(
+                "this model reads pictures of text, not text: use core.images.line_reader.LineReader, or a checkpoint "
+                "that translates"
+            )
         _require_text(source)
         token_ids = self._encode(source)
         limit = self._fit(MAX_SOURCE_TOKENS)
@@ -455,21 +461,22 @@ class Translator:
             early_stopping=config.early_stopping,
         )
 
-    def batch(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Rows of token ids, padded on the right: [B, longest], on the model's device."""
-        return pad_sequence(
-            [torch.tensor(row) for row in rows], batch_first=True, padding_value=self.model.config.pad_id
-        ).to(self.model.device)
+    def batch(self, rows: Sequence[Source]) -> Tensor:
+        """Sources, or targets, padded on the right: [B, longest] or [B, longest, P], on the model's device."""
+        are_patches = any(isinstance(row, Tensor) for row in rows)
+        padding = PAD_PIXEL if are_patches else self.model.config.pad_id
+        padded = pad_sequence([torch.as_tensor(row) for row in rows], batch_first=True, padding_value=padding)
+        return padded.to(self.model.device)
 
     @torch.inference_mode()
-    def next_logits(self, sources: Sequence[Sequence[int]]) -> NextLogits:
+    def next_logits(self, sources: Sequence[Source]) -> NextLogits:
         """Encode sources and return a scorer of next tokens.
 
         The scorer serves one search over their translations. It caches keys and values, and holds the model's lock for
         one position at a time.
 
         Args:
-            sources: token ids of each sentence, `</s>` included.
+            sources: token ids of each sentence, `</s>` included, or patches of each image.
         """
         source_ids = self.batch(sources)
         with self._lock:

@@ -10,14 +10,38 @@ from train.runs.stop_signals import StoppedError
 
 EXTRA = ("tensorboard", "sacrebleu", "PYEVALB")  # packages of the extra `train`
 try:
-    from train.cli import average, card, evaluate, evaluate_trees, fit, prepare, prepare_trees, presets, table3
+    from train.cli import (
+        average,
+        card,
+        evaluate,
+        evaluate_lines,
+        evaluate_trees,
+        fit,
+        prepare,
+        prepare_lines,
+        prepare_trees,
+        presets,
+        table3,
+    )
 except ModuleNotFoundError as error:
     package = (error.name or "").partition(".")[0]
     if package not in EXTRA:
         raise
     sys.exit(f"python -m train needs {package}, which is not installed: pip install 'headlight[train]'")
 
-COMMANDS = (prepare, prepare_trees, fit, average, evaluate, evaluate_trees, card, table3, presets)
+COMMANDS = (
+    prepare,
+    prepare_trees,
+    prepare_lines,
+    fit,
+    average,
+    evaluate,
+    evaluate_trees,
+    evaluate_lines,
+    card,
+    table3,
+    presets,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

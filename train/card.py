@@ -3,16 +3,22 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from safetensors import safe_open
 from safetensors.torch import save_file
 
 from core.checkpoint import Checkpoint, load_checkpoint, write_atomically
 from core.runlog import Line, format_log, of_kind, read_log, thin_log
-from train.eval.translation_scores import Score
 
+METRICS = {"bleu": "bleu", "chrf": "chrf", "cer": "character_error_rate"}  # names of the Hub, and fields of a score
 SETTINGS = ("test_set", "beam_size", "length_penalty")  # a new score replaces an older one with the same settings
+
+
+class Score(Protocol):
+    """A score on a test set, see `train.eval`."""
+
+    def facts(self) -> dict[str, Any]: ...
 
 
 def record_scores(path: Path, scores: Sequence[Score]) -> None:
@@ -108,16 +114,18 @@ def draw_curves(lines: Sequence[Line], output: Path) -> None:
 
 def _metadata(name: str, facts: dict[str, Any], license_name: str | None, languages: Sequence[str]) -> str:
     """Return the YAML that opens a card: what the Hub's model cards name, as far as it is known."""
+    scores: list[dict[str, Any]] = facts.get("scores", [])
     results = [
         {
-            "task": {"type": "translation"},
+            "task": {"type": "image-to-text" if "character_error_rate" in score else "translation"},
             "dataset": {"name": score["test_set"], "type": score["test_set"]},
             "metrics": [
-                {"type": metric, "value": score[metric], "name": f"sacreBLEU {score[f'{metric}_signature']}"}
-                for metric in ("bleu", "chrf")
+                {"type": metric, "value": score[field], "name": _metric_name(field, score)}
+                for metric, field in METRICS.items()
+                if field in score
             ],
         }
-        for score in facts.get("scores", [])
+        for score in scores
     ]
     values = {
         "license": license_name,
@@ -125,12 +133,17 @@ def _metadata(name: str, facts: dict[str, Any], license_name: str | None, langua
         "library_name": "headlight",
         "tags": ["transformer", *([facts["preset"]] if facts.get("preset") else [])],
         "datasets": [origin for origin in facts.get("manifest", {}).get("pairs_by_label", {}) if origin],
-        "metrics": ["bleu", "chrf"] if results else [],
+        "metrics": [metric for metric, field in METRICS.items() if any(field in score for score in scores)],
         "model-index": [{"name": name, "results": results}] if results else [],
     }
     # every value of JSON is one of YAML
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
     return "\n".join(["---", *lines, "---"])
+
+
+def _metric_name(field: str, score: dict[str, Any]) -> str:
+    signature = score.get(f"{field}_signature")
+    return f"sacreBLEU {signature}" if signature else field.replace("_", " ")
 
 
 def _summary(path: Path, checkpoint: Checkpoint) -> str:
@@ -142,7 +155,12 @@ def _summary(path: Path, checkpoint: Checkpoint) -> str:
             ("layers", f"{config.num_encoder_layers} + {config.num_decoder_layers}"),
             ("heads", config.head_counts),
             ("d_model, d_ff", f"{config.d_model}, {config.d_ff}"),
-            ("vocabulary", f"{config.vocab_size} pieces, joint"),
+            *(
+                [("patches", f"{config.patch_size} x {config.patch_size} pixels, {config.patch_rows} a column")]
+                if config.patch_size
+                else []
+            ),
+            ("vocabulary", f"{config.vocab_size} {'characters' if config.patch_size else 'pieces, joint'}"),
             ("parameters", f"{parameters:,}"),
             ("file", f"{path.stat().st_size / 1e6:.1f} MB, {checkpoint.training.get('stored_as', 'float32')}"),
         ],
@@ -214,6 +232,8 @@ def _rebuilding(name: str, facts: dict[str, Any]) -> str:
 _COLUMNS = (
     ("test set", "test_set", None),
     ("sentences", "sentences", None),
+    ("character error rate, %", "character_error_rate", None),
+    ("exact lines, %", "exact_lines", None),
     ("BLEU", "bleu", "bleu_signature"),
     ("chrF", "chrf", "chrf_signature"),
     ("BLEU as in the paper", "paper_bleu", "paper_bleu_signature"),

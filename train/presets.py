@@ -74,10 +74,12 @@ def _measured(path: Path, facts: Facts) -> list[str]:
         parts.append(f"{facts['memory_gb']} GB of memory")
     if "hardware" in facts:
         parts.append(f"on {facts['hardware']}")
-    scores = [
-        f"{score['test_set']}: BLEU {score['bleu']} ({score['bleu_signature']}), "
-        f"perplexity {score['perplexity']} per piece"
-        for score in facts.get("scores", [])
-    ]
+    scores = [f"{score['test_set']}: {_numbers(score)}" for score in facts.get("scores", [])]
     card = [f"details in {path.with_suffix('.md').name}"] if path.with_suffix(".md").exists() else []
     return [", ".join(parts), *scores, *card]
+
+
+def _numbers(score: Facts) -> str:
+    if "character_error_rate" in score:
+        return f"character error rate {score['character_error_rate']} %, exact lines {score['exact_lines']} %"
+    return f"BLEU {score['bleu']} ({score['bleu_signature']}), perplexity {score['perplexity']} per piece"

@@ -24,8 +24,11 @@ TABLE_3 = {
     "C-ff4096": 90,
 }
 
-SIZES = ("vocab_size", "d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers", "max_positions")
-OPTIONAL_SIZES = ("num_decoder_heads", "d_k", "d_v", "neighbourhood", "decoder_d_ff", "target_vocab_size")
+SIZES = (
+    *("vocab_size", "d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers", "max_positions"),
+    "patch_rows",
+)
+OPTIONAL_SIZES = ("patch_size", "num_decoder_heads", "d_k", "d_v", "neighbourhood", "decoder_d_ff", "target_vocab_size")
 IDS = ("pad_id", "bos_id", "eos_id", "forced_first_id")
 
 
@@ -123,8 +126,11 @@ def test_every_integer_of_the_configuration_has_a_bound() -> None:
 def test_the_largest_configuration_has_shapes() -> None:
     """Shapes are computed without overflow and without memory."""
     layers = {"num_encoder_layers": 1, "num_decoder_layers": 1}
-    largest = TransformerConfig(**{**MAX_SIZES, **layers}, positions="learned", tied="none", output_bias=True)
-    assert num_parameters(largest) > 2**44
+    text = {"patch_size": None, "patch_rows": 1, "tied": "none"}
+    images = {"target_vocab_size": None, "source_prefix": ()}
+    for kind in (text, images):
+        largest = TransformerConfig(**{**MAX_SIZES, **layers, **kind}, positions="learned", output_bias=True)
+        assert num_parameters(largest) > 2**40
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -241,8 +247,23 @@ def test_lists_of_ids_are_short_lists(name: str, value: object) -> None:
         config(**{name: value})
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"patch_rows": 2}, r"^patch_rows \(2\) needs patch_size: without it the source is tokens$"),
+        ({"patch_size": 4, "tied": "target"}, r"^tied \('target'\) must be 'all' with a patch_size \(4\): the source"),
+        ({"patch_size": 4, "source_prefix": (5,)}, r"^source_prefix \(\(5,\)\) must be empty with a patch_size \(4\)"),
+        ({"patch_size": 4, "source_suffix": (5,)}, r"^source_suffix \(\(5,\)\) must be empty with a patch_size \(4\)"),
+    ],
+)
+def test_images_have_no_source_tokens(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
 def test_presets_have_the_papers_architecture() -> None:
-    assert all(preset.is_paper_architecture for preset in PRESETS.values())
+    assert all(replace(preset, patch_size=None, patch_rows=1).is_paper_architecture for preset in PRESETS.values())
+    assert [name for name, preset in PRESETS.items() if not preset.is_paper_architecture] == ["lines"]
     assert not any(
         replace(config(), **changes).is_paper_architecture
         for changes in ({"norm": "pre"}, {"tied": "target"}, {"norm_eps": 1e-6}, {"decoder_d_ff": 8})

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from core.config import PRESETS, HeadShape
 from core.model import (
     FIRST_POSITIONS,
+    PAD_PIXEL,
     Dropout,
     LearnedPositions,
     MultiHeadAttention,
@@ -39,6 +40,16 @@ def ids() -> tuple[Tensor, Tensor]:
         target[row, target_length:] = PAD
     target[:, 0] = BOS
     return source, target
+
+
+@pytest.fixture(scope="module")
+def patches() -> Tensor:
+    """Three images of 9, 6 and 2 patches of 4 x 4 pixels."""
+    generator = torch.Generator().manual_seed(0)
+    images = torch.rand(3, 9, 16, generator=generator)
+    for row, length in enumerate((9, 6, 2)):
+        images[row, length:] = PAD_PIXEL
+    return images
 
 
 # --- Against torch.nn.Transformer ------------------------------------------------------------------------------------
@@ -112,14 +123,23 @@ def torch_state(ours: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def torch_logits(model: Transformer, reference: nn.Transformer, source: Tensor, target: Tensor) -> Tensor:
     states = reference(
-        model.encoder.input_norm(model.embedding(source)),
+        model.encoder.input_norm(embedded(model, source)),
         model.decoder.input_norm(model.fed_embedding(target)),
         tgt_mask=torch.ones(target.size(1), target.size(1), dtype=torch.bool).triu(1),  # PyTorch: True may not attend
-        src_key_padding_mask=source == PAD,
+        src_key_padding_mask=source == PAD if source.dim() == 2 else source[..., 0] == PAD_PIXEL,
         tgt_key_padding_mask=target == PAD,
-        memory_key_padding_mask=source == PAD,
+        memory_key_padding_mask=source == PAD if source.dim() == 2 else source[..., 0] == PAD_PIXEL,
     )
     return model.project(states)
+
+
+def embedded(model: Transformer, source: Tensor) -> Tensor:
+    """Tokens, or projected patches with their positions."""
+    if model.patch_embedding is None:
+        return model.embedding(source)
+    weight, bias = model.patch_embedding.pixels.weight, model.patch_embedding.pixels.bias
+    projected = math.sqrt(TINY.d_model) * (torch.einsum("bsp,dp->bsd", source, weight) + bias)
+    return projected + sinusoidal_encoding(source.size(1), TINY.d_model)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +165,28 @@ def test_same_numbers_as_torch(changes: dict[str, Any], ids: tuple[Tensor, Tenso
         expected, found = torch_logits(model, reference, *ids), model(*ids)
     real = ids[1] != PAD
     torch.testing.assert_close(found[real], expected[real], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("changes", [{}, {"embedding_norm": True, "norm": "pre"}])
+def test_same_numbers_as_torch_for_images(changes: dict[str, Any], ids: tuple[Tensor, Tensor], patches: Tensor) -> None:
+    model = unlike_fresh(tiny(patch_size=4, **changes))
+    reference = torch_transformer(model).eval()
+    with torch.no_grad():
+        expected, found = torch_logits(model, reference, patches, ids[1]), model(patches, ids[1])
+    real = ids[1] != PAD
+    torch.testing.assert_close(found[real], expected[real], rtol=0, atol=1e-5)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("changes", [{}, {"neighbourhood": 4}, {"positions": "learned"}])
+def test_padding_of_images_changes_no_logit(
+    changes: dict[str, Any], ids: tuple[Tensor, Tensor], patches: Tensor
+) -> None:
+    model, target = unlike_fresh(tiny(patch_size=4, **changes)), ids[1][:, :2]
+    together = model(patches, target)
+    for row, length in enumerate((9, 6, 2)):
+        alone = model(patches[row : row + 1, :length], target[row : row + 1])
+        torch.testing.assert_close(together[row : row + 1], alone, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])

@@ -21,7 +21,7 @@ class Corpus:
     tokenizer: SentencePieceTokenizer
     train: TokenShards
     valid: TokenShards
-    samples: list[tuple[str, str]]  # validation pairs whose translations are logged
+    samples: dict[int, tuple[str, str]]  # validation pairs whose translations are logged, by their number
 
     @classmethod
     def open(cls, folder: Path, config: TransformerConfig) -> "Corpus":
@@ -52,11 +52,20 @@ class Corpus:
                     f"{part.folder} has token {part.largest_id()}, but the vocabulary only {config.vocab_size}: "
                     f"prepare it again"
                 )
+            if part.patch_pixels != (config.patch_size and config.patch_size**2):
+                kinds = [
+                    f"patches of {pixels} pixels" if pixels else "text"
+                    for pixels in (part.patch_pixels, config.patch_size and config.patch_size**2)
+                ]
+                raise DataError(
+                    f"the source of {part.folder} is {kinds[0]}, the model takes {kinds[1]}: train the preset that the "
+                    f"data were prepared for"
+                )
         return cls(manifest, tokenizer, *shards, samples=_samples(folder))
 
 
-def _samples(folder: Path) -> list[tuple[str, str]]:
-    """Return a few short validation pairs, evenly spaced over the text."""
+def _samples(folder: Path) -> dict[int, tuple[str, str]]:
+    """Return a few short validation pairs, evenly spaced over the text, by their number."""
     pairs = read_parallel([folder / "valid.source.txt"], [folder / "valid.target.txt"])
-    short = [pair for pair in pairs if len(pair[0]) <= MAX_SAMPLE_CHARACTERS]
-    return short[:: max(1, len(short) // NUM_SAMPLES)][:NUM_SAMPLES]
+    short = [(number, pair) for number, pair in enumerate(pairs) if len(pair[0]) <= MAX_SAMPLE_CHARACTERS]
+    return dict(short[:: max(1, len(short) // NUM_SAMPLES)][:NUM_SAMPLES])

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import chain
+from math import prod
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +15,17 @@ Ids = Sequence[int]
 
 
 class _Array:
-    """A one-dimensional .npy file that can be appended to."""
+    """A .npy file of `count` rows that can be appended to.
 
-    def __init__(self, path: Path, dtype: np.dtype, count: int) -> None:
-        self._dtype, self.count = dtype, count
+    Args:
+        row: shape of a row, () for numbers.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype, count: int, row: tuple[int, ...] = ()) -> None:
+        self._dtype, self.count, self._row = dtype, count, row
         self._file = path.open("r+b" if count else "w+b")
         self._write_header()  # its size is fixed: NumPy pads it so that the shape can grow
-        self._file.seek(count * dtype.itemsize, 1)
+        self._file.seek(count * dtype.itemsize * prod(row), 1)
         self._file.truncate()
 
     def append(self, values: np.ndarray) -> None:
@@ -39,23 +45,30 @@ class _Array:
 
     def _write_header(self) -> None:
         np.lib.format.write_array_header_1_0(
-            self._file, {"descr": self._dtype.str, "fortran_order": False, "shape": (self.count,)}
+            self._file, {"descr": self._dtype.str, "fortran_order": False, "shape": (self.count, *self._row)}
         )
 
 
 class ShardWriter:
     """Context manager that appends pairs to shards; resumes those of an earlier writer from its `counts`.
 
+    Args:
+        patch_pixels: of a source of image patches; None if it is text.
+
     Attributes:
         counts: pairs, source tokens and target tokens written.
     """
 
-    def __init__(self, folder: Path, vocab_size: int, counts: Sequence[int] = (0, 0, 0)) -> None:
+    def __init__(
+        self, folder: Path, vocab_size: int, counts: Sequence[int] = (0, 0, 0), patch_pixels: int | None = None
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        dtype = np.dtype(np.uint16 if vocab_size <= 2**16 else np.uint32)
+        ids = np.dtype(np.uint16 if vocab_size <= 2**16 else np.uint32), ()
+        kinds = (np.dtype(np.uint8), (patch_pixels,)) if patch_pixels else ids, ids
         self.counts = list(counts)
         self._tokens = [
-            _Array(folder / f"{side}.tokens.npy", dtype, count) for side, count in zip(SIDES, counts[1:], strict=True)
+            _Array(folder / f"{side}.tokens.npy", dtype, count, row)
+            for side, (dtype, row), count in zip(SIDES, kinds, counts[1:], strict=True)
         ]
         self._offsets = [
             _Array(folder / f"{side}.offsets.npy", np.dtype(np.int64), counts[0] + 1 if counts[0] else 0)
@@ -74,12 +87,12 @@ class ShardWriter:
         for part in (*self._tokens, *self._offsets):
             part.close()
 
-    def append(self, source: Sequence[Ids], target: Sequence[Ids]) -> None:
-        """Append pairs of ids without special tokens."""
+    def append(self, source: Sequence[Ids] | Sequence[np.ndarray], target: Sequence[Ids]) -> None:
+        """Append pairs of ids without special tokens; patches are arrays [S, P]."""
         for side, rows in enumerate((source, target)):
             lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
             self._offsets[side].append(self.counts[side + 1] + np.cumsum(lengths))
-            self._tokens[side].append(np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum())))
+            self._tokens[side].append(_joined(rows, int(lengths.sum())))
             self.counts[side + 1] += int(lengths.sum())
         self.counts[0] += len(source)
 
@@ -87,6 +100,13 @@ class ShardWriter:
         """Write all buffered values."""
         for part in (*self._tokens, *self._offsets):
             part.flush()
+
+
+def _joined(rows: Sequence[Any], count: int) -> np.ndarray:
+    """Return `count` ids or patches of some rows, one after the other."""
+    if rows and isinstance(rows[0], np.ndarray):
+        return np.concatenate(rows)
+    return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=count)
 
 
 def write_shards(folder: Path, pairs: Sequence[tuple[Ids, Ids]], vocab_size: int) -> None:

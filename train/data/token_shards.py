@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.model import PAD_PIXEL
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
 MANIFEST = "manifest.json"
@@ -22,9 +23,12 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids of sentence pairs, int64: source [B, S], target_in and target_out [B, T]."""
+    """Padded ids of sentence pairs, int64: source [B, S], target_in and target_out [B, T].
 
-    source: Tensor  # pieces </s>
+    Image patches instead of source ids are float32 [B, S, P], see `Transformer.forward`.
+    """
+
+    source: Tensor  # pieces </s>, or patches
     target_in: Tensor  # <s> pieces
     target_out: Tensor  # pieces </s>: the decoder's labels
     num_tokens: int  # target tokens without padding
@@ -45,6 +49,8 @@ class Batch:
 
 class TokenShards:
     """Memory-mapped token ids of a parallel text: `{source,target}.{tokens,offsets}.npy` in a folder.
+
+    The source may be image patches, with a row of pixels for each.
 
     Raises:
         DataError: a file is missing or truncated, or the two sides differ in their numbers of sentences.
@@ -81,54 +87,77 @@ class TokenShards:
         return len(self.offsets[0]) - 1
 
     def lengths(self) -> np.ndarray:
-        """Return the numbers of source and target tokens, [pairs, 2], each with one special token."""
-        return np.stack([np.diff(offsets) for offsets in self.offsets], axis=1) + 1
+        """Return the numbers of source and target tokens, [pairs, 2], with one special token, which patches lack."""
+        special = [int(tokens.ndim == 1) for tokens in self.tokens]
+        return np.stack([np.diff(offsets) for offsets in self.offsets], axis=1) + special
 
     def largest_id(self) -> int:
         """Return the largest token id of both sides."""
-        return max(int(tokens.max(initial=0)) for tokens in self.tokens)
+        return max(int(tokens.max(initial=0)) for tokens in self.tokens if tokens.ndim == 1)
+
+    @property
+    def patch_pixels(self) -> int | None:
+        """Pixels of a source patch; None if the source is text."""
+        return self.tokens[0].shape[1] if self.tokens[0].ndim == 2 else None
 
     def pair(self, index: int) -> tuple[list[int], list[int]]:
-        """Return the ids of a pair, without special tokens."""
+        """Return the ids of a pair, without special tokens; of a source of patches, none."""
         source, target = (
-            tokens[offsets[index] : offsets[index + 1]].tolist()
+            tokens[offsets[index] : offsets[index + 1]].tolist() if tokens.ndim == 1 else []
             for tokens, offsets in zip(self.tokens, self.offsets, strict=True)
         )
         return source, target
 
     def batch(self, indices: np.ndarray) -> Batch:
         """Return a padded batch of the pairs with these indices."""
-        flat: list[np.ndarray] = []
-        lengths: list[np.ndarray] = []
-        for tokens, offsets in zip(self.tokens, self.offsets, strict=True):
-            starts, count = offsets[indices], offsets[indices + 1] - offsets[indices]
-            ends = np.cumsum(count)
-            flat.append(tokens[np.arange(ends[-1]) + np.repeat(starts - (ends - count), count)])
-            lengths.append(count)
-        return _pad(flat, lengths)
+        return make_batch_of(*(self.side(side, indices) for side in range(len(SIDES))))
+
+    def side(self, side: int, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the tokens of one side of some pairs, one after the other, and the number of each."""
+        tokens, offsets = self.tokens[side], self.offsets[side]
+        starts, count = offsets[indices], offsets[indices + 1] - offsets[indices]
+        ends = np.cumsum(count)
+        return tokens[np.arange(ends[-1]) + np.repeat(starts - (ends - count), count)], count
 
 
 def make_batch(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Batch:
     """Make a padded batch of pairs of ids without special tokens."""
     sides = list(zip(*pairs, strict=True))
     flat = [np.fromiter((token_id for ids in side for token_id in ids), dtype=np.int64) for side in sides]
-    return _pad(flat, [np.array([len(ids) for ids in side]) for side in sides])
+    lengths = [np.array([len(ids) for ids in side]) for side in sides]
+    return make_batch_of(*zip(flat, lengths, strict=True))
 
 
-def _pad(flat: list[np.ndarray], lengths: list[np.ndarray]) -> Batch:
-    """Pad the concatenated ids of each side into rows, and add special tokens."""
-    rows: list[np.ndarray] = []
-    for ids, count in zip(flat, lengths, strict=True):
-        padded = np.full((len(count), count.max() + 1), PAD_ID, dtype=np.int64)
-        padded[np.arange(padded.shape[1]) < count[:, None]] = ids
-        rows.append(padded)
-    source, target = rows
-    target_in = np.roll(target, 1, axis=1)  # the last column is still all padding
+def make_batch_of(source: tuple[np.ndarray, np.ndarray], target: tuple[np.ndarray, np.ndarray]) -> Batch:
+    """Make a padded batch of both sides, each as its tokens one after the other and the number of each row.
+
+    A source of ids [N] ends its rows with `</s>`. One of patches [N, P], with pixels from 0 to 255, has no special
+    tokens and becomes [B, S, P] from 0 to 1.
+    """
+    tokens, count = source
+    if tokens.ndim == 1:
+        padded = _with_end(_padded(tokens, count, PAD_ID, np.dtype(np.int64), 1), count)
+    else:
+        padded = _padded(tokens / np.float32(255), count, PAD_PIXEL, np.dtype(np.float32), 0)
+    ids, count = target
+    labels = _padded(ids, count, PAD_ID, np.dtype(np.int64), 1)
+    target_in = np.roll(labels, 1, axis=1)  # the last column is still all padding
     target_in[:, 0] = BOS_ID
-    for padded, count in zip(rows, lengths, strict=True):
-        padded[np.arange(len(count)), count] = EOS_ID
-    ids = (torch.from_numpy(array) for array in (source, target_in, target))
-    return Batch(*ids, num_tokens=int(lengths[1].sum()) + len(lengths[1]))
+    rows = (torch.from_numpy(array) for array in (padded, target_in, _with_end(labels, count)))
+    return Batch(*rows, num_tokens=int(count.sum()) + len(count))
+
+
+def _padded(flat: np.ndarray, count: np.ndarray, padding: float, dtype: np.dtype, extra: int) -> np.ndarray:
+    """Pad concatenated rows: [N, ...] -> [B, longest + extra, ...]."""
+    rows = np.full((len(count), count.max() + extra, *flat.shape[1:]), padding, dtype=dtype)
+    rows[np.arange(rows.shape[1]) < count[:, None]] = flat
+    return rows
+
+
+def _with_end(rows: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Put `</s>` behind each row, in place."""
+    rows[np.arange(len(count)), count] = EOS_ID
+    return rows
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -10,9 +10,12 @@ import sys
 import time
 from typing import Any
 
+import numpy as np
 import torch
 
 from core.checkpoint import save_checkpoint
+from core.images.line_reader import LineReader
+from core.images.patches import from_patches
 from core.translator import Translator
 from train.data.batches import Batches
 from train.data.prepared_corpus import Corpus
@@ -84,10 +87,17 @@ class Saver:
         self._world.wait()
 
     def _show_samples(self, training: Training) -> None:
-        sources = [source for source, _ in self._corpus.samples]
-        translations = Translator(training.model, self._corpus.tokenizer).translate_batch(sources, beam_size=1)
-        for (source, reference), translation in zip(self._corpus.samples, translations, strict=True):
-            self._log.sample(training.step, source, reference, translation.text)
+        translator, samples = Translator(training.model, self._corpus.tokenizer), self._corpus.samples
+        if training.model.config.patch_size:
+            reader = LineReader(translator)
+            pictures = [self._corpus.valid.side(0, np.array([number]))[0] for number in samples]
+            images = [from_patches(patches, reader.patch_size, reader.rows) for patches in pictures]
+            texts = [line.text for line in reader.read_batch(images, beam_size=1)]
+        else:
+            sources = [source for source, _ in samples.values()]
+            texts = [translation.text for translation in translator.translate_batch(sources, beam_size=1)]
+        for (source, reference), text in zip(samples.values(), texts, strict=True):
+            self._log.sample(training.step, source, reference, text)
 
 
 @torch.no_grad()

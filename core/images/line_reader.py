@@ -1,0 +1,158 @@
+"""Characters of a picture of one line of text, written by a Transformer whose encoder takes its patches (7)."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from core.capture import attention_maps, capture_attention
+from core.decoding import NonFiniteError, Progress, beam_search
+from core.images.patches import Pixels, patch_name, to_patches
+from core.results import Explanation, ScoredText
+from core.translator import Translator, batches_by_length
+
+BEAM_SIZE = 4
+LENGTH_PENALTY = 0.6
+MAX_PATCHES = 512
+BATCH_PATCHES = 4096  # of a batch, padding included
+
+
+class NotALineReaderError(ValueError):
+    """The model reads text, not pictures."""
+
+
+class LineReader:
+    """Reader of pictures on top of a translator whose model takes image patches.
+
+    Images are ink as `core.images.picture.line_image` makes it: [height, width], 0 (paper) to 255.
+
+    Raises:
+        NotALineReaderError: its model takes token ids.
+    """
+
+    def __init__(self, translator: Translator) -> None:
+        config = translator.model.config
+        if config.patch_size is None:
+            raise NotALineReaderError(
+                "this model reads text, not pictures: choose a checkpoint that was trained on the output of `python -m "
+                "train prepare-lines`"
+            )
+        self.translator = translator
+        self.patch_size, self.rows = config.patch_size, config.patch_rows
+
+    @property
+    def height(self) -> int:
+        """Height of the images in pixels."""
+        return self.patch_size * self.rows
+
+    def read(self, image: Pixels, beam_size: int = BEAM_SIZE, length_penalty: float = LENGTH_PENALTY) -> ScoredText:
+        """Read one image; the best hypothesis of a beam search.
+
+        Raises:
+            ValueError: the image has another height or is too wide, or a value is out of range.
+        """
+        return self.read_batch([image], beam_size, length_penalty)[0]
+
+    def read_batch(
+        self,
+        images: Sequence[Pixels],
+        beam_size: int = BEAM_SIZE,
+        length_penalty: float = LENGTH_PENALTY,
+        progress: Progress | None = None,
+    ) -> list[ScoredText]:
+        """Read many images, batched by width; results are in input order.
+
+        Args:
+            progress: called after each batch with the number of images done and their total.
+
+        Raises:
+            ValueError: as `read`.
+        """
+        options = self.translator.search_options(beam_size, length_penalty, 1)
+        patches = list(map(self.patches, images))
+        found: dict[int, ScoredText] = {}
+        for batch in batches_by_length(list(map(len, patches)), BATCH_PATCHES):
+            sources = [patches[index] for index in batch]
+            limits = [self._limit(source) for source in sources]
+            best = beam_search(self.translator.next_logits(sources), limits, options, self.translator.model.device)
+            found.update(
+                (index, self.translator.scored_text(hypotheses[0]))
+                for index, hypotheses in zip(batch, best, strict=True)
+            )
+            if progress:
+                progress(len(found), len(images))
+        return [found[index] for index in range(len(images))]
+
+    @torch.inference_mode()
+    def explain(self, image: Pixels, token_ids: Sequence[int], num_alternatives: int = 5) -> Explanation:
+        """Log-probabilities, alternatives and the attention of all heads for characters written.
+
+        One teacher-forced pass. The source tokens are the patches, by `patch_name`.
+
+        Args:
+            token_ids: characters as a search returns them; a final `</s>` is optional.
+
+        Raises:
+            ValueError: as `read`, or a token id is unknown.
+            NonFiniteError: a log-probability is not finite.
+        """
+        translator, config = self.translator, self.translator.model.config
+        patches = self.patches(image)
+        written = [token_id for token_id in token_ids if token_id != config.eos_id]
+        strange = next((token_id for token_id in written if not 0 <= token_id < config.vocab_size), None)
+        if strange is not None or len(written) > self._limit(patches):
+            found = f"the token id {strange}" if strange is not None else f"{len(written)} characters"
+            raise ValueError(
+                f"the text has {found}, this model has ids from 0 to {config.vocab_size - 1} and writes at most "
+                f"{self._limit(patches)} characters for this picture"
+            )
+        fed, predicted = [config.bos_id, *written], [*written, config.eos_id]
+        with translator.inspect() as model, capture_attention(model) as captured:
+            logits = model(translator.batch([patches]), translator.batch([fed]))[0]
+        log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
+        if not log_probs.isfinite().all():
+            raise NonFiniteError("for this picture")
+        best = log_probs.topk(min(num_alternatives, config.vocab_size))
+        names = tuple(patch_name(index, self.rows) for index in range(len(patches)))
+        fed_tokens, predicted_tokens = map(translator.pieces, (fed, predicted))
+        return Explanation(
+            source="",
+            target=translator.tokenizer.decode(written),
+            source_tokens=names,
+            fed_tokens=fed_tokens,
+            predicted_tokens=predicted_tokens,
+            log_probs=tuple(log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1).tolist()),
+            alternatives=tuple(
+                tuple(zip(translator.pieces(ids), values, strict=True))
+                for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            ),
+            maps=attention_maps(captured, config, names, fed_tokens, predicted_tokens),
+        )
+
+    def patches(self, image: Pixels) -> Tensor:
+        """Patches of an image as the encoder takes them: [S, P] from 0 to 1.
+
+        Raises:
+            ValueError: the image has another height or is too wide.
+        """
+        height, width = image.shape
+        if height != self.height:
+            raise ValueError(
+                f"the image is {height} pixels high, this model reads {self.height}: scale it with line_image"
+            )
+        patches = to_patches(image, self.patch_size)
+        limit = MAX_PATCHES
+        if self.translator.model.config.positions == "learned":
+            limit = min(limit, self.translator.model.config.max_positions)
+        if len(patches) > limit:
+            raise ValueError(
+                f"the image is {width} pixels wide, at most {limit // self.rows * self.patch_size} can be read at "
+                f"once: shorten the line"
+            )
+        return torch.from_numpy(patches).float() / 255
+
+    def _limit(self, patches: Tensor) -> int:
+        """Largest number of tokens of a text, `</s>` included: one for every patch, and some more."""
+        limit = len(patches) + 2
+        config = self.translator.model.config
+        return min(limit, config.max_positions - 1) if config.positions == "learned" else limit

@@ -1,0 +1,90 @@
+"""Picture files of one line of text, untrusted, and their ink: what a model sees of them."""
+
+import io
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from core.images.patches import Pixels
+
+MAX_FILE_BYTES = 4 * 2**20
+MAX_PIXELS = 4_000_000
+MIN_CONTRAST = 16  # of 255, between paper and ink
+MAX_ASPECT = 64  # width of a line by its height
+
+
+class PictureError(ValueError):
+    """The picture cannot be read; the message has the reason and what to do."""
+
+
+def decode_png(data: bytes) -> Pixels:
+    """Decode an untrusted PNG file to grey values: [height, width], 0 is black.
+
+    Sizes are checked before the pixels are decoded. Transparent parts are white; of an animation, the first frame is
+    read.
+
+    Raises:
+        PictureError: the file is no PNG, damaged, or too large.
+    """
+    if len(data) > MAX_FILE_BYTES:
+        raise PictureError(
+            f"the file has {len(data):,} bytes, at most {MAX_FILE_BYTES:,} are read: give a smaller picture"
+        )
+    try:
+        with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
+            width, height = image.size
+            if width * height > MAX_PIXELS:
+                raise PictureError(
+                    f"the picture has {width} x {height} pixels, at most {MAX_PIXELS:,} are read: cut out one line of "
+                    f"text"
+                )
+            image.load()
+            if image.mode.startswith("I"):  # 16 bits of grey, which Pillow would clip to 8
+                return (np.asarray(image).clip(0, 65535) // 257).astype(np.uint8)
+            paper = Image.new("RGBA", image.size, "white")
+            return np.asarray(Image.alpha_composite(paper, image.convert("RGBA")).convert("L"))
+    except UnidentifiedImageError as error:
+        raise PictureError("the file is not a PNG picture: save it as PNG") from error
+    # whatever else Pillow raises for a damaged file
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        if isinstance(error, PictureError):
+            raise
+        raise PictureError(f"the PNG file is damaged or not supported ({error}): save the picture again") from error
+
+
+def ink(grey: NDArray[np.number]) -> Pixels:
+    """Distance of each pixel from the paper, the median, stretched so that the largest is 255.
+
+    Dark text on a light ground and light text on a dark one look the same.
+
+    Raises:
+        PictureError: nothing stands out from the paper.
+    """
+    values = np.asarray(grey, dtype=np.float32)
+    distance = np.abs(values - np.median(values))
+    largest = float(distance.max(initial=0))
+    if largest < MIN_CONTRAST:
+        raise PictureError(
+            f"the picture is blank: its pixels differ from the paper by at most {largest:.0f} of 255, a line of text "
+            f"differs by {MIN_CONTRAST} or more"
+        )
+    return np.round(distance * (255 / largest)).astype(np.uint8)
+
+
+def line_image(grey: Pixels, height: int) -> Pixels:
+    """Ink of a picture of one line of text, scaled to `height` pixels: [height, width].
+
+    Raises:
+        PictureError: the picture is blank, or too long for one line.
+    """
+    rows, columns = grey.shape
+    if columns > MAX_ASPECT * rows:
+        raise PictureError(
+            f"the picture has {columns} x {rows} pixels, it may be at most {MAX_ASPECT} times as wide as it is high: "
+            f"cut out a shorter piece of the line"
+        )
+    if rows != height:
+        size = (max(1, round(columns * height / rows)), height)
+        grey = np.asarray(Image.fromarray(grey).resize(size, Image.Resampling.BICUBIC))  # antialiased
+    return ink(grey)

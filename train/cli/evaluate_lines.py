@@ -1,0 +1,52 @@
+"""`python -m train evaluate-lines`: character error rate of a model that reads pictures of text (7)."""
+
+import argparse
+import json
+from pathlib import Path
+
+from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, LineReader
+from core.translator import Translator
+from train.card import record_scores
+from train.cli.options import DEFAULT, Commands, add_device_option
+from train.eval.line_scores import LineScore, evaluate_lines, pictures_of
+
+
+def add_command(commands: Commands) -> None:
+    """Add `evaluate-lines` to the commands."""
+    parser = commands.add_parser(
+        "evaluate-lines", help="measure character error rate and exact lines of a model that reads pictures"
+    )
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
+    parser.add_argument(
+        "--lines",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="FOLDER",
+        help="test sets, such as test and test-font in the output folder of `prepare-lines`",
+    )
+    parser.add_argument("--beam-size", type=int, default=BEAM_SIZE, help=DEFAULT)
+    parser.add_argument("--length-penalty", type=float, default=LENGTH_PENALTY, help=DEFAULT)
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write what was read to FOLDER/NAME.txt")
+    parser.add_argument("--json", action="store_true", help="print the scores as JSON")
+    parser.add_argument("--record", action="store_true", help="add the scores to the checkpoint's training facts")
+    add_device_option(parser)
+    parser.set_defaults(run=_evaluate_lines)
+
+
+def _evaluate_lines(options: argparse.Namespace) -> None:
+    reader = LineReader(Translator.from_checkpoint(options.checkpoint, options.device))
+    scores: list[LineScore] = []
+    for folder in options.lines:
+        images, texts = pictures_of(folder, reader)
+        score, found = evaluate_lines(reader, folder.name, images, texts, options.beam_size, options.length_penalty)
+        scores.append(score)
+        if not options.json:
+            print(score)
+        if options.write:
+            options.write.mkdir(parents=True, exist_ok=True)
+            (options.write / f"{folder.name}.txt").write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
+    if options.json:
+        print(json.dumps([score.facts() for score in scores], indent=2, ensure_ascii=False))
+    if options.record:
+        record_scores(options.checkpoint, scores)

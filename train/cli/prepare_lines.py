@@ -1,0 +1,50 @@
+"""`python -m train prepare-lines`: pictures of lines of text, to train a model that reads them (7)."""
+
+import argparse
+import json
+from pathlib import Path
+
+from core.config import PRESETS
+from core.shipped import shipped_checkpoint
+from train.cli.options import DEFAULT, Commands
+from train.data.line_pictures import prepare_lines
+
+
+def add_command(commands: Commands) -> None:
+    """Add `prepare-lines` to the commands."""
+    parser = commands.add_parser(
+        "prepare-lines", help="draw lines of text with fonts, to train a model that reads pictures"
+    )
+    parser.add_argument("folder", type=Path, help="output folder")
+    parser.add_argument("--lines", type=int, default=200_000, help=f"training lines ({DEFAULT})")
+    parser.add_argument(
+        "--held-out",
+        type=int,
+        default=1_000,
+        help=f"lines of validation and of each of the two test sets, with words that are not trained on ({DEFAULT})",
+    )
+    parser.add_argument(
+        "--words-from",
+        type=Path,
+        default=shipped_checkpoint(),
+        metavar="FILE",
+        help="a checkpoint from whose vocabulary words are taken (default: the shipped en-de)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help=DEFAULT)
+    parser.add_argument("--overwrite", action="store_true", help="replace other data in the folder")
+    parser.set_defaults(run=_prepare_lines)
+
+
+def _prepare_lines(options: argparse.Namespace) -> None:
+    patch_size = PRESETS["lines"].patch_size
+    assert patch_size
+    manifest = prepare_lines(
+        options.folder,
+        options.words_from,
+        options.lines,
+        options.held_out,
+        patch_size,
+        options.seed,
+        options.overwrite,
+    )
+    print(json.dumps(manifest, indent=2, ensure_ascii=False))

@@ -1,0 +1,159 @@
+"""Pictures of lines of text with their characters, to train a model that reads (7).
+
+Everything is drawn from the seed, so the same command makes the same data with the same versions of Matplotlib's fonts
+and Pillow.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from core.checkpoint import load_checkpoint
+from core.images.patches import Pixels, to_patches
+from core.images.picture import PictureError, ink
+from core.images.rendering import (
+    CHARACTERS,
+    HELD_OUT_FONTS,
+    LINE_HEIGHT,
+    TRAINING_FONTS,
+    characters_of,
+    random_style,
+    render,
+)
+from core.tokenizer import SentencePieceTokenizer
+from train.data.line_texts import LineTexts, is_held_out, words_of
+from train.data.shard_writer import ShardWriter
+from train.data.token_shards import MANIFEST, DataError, read_manifest
+
+CHUNK = 5_000  # lines in memory at once
+SAMPLES = ("source", "target")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines of a folder: their number, fonts, and the words of their texts."""
+
+    name: str
+    lines: int
+    fonts: tuple[str, ...]
+    held_out_words: bool
+
+
+def parts_of(train: int, held_out: int) -> tuple[Part, ...]:
+    """Return the parts of the data: the last two are test sets, of seen and of unseen fonts."""
+    return (
+        Part("train", train, TRAINING_FONTS, False),
+        Part("valid", held_out, TRAINING_FONTS, True),
+        Part("test", held_out, TRAINING_FONTS, True),
+        Part("test-font", held_out, HELD_OUT_FONTS, True),
+    )
+
+
+def prepare_lines(
+    folder: Path,
+    words_from: Path,
+    lines: int,
+    held_out: int,
+    patch_size: int,
+    seed: int = 1,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Write tokenizer.model, a folder of shards for each part, the validation texts and manifest.json into `folder`.
+
+    Args:
+        words_from: a checkpoint; words are taken from its vocabulary.
+        lines: number of training lines.
+        held_out: number of lines of validation and of each test set, whose words are in no training line.
+        overwrite: replace other data in the folder.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        DataError: the folder holds other data, or a number is out of range.
+        CheckpointError: `words_from` cannot be read.
+    """
+    if min(lines, held_out) < 1:
+        raise DataError(f"there are {lines} training and {held_out} held-out lines: give at least one of each")
+    if LINE_HEIGHT % patch_size:
+        raise DataError(f"patches of {patch_size} pixels do not divide the {LINE_HEIGHT} of a line")
+    tokenizer, words = SentencePieceTokenizer.of_characters(CHARACTERS), words_of(load_checkpoint(words_from).tokenizer)
+    settings = {
+        "words_from": words_from.name,
+        "words": len(words),
+        "lines": lines,
+        "held_out": held_out,
+        "patch_size": patch_size,
+        "seed": seed,
+    }
+    if (folder / MANIFEST).exists():
+        manifest = read_manifest(folder)
+        if manifest.get("settings") == settings:
+            return manifest
+        if not overwrite:
+            raise DataError(f"{folder} holds other data: give another folder, or --overwrite to replace them")
+        (folder / MANIFEST).unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tokenizer.model").write_bytes(tokenizer.to_bytes())
+    counts: dict[str, list[int]] = {}
+    for number, part in enumerate(parts_of(lines, held_out)):
+        random = np.random.default_rng((seed, number))
+        shutil.rmtree(folder / part.name, ignore_errors=True)
+        counts[part.name] = _write(folder, part, draw_lines(part, words, random), tokenizer, patch_size)
+    manifest = {
+        "vocab_size": tokenizer.vocab_size,
+        "settings": settings,
+        "fonts": {"train": TRAINING_FONTS, "held_out": HELD_OUT_FONTS},
+        "train": dict(zip(("pairs", "source_tokens", "target_tokens"), counts["train"], strict=True)),
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False), encoding="utf-8")
+    return read_manifest(folder)
+
+
+def draw_lines(part: Part, words: Sequence[str], random: np.random.Generator) -> Iterator[tuple[str, str, Pixels]]:
+    """Yield the font, the text and the ink of each line of a part."""
+    mine = [word for word in words if is_held_out(word) == part.held_out_words]
+    texts = cache(lambda characters: LineTexts(mine, characters))
+    for _ in range(part.lines):
+        while True:
+            style = random_style(random, part.fonts)
+            text = texts(characters_of(style.font)).draw(random)
+            try:
+                yield style.font, text, ink(render(text, style))
+            except PictureError:  # pale dots may vanish
+                continue
+            break
+
+
+def _write(
+    folder: Path,
+    part: Part,
+    lines: Iterator[tuple[str, str, Pixels]],
+    tokenizer: SentencePieceTokenizer,
+    patch_size: int,
+) -> list[int]:
+    """Write the shards of a part and, except for training, its fonts and texts; return the counts of the shards."""
+    drawn: list[list[str]] = [[], []]
+    with ShardWriter(folder / part.name, tokenizer.vocab_size, patch_pixels=patch_size**2) as writer:
+        progress = tqdm(lines, desc=part.name, total=part.lines, unit=" lines", disable=None)
+        chunk: list[tuple[Pixels, list[int]]] = []
+        for number, (font, text, image) in enumerate(progress, 1):
+            chunk.append((to_patches(image, patch_size), tokenizer.encode(text)))
+            if part.name != "train":
+                drawn[0].append(font)
+                drawn[1].append(text)
+            if len(chunk) == CHUNK or number == part.lines:
+                patches, ids = zip(*chunk, strict=True)
+                writer.append(patches, ids)
+                chunk = []
+    for side, texts in zip(SAMPLES, drawn, strict=True):
+        if texts:
+            (folder / f"{part.name}.{side}.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return writer.counts
