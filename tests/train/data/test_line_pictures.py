@@ -23,7 +23,7 @@ WORDS = ["house", "Wasser", "schön", "tree", "sieben", "window", "green", "Berg
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint whose vocabulary has `WORDS`."""
     symbols = [SPACE_MARK + word for word in WORDS]
-    pieces = SentencePieceTokenizer.train([" ".join(WORDS)] * 20, vocab_size=300, num_threads=1, symbols=symbols)
+    pieces = SentencePieceTokenizer.train([" ".join(WORDS)] * 20, vocab_size=272, num_threads=1, symbols=symbols)
     path = tmp_path_factory.mktemp("words") / "words.safetensors"
     save_checkpoint(path, Transformer(replace(PRESETS["tiny"], vocab_size=pieces.vocab_size)), pieces)
     return path
