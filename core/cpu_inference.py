@@ -210,15 +210,15 @@ class PackedTransformer(Transformer):
         is_fastest = source_ids.numel() <= MANY_ROWS or (MANY_ROWS in self.steps and source_ids.size(1) <= LONGEST)
         return self.compiled_encoder is not None and is_fastest and self.is_plain
 
-    def encode(self, source_ids: Tensor, weights: Tensor | None = None) -> Tensor:
+    def encode(self, source: Tensor, weights: Tensor | None = None) -> Tensor:
         """Raises: NonFiniteError, where reduced products would make finite numbers of what is not.
 
         The compiled encoder also writes the attention weights to `weights`.
         """
-        if self.compiled_encoder and self.compiles_encoder(source_ids):
-            memory = self.compiled_encoder(self.embedding(source_ids), self.source_mask(source_ids), weights)
+        if self.compiled_encoder and self.compiles_encoder(source):
+            memory = self.compiled_encoder(self.embedding(source), self.source_mask(source), weights)
         else:
-            memory = super().encode(source_ids)
+            memory = super().encode(source)
         if len(self.products) > 1 and not memory.isfinite().all():
             raise NonFiniteError("for this source")
         return memory
