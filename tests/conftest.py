@@ -21,9 +21,12 @@ from xdist.scheduler import LoadFileScheduling
 
 from core.checkpoint import save_checkpoint
 from core.config import PRESETS
+from core.images.line_reader import LineReader
+from core.images.rendering import CHARACTERS
 from core.model import Transformer
 from core.parsing.trees import linearise, read_trees
 from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
+from core.translator import Translator
 
 ENGLISH = """\
 A dog runs through the green grass.
@@ -199,3 +202,14 @@ def tree_checkpoint(tmp_path_factory: pytest.TempPathFactory, tree_tokenizer: Se
     path = tmp_path_factory.mktemp("trees") / "tiny-trees.safetensors"
     save_checkpoint(path, model, tree_tokenizer, {"preset": "tiny", "steps": 0})
     return path
+
+
+@pytest.fixture(scope="session")
+def line_reader() -> LineReader:
+    """A reader with an untrained `tiny` model for lines of 24 pixels. Do not modify it."""
+    tokenizer = SentencePieceTokenizer.of_characters(CHARACTERS)
+    config = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, patch_size=8, patch_rows=3)
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = Transformer(config)
+    return LineReader(Translator(model.eval().requires_grad_(False), tokenizer))

@@ -40,6 +40,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
     "Models": (
         AppPage("training", "Training", has_sentence=False),
         AppPage("parsing", "Parsing"),
+        AppPage("picture", "Read a picture", has_sentence=False),
         AppPage("score", "Score a file"),
     ),
 }

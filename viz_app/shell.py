@@ -9,7 +9,7 @@ from viz_app.figures.display_text import sentence_case
 from viz_app.layout import badges, sentence_input, share_menu, sidebar, wrong_task
 from viz_app.layout.tour import restart_button, tour
 from viz_app.pages import GROUPS, PAGES
-from viz_app.session import permalink, trees
+from viz_app.session import line_readers, permalink, trees
 from viz_app.session.readings import Current
 from viz_app.session.state import session_object
 
@@ -54,7 +54,9 @@ if model is not None:
                 share_menu.menu(reading)
         if reading is None or (shown == PAGES[0] and search.text in sentence_input.EXAMPLES):
             sentence_input.examples()
-    if page.title in wrong_task.PAGES and trees.parser_of(model) is not None:
+    if wrong_task.needs_text(shown) and line_readers.reader_of(model) is not None:
+        wrong_task.picture_note(model, page.title)
+    elif page.title in wrong_task.PAGES and trees.parser_of(model) is not None:
         wrong_task.note(model, page.title)
     else:
         page.run()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_app.figures.display_text import plain
-from viz_app.session import models, readings, trees
+from viz_app.session import line_readers, models, readings, trees
 from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
@@ -68,13 +68,14 @@ def checkpoint_box() -> models.Model | None:
 
 
 def translation_model() -> None:
-    """Use the shipped checkpoint again or, if that is a parser, the one that comes with Headlight.
+    """Use the shipped checkpoint again or, if that does not translate, the one that comes with Headlight.
 
     Call it in a callback.
     """
     upload = session_object(UploadedCheckpoint)
     upload.reset()
-    if trees.parser_of(models.shipped_model()) is not None:
+    shipped = models.shipped_model()
+    if trees.parser_of(shipped) is not None or line_readers.reader_of(shipped) is not None:
         upload.model = models.model_at(models.translation_checkpoint())
 
 

@@ -1,9 +1,10 @@
-"""The note in place of a page about translations while the current model writes trees."""
+"""The note in place of a page about translations while the current model writes trees or reads pictures."""
 
 import streamlit as st
 
 from viz_app.figures.display_text import plain
 from viz_app.layout.sidebar import translation_model
+from viz_app.pages import AppPage
 from viz_app.session.models import Model
 
 # titles of the pages about translations
@@ -22,4 +23,24 @@ def note(model: Model, title: str) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.page_link("app_pages/parsing.py", label="See its tree on the page Parsing", icon=":material/arrow_forward:")
+        st.button("Use a translation model", on_click=translation_model, key="translation_model")
+
+
+def needs_text(page: AppPage) -> bool:
+    """Whether a page is about what a model does with a text."""
+    return page.has_sentence or page.name == "paper_figures"
+
+
+def picture_note(model: Model, title: str) -> None:
+    """Say that a page is not for a model that reads pictures, and lead to the page or the model that fits.
+
+    Args:
+        title: of the page.
+    """
+    st.info(
+        f"**{plain(model.name)} reads pictures of text, it does not translate.** The page {title} is about a sentence "
+        f"and its translation."
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.page_link("app_pages/picture.py", label="Read a picture", icon=":material/arrow_forward:")
         st.button("Use a translation model", on_click=translation_model, key="translation_model")

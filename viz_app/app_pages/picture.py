@@ -1,0 +1,104 @@
+"""Read a picture: a line of text as image patches, its characters, and where each of them was looked for."""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.features.pictures.picture_input import Picture, picture_input
+from viz_app.features.pictures.reader_model import reader_for
+from viz_app.figures.display_text import decimal, plain, sentence_case
+from viz_app.figures.export.picture_attention import export_pictures
+from viz_app.figures.picture_attention import attention_table, character_attention
+from viz_app.figures.theme import head_name
+from viz_app.session import line_readers, readings
+from viz_app.session.models import Model, ModelError
+from viz_app.session.python_code import model_part, script
+
+if TYPE_CHECKING:
+    from core.images.line_reader import LineReader
+    from core.results import Explanation, ScoredText
+
+MEAN = "Mean of all"
+HOW_TO_READ = """
+The encoder takes the picture as patches of 8 x 8 pixels, each projected to a vector like an embedded word; the decoder
+writes one character after the other. There is a picture for each character, from the first to the end `</s>`: a patch
+is the darker the more of the attention it got when that character was written. The weights of a picture sum to 1.
+
+A patch that has a high weight need not be the one that decided the character: the encoder has already mixed each patch
+with all others, and the decoder also knows the characters written before.
+"""
+
+
+def result(picture: Picture, line: "ScoredText", model: Model) -> None:
+    """Show the characters read."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown("**Read**", help=HOW_TO_READ, width="content")
+        st.code(line.text, language=None, wrap_lines=True, width="content")
+        same = "" if picture.text is None else " The same as drawn." if line.text == picture.text else " Not as drawn."
+        st.caption(
+            f"Log-probability {decimal(line.log_prob, 2)}, read by {plain(model.name)}, beam {BEAM_SIZE}, length "
+            f"penalty {LENGTH_PENALTY}.{same}",
+            width="content",
+        )
+
+
+def attention(picture: Picture, explanation: "Explanation", reader: "LineReader", code: str) -> None:
+    """Draw the attention of every character on the picture."""
+    theme, maps = page_theme(), explanation.maps["cross"]
+    heads = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="picture_view_options"):
+        view = segments("View", ("Pictures", "Table"), "Pictures", "picture_view")
+        name = st.selectbox("Head", [MEAN, *heads], key="picture_head", bind="query-params", width=180)
+    characters = character_attention(explanation, reader.rows, *heads.get(name, (-1, -1)))
+    if view == "Table":
+        show_table(attention_table(explanation), height=480)
+    else:
+        drawing = export_pictures(picture.image, characters, reader.patch_size, "svg", theme).decode()
+        st.image(drawing, alt=f"The picture for each character, tinted by the attention of {name}")
+    downloads(
+        "picture-attention",
+        lambda file_format: export_pictures(picture.image, characters, reader.patch_size, file_format, theme),
+        lambda: attention_table(explanation),
+        title=f"Cross-attention, {name}: {picture.title} read as \u201c{explanation.target}\u201d",
+        of_sentence=False,
+        python=lambda file: script(file, code, "from viz_app.figures.picture_attention import attention_table",
+                                   "table = attention_table(explanation)"),
+    )  # fmt: skip
+
+
+def reading_code(model: Model, picture: Picture) -> str:
+    """Read the picture in Python, as `explanation`."""
+    return f"""
+{model_part(model)}
+from core.images.line_reader import LineReader
+reader = LineReader(translator)
+{picture.python}
+explanation = reader.explain(image, reader.read(image).token_ids)""".strip()
+
+
+def page(model: Model) -> None:
+    """Draw the page."""
+    try:
+        model, reader = reader_for(model)
+    except ModelError as error:
+        st.info(plain(str(error)))
+        return
+    st.markdown("**Read a picture** of a line of text, character by character", help=HOW_TO_READ)
+    try:
+        picture = picture_input(reader)
+        if picture is None:
+            st.caption("Type a text or upload a picture of one.")
+            return
+        line, explanation = line_readers.read(model, picture.image, reader)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    result(picture, line, model)
+    attention(picture, explanation, reader, reading_code(model, picture))
+
+
+page(readings.model())

@@ -1,0 +1,1 @@
+"""The page Read a picture: the picture, and the model that reads it."""

@@ -1,0 +1,28 @@
+"""The model of the page Read a picture."""
+
+from typing import TYPE_CHECKING
+
+from core.shipped import shipped_checkpoint
+from viz_app.session.line_readers import reader_of
+from viz_app.session.models import Model, ModelError, model_at
+
+if TYPE_CHECKING:
+    from core.images.line_reader import LineReader
+
+SHIPPED = shipped_checkpoint("lines")
+
+
+def reader_for(model: Model) -> "tuple[Model, LineReader]":
+    """Return the current model if it reads pictures, else the shipped checkpoint that does.
+
+    Raises:
+        ModelError: there is none; the message says what to do.
+    """
+    if (reader := reader_of(model)) is not None:
+        return model, reader
+    if SHIPPED.exists() and (reader := reader_of(shipped := model_at(SHIPPED))) is not None:
+        return shipped, reader
+    raise ModelError(
+        f"{model.name} translates, it does not read pictures. Upload a checkpoint in the sidebar that was trained on "
+        f"pictures (see docs/pictures.md)."
+    )

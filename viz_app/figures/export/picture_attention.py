@@ -1,0 +1,58 @@
+"""A picture once for every character read from it, tinted by the attention of that character, as a file."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from core.images.patches import Pixels
+from viz_app.figures.display_text import decimal
+from viz_app.figures.export.canvas import (
+    LABEL_POINTS,
+    Format,
+    check_format,
+    color_scale,
+    paper,
+    saved,
+)
+from viz_app.figures.picture_attention import CharacterAttention, tinted_picture
+from viz_app.figures.theme import LIGHT, Theme
+
+INCHES = 0.026  # of a pixel of the picture
+GAP = 5  # pixels between two pictures
+LABELS, SCALE = 0.9, 0.6  # inches: of the labels, and of the colour scale
+
+
+def export_pictures(
+    image: Pixels, characters: Sequence[CharacterAttention], patch_size: int, file_format: Format, theme: Theme = LIGHT
+) -> bytes:
+    """Draw the picture for each character, the first on top, with its probability.
+
+    The picture consists of pixels, so it is a bitmap in SVG and PDF too; text and lines are vectors.
+
+    Raises:
+        ValueError: the format is not one of `FORMATS`.
+    """
+    check_format(file_format)
+    tinted = [tinted_picture(image, each.weights, patch_size, theme) for each in characters]
+    height, width = tinted[0].shape[:2]
+    figure, axes = paper(width * INCHES + LABELS, (height + GAP) * len(tinted) * INCHES + SCALE, theme)
+    tops = [number * (height + GAP) for number in range(len(tinted))]
+    for top, picture in zip(tops, tinted, strict=True):
+        axes.imshow(picture, extent=(0, width, top + height, top), interpolation="nearest", zorder=2)
+        lines: dict[str, Any] = {"color": theme.hairline, "linewidth": 0.4, "zorder": 3}
+        axes.vlines(np.arange(0, width + 1, patch_size), top, top + height, **lines)
+        axes.hlines(np.arange(top, top + height + 1, patch_size), 0, width, **lines)
+    axes.set_xlim(-0.5, width + 0.5)
+    axes.set_ylim(tops[-1] + height + 0.5, -0.5)
+    axes.set_aspect("equal")
+    axes.set_xticks([])
+    labels = [f"{each.character}  {decimal(each.probability, 2)}" for each in characters]
+    axes.set_yticks([top + height / 2 for top in tops])
+    for text in axes.set_yticklabels(labels, fontsize=LABEL_POINTS, color=theme.text):
+        text.set_parse_math(False)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    color_scale(figure, axes, list(theme.sequential), 0, 1, "attention weight of a patch", theme)
+    return saved(figure, file_format)
