@@ -213,3 +213,11 @@ def line_reader() -> LineReader:
         torch.manual_seed(1)
         model = Transformer(config)
     return LineReader(Translator(model.eval().requires_grad_(False), tokenizer))
+
+
+@pytest.fixture(scope="session")
+def line_checkpoint(tmp_path_factory: pytest.TempPathFactory, line_reader: LineReader) -> Path:
+    """A checkpoint of the untrained model of `line_reader`. Do not modify it: copy it."""
+    path = tmp_path_factory.mktemp("lines") / "tiny-lines.safetensors"
+    save_checkpoint(path, line_reader.translator.model, line_reader.translator.tokenizer, {"steps": 0})
+    return path

@@ -204,6 +204,11 @@ def test_parsing(start: Start, rows: dict[str, Row], tree_checkpoint: Path, monk
     run_all(rows, 2)
 
 
+def test_picture(start: Start, rows: dict[str, Row], line_checkpoint: Path) -> None:
+    opened(start(line_checkpoint, picture_text="Hi", picture_noise="5"), "picture")
+    run_all(rows, 1)
+
+
 def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_named() -> None:
     from core import Translator
     from core.config import PRESETS

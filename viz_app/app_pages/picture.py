@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 MEAN = "Mean of all"
 HOW_TO_READ = """
 The encoder takes the picture as patches of 8 x 8 pixels, each projected to a vector like an embedded word; the decoder
-writes one character after the other. There is a picture for each character, from the first to the end `</s>`: a patch
-is the darker the more of the attention it got when that character was written. The weights of a picture sum to 1.
+writes one character after the other. There is a picture for each character, from the first to the end `</s>`: the
+stronger the colour of a patch, the more attention it got when that character was written. The weights of a picture sum
+to 1; the number is the probability of the character.
 
 A patch that has a high weight need not be the one that decided the character: the encoder has already mixed each patch
 with all others, and the decoder also knows the characters written before.

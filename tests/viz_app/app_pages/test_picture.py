@@ -9,7 +9,6 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from core.checkpoint import save_checkpoint
 from core.images.line_reader import LineReader
 from core.images.picture import line_image
 from core.images.rendering import Style, render
@@ -19,13 +18,6 @@ from viz_app.features.pictures import reader_model
 from viz_app.pages import PAGES
 from viz_app.session import models
 from viz_app.session.readings import Current
-
-
-@pytest.fixture(scope="session")
-def line_checkpoint(tmp_path_factory: pytest.TempPathFactory, line_reader: LineReader) -> Path:
-    path = tmp_path_factory.mktemp("lines") / "tiny-lines.safetensors"
-    save_checkpoint(path, line_reader.translator.model, line_reader.translator.tokenizer, {"steps": 0})
-    return path
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from viz_app.figures.theme import LIGHT, Theme
 
 INCHES = 0.026  # of a pixel of the picture
 GAP = 5  # pixels between two pictures
+MIN_WIDTH = 140  # pixels, for the colour scale below
 LABELS, SCALE = 0.9, 0.6  # inches: of the labels, and of the colour scale
 
 
@@ -36,14 +37,15 @@ def export_pictures(
     check_format(file_format)
     tinted = [tinted_picture(image, each.weights, patch_size, theme) for each in characters]
     height, width = tinted[0].shape[:2]
-    figure, axes = paper(width * INCHES + LABELS, (height + GAP) * len(tinted) * INCHES + SCALE, theme)
+    room = max(width, MIN_WIDTH)
+    figure, axes = paper(room * INCHES + LABELS, (height + GAP) * len(tinted) * INCHES + SCALE, theme)
     tops = [number * (height + GAP) for number in range(len(tinted))]
     for top, picture in zip(tops, tinted, strict=True):
         axes.imshow(picture, extent=(0, width, top + height, top), interpolation="nearest", zorder=2)
-        lines: dict[str, Any] = {"color": theme.hairline, "linewidth": 0.4, "zorder": 3}
+        lines: dict[str, Any] = {"color": theme.faint, "linewidth": 0.4, "alpha": 0.3, "zorder": 3}
         axes.vlines(np.arange(0, width + 1, patch_size), top, top + height, **lines)
         axes.hlines(np.arange(top, top + height + 1, patch_size), 0, width, **lines)
-    axes.set_xlim(-0.5, width + 0.5)
+    axes.set_xlim(-0.5, room + 0.5)
     axes.set_ylim(tops[-1] + height + 0.5, -0.5)
     axes.set_aspect("equal")
     axes.set_xticks([])
