@@ -28,6 +28,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
         AppPage("beam", "Beam"),
         AppPage("switches", "Switches"),
         AppPage("contributions", "What heads write"),
+        AppPage("contrast", "Why A rather than B"),
         AppPage("lens", "Layer by layer"),
     ),
     "Paper": (

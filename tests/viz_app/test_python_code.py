@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, healthy, opened, state_of
+from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import downloads
 from viz_app.controls.job_control import TURN
 from viz_app.features.ablation.switched_heads import HeadsOffSlot
+from viz_app.features.contrast.faithfulness_sample import FaithfulnessSample
 from viz_app.features.parsing import parser_model
 from viz_app.features.positions.score_decomposition import FIRST_LAYER
 from viz_app.features.score.scored_file import ScoredFile
@@ -163,6 +164,18 @@ def test_contributions(start: Start, rows: dict[str, Row], term: str) -> None:
         del rows[name]  # pictures of the numbers of the others
     healthy(app)
     run_all(rows, 3)
+
+
+def test_contrast(start: Start, rows: dict[str, Row]) -> None:
+    app = opened(start(text="Where?", beam_size="1", target="345.28.2", token="1"), "contrast")
+    sample = state_of(app, FaithfulnessSample)
+    sample.begin(reading(app).model, ("A dog.", "Where?"), True)
+    assert sample.job is not None
+    while sample.job.advance(TURN):
+        pass
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 5)
 
 
 def test_lens(start: Start, rows: dict[str, Row]) -> None:

@@ -11,6 +11,7 @@ from core.capture import Kind
 from viz_app.components.cell_grid import cell_grid
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
+from viz_app.controls.predicted_token import token_box
 from viz_app.controls.tables import selectable_table, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.features.contributions import logit_terms
@@ -55,7 +56,7 @@ def page() -> None:
         st.caption("Enter a sentence above to see what its heads write.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        position = logit_terms.token_box(reading)
+        position = token_box(reading)
         against = logit_terms.against_box(reading, position)
     try:
         found = logit_terms.attributed(reading, position, against)

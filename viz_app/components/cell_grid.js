@@ -15,6 +15,7 @@ import { component, rootOf } from "./shared.js";
  * @property {string} text_color
  * @property {boolean} marked
  * @property {boolean} strong
+ * @property {[number, number] | null} bar Ends of a bar, as shares of the width; null: the whole cell has the colour.
  *
  * @typedef {object} Data See `grid_payload`.
  * @property {string[]} columns
@@ -81,13 +82,13 @@ function heading(name, style) {
  */
 function cellNode(cell, row, column, send) {
   if (!cell) return element("span");
-  const style = `cell${cell.marked ? " marked" : ""}${cell.strong ? " strong" : ""}`;
+  const style = `cell${cell.marked ? " marked" : ""}${cell.strong ? " strong" : ""}${cell.bar ? " bar" : ""}`;
   const node = send ? button(style) : element("span", style);
   const text = element("span", "", cell.text);
   text.dir = "auto";
   node.append(text);
   Object.assign(node.dataset, { row, column });
-  Object.assign(node.style, { background: cell.color, color: cell.text_color });
+  Object.assign(node.style, { background: background(cell), color: cell.text_color });
   node.title = cell.name;
   if (send) {
     node.setAttribute("aria-label", cell.name);
@@ -95,6 +96,13 @@ function cellNode(cell, row, column, send) {
     node.onclick = () => send(row, column);
   }
   return node;
+}
+
+/** @param {Cell} cell */
+function background({ color, bar }) {
+  if (!bar) return color;
+  const [from, to] = bar.map((end) => `${(100 * end).toFixed(2)}%`);
+  return `linear-gradient(to right, transparent ${from}, ${color} ${from} ${to}, transparent ${to}) 0 100% / 100% 6px no-repeat`;
 }
 
 /** @param {{ title: string, colors: string[], low: string, high: string }} legend */

@@ -1,5 +1,7 @@
 """Progress of a job, with one button to stop and to continue it."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from viz_app.figures.display_text import plain, sentence_case
@@ -9,7 +11,7 @@ TURN = 0.4  # seconds of work in one run of the fragment
 PAUSE = 0.1  # seconds between two runs, in which clicks are answered
 
 
-def job_control(job: Job, key: str, start: str = "Continue") -> None:
+def job_control(job: Job, key: str, start: str = "Continue", below: Callable[[], None] | None = None) -> None:
     """Draw the progress of a job and, while it is running, compute its next steps.
 
     The page runs again at its end.
@@ -17,14 +19,18 @@ def job_control(job: Job, key: str, start: str = "Continue") -> None:
     Args:
         key: of the button.
         start: label of the button of a job that has not been started.
+        below: draws the result below the progress, again after every few steps.
     """
     if job.error:
         st.error(sentence_case(job.error))
     elif not job.finished:
-        st.fragment(_turn, run_every=PAUSE if job.running else None)(job, key, start)
+        st.fragment(_turn, run_every=PAUSE if job.running else None)(job, key, start, below)
+        return
+    if below:
+        below()
 
 
-def _turn(job: Job, key: str, start: str) -> None:
+def _turn(job: Job, key: str, start: str, below: Callable[[], None] | None) -> None:
     progress = plain(f"{job.done} of {job.total} {job.unit}")
     label = "Stop" if job.running else "Continue" if job.done else start
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -34,5 +40,7 @@ def _turn(job: Job, key: str, start: str) -> None:
             st.progress(job.done / job.total, progress)
         else:
             st.caption(progress, width="content")
+    if below:
+        below()
     if job.running and not job.advance(TURN):
         st.rerun()

@@ -35,7 +35,7 @@ class StoppedSearches:
 
 
 def stoppable(
-    place: "DeltaGenerator", search: "Hashable", key: str, doing: str = "Translating"
+    place: "DeltaGenerator", search: "Hashable", key: str, doing: str = "Translating", unit: str = "token"
 ) -> "Callable[[int, int], None] | None":
     """Show the progress of a search, with a button to stop it.
 
@@ -46,6 +46,7 @@ def stoppable(
         search: what is computed; an equal one stays stopped.
         key: of the buttons.
         doing: what the progress bar says.
+        unit: of the progress.
 
     Returns:
         To be called after each position, with its number and the last one; None if the search was stopped. A click
@@ -68,7 +69,7 @@ def stoppable(
             with place.container(horizontal=True, vertical_alignment="center"):
                 bar = st.empty()
                 st.button("Stop", on_click=stopped.stop, args=(key, search), key=f"stop_{key}")
-        bar.progress(done / most, f"{doing}: token {done} of at most {most}")
+        bar.progress(done / most, f"{doing}: {unit} {done} of at most {most}")
 
     # In the context of the page: what is drawn in that of a cached function, Streamlit draws again on a cache hit.
     return partial(copy_context().run, progress)

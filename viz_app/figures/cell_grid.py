@@ -21,6 +21,7 @@ class GridCell:
         color, text_color: As #rrggbb.
         marked: Whether it has a frame.
         strong: Whether its text is bold.
+        bar: Ends of a bar of this colour below the text, as shares of the width; None colours the whole cell.
     """
 
     text: str
@@ -29,6 +30,7 @@ class GridCell:
     text_color: str
     marked: bool = False
     strong: bool = False
+    bar: tuple[float, float] | None = None
 
 
 class Legend(NamedTuple):

@@ -19,6 +19,7 @@ def test_payload() -> None:
     first, gap = payload["rows"][0]["cells"]
     assert (first["text"], first["name"], first["color"]) == ("\u22122.0", "one: \u22122.000", LIGHT.diverging[0])
     assert gap is None
+    assert first["bar"] is None
     assert payload["legend"] == {
         "title": "nats",
         "colors": [LIGHT.diverging[0], LIGHT.background, LIGHT.diverging[-1]],

@@ -9,32 +9,28 @@ from core.analysis.attribution.logit_attribution import Against, LogitAttributio
 from core.analysis.attribution.logit_lexicon import Agreement, head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import LogitTrace, trace_logits
 from core.analysis.heads.head import Head
-from core.analysis.tokens.words import readable
 from core.capture import Kind
+from viz_app.controls.predicted_token import alternative_box
 from viz_app.figures.theme import head_name
-from viz_app.session import readings
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.session.readings import READING_HASH, Reading
 from viz_app.session.state import Widget, put_in_address, session_object
 
-TOKEN = Widget[int]("token")  # position of the predicted token
 AGAINST = Widget[str]("against")  # a piece, or one of the two below
 NOTHING, MEAN = "nothing", "mean of all"
 TERM = "term"  # query parameter: the selected head
-ALTERNATIVES = 6
 PROMOTED = 5  # pieces of a lexicon for each source token
 
 
 @dataclass
 class SelectedTerm:
-    """The selected head of a session, and the words that were selected when the token was.
+    """The selected head of a session.
 
     Attributes:
         head: None: the one with the largest contribution.
     """
 
     head: Head | None = None
-    words: object = ()
     was_restored: bool = False
 
     def select(self, head: Head | None) -> None:
@@ -101,57 +97,21 @@ promoted = {promoted}
 table = head_table(found, explanation, head, promoted)""".strip()
 
 
-def token_box(about: Reading) -> int:
-    """Select a predicted token; a word selected on the page selects its first token."""
-    tokens = about.explain().predicted_tokens
-    state, words = session_object(SelectedTerm), readings.selected_words(about)
-    target = [group.start for side, group in words if side == "target"]
-    if target and words != state.words:
-        TOKEN.set(target[-1])
-    state.words = words
-    TOKEN.preset_for(about.identity, lambda: _telling_token(about))
-    return st.selectbox(
-        "Predicted token",
-        range(len(tokens)),
-        format_func=lambda position: f"{position + 1} {readable(tokens[position])}",
-        key=TOKEN.key,
-        bind="query-params",
-        width=200,
-        help="Or click a word of the translation above.",
-    )
-
-
-def _telling_token(about: Reading) -> int:
-    """Position of the longest predicted token, which is rarely a function word."""
-    tokens = about.explain().predicted_tokens
-    return max(range(max(1, len(tokens) - 1)), key=lambda position: len(tokens[position]))
-
-
 def against_box(about: Reading, position: int) -> Against:
     """Select the alternative whose logit is subtracted."""
-    explanation, tokenizer = about.explain(), about.model.translator.tokenizer.target
-    predicted = explanation.predicted_tokens[position]
-    alternatives = dict(explanation.alternatives[position])
-    names = [NOTHING, MEAN, *(str(token) for token in alternatives if token != predicted)]
-    if AGAINST.value is None:
-        requested = st.query_params.get(AGAINST.key)
-        AGAINST.set(requested if requested in names else NOTHING)
-    AGAINST.keep_within(names, NOTHING)
-    labels = {name: readable(name) if name in alternatives else name for name in names}
-    chosen = st.pills(
+    chosen = alternative_box(
+        about,
+        position,
+        AGAINST,
         "minus the logit of",
-        names,
-        format_func=labels.__getitem__,
-        required=True,
-        key=AGAINST.key,
-        help="The most probable alternatives at this position. A difference of two logits is the logarithm of the "
-        "ratio of their probabilities.",
+        (NOTHING, MEAN),
+        NOTHING,
+        "The most probable alternatives at this position. A difference of two logits is the logarithm of the ratio of "
+        "their probabilities.",
     )
-    if chosen is None or chosen == NOTHING:
-        put_in_address(AGAINST.key, "")
+    if chosen == NOTHING:
         return None
-    put_in_address(AGAINST.key, chosen)
-    return "mean" if chosen == MEAN else tokenizer.token_id(chosen)
+    return "mean" if chosen == MEAN else about.model.translator.tokenizer.target.token_id(chosen)
 
 
 def term_head(about: Reading, found: LogitAttribution) -> Head:

@@ -25,7 +25,7 @@ from viz_app.features.heads.sentence_sample import Sample
 from viz_app.figures import head_names
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.scorecard_text import MEASURES, head_does, sentences
-from viz_app.session import readings
+from viz_app.session import readings, sample_sentences
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
 from viz_app.session.gold_links import SentenceLinks
@@ -218,11 +218,11 @@ def sample_box(reading: readings.Reading) -> None:
         if st.button("Score the sample", disabled=not ready, key="score_sample"):
             try:
                 sentences = (
-                    sentence_sample.uploaded_sentences(file.name, file.getvalue())
+                    sample_sentences.uploaded_sentences(file.name, file.getvalue())
                     if file
-                    else sentence_sample.sentences_of(text)
+                    else sample_sentences.sentences_of(text)
                     if text
-                    else sentence_sample.SHIPPED
+                    else sample_sentences.SHIPPED
                 )
                 sample.begin(model, sentences)
             except ValueError as error:

@@ -7,6 +7,7 @@ from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, Format, check
 from viz_app.figures.theme import LIGHT, Theme
 
 HEIGHT = 0.22  # inches of a row
+BAR_HEIGHT = 0.08
 MOST = 16  # characters of a name or of a cell
 
 
@@ -24,12 +25,12 @@ def export_grid(grid: CellGrid, file_format: Format, theme: Theme = LIGHT, *, ti
         cut(name, MOST) for name in grid.columns
     ]
     width = max(grid.cell_width, *map(len, texts), 0) * CHARACTER * 0.85 + 0.08
-    size = left + width * len(grid.columns), HEIGHT * (len(grid.rows) + 1 + bool(grid.groups))
-    size = max(size[0], len(title) * CHARACTER), size[1]
-    figure, axes = paper(size[0] + 0.2, size[1] + 0.5, theme)
+    extent = left + width * len(grid.columns), HEIGHT * (len(grid.rows) + 1 + bool(grid.groups))
+    extent = max(extent[0], len(title) * CHARACTER), extent[1]
+    figure, axes = paper(extent[0] + 0.2, extent[1] + 0.5, theme)
     axes.set_axis_off()
-    axes.set_xlim(-0.05, size[0] + 0.05)
-    axes.set_ylim(size[1], -0.3)
+    axes.set_xlim(-0.05, extent[0] + 0.05)
+    axes.set_ylim(extent[1], -0.3)
     text: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": LABEL_POINTS - 1}
     axes.text(0, -0.18, title, color=theme.faint, **text)
     top, column = 0.0, 0
@@ -49,13 +50,14 @@ def export_grid(grid: CellGrid, file_format: Format, theme: Theme = LIGHT, *, ti
             if cell is None:
                 continue
             x = left + width * column
-            edge, line = (theme.text, 1.4) if cell.marked else (theme.hairline, 0.5)
-            axes.add_patch(
-                Rectangle((x, y), width - 0.03, HEIGHT - 0.03, facecolor=cell.color, edgecolor=edge, linewidth=line)
-            )
+            edge, line = (theme.text, 1.4) if cell.marked else (theme.hairline, 0.0 if cell.bar else 0.5)
+            start, stop = ((width - 0.03) * end for end in cell.bar or (0, 1))
+            below = HEIGHT - BAR_HEIGHT if cell.bar else 0.0  # a bar stands below its number
+            corner, size = (x + start, y + below), (stop - start, HEIGHT - 0.03 - below)
+            axes.add_patch(Rectangle(corner, *size, facecolor=cell.color, edgecolor=edge, linewidth=line))
             axes.text(
                 x + width / 2,
-                y + HEIGHT / 2 - 0.01,
+                y + HEIGHT / 2 - (BAR_HEIGHT / 2 if cell.bar else 0.01),
                 cut(cell.text, MOST),
                 ha="center",
                 color=cell.text_color,

@@ -59,25 +59,6 @@ def test_what_is_common_in_the_sample_is_not_rare(model: Model) -> None:
     assert frequencies[piece] == max(frequencies.values())
 
 
-def test_text_is_a_sentence_a_line() -> None:
-    assert sentence_sample.sentences_of("A dog.\r\n\n  A cat. \n") == ("A dog.", "A cat.")
-    assert sentence_sample.uploaded_sentences("x.txt", "Ein Hund läuft.".encode()) == ("Ein Hund läuft.",)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b" \n", "there is no sentence in this text"),
-        (b"a\n" * 501, "the text has 501 lines, at most 500 can be scored"),
-        (b"\xff\xfe", "x.txt is not UTF-8 text"),
-        (b"a" * (2**20 + 1), "x.txt is larger than 1 MB"),
-    ],
-)
-def test_what_is_no_sample_is_refused_with_its_reason(content: bytes, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        sentence_sample.uploaded_sentences("x.txt", content)
-
-
 def test_a_sentence_that_is_too_long_is_named_and_nothing_begins(model: Model) -> None:
     sample = Sample()
     with pytest.raises(ValueError, match="sentence 2 is too long"):

@@ -1,5 +1,7 @@
 """Grids of cells as files."""
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,6 +32,20 @@ def test_a_grid_comes_in_every_format_without_a_picture_of_dots(file_format: Any
 def test_names_and_numbers_are_text() -> None:
     drawn = export_grid(GRID, "svg", DARK, title="nats").decode()
     assert all(f">{text}<" in drawn for text in ("A$x", "B", "&lt;b&gt;", "second", "both", "+1.5", "nats"))
+
+
+def test_a_bar_is_as_wide_as_its_share_of_the_cell() -> None:
+    def width(bar: tuple[float, float] | None) -> float:
+        cell = replace(signed_cell(1.0, "one", 1.0, DARK), color="#123456", bar=bar)
+        grid = CellGrid(columns=["A"], rows=[("x", [cell])], name="grid")
+        path = re.search(r'd="M ([\d.]+) [^"]*"[^>]*style="fill: #123456', export_grid(grid, "svg", DARK).decode())
+        assert path
+        places = [float(x) for x in re.findall(r"[ML] ([\d.]+) ", path[0])]
+        return max(places) - min(places)
+
+    whole = width(None)
+    assert width((0.5, 0.75)) == pytest.approx(whole / 4, rel=0.01)
+    assert width((0.0, 1.0)) == pytest.approx(whole, rel=0.01)
 
 
 def test_other_formats_are_refused() -> None:

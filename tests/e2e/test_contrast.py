@@ -1,0 +1,25 @@
+"""The page "Why A rather than B" in a real browser: another B, other methods, and a sample that is stopped."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+
+def test_another_alternative_and_a_sample_that_is_stopped(page: Page, app: str) -> None:
+    page.goto(f"{app}/contrast?text=Where%3F&beam_size=1")
+    expect(page.get_by_text("integrated gradients are complete").first).to_be_visible()
+    grid = page.get_by_role("group", name="Scores of source and prefix by method")
+    expect(grid.get_by_text("Occlusion")).to_be_visible()
+    bars = grid.locator(".cell.bar")
+    assert bars.count() % 8 == 0
+    assert "linear-gradient" in bars.first.evaluate("cell => getComputedStyle(cell).backgroundImage")
+    page.get_by_test_id("stButtonGroup").get_by_text("nothing").click()
+    expect(page).to_have_url(re.compile("rather_than=nothing"))
+    page.get_by_test_id("stButtonGroup").get_by_text("Occlusion").click()
+    expect(grid.get_by_text("Occlusion")).to_have_count(0)
+    expect(page).to_have_url(re.compile("contrast_methods="))
+    page.get_by_role("button", name="Measure the sample").click()
+    expect(page).to_have_url(re.compile("faithful_sample=shipped"))
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Continue")).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)

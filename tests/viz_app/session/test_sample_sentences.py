@@ -1,0 +1,24 @@
+"""Sentences of a text, for measurements on a sample."""
+
+import pytest
+
+from viz_app.session import sample_sentences
+
+
+def test_text_is_a_sentence_a_line() -> None:
+    assert sample_sentences.sentences_of("A dog.\r\n\n  A cat. \n") == ("A dog.", "A cat.")
+    assert sample_sentences.uploaded_sentences("x.txt", "Ein Hund läuft.".encode()) == ("Ein Hund läuft.",)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b" \n", "there is no sentence in this text"),
+        (b"a\n" * 501, "the text has 501 lines, at most 500 can be scored"),
+        (b"\xff\xfe", "x.txt is not UTF-8 text"),
+        (b"a" * (2**20 + 1), "x.txt is larger than 1 MB"),
+    ],
+)
+def test_what_is_no_sample_is_refused_with_its_reason(content: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sample_sentences.uploaded_sentences("x.txt", content)

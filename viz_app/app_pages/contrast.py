@@ -1,0 +1,283 @@
+"""Why A rather than B: which source and prefix tokens made a prediction, by several methods, and which to trust."""
+
+import math
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.attribution.contrast_methods import ContrastAttribution, ContrastMethod
+from core.analysis.attribution.faithfulness import RANDOM, Curves, mean_curves, rank_methods
+from core.analysis.tokens.words import readable
+from viz_app.components.cell_grid import cell_grid
+from viz_app.controls import search_progress
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.predicted_token import token_box
+from viz_app.controls.tables import show_table
+from viz_app.controls.toolbar import token_boxes
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.features.contrast import contrast_scores, faithfulness_sample
+from viz_app.figures import contrast as figures
+from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
+from viz_app.figures.export.cell_grid import export_grid
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.session import python_code, readings
+from viz_app.session.readings import Reading, TokenView
+from viz_app.session.sample_sentences import SHIPPED, sentences_of
+
+HOW_TO_READ = """
+**log p(A) \u2212 log p(B)** is the logarithm of how many times as probable A is as B. Each method gives every token of
+the source and of the prefix (the translation so far) a score: positive for A, negative for B. The baseline is a
+sentence of as many unknown tokens, with embeddings of 0: integrated gradients sum to the difference from it.
+
+Words are sums of their tokens. Each method has a scale of its own.
+"""
+CAVEAT = (
+    "A score says how this prediction moves when a token is hidden in the method's own way, not how the model works "
+    "inside. Where methods disagree, no picture here is the explanation."
+)
+ABOUT_CURVES = """
+The tokens that a method ranks highest are deleted from the source and the prefix, 10 % to 50 % of all, and the model
+predicts again. The further the probability falls, the more faithful the method is to the model (comprehensiveness,
+DeYoung et al. 2020). **AOPC** is the mean fall over the curve. With a B, the probability is p(A) / (p(A) + p(B)). The
+dashed line is the mean over random orders. One sentence says little about a method: see below.
+"""
+ABOUT_CORRELATIONS = """
+Spearman's rank correlation over all but special tokens: 1 if two methods rank the tokens alike. Shares cannot be
+negative, so they are compared with the absolute values of the scores in nats.
+"""
+ABOUT_SAMPLE = """
+Every sentence is translated greedily, one of its tokens is chosen at random as A, and the curves above are measured for
+it. Two methods are told apart if the mean difference of their AOPC, sentence by sentence, is more than two standard
+errors. It holds for this model and such sentences, and for this definition of faithfulness.
+"""
+ABOUT_BADGE = (
+    "Integrated gradients must sum to the output minus that of the baseline, up to 5 % or 0.05 nats (Sundararajan et "
+    "al. 2017). No other method here has this property."
+)
+
+
+@st.fragment
+def page() -> None:
+    """Draw everything about the sentence; a click in it runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption("Enter a sentence above to see why a word was chosen rather than another.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        position = token_box(reading)
+        against = contrast_scores.against_box(reading, position)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        methods = contrast_scores.methods_box()
+        tokens = token_boxes()
+    waiting, below = st.empty(), st.container()
+    asked = (reading.identity, position, against)
+    progress = search_progress.stoppable(waiting, asked, "attribution", "Attributing", "step")
+    if progress is None:
+        return
+    try:
+        found = contrast_scores.attributed(reading, position, against, progress)
+    except (ValueError, RuntimeError) as error:
+        st.error(sentence_case(str(error)))
+        return
+    waiting.empty()
+    with below:
+        headline(reading, found)
+        left, right = st.container(key="side-by-side").columns([7, 5], gap="large")
+        with left:
+            scores(reading, found, methods, tokens)
+            correlations(reading, found, methods)
+        with right:
+            faithfulness(reading, found, methods)
+        check_badge(
+            "integrated gradients are complete",
+            found.is_complete,
+            ABOUT_BADGE,
+            f"sum {float(found.scores['integrated_gradients'].sum()):.4f}, difference "
+            f"{found.output - found.baseline:.4f}, gap {found.gap('integrated_gradients'):.1g}, {found.points} points",
+        )
+
+
+def names(reading: Reading, found: ContrastAttribution) -> tuple[str, str]:
+    """Return A and B as Markdown; "" if there is no B."""
+    contrast, pieces = found.contrast, reading.model.translator.pieces
+    a, b = reading.explain().predicted_tokens[contrast.position], contrast.against
+    return plain(isolated(readable(a))), "" if b is None else plain(isolated(readable(pieces([b])[0])))
+
+
+def headline(reading: Reading, found: ContrastAttribution) -> None:
+    """Say what is explained, and how large it is."""
+    a, b = names(reading, found)
+    value = decimal(found.output, 2, sign=bool(b))
+    if b:
+        ratio = math.exp(min(abs(found.output), 700))
+        times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
+        better, other = (a, b) if found.output >= 0 else (b, a)
+        said = f"**{a}** rather than **{b}**: **{value}** nats; {better} is {times} times as probable as {other}"
+    else:
+        said = f"**{a}**: log-probability **{value}** nats, probability {decimal(math.exp(found.output), 3)}"
+    st.markdown(f"{said}. With unknown tokens: {decimal(found.baseline, 2, sign=True)}.", help=HOW_TO_READ)
+    st.caption(CAVEAT)
+
+
+def scores(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod], tokens: TokenView) -> None:
+    """Draw the scores of source and prefix as bars."""
+    theme = page_theme()
+    rows = figures.token_rows(found, tokens.words, tokens.hide_special)
+    grid = figures.bars_grid(found, methods, rows, theme)
+    cell_grid(grid, key="contrast-scores")
+    a, b = names(reading, found)
+    code = python_code.reading_part(reading), contrast_scores.scores_part(found), scores_table_part(tokens)
+    downloads(
+        "contrast",
+        partial(export_grid, grid, theme=theme, title=figures.BARS),
+        lambda: figures.scores_table(found, rows),
+        title=f"Why {a} rather than {b}" if b else f"Why {a}",
+        python=lambda file: python_code.script(file, *code),
+    )
+
+
+def scores_table_part(tokens: TokenView) -> str:
+    """Make the `table` of the bars in Python, after `scores_part`."""
+    return f"""
+from viz_app.figures.contrast import scores_table, token_rows
+table = scores_table(found, token_rows(found, {tokens.words}, {tokens.hide_special}))""".strip()
+
+
+CURVES = "from core.analysis.attribution.faithfulness import deletion_curves\ncurves = deletion_curves(found)"
+CURVES_TABLE = "from viz_app.figures.contrast import curves_table\ntable = curves_table(curves)"
+CORRELATIONS_TABLE = "from viz_app.figures.contrast import correlations_table\ntable = correlations_table(found)"
+RANKING_TABLE = """
+from core.analysis.attribution.faithfulness import rank_methods
+from viz_app.figures.contrast import ranking_table
+table = ranking_table(rank_methods(examples))""".strip()
+
+
+def faithfulness(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod]) -> None:
+    """Draw the deletion curves on this sentence, and AOPC and completeness of each method."""
+    st.markdown("**Delete the highest tokens** of each method", help=ABOUT_CURVES)
+    position, against = found.contrast.position, found.contrast.against
+    try:
+        curves = contrast_scores.curves(reading, position, against, found)
+    except ValueError as error:
+        st.caption(sentence_case(str(error)))
+        return
+    code = python_code.reading_part(reading), contrast_scores.scores_part(found), CURVES, CURVES_TABLE
+    draw_curves("contrast-curves", curves, methods, against is not None, code)
+    show_table(
+        figures.methods_table(found, {method: curves[method] for method in (*methods, RANDOM)}),
+        height="content",
+        column_config={
+            "method": st.column_config.TextColumn("Method"),
+            "aopc": st.column_config.NumberColumn("AOPC", format="%.3f", help=ABOUT_CURVES),
+            "sum": st.column_config.NumberColumn("Sum", format="%+.2f", help="Of all scores, special tokens included."),
+            "gap": st.column_config.NumberColumn(
+                "Gap", format="%.2f", help="Completeness gap: between the sum and the output minus the baseline's."
+            ),
+        },
+    )
+
+
+def draw_curves(
+    name: str, curves: Curves, methods: list[ContrastMethod], contrastive: bool, code: tuple[str, ...]
+) -> None:
+    """Draw deletion curves with their exports."""
+    theme = page_theme()
+    title = "p(A) / (p(A) + p(B))" if contrastive else "p(A)"
+    figure = figures.curves_figure(curves, methods, title, theme)
+    alt = "Probability by share of deleted tokens, a line for each method"
+    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=name, alt=alt)
+    downloads(
+        name,
+        partial(export_chart, figure, theme=theme),
+        lambda: figures.curves_table(curves),
+        title="Probability without the tokens that a method ranks highest",
+        of_sentence=name == "contrast-curves",
+        python=lambda file: python_code.script(file, *code),
+    )
+
+
+def correlations(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod]) -> None:
+    """Draw the rank correlations between methods."""
+    theme = page_theme()
+    st.markdown("**Rank correlation** between methods", help=ABOUT_CORRELATIONS)
+    grid = figures.correlation_grid(found, methods, theme)
+    cell_grid(grid, key="contrast-correlations")
+    code = python_code.reading_part(reading), contrast_scores.scores_part(found), CORRELATIONS_TABLE
+    downloads(
+        "contrast-correlations",
+        partial(export_grid, grid, theme=theme, title="Spearman's rank correlation"),
+        lambda: figures.correlations_table(found),
+        title="Rank correlations between methods",
+        python=lambda file: python_code.script(file, *code),
+    )
+
+
+@st.fragment
+def trust() -> None:
+    """Measure on a sample of sentences which methods are faithful to this model."""
+    reading, measured = readings.reading(), faithfulness_sample.sample()
+    if reading is None:
+        return
+    model, contrastive = reading.model, contrast_scores.RATHER.value != contrast_scores.NOTHING
+    measured.restore(model, contrastive)
+    measured.write_address()
+    st.markdown("**Which method to trust on this model**", help=ABOUT_SAMPLE)
+    if measured.is_missing:
+        st.caption("This link was made with its author's own sentences, which it does not include: enter them here.")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        sample = segments("Sentences", ("Shipped", "My own"), "Shipped", "faithful_source", in_address=False)
+        pressed = st.button("Measure the sample", key="measure_faithfulness")
+    text = st.text_area("Sentences, one a line", key="faithful_text", height=90) if sample == "My own" else ""
+    if pressed:
+        try:
+            measured.begin(model, SHIPPED if sample == "Shipped" else sentences_of(text), contrastive)
+        except ValueError as error:
+            st.error(sentence_case(str(error)))
+            return
+        st.rerun()
+    if (job := measured.of(model)) is not None:
+        job_control(job, "run_faithfulness", below=result)
+
+
+def result() -> None:
+    """Draw the ranking of the methods on the sample, as far as it is measured."""
+    measured = faithfulness_sample.sample()
+    if not measured.examples:
+        return
+    examples = [example.curves for example in measured.examples]
+    ranked = rank_methods(examples)
+    st.markdown(figures.verdict(ranked, len(examples)))
+    code = faithfulness_sample.sample_part(python_code.model_part(readings.model()), measured)
+    mean = "from core.analysis.attribution.faithfulness import mean_curves\ncurves = mean_curves(examples)"
+    left, right = st.container(key="difference").columns([5, 6], gap="large")
+    with left:
+        table = figures.ranking_table(ranked)
+        show_table(
+            table,
+            height="content",
+            column_config={
+                "method": st.column_config.TextColumn("Method"),
+                "aopc": st.column_config.ProgressColumn("AOPC", format="%.3f", min_value=0, max_value=1),
+                "error": st.column_config.NumberColumn("\u00b1", format="%.3f", help="Standard error of the mean."),
+                "is_best": st.column_config.CheckboxColumn("Best", help="Not told apart from the best."),
+                "beats_random": st.column_config.CheckboxColumn("Beats random"),
+            },
+        )
+        downloads(
+            "faithfulness",
+            table=lambda: table,
+            of_sentence=False,
+            python=lambda file: python_code.script(file, code, RANKING_TABLE),
+        )
+    with right:
+        methods = list(figures.METHOD_NAMES)
+        draw_curves(
+            "faithfulness-curves", mean_curves(examples), methods, measured.contrastive, (code, mean, CURVES_TABLE)
+        )
+
+
+page()
+trust()

@@ -1,0 +1,88 @@
+"""Selection of a predicted token, and of another token to compare it with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.analysis.tokens.words import readable
+from viz_app.session import readings
+from viz_app.session.readings import Reading
+from viz_app.session.state import Widget, put_in_address, session_object
+
+TOKEN = Widget[int]("token")  # position of the predicted token
+
+
+@dataclass
+class _Words:
+    """The words that were selected when the token was."""
+
+    words: object = ()
+
+
+def token_box(about: Reading) -> int:
+    """Select a predicted token; a word selected on the page selects its first token."""
+    tokens = about.explain().predicted_tokens
+    state, words = session_object(_Words), readings.selected_words(about)
+    target = [group.start for side, group in words if side == "target"]
+    if target and words != state.words:
+        TOKEN.set(target[-1])
+    state.words = words
+    TOKEN.preset_for(about.identity, lambda: _telling_token(about))
+    return st.selectbox(
+        "Predicted token",
+        range(len(tokens)),
+        format_func=lambda position: f"{position + 1} {readable(tokens[position])}",
+        key=TOKEN.key,
+        bind="query-params",
+        width=200,
+        help="Or click a word of the translation above.",
+    )
+
+
+def _telling_token(about: Reading) -> int:
+    """Position of the longest predicted token, which is rarely a function word."""
+    tokens = about.explain().predicted_tokens
+    return max(range(max(1, len(tokens) - 1)), key=lambda position: len(tokens[position]))
+
+
+def alternatives(about: Reading, position: int) -> list[str]:
+    """Pieces of the most probable other tokens at a position, best first."""
+    explanation = about.explain()
+    predicted = explanation.predicted_tokens[position]
+    return [str(token) for token, _ in explanation.alternatives[position] if token != predicted]
+
+
+def alternative_box(
+    about: Reading,
+    position: int,
+    widget: Widget[str],
+    label: str,
+    others: Sequence[str],
+    default: str,
+    help: str,
+) -> str:
+    """Select one of the most probable other tokens at a position, as a piece, or a choice of another kind.
+
+    Args:
+        widget: its value is also in the address, unless it is the default.
+        others: the other choices.
+        default: one of the pieces or of `others`.
+    """
+    pieces = alternatives(about, position)
+    names = [*others, *(piece for piece in pieces if piece not in others)]
+    if widget.value is None:
+        requested = st.query_params.get(widget.key)
+        widget.set(requested if requested in names else default)
+    widget.keep_within(names, default)
+    chosen = st.pills(
+        label,
+        names,
+        format_func=lambda name: name if name in others else readable(name),
+        required=True,
+        key=widget.key,
+        help=help,
+    )
+    chosen = chosen or default
+    put_in_address(widget.key, "" if chosen == default else chosen)
+    return chosen

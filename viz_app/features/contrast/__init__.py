@@ -1,0 +1,1 @@
+"""The page "Why A rather than B"."""
