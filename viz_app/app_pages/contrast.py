@@ -69,7 +69,7 @@ def page() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
         position = token_box(reading)
         against = contrast_scores.against_box(reading, position)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         methods = contrast_scores.methods_box()
         tokens = token_boxes()
     waiting, below = st.empty(), st.container()

@@ -41,6 +41,11 @@ SHIPPED = (
 )
 
 
+def sample_name(sentences: tuple[str, ...]) -> str:
+    """Return the name of a sample in the address."""
+    return SHIPPED_NAME if sentences == SHIPPED else OWN_NAME
+
+
 def sentences_of(text: str) -> tuple[str, ...]:
     """Split text into sentences, one a line; blank lines are skipped.
 

@@ -15,9 +15,9 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, reading, state_of
 from viz_app.controls.gradient_output_box import NOTHING_SELECTED
-from viz_app.features.heads import bertviz_view, head_detail, scorecard_panel, sentence_sample
+from viz_app.features.heads import bertviz_view, head_detail, scorecard_panel
 from viz_app.figures.display_text import plain
-from viz_app.session import chosen_heads
+from viz_app.session import chosen_heads, sample_sentences
 from viz_app.session.gradient_output import output_text
 from viz_app.session.readings import Current
 
@@ -156,7 +156,7 @@ def test_the_gradient_of_one_output_and_several_words_together(app: AppTest, tok
 
 
 def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentence_sample, "SHIPPED", ("A dog.", "Two children."))
+    monkeypatch.setattr(sample_sentences, "SHIPPED", ("A dog.", "Two children."))
     opened(app, "heads")
     app.button(key="score_sample").click()
     healthy(app.run())
@@ -172,7 +172,7 @@ def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytes
 def test_an_address_brings_a_scored_sample_back(
     start: Start, uneven_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sentence_sample, "SHIPPED", ("A dog.", "Two children."))
+    monkeypatch.setattr(sample_sentences, "SHIPPED", ("A dog.", "Two children."))
     seen = {"scored_sample": "shipped", "judged_by": "Sample", "sort": "By entropy"}
     app = opened(start(uneven_checkpoint, beam_size="1", text="A dog runs.", **seen), "heads")
     healthy(app.run())  # a browser comes back by itself

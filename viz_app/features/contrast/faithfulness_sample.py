@@ -8,7 +8,7 @@ import streamlit as st
 from core.analysis.attribution.faithfulness import Example, sample_curves
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
-from viz_app.session.sample_sentences import OWN_NAME, SHIPPED, SHIPPED_NAME
+from viz_app.session.sample_sentences import OWN_NAME, SHIPPED, SHIPPED_NAME, sample_name
 from viz_app.session.state import put_in_address, session_object
 
 ADDRESS = "faithful_sample"  # query parameter
@@ -60,7 +60,7 @@ class FaithfulnessSample:
     def write_address(self) -> None:
         """Write to the address which sample is measured."""
         if self.job is not None:
-            put_in_address(ADDRESS, SHIPPED_NAME if self.sentences == SHIPPED else OWN_NAME)
+            put_in_address(ADDRESS, sample_name(self.sentences))
 
     @property
     def is_missing(self) -> bool:

@@ -10,9 +10,9 @@ from core.analysis.alignment.first_head import AgreementTally
 from core.analysis.heads.corpus_maps import sample_maps
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import Scorer, piece_frequencies
+from viz_app.session import sample_sentences
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
-from viz_app.session.sample_sentences import OWN_NAME, SHIPPED, SHIPPED_NAME
 from viz_app.session.state import put_in_address, session_object
 
 ADDRESS = "scored_sample"  # query parameter
@@ -48,7 +48,7 @@ class Sample:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The sentences scored last, at first the shipped ones."""
-        return SHIPPED if self.chosen is None else self.chosen
+        return sample_sentences.SHIPPED if self.chosen is None else self.chosen
 
     def begin(self, model: Model, sentences: tuple[str, ...]) -> None:
         """Start to score these sentences, unless their scores are known.
@@ -86,7 +86,7 @@ class Sample:
 
     def is_missing(self) -> bool:
         """Whether the address is for a visitor's own sample that is not entered yet."""
-        return self.chosen is None and st.query_params.get(ADDRESS) == OWN_NAME
+        return self.chosen is None and st.query_params.get(ADDRESS) == sample_sentences.OWN_NAME
 
 
 def restore_sample(model: Model) -> None:
@@ -98,10 +98,10 @@ def restore_sample(model: Model) -> None:
         ValueError: as `Sample.begin`.
     """
     sample = session_object(Sample)
-    if sample.chosen is None and st.query_params.get(ADDRESS) == SHIPPED_NAME:
-        sample.begin(model, SHIPPED)
+    if sample.chosen is None and st.query_params.get(ADDRESS) == sample_sentences.SHIPPED_NAME:
+        sample.begin(model, sample_sentences.SHIPPED)
     if sample.chosen is not None or sample.cards(model) is not None:
-        put_in_address(ADDRESS, SHIPPED_NAME if sample.sentences == SHIPPED else OWN_NAME)
+        put_in_address(ADDRESS, sample_sentences.sample_name(sample.sentences))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)
