@@ -65,6 +65,8 @@ class SearchOptions:
         length_penalty: alpha; 0 ranks by log-probability alone, larger values favour longer hypotheses.
         num_hypotheses: number of hypotheses to return.
         penalty_formula, early_stopping: see `TransformerConfig`.
+        first_is_certain: the first token of a prefix is given by the task, such as the language of the target, and
+            counts with a probability of one.
 
     Raises:
         ValueError: a value is out of range.
@@ -78,6 +80,7 @@ class SearchOptions:
     num_hypotheses: int = 1
     penalty_formula: PenaltyFormula = "paper"
     early_stopping: bool = True
+    first_is_certain: bool = False
 
     def __post_init__(self) -> None:
         if (
@@ -318,7 +321,8 @@ def beam_steps(
         for row, sentence in enumerate(searched):
             (first, *_), prefix = live[row], forced[sentence]
             if len(first.token_ids) < len(prefix):
-                continuations[row] = _forced_continuation(logits[row, 0], first, prefix[len(first.token_ids)])
+                certain = options.first_is_certain and not first.token_ids
+                continuations[row] = _forced_continuation(logits[row, 0], first, prefix[len(first.token_ids)], certain)
             if not any(map(math.isfinite, continuations[row].log_probs)):
                 raise NonFiniteError(f"at position {len(first.token_ids) + 1}")
         states = tuple(
@@ -396,9 +400,11 @@ def _best_continuations(logits: Tensor, log_probs: Tensor, options: SearchOption
     return list(map(_Continuations, parents, token_ids, own, whole))
 
 
-def _forced_continuation(logits: Tensor, hypothesis: Hypothesis, token_id: int) -> _Continuations:
+def _forced_continuation(
+    logits: Tensor, hypothesis: Hypothesis, token_id: int, certain: bool = False
+) -> _Continuations:
     """The forced token as the only continuation. Args: logits [V]."""
-    token_log_prob = float(logits.log_softmax(-1)[token_id])
+    token_log_prob = 0.0 if certain else float(logits.log_softmax(-1)[token_id])
     return _Continuations([0], [token_id], [token_log_prob], [hypothesis.log_prob + token_log_prob])
 
 

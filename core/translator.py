@@ -241,6 +241,7 @@ class Translator:
             .squeeze(1)
             .tolist()
         )
+        log_probs = self._with_certain_first(log_probs, ids, source)
         total = sum(log_probs)
         if not math.isfinite(total):
             raise NonFiniteError("for this target")
@@ -283,7 +284,7 @@ class Translator:
             source_tokens=source_tokens,
             fed_tokens=fed_tokens,
             predicted_tokens=predicted_tokens,
-            log_probs=tuple(found.log_probs),
+            log_probs=tuple(self._with_certain_first(found.log_probs, ids[2], source)),
             alternatives=tuple(
                 tuple((name(position, token_id), value) for token_id, value in zip(*best, strict=True))
                 for position, best in enumerate(zip(found.top_ids, found.top_log_probs, strict=True))
@@ -365,6 +366,11 @@ class Translator:
         first = self.tokenizer.first_target_id(" ".join(source.split()))
         first = self.model.config.forced_first_id if first is None else first
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
+
+    def _with_certain_first(self, log_probs: list[float], token_ids: Sequence[int], source: str) -> list[float]:
+        """Log-probabilities of a target, 0 for a first token that the model or the text forces."""
+        first = self._begun([], source)
+        return [0.0, *log_probs[1:]] if first and list(token_ids[:1]) == first else log_probs
 
     def _require_target(self, token_ids: Sequence[int]) -> None:
         """Check target ids, without `</s>`.
@@ -459,6 +465,7 @@ class Translator:
             num_hypotheses=beam_size if num_hypotheses is None else num_hypotheses,
             penalty_formula=config.penalty_formula,
             early_stopping=config.early_stopping,
+            first_is_certain=bool(self._begun([], "")),
         )
 
     def batch(self, rows: Sequence[Source]) -> Tensor:
