@@ -13,7 +13,7 @@ from typing import Any, cast
 from torch import Tensor
 
 from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
-from core.config import ARCHITECTURE, TransformerConfig
+from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
     MERGES,
     SENTENCEPIECE,
@@ -24,6 +24,7 @@ from core.dictionary_tokenizer import (
     DictionaryTokenizer,
     dictionary_file,
 )
+from core.formats import huggingface
 from core.formats.parameter_names import check_names, stack_names, tied_by_content
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
@@ -116,15 +117,7 @@ def load(files: SourceFiles) -> Checkpoint:
     copies = dict.fromkeys((SOURCE, TARGET, OUTPUT), (config.target_size, config.d_model))
     check_names(weights, copies | expected)
     tensors = {ours: weights.read(theirs) for ours, theirs in sources.items()}
-    facts = {
-        "format": NAME,
-        "source": files.label,
-        "stored as": sorted(set(weights.types(sources.values()))),
-        "search": {},
-        "options not applied": [],
-        "architecture": {name: getattr(config, name) for name in ARCHITECTURE},
-        "target languages": [],
-    }
+    facts = huggingface.facts(NAME, files, config, Settings(name, {}), weights.types(sources.values()), tokenizer)
     return Checkpoint(fill_model(name, model, tensors), tokenizer, {"imported": facts})
 
 

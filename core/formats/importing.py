@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.checkpoint import Checkpoint, CheckpointError
-from core.formats import fairseq, fsmt, m2m100, marian_huggingface
+from core.formats import fairseq, fsmt, m2m100, marian_cpp, marian_huggingface
 from core.formats.source_files import SourceFiles, open_source
 
 
@@ -29,6 +29,7 @@ FORMATS = (
     Format(fsmt.NAME, fsmt.recognises, fsmt.load),
     Format(m2m100.NAME, m2m100.recognises, m2m100.load),
     Format(fairseq.NAME, fairseq.recognises, fairseq.load),
+    Format(marian_cpp.NAME, marian_cpp.recognises, marian_cpp.load),
 )
 
 

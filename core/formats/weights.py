@@ -189,8 +189,8 @@ def check_archive(path: Path, file_name: str) -> None:
     for entry in entries:
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > size:
             raise CheckpointError(
-                f"{file_name}: {entry.filename!r:.60} is compressed or larger than the file, which PyTorch does not "
-                f"write: save it again"
+                f"{file_name}: {entry.filename!r:.60} is compressed or larger than the file, expected tensors "
+                f"as they are in memory: save it again"
             )
         if entry.filename.endswith(".pkl") and entry.file_size > MAX_PICKLE_BYTES:
             raise CheckpointError(

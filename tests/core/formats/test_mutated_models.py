@@ -17,6 +17,7 @@ from core.checkpoint import CheckpointError
 from core.formats import import_checkpoint
 from tests.core.formats import fsmt_models, m2m100_models, marian_models
 from tests.core.formats.fairseq_models import fairseq_state, old_names, write_fairseq
+from tests.core.formats.marian_cpp_models import write_marian
 from tests.core.formats.marian_models import Pairs
 
 CASES = int(os.environ.get("FUZZ_CASES", "280"))
@@ -31,9 +32,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> l
     fsmt = fsmt_models.write_model(root / "fsmt", parallel_text, two=True, **one_layer)
     write_fairseq(root / "fairseq", root / "fsmt", fairseq_state(fsmt), **one_layer)
     write_fairseq(root / "old", root / "fsmt", old_names(fairseq_state(fsmt)), legacy=True, **one_layer)
+    write_marian(root / "npz", parallel_text)
     m2m100_models.write_model(root / "m2m100", parallel_text, **one_layer)
     m2m100_models.write_model(root / "nllb", parallel_text, nllb=True, **one_layer)
-    return [root / name for name in ("marian", "marian", "fsmt", "fairseq", "old", "m2m100", "nllb")]
+    return [root / name for name in ("marian", "npz", "fsmt", "fairseq", "old", "m2m100", "nllb")]
 
 
 def damaged_bytes(data: bytes, chance: random.Random) -> bytes:

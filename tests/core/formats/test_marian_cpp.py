@@ -1,0 +1,196 @@
+"""Files of Marian itself: the same weights as models of Hugging Face, which transformers runs."""
+
+import io
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core import __main__ as cli
+from core.checkpoint import CheckpointError, load_checkpoint
+from core.formats import import_checkpoint
+from core.formats.marian_cpp import flat_yaml
+from tests.core.formats.marian_cpp_models import save_arrays, write_marian
+from tests.core.formats.marian_models import Pairs, sentencepiece_model
+
+Arrays = dict[str, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
+    folder = tmp_path_factory.mktemp("marian") / "model"
+    write_marian(folder, parallel_text)
+    return folder
+
+
+@pytest.fixture
+def copy(original: Path, tmp_path: Path) -> Path:
+    """A folder that a test may modify."""
+    return Path(shutil.copytree(original, tmp_path / "model"))
+
+
+def arrays_of(folder: Path) -> Arrays:
+    """Parameters in opus.npz."""
+    return {name: array for name, array in np.load(folder / "opus.npz").items() if not name.startswith("special:")}
+
+
+@pytest.mark.parametrize("two", [False, True])
+def test_the_same_logits_as_transformers(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
+    reference = write_marian(tmp_path, parallel_text, two=two)
+    found = import_checkpoint(tmp_path)
+    assert found.config.tied == ("target" if two else "all")
+    pad = reference.config.pad_token_id
+    assert (found.config.pad_id, found.config.bos_id, found.config.eos_id) == (pad, pad, 0)
+    for source, target in parallel_text[:6]:
+        source_ids = torch.tensor([[*found.tokenizer.encode(source), 0]])
+        fed = torch.tensor([[pad, *found.tokenizer.target.encode(target)]])
+        with torch.inference_mode():
+            expected = reference(source_ids, decoder_input_ids=fed).logits
+            ours = found.model(source_ids, fed)
+        # without <pad>, which is never generated
+        torch.testing.assert_close(ours[..., :-1], expected[..., :-1], rtol=0, atol=1e-4)
+
+
+def test_a_converted_file_is_the_same_model(
+    tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_marian(tmp_path / "model", parallel_text, codes=[">>deu<<", ">>fra<<"])
+    out = tmp_path / "out.safetensors"
+    assert cli.main(["convert", str(tmp_path / "model"), str(out)]) == 0
+    assert "target languages      >>deu<<, >>fra<<" in capsys.readouterr().out
+    found, again = import_checkpoint(tmp_path / "model"), load_checkpoint(out)
+    assert again.config == found.config
+    assert again.tokenizer.to_bytes() == found.tokenizer.to_bytes()
+    assert again.tokenizer.piece(again.tokenizer.encode(">>fra<< A dog.")[0]) == ">>fra<<"
+
+
+def test_a_sentencepiece_model_is_the_vocabulary(copy: Path, parallel_text: Pairs) -> None:
+    size = len((copy / "opus.vocab.yml").read_text().splitlines())
+    for path in [*copy.glob("*.yml"), *copy.glob("*.spm")]:
+        path.unlink()
+    lines = [text for pair in parallel_text for text in pair]
+    data = sentencepiece_model(lines, size, "bpe", eos_id=0, unk_id=1, bos_id=-1)
+    (copy / "vocab.spm").write_bytes(data)
+    tokenizer = import_checkpoint(copy).tokenizer
+    ids = tokenizer.encode("The old house.")
+    assert "".join(tokenizer.pieces(ids)) == "▁The▁old▁house."
+    assert tokenizer.target.decode([*ids, 0]) == "The old house."
+
+
+def test_options_and_vocabularies_in_yaml() -> None:
+    text = "a: 5\nb: \"\"\nc:\n  - x\n  - \"y\\u00e4\\x41\"\nd: 'it''s'\ne: []\n# no: 1\n"
+    assert flat_yaml(text) == {"a": "5", "b": "", "c": ["x", "yäA"], "d": "it's", "e": []}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"},
+            r"its decoder has recurrent cells \(dec-cell: ",
+        ),
+        (
+            {"transformer-decoder-autoreg": "average-attention"},
+            r"transformer-decoder-autoreg is 'average-attention'",
+        ),
+        ({"type": "s2s"}, r"^opus.npz: type is 's2s', and Headlight imports only models with 'transformer'$"),
+        ({"right-left": "true"}, r"right-left is 'true', and Headlight imports only models with 'false'$"),
+        ({"transformer-ffn-activation": "gelu"}, r"transformer-ffn-activation is 'gelu', expected one of relu, swish$"),
+        ({"transformer-preprocess": "n"}, r"are \('n', 'dan', ''\), expected '', 'dan' and '', or 'n', 'da' and 'n'$"),
+        ({"enc-depth": 3}, r"missing \(16\): encoder_l3_ffn_W1; "),
+        ({"dim-emb": "x"}, r"dim-emb is 'x', expected an integer$"),
+        ({"dim-emb": 64}, r"of another shape \(\d+\): Wemb: \[\d+, 32\], expected \[\d+, 64\]"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused(options: dict[str, Any], message: str, copy: Path) -> None:
+    save_arrays(copy, arrays_of(copy), **options)
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(copy)
+
+
+def test_norms_on_the_input_of_sub_layers(copy: Path) -> None:
+    """The last norm's gain is zero and its bias one: every logit is the sum of a row and the bias."""
+    arrays = {f"{name}_pre" if "_ln_" in name else name: array for name, array in arrays_of(copy).items()}
+    for stack in ("encoder", "decoder"):
+        arrays[f"{stack}_top_ln_scale"] = np.zeros((1, 32), np.float32)
+        arrays[f"{stack}_top_ln_bias"] = np.ones((1, 32), np.float32)
+    options = {"preprocess": "n", "postprocess": "da", "postprocess-top": "n"}
+    save_arrays(copy, arrays, **{f"transformer-{name}": value for name, value in options.items()})
+    found = import_checkpoint(copy)
+    assert (found.config.norm, found.config.final_norm) == ("pre", True)
+    logits = found.model(torch.tensor([[5, 6, 0]]), torch.tensor([[found.config.bos_id, 7]]))
+    expected = torch.from_numpy(arrays["Wemb"].sum(1) + arrays["decoder_ff_logit_out_b"][0])
+    torch.testing.assert_close(logits[..., :-1], expected.expand_as(logits[..., :-1]), rtol=0, atol=1e-4)
+
+
+def lying_header(data: bytes) -> bytes:
+    """An archive whose first array declares a hundred times as many elements as it has."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(found, "w") as changed:
+        for name in archive.namelist():
+            array = archive.read(name)
+            if name == "encoder_l1_ffn_b1.npy":
+                array = array.replace(b"'shape': (1, 64), }  ", b"'shape': (1, 6400), }")
+            changed.writestr(name, array)
+    return found.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda data: data[: len(data) // 2], r"^opus.npz is a damaged archive: copy or download it again"),
+        (lambda data: b"", r"^opus.npz is a damaged archive: copy or download it again"),
+        (
+            lying_header,
+            r"^opus.npz: 'encoder_l1_ffn_b1.npy' has type float32 and shape \[1, 6400\], in 384 bytes: expected",
+        ),
+    ],
+)
+def test_damaged_arrays_are_refused(damage: Any, message: str, copy: Path) -> None:
+    (copy / "opus.npz").write_bytes(damage((copy / "opus.npz").read_bytes()))
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(copy)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (
+            np.zeros((1, 64), np.float64),
+            r"'encoder_l1_ffn_b1.npy' has type float64 and shape \[1, 64\], in \d+ bytes:",
+        ),
+        (np.zeros((1, 64), np.int8), r"'encoder_l1_ffn_b1.npy' has type int8"),
+        (np.array([[{}] * 64]), r"'encoder_l1_ffn_b1.npy' has type object"),
+        (np.full((1, 64), np.nan, np.float32), r"has 64 values that are not finite"),
+    ],
+)
+def test_arrays_of_other_types_are_refused(array: np.ndarray, message: str, copy: Path) -> None:
+    save_arrays(copy, arrays_of(copy) | {"encoder_l1_ffn_b1": array})
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(copy)
+
+
+def test_a_compressed_file_is_refused(copy: Path) -> None:
+    np.savez_compressed(copy / "opus.npz", **dict(np.load(copy / "opus.npz")))
+    with pytest.raises(CheckpointError, match=r"is compressed or larger than the file"):
+        import_checkpoint(copy)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"a: 1\nb\n", r"line 2 of opus.vocab.yml is 'b', expected a piece and its id$"),
+        (b"a: 1\na: 2\n", r"line 2 of opus.vocab.yml has 'a' a second time$"),
+        (b"a: &x 1\n", r"line 1 of opus.vocab.yml is 'a: &x 1', expected a piece and its id$"),
+        (b"</s>: 0\n<unk>: 99999\n", r"vocab.json: the id of '<unk>' is 99999, expected an integer from 0 to"),
+        (b"\xff: 1\n", r"'utf-8' codec can't decode"),
+    ],
+)
+def test_vocabularies_that_are_none(data: bytes, message: str, copy: Path) -> None:
+    (copy / "opus.vocab.yml").write_bytes(data)
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(copy)
