@@ -116,7 +116,7 @@ def numbers(candidates: pd.DataFrame) -> None:
             "token_log_prob": st.column_config.NumberColumn("Token log-prob", format="%.3f", width=110),
             "log_prob": st.column_config.NumberColumn("Log-prob", format="%.3f", width="small"),
             "score": st.column_config.NumberColumn("Score", format="%.3f", width="small"),
-            "fate": st.column_config.TextColumn("Fate", width="small"),
+            "fate": st.column_config.TextColumn("Outcome", width="small"),
             "reason": st.column_config.TextColumn("Why"),
         },
     )

@@ -76,7 +76,7 @@ def page() -> None:
     st.markdown(layer_types.crossover(at))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view = segments("Picture", VIEWS, TIME, "why_view", hide_label=True)
-        along = segments("Along", ALONG, "n", "along", hide_label=True, disabled=view in COUNTED)
+        along = segments("Horizontal axis", ALONG, "n", "along", hide_label=True, disabled=view in COUNTED)
         as_table = st.toggle("Table", key="why_table", bind="query-params")
     st.markdown(f"**{view}**: {TEXTS[view]}", help=" ".join(HOW_TO_READ[view].split()))
     figure, table = picture(view, measured, at, along, theme)

@@ -33,7 +33,7 @@ def node_reason(node: BeamNode, tree: BeamTree) -> str:
         place = 1 + [hypothesis.token_ids for hypothesis in tree.finished].index(node.token_ids)
         return f"Finished: number {place} of {len(tree.finished)} by score."
     if node.fate == "pruned" and node.token_ids[-1] == tree.options.eos_id:
-        return f"Pruned: an end counts only among the first {beam} candidates."
+        return f"Pruned: a finished hypothesis counts only among the first {beam} candidates."
     if node.fate == "pruned":
         return (
             f"Pruned: {beam} candidates that do not end rank above it."
@@ -56,7 +56,7 @@ def stop_reason(tree: BeamTree) -> str:
     if tree.stop == "beam_finished":
         return f"Stopped: as many hypotheses have finished ({finished}) as the beam is wide."
     if finished < options.num_hypotheses:
-        return "Stopped: no hypothesis is live any more."
+        return "Stopped: no live hypothesis is left."
     asked = tree.finished[options.num_hypotheses - 1].score
     wanted = (
         "the best finished one" if options.num_hypotheses == 1 else f"number {options.num_hypotheses} of the finished"

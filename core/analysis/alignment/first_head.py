@@ -100,8 +100,8 @@ def head_links(cross: Sequence[AttentionMap], layer: int, head: int) -> HeadLink
     """Words that a head links in a sentence.
 
     The pairs are of words that get more than half of their row's weight, if possible links on which the head agrees
-    with the consensus. Each source word has one pair, its heaviest. Of these, the longest target words are kept, as
-    frequent words, with little content, are short (Zipf 1935).
+    with the consensus. Each source word has one pair, its heaviest, even if the sentence repeats it. Of these, the
+    longest target words are kept, as frequent words, with little content, are short (Zipf 1935).
 
     Args:
         cross: cross-attention of all layers, with all tokens.
@@ -113,9 +113,10 @@ def head_links(cross: Sequence[AttentionMap], layer: int, head: int) -> HeadLink
     source, target = shown_words(cross[0].key_tokens), _content(shown_words(cross[0].row_tokens))
     links, weight, agrees = _links(matrix).tolist(), _largest(matrix).tolist(), _links(matrix) == chosen
     rows = [row for row in range(len(links)) if weight[row] > MOST and any(map(str.isalnum, source[links[row]]))]
-    heaviest: dict[int, tuple[float, int]] = {}
+    heaviest: dict[str, tuple[float, int]] = {}
     for row in [row for row in rows if agrees[row]] or rows:
-        heaviest[links[row]] = max(heaviest.get(links[row], (0.0, 0)), (weight[row], row))
+        word = source[links[row]]
+        heaviest[word] = max(heaviest.get(word, (0.0, 0)), (weight[row], row))
     rows = sorted((row for _, row in heaviest.values()), key=lambda row: -len(target[row][1]))[:MAX_PAIRS]
     return HeadLinks(
         pairs=tuple((target[row][1], source[links[row]]) for row in sorted(rows)),

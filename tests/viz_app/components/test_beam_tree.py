@@ -38,7 +38,7 @@ def test_payload(tree: BeamTree) -> None:
     assert (first["best"], first["until"], first["parent"], first["glued"]) == (True, 2, None, False)
     assert pruned["spans"] == [["</s>", "special"]]
     assert payload["steps"][1][1]["glued"]
-    assert payload["reasons"][pruned["reason"]].startswith("Pruned: an end counts only")
+    assert payload["reasons"][pruned["reason"]].startswith("Pruned: a finished hypothesis counts only")
     assert tree_payload(tree)["selected"] is tree_payload(tree)["end"] is None
     assert tree_payload(tree, tree.steps[0][0], tree.steps[1][0])["end"] == [2, 0]
     end = replace(tree.steps[1][0], text="A: \u05e9\u05dc\u05d5\u05dd")
@@ -51,7 +51,7 @@ def test_payload(tree: BeamTree) -> None:
 def test_every_fate_has_its_reason(tree: BeamTree) -> None:
     (first, early, other), (end, last) = tree.steps
     assert node_reason(first, tree) == "Continued: a later hypothesis grew from it."
-    assert node_reason(early, tree) == "Pruned: an end counts only among the first 1 candidates."
+    assert node_reason(early, tree) == "Pruned: a finished hypothesis counts only among the first 1 candidates."
     assert node_reason(other, tree) == "Pruned: another candidate ranks above it."
     assert node_reason(end, tree) == "Finished: number 1 of 1 by score."
     assert node_reason(last, tree) == "Still live when the search stopped."
@@ -65,7 +65,7 @@ def test_every_stop_has_its_reason(tree: BeamTree) -> None:
     assert "can still score above -1.60, the score of the best finished" in stop_reason(
         BeamTree(tree.steps, "cannot_win", tree.options, tree.best, tree.finished)
     )
-    assert "no hypothesis is live" in stop_reason(BeamTree(tree.steps, "cannot_win", tree.options, tree.best, ()))
+    assert "no live hypothesis is left" in stop_reason(BeamTree(tree.steps, "cannot_win", tree.options, tree.best, ()))
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def basis_box(reading: readings.Reading) -> None:
     Nothing is drawn before the sample is scored.
     """
     if session_object(Sample).cards(reading.model) is not None:
-        segments("Judged by", BASES, "Sentence", BASIS.key, hide_label=True)
+        segments("Measured on", BASES, "Sentence", BASIS.key, hide_label=True)
 
 
 def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:

@@ -45,6 +45,12 @@ def test_links_are_counted_without_punctuation_and_each_source_word_is_named_onc
     assert (twice.agreeing, twice.words) == (2, 3)  # `Ein` is linked to `A` by the mean, 0.5 to 0.45
 
 
+def test_a_word_that_the_source_repeats_is_named_once():
+    keys = ("\u2581dog", "\u2581barked", "\u2581dog", ".", "</s>")
+    maps = [AttentionMap("cross", 0, on(0, 2, 1, 3, 4)[None], ("<s>", *TARGET[:-1]), keys, TARGET)]
+    assert [source for _, source in head_links(maps, 0, 0).pairs] == ["dog", "barked"]
+
+
 def test_links_that_disagree_are_named_only_if_none_agrees():
     maps = [cross(DIAGONAL, DIAGONAL, on(0, 2, 2, 3, 4), on(1, 2, 0, 3, 4))]
     assert head_links(maps, 0, 2).pairs == (("Ein", "A"), ("bellte", "barked"))  # not `Hund` from `barked`
