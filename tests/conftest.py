@@ -143,11 +143,31 @@ def tokenizer(parallel_text: list[tuple[str, str]]) -> SentencePieceTokenizer:
 
 @pytest.fixture(scope="session")
 def tiny_model(tokenizer: SentencePieceTokenizer) -> Transformer:
-    """An untrained `tiny` model with this vocabulary, from a fixed seed, in evaluation mode. Do not modify it."""
+    """An untrained `tiny` model with this vocabulary, from a fixed seed, in evaluation mode. Do not modify it.
+
+    It ends its sentences after ten to twenty tokens, where other untrained models repeat a token up to the limit.
+    """
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size))
-    return model.eval().requires_grad_(False)
+        model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size)).eval().requires_grad_(False)
+        fit_end(model)
+    return model
+
+
+def fit_end(model: Transformer, start: int = 8, logit: float = 9.5) -> None:
+    """Give `</s>` the embedding whose logit is nearest to `logit` from the position `start` on, and to -2 before.
+
+    By least squares over states of the decoder for random tokens, half of them repeated.
+    """
+    config = model.config
+    source, target = torch.randint(4, config.vocab_size, (2, 256, 3 * start))
+    target[::2, 2:] = target[::2, 1:2]
+    target[:, 0] = config.bos_id
+    states = model.decode(target, model.encode(source), model.source_mask(source))  # [256, 3 * start, D]
+    wanted = torch.full(states.shape[:2], -2.0)
+    wanted[:, start:] = logit
+    solution = torch.linalg.lstsq(states.flatten(0, 1), wanted.flatten()[:, None]).solution
+    model.embedding.tokens.weight[config.eos_id] = solution[:, 0]
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,7 @@
 """A recorded search explains its hypotheses as a replay does."""
 
-import copy
-from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
-from typing import cast
 
 import pytest
 import torch
@@ -14,29 +11,21 @@ from core.analysis.heads.gating import gated
 from core.analysis.heads.head import Head
 from core.capture import capture_attention
 from core.config import PRESETS, TransformerConfig
-from core.model import DecoderLayer, Transformer
+from core.model import Transformer
 from core.native import library
 from core.results import Explanation
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import RECORDED_SEARCHES, Translator
+from tests.conftest import fit_end
 
 SENTENCE = "A dog runs through the green grass."
 
 pytestmark = pytest.mark.skipif(library.library() is None, reason="decoder_step.cpp is not compiled for this processor")
 
 
-def ending(model: Transformer) -> Transformer:
-    """A copy whose translations end: the bias of the last layer norm makes `</s>` more probable."""
-    model = copy.deepcopy(model)
-    last = list(cast("Iterable[DecoderLayer]", model.decoder.layers))[-1]
-    with torch.no_grad():
-        last.feed_forward_norm.bias += 6 * model.embedding.tokens.weight[model.config.eos_id]
-    return model
-
-
 @pytest.fixture
 def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
-    return Translator(ending(tiny_model), tokenizer)
+    return Translator(tiny_model, tokenizer)
 
 
 @pytest.fixture
@@ -49,7 +38,7 @@ def replays(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> list[obj
 
 
 def longest(translator: Translator) -> tuple[int, ...]:
-    """The longest that was found; `</s>` alone is found, too."""
+    """Token ids of the longest hypothesis."""
     return max((h.token_ids for h in translator.translate(SENTENCE).hypotheses if h.finished), key=len)
 
 
@@ -112,7 +101,8 @@ def test_a_search_that_drops_keys(tiny_model: Transformer, tokenizer: SentencePi
 ])  # fmt: skip
 def test_every_shape_of_model(config: TransformerConfig, tokenizer: SentencePieceTokenizer) -> None:
     torch.manual_seed(1)
-    model = ending(Transformer(replace(config, vocab_size=tokenizer.vocab_size)).eval().requires_grad_(False))
+    model = Transformer(replace(config, vocab_size=tokenizer.vocab_size)).eval().requires_grad_(False)
+    fit_end(model)
     translator, other = Translator(model, tokenizer), Translator(model, tokenizer)
     for hypothesis in translator.translate("A dog", 3).hypotheses:
         assert_same(translator.explain("A dog", hypothesis.token_ids), other.explain("A dog", hypothesis.token_ids))
@@ -192,7 +182,7 @@ def test_a_large_search_is_not_kept(
 def test_a_search_in_reduced_precision_is_explained_exactly(
     tiny_model: Transformer, tokenizer: SentencePieceTokenizer
 ) -> None:
-    fast, exact = (Translator(ending(tiny_model), tokenizer, precision=precision) for precision in ("fast", "exact"))
+    fast, exact = (Translator(tiny_model, tokenizer, precision=precision) for precision in ("fast", "exact"))
     hypothesis = fast.translate(SENTENCE).hypotheses[0]
     found, expected = (each.explain(SENTENCE, hypothesis.token_ids) for each in (fast, exact))
     assert found.log_probs == expected.log_probs

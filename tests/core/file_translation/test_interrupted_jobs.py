@@ -1,5 +1,6 @@
 """An interrupted job, when resumed, writes the same bytes as an uninterrupted one."""
 
+import multiprocessing
 import os
 import random
 import signal
@@ -36,8 +37,10 @@ WORDS = [
 
 
 def program(arguments: list[str], stderr: Path) -> None:
-    """The command line with small windows, in a process group of its own."""
+    """The command line with small windows, in a process group of its own; its workers share one import of PyTorch."""
     os.setsid()
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["core.__main__"])
+    workers.START_METHOD = "forkserver"
     with stderr.open("w") as file:
         os.dup2(file.fileno(), 2)
     lines.WINDOW_LINES = 20
