@@ -30,6 +30,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
         AppPage("contributions", "What heads write"),
         AppPage("contrast", "Why A rather than B"),
         AppPage("lens", "Layer by layer"),
+        AppPage("patching", "Patching"),
     ),
     "Paper": (
         AppPage("sections", "The paper, section by section", has_sentence=False),

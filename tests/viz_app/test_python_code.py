@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
-from viz_app.controls import downloads
+from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
 from viz_app.features.ablation.switched_heads import HeadsOffSlot
 from viz_app.features.contrast.faithfulness_sample import FaithfulnessSample
@@ -190,6 +190,16 @@ def test_step_through(start: Start, rows: dict[str, Row]) -> None:
     rows.clear()
     healthy(app.run())
     run_all(rows, 1)
+
+
+@pytest.mark.parametrize(("view", "count"), [("Components", 3), ("Paths between heads", 2)])
+def test_patching(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch, view: str, count: int) -> None:
+    monkeypatch.setattr(job_control, "TURN", 60.0)
+    address = {"text": "His hand is cold.", "beam_size": "1", "target": "345.28.346.2", "sender": "encoder_self.1.2"}
+    app = opened(start(**address, patch_view=view, patch_mean="true", patch_into="Second into first"), "patching")
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, count)
 
 
 def test_positions(start: Start, rows: dict[str, Row]) -> None:

@@ -8,7 +8,7 @@ from viz_app.pages import AppPage
 from viz_app.session.models import Model
 
 # titles of the pages about translations
-PAGES = ("Translate", "Beam", "Switches", "Alignment", "Compare", "Layer by layer", "Score a file")
+PAGES = ("Translate", "Beam", "Switches", "Alignment", "Compare", "Layer by layer", "Patching", "Score a file")
 
 
 def note(model: Model, title: str) -> None:

@@ -29,7 +29,7 @@ from core.translator import Translator
 
 Contrast = Literal["noun", "adjective", "pronoun", "number", "tense"]
 CONTRASTS: tuple[Contrast, ...] = ("noun", "adjective", "pronoun", "number", "tense")
-MAX_FOR_WORD = 4  # proposals of one contrast for a word
+MAX_FOR_WORD = 3  # proposals of one contrast for a word
 _WORD = re.compile(r"[A-Za-z]+")
 _PLURALS = {singular: plural for group in NOUNS for singular, plural in group if singular != plural}
 _AGREEING = {third: base for base, third, _ in VERBS if base != third} | SINGULAR_TO_PLURAL
@@ -43,7 +43,8 @@ class MinimalPair:
 
     Attributes:
         text: the sentence.
-        changes: each word of the first sentence that is replaced, and the word in its place.
+        words: numbers of the words of the first sentence that are replaced, from 0.
+        changes: each of these words, and the word in its place.
         positions: of the tokens that differ.
         num_tokens: of both sentences, `</s>` included.
         tokens: the tokens that differ, of both sentences.
@@ -51,6 +52,7 @@ class MinimalPair:
 
     contrast: Contrast
     text: str
+    words: tuple[int, ...]
     changes: tuple[tuple[str, str], ...]
     positions: tuple[int, ...]
     num_tokens: int
@@ -75,10 +77,8 @@ def minimal_pairs(translator: Translator, text: str) -> list[MinimalPair]:
     for name, replaced in _candidates([match[0] for match in _WORD.finditer(text)]):
         other = _with_words(text, replaced)
         if other not in found and (pair := _compared(translator, name, text, other, first)):
-            same_word = [
-                each for each in found.values() if (each.contrast, each.changes[0][0]) == (name, pair.changes[0][0])
-            ]
-            if len(same_word) < MAX_FOR_WORD:
+            same = [each for each in found.values() if (each.contrast, each.words) == (name, pair.words)]
+            if len(same) < MAX_FOR_WORD:
                 found[other] = pair
     return list(found.values())
 
@@ -99,8 +99,11 @@ def _candidates(words: Words) -> Iterator[tuple[Contrast, Replaced]]:
         for name, alternatives in groups.items():
             for group in alternatives:
                 if form in group:
-                    start = group.index(form)
-                    for other in (*group[start + 1 :], *group[:start]):
+                    place = group.index(form)
+                    near = sorted(
+                        (each for each in group if each != form), key=lambda each: abs(group.index(each) - place)
+                    )
+                    for other in near:
                         if number == 0 or _article_fits(words[number - 1].lower(), form, other):
                             yield name, {number: other}
         if form in _PLURALS and (agreeing := _plural(words, number)):
@@ -169,10 +172,11 @@ def _compared(
     positions = tuple(position for position in range(len(first)) if first[position] != second[position])
     if not positions:
         return None
-    words = zip(_WORD.findall(text), _WORD.findall(other), strict=True)
+    words = list(zip(_WORD.findall(text), _WORD.findall(other), strict=True))
     return MinimalPair(
         contrast=name,
         text=other,
+        words=tuple(number for number, (old, new) in enumerate(words) if old != new),
         changes=tuple((old, new) for old, new in words if old != new),
         positions=positions,
         num_tokens=len(first),

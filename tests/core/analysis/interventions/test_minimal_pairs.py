@@ -45,7 +45,7 @@ def test_the_contrasts_of_a_sentence(by_letters: Translator):
     assert (("She", "It"),) not in changes(found, "pronoun")  # another number of letters
     assert (("man", "son"),) not in changes(found, "noun")  # of another group
     assert (("man", "men"),) in changes(found, "number")
-    assert minimal_pairs(by_letters, "The cow is old.")[0].changes == (("cow", "dog"),)
+    assert minimal_pairs(by_letters, "The cow is old.")[0].changes == (("cow", "cat"),)
     assert changes(minimal_pairs(by_letters, "He was here, she has it."), "tense") == [(("has", "had"),)]
     assert changes(minimal_pairs(by_letters, "We see him."), "tense") == [(("see", "saw"),)]
     assert changes(minimal_pairs(by_letters, "The boat is new."), "adjective") == [(("new", "old"),)]
@@ -68,9 +68,9 @@ def test_a_plural_takes_its_determiner_and_its_verb_along(by_letters: Translator
 def test_capitals_are_kept(by_letters: Translator):
     assert changes(minimal_pairs(by_letters, "Dog eats bird."), "noun")[0] == (("Dog", "Cat"),)
     assert changes(minimal_pairs(by_letters, "Our man: I saw him."), "pronoun") == [
-        (("Our", "His"),),
-        (("Our", "Her"),),
         (("Our", "Its"),),
+        (("Our", "Her"),),
+        (("Our", "His"),),
         (("him", "her"),),
     ]
 

@@ -1,0 +1,221 @@
+"""The measurements of the page Patching, which grow step by step."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import torch
+
+from core.analysis.heads.head import Head
+from core.analysis.interventions.pair_runs import Component, PairRuns, Patch, record_runs
+from core.analysis.interventions.patching import (
+    Effects,
+    Part,
+    all_patched,
+    head_effects,
+    mean_effects,
+    mean_map,
+    measured_parts,
+    num_parts,
+    patched_metric,
+    patching_map,
+)
+from core.analysis.interventions.path_patching import Receiver, path_effects, possible_senders
+from core.capture import Kind
+from viz_app.features.patching.second_sentence import Question
+from viz_app.session.jobs import Job
+from viz_app.session.readings import Reading
+from viz_app.session.state import session_object
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+MEASURED_AT_ONCE = 80  # tokens of source and prefix together up to which measuring starts by itself
+
+
+@dataclass
+class Patching:
+    """The patched runs of one question.
+
+    Attributes:
+        pairs: of the sentence with each second one, the first from the text box.
+        left_out: why other proposals are not in the mean.
+        gap: largest difference between a run with everything patched and the donor's metric.
+        parts: measured so far, for each pair.
+        known: other results by what they are of.
+    """
+
+    question: Question
+    pairs: list[PairRuns]
+    left_out: list[str]
+    gap: float
+    parts: list[list[Part]] = field(default_factory=list[list[Part]])
+    known: "dict[Hashable, Effects]" = field(default_factory=dict)
+    job: Job | None = None
+
+    @property
+    def num_complete(self) -> int:
+        """Number of pairs that are measured completely, at least 1 for what is shown."""
+        return max(1, sum(len(parts) == num_parts(self.pairs[0]) for parts in self.parts))
+
+    @property
+    def shown(self) -> list[PairRuns]:
+        """The pairs whose mean `effects` returns."""
+        return self.pairs[: self.num_complete]
+
+    def effects(self) -> dict[Component, Effects]:
+        """Return the mean effects of all complete pairs or, before there is one, the first pair's so far."""
+        into, count = self.question.into, self.num_complete
+        return mean_map([patching_map(self.pairs[number], into, self.parts[number]) for number in range(count)])
+
+    def heads(self, kind: Kind, layer: int, position: int) -> Effects:
+        """Return the mean effects of the heads of a layer at a position."""
+        into = self.question.into
+        return self._mean((kind, layer, position), lambda runs: head_effects(runs, kind, layer, position, into))
+
+    def telling_head(self, kind: Kind) -> Head:
+        """Return the head with the largest effect that has heads before it."""
+        model = self.pairs[0].translator.model
+        layers = range(0 if kind == "cross" else 1, self.pairs[0].num_layers(kind))
+        heads = [Head(kind, layer, head) for layer in layers for head in range(self.pairs[0].num_heads(kind))]
+        heads = [head for head in heads if possible_senders(model, Receiver(head, "value"))]
+        if not heads:
+            return Head(kind, 0, 0)
+
+        def all_heads(runs: PairRuns) -> Effects:
+            rows = [[Patch(kind, head.layer, None, head.head)] for head in heads]
+            return Effects(runs.clean, runs.corrupted, patched_metric(runs, rows, self.question.into))
+
+        found = self._mean(kind, all_heads).moved(self.question.into).abs()
+        return heads[int(found.argmax())]
+
+    def path_positions(self, sender: Head, receiver: Receiver, hold_networks: bool) -> Effects:
+        """Return the mean effects of a sender's output at each position: [1, positions]."""
+        positions = range(self.pairs[0].num_positions(sender.kind))
+        return self._mean(
+            (sender, receiver, hold_networks),
+            lambda runs: path_effects(runs, [sender], [receiver], self.question.into, positions, hold_networks),
+        )
+
+    def _mean(self, key: "Hashable", measure: Callable[[PairRuns], Effects]) -> Effects:
+        if key not in self.known:
+            self.known[key] = mean_effects([measure(runs) for runs in self.pairs])
+        return self.known[key]
+
+
+@dataclass
+class Paths:
+    """The effects of all heads through the paths to one receiver.
+
+    Attributes:
+        values: [senders, 1] mean metric, NaN where not measured yet.
+    """
+
+    identity: "Hashable"
+    senders: list[Head]
+    found: Effects
+    job: Job
+
+
+@dataclass
+class PatchingSlot:
+    """The session's measurements.
+
+    Attributes:
+        identity: of the reading and the question.
+    """
+
+    identity: "Hashable" = None
+    patching: Patching | None = None
+    paths: Paths | None = None
+
+
+def patching(about: Reading, question: Question) -> Patching:
+    """Return the session's measurement of a question.
+
+    Raises:
+        ValueError: the pair of the text box cannot be patched.
+    """
+    slot, identity = session_object(PatchingSlot), (about.identity, question)
+    if slot.identity != identity or slot.patching is None:
+        slot.patching, slot.paths = _begun(about, question), None
+        slot.identity = identity
+    return slot.patching
+
+
+def _begun(about: Reading, question: Question) -> Patching:
+    translator = about.model.translator
+    against = None if question.against is None else translator.tokenizer.target.token_id(question.against)
+
+    def record(corrupted: str) -> PairRuns:
+        return record_runs(
+            translator,
+            about.translation.source,
+            corrupted,
+            about.hypothesis.token_ids,
+            question.position,
+            None,
+            against,
+            question.metric,
+        )
+
+    pairs, left_out = [record(question.corrupted[0])], list[str]()
+    for corrupted in question.corrupted[1:]:
+        try:
+            runs = record(corrupted)
+        except ValueError as error:
+            left_out.append(str(error))
+            continue
+        if (runs.clean > runs.corrupted) != (pairs[0].clean > pairs[0].corrupted):
+            left_out.append(f"{corrupted}: its difference has the opposite sign")
+        else:
+            pairs.append(runs)
+    donors = [runs.clean if question.into == "corrupted" else runs.corrupted for runs in pairs]
+    gap = max(abs(all_patched(runs, question.into) - donor) for runs, donor in zip(pairs, donors, strict=True))
+    found = Patching(question, pairs, left_out, gap, [[] for _ in pairs])
+
+    def steps() -> Iterator[int]:
+        for runs, parts in zip(pairs, found.parts, strict=True):
+            for part in measured_parts(runs, question.into):
+                parts.append(part)
+                yield 1
+
+    total = num_parts(pairs[0]) * len(pairs)
+    found.job = Job(steps(), total, "layers of components", _is_short(pairs))
+    return found
+
+
+def _is_short(pairs: Sequence[PairRuns]) -> bool:
+    return pairs[0].source_ids.size(1) + pairs[0].fed.size(1) <= MEASURED_AT_ONCE
+
+
+def paths_to(found: Patching, receiver: Receiver, hold_networks: bool) -> Paths:
+    """Return the session's measurement of the paths to a receiver."""
+    slot, identity = session_object(PatchingSlot), (receiver, hold_networks)
+    if slot.paths is None or slot.paths.identity != identity:
+        slot.paths = _begun_paths(found, receiver, hold_networks)
+    return slot.paths
+
+
+def _begun_paths(found: Patching, receiver: Receiver, hold_networks: bool) -> Paths:
+    pairs = found.pairs
+    senders = possible_senders(pairs[0].translator.model, receiver)
+    clean, corrupted = (
+        sum(values) / len(pairs) for values in zip(*((r.clean, r.corrupted) for r in pairs), strict=True)
+    )
+    effects = Effects(clean, corrupted, torch.full((len(senders), 1), torch.nan, dtype=torch.float64))
+
+    def steps() -> Iterator[int]:
+        done = 0
+        for _, group in groupby(senders, key=lambda head: head[:2]):
+            heads = list(group)
+            measured = [
+                path_effects(runs, heads, [receiver], found.question.into, hold_networks=hold_networks)
+                for runs in pairs
+            ]
+            effects.values[done : done + len(heads)] = mean_effects(measured).values
+            done += len(heads)
+            yield len(heads)
+
+    return Paths((receiver, hold_networks), senders, effects, Job(steps(), len(senders), "heads", _is_short(pairs)))

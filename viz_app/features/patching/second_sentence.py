@@ -1,0 +1,189 @@
+"""The second sentence of the page Patching, its proposals, and the pair of tokens to compare."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.analysis.interventions.minimal_pairs import CONTRASTS, MinimalPair, minimal_pairs
+from core.analysis.interventions.pair_runs import Metric
+from core.analysis.interventions.patching import Into
+from core.analysis.tokens.words import readable
+from viz_app.controls.widgets import segments
+from viz_app.figures.display_text import sentence_case
+from viz_app.session import readings
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.readings import Reading
+from viz_app.session.state import Widget, put_in_address, session_object
+
+CORRUPTED = Widget[str]("corrupted")
+TOKEN = Widget[int]("patched_token")  # in the address it counts from 1
+AGAINST = Widget[str]("patched_against")  # a piece, or the one below
+BEST = "best other token"
+METRIC_NAMES: dict[Metric, str] = {"difference": "Logit difference", "log_prob": "Log-probability"}
+INTO_NAMES: dict[Into, str] = {"corrupted": "First into second", "clean": "Second into first"}
+ABOUT_SENTENCE = """
+The same sentence with a word changed. Both must have equally many tokens, so that each position has its counterpart.
+The proposals below replace words that this model's tokenizer splits into as many tokens; hover one to see them.
+"""
+ABOUT_METRIC = """
+The **logit difference** of two tokens is that of their log-probabilities, too; Zhang & Nanda (2023) recommend it. The
+**log-probability** of the predicted token alone also falls when a third token gains.
+"""
+ABOUT_INTO = """
+**First into second** shows which outputs suffice to bring the first sentence's prediction back, **second into first**
+which are needed to keep it. With redundant parts the two differ.
+"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the page measures.
+
+    Attributes:
+        corrupted: the second sentences, the one of the text box first.
+        position: of the predicted token A.
+        against: B as a piece; None: the best other token of each second sentence.
+    """
+
+    corrupted: tuple[str, ...]
+    position: int
+    against: str | None
+    metric: Metric
+    into: Into
+
+
+@dataclass
+class SelectedWords:
+    """The words that were selected on the page when the token was."""
+
+    words: object = ()
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def proposals(model: Model, source: str) -> list[MinimalPair]:
+    """Return proposals for the second sentence."""
+    return minimal_pairs(model.translator, source)
+
+
+def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
+    """Select the second sentence.
+
+    Returns:
+        The sentence, "" if there is none, and other proposals for the same words.
+    """
+    source = about.translation.source
+    found = proposals(about.model, source)
+    first = next((pair for pair in found if pair.contrast == "noun"), found[0] if found else None)
+    CORRUPTED.preset_for((about.model.digest, source), lambda: first.text if first else "")
+    text = st.text_input(
+        "Second sentence, of equal length in tokens",
+        key=CORRUPTED.key,
+        bind="query-params",
+        placeholder="Change a word of the sentence above",
+        help=ABOUT_SENTENCE,
+    )
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="proposals"):
+        for contrast in CONTRASTS:
+            pairs = [pair for pair in found if pair.contrast == contrast]
+            if pairs:
+                st.caption(contrast.capitalize(), width="content")
+            for pair in pairs:
+                label = ", ".join(f"{old} \u2192 {new}" for old, new in pair.changes)
+                st.button(
+                    label,
+                    on_click=CORRUPTED.set,
+                    args=(pair.text,),
+                    type="tertiary",
+                    disabled=pair.text == text,
+                    help=pair.reason,
+                    key=f"proposal: {pair.text}",
+                )
+    if not found:
+        st.caption("No word of this sentence is in the project's word list: type a second sentence yourself.")
+    own = next((pair for pair in found if pair.text == text), None)
+    same = [
+        pair
+        for pair in found
+        if own is not None and pair is not own and (pair.contrast, pair.words) == (own.contrast, own.words)
+    ]
+    return text.strip(), same
+
+
+def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> Question:
+    """Select the tokens to compare, the metric, the direction, and whether to average over several pairs.
+
+    Raises:
+        ValueError: as `readings.explanation`.
+    """
+    second = readings.explanation(about.model, corrupted, about.hypothesis.token_ids)
+    own = about.explain()
+    drops = [before - after for before, after in zip(own.log_probs, second.log_probs, strict=True)]
+    words = readings.selected_words(about)
+    state, target = session_object(SelectedWords), [group.start for side, group in words if side == "target"]
+    if target and words != state.words:
+        TOKEN.set(target[-1])
+    state.words = words
+    if TOKEN.value is None and (number := _requested_position(len(drops))) is not None:
+        TOKEN.set(number)
+    TOKEN.preset_for((about.identity, corrupted), lambda: max(range(len(drops)), key=drops.__getitem__))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        position = st.selectbox(
+            "Predicted token",
+            range(len(drops)),
+            format_func=lambda each: f"{each + 1} {readable(own.predicted_tokens[each])}",
+            key=TOKEN.key,
+            width=170,
+            help="Or click a word of the translation above. At first it is the one that the second sentence makes "
+            "least probable.",
+        )
+        put_in_address(TOKEN.key, str(position + 1))
+        alternatives = [*second.alternatives[position], *own.alternatives[position]]
+        against = _against_box(str(own.predicted_tokens[position]), [str(token) for token, _ in alternatives])
+        metric: Metric = segments("Measure", METRIC_NAMES, "difference", "patch_metric", help=ABOUT_METRIC)
+        into: Into = segments("Patch", INTO_NAMES, "corrupted", "patch_into", help=ABOUT_INTO)
+        names = ", ".join(new for pair in others for _, new in pair.changes)
+        is_mean = st.toggle(
+            "Average over pairs",
+            False,
+            key="patch_mean",
+            bind="query-params",
+            disabled=not others,
+            help=f"Also patches the other proposals for these words ({names}) and shows the mean."
+            if others
+            else "There are no other proposals for the words that differ.",
+        )
+    texts = (corrupted, *(pair.text for pair in others)) if is_mean and others else (corrupted,)
+    return Question(texts, position, against, metric, into)
+
+
+def _requested_position(count: int) -> int | None:
+    """Return the position in the address, which counts from 1; None without a possible one."""
+    number = st.query_params.get(TOKEN.key, "")
+    return int(number) - 1 if number.isdecimal() and 1 <= int(number) <= count else None
+
+
+def _against_box(predicted: str, alternatives: list[str]) -> str | None:
+    """Select the token to compare with."""
+    names = [BEST, *dict.fromkeys(token for token in alternatives if token != predicted)]
+    if AGAINST.value is None:
+        requested = st.query_params.get(AGAINST.key)
+        AGAINST.set(requested if requested in names else BEST)
+    AGAINST.keep_within(names, BEST)
+    chosen = st.selectbox(
+        "Compared with",
+        names,
+        format_func=lambda name: name if name == BEST else readable(name),
+        key=AGAINST.key,
+        width=170,
+        help="By default the most probable other token in the second sentence.",
+    )
+    put_in_address(AGAINST.key, "" if chosen in (None, BEST) else chosen)
+    return None if chosen in (None, BEST) else chosen
+
+
+def problem_text(error: ValueError) -> str:
+    """Return an error of a pair as a sentence, with the words of the page."""
+    text = str(error)
+    for name, shown in (("clean", "first"), ("corrupted", "second")):
+        text = text.replace(f"{name} sentence", f"{shown} sentence").replace(f"the {name} one", f"the {shown} one")
+    return sentence_case(text)
