@@ -13,10 +13,10 @@ from viz_app.session.state import Widget
 RATHER = Widget[str]("rather_than")  # a piece, or the one below
 NOTHING = "nothing"
 METHOD_HELP = """
-**Integrated gradients** (Sundararajan et al. 2017): the gradient, summed along the way from unknown tokens to the
-sentence. **Occlusion** (Zeiler & Fergus 2014): the change when the token is made unknown. **Value zeroing** (after
-Mohebbi et al. 2023): the change when no head can read the token. **Gradient \u00d7 input** (Yin & Neubig 2022): the
-gradient at the sentence itself. These four are in nats, and negative where a token speaks for B.
+**Integrated gradients** (Sundararajan et al. 2017): the gradient, integrated from unknown tokens to the sentence.
+**Occlusion** (Zeiler & Fergus 2014): the change when the token is made unknown. **Value zeroing** (after Mohebbi et
+al. 2023): the change when no head can read the token. **Gradient \u00d7 input** (Yin & Neubig 2022): the gradient at
+the sentence itself. These four are in nats, and negative where a token speaks for B.
 
 **Attention**, **Norms**, **Rollout** and **ALTI** are shares of the decoder row. They are the same for every B and
 cannot be negative.

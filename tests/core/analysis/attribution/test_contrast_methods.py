@@ -64,19 +64,19 @@ def test_a_function_worked_by_hand():
     by_hand = cast("Contrast", Polynomial())
     scores, points = integrated_gradients(by_hand)
     assert scores.tolist() == pytest.approx([3.5, 2.5])
-    assert points == 17
+    assert points == 13
     assert gradient_x_input(by_hand).tolist() == [4, 5]
     assert occlusion(by_hand).tolist() == value_zeroing(by_hand).tolist() == [4, 3]
 
 
 def test_points_are_added_where_the_integral_needs_them():
-    """Of the first 17 points, only 0.4375 is on the ramp: its slope would count for 1 / 16 of the path, not 1 / 20."""
+    """Of the first 13 points, only 5 / 12 is on the ramp: its slope would count for 1 / 12 of the path, not 1 / 20."""
     counted: list[tuple[int, int]] = []
     scores, points = integrated_gradients(cast("Contrast", Ramp()), lambda *each: counted.append(each))
     assert scores.tolist() == pytest.approx([2.5, 1], abs=0.03 * 3.5)
-    assert 17 < points < 64
-    assert counted[0] == (17, 64)
-    assert counted[-1] == (points, 64)
+    assert 13 < points < 128
+    assert counted[0] == (13, 128)
+    assert counted[-1] == (points, 128)
 
 
 def test_integrated_gradients_are_complete(found: ContrastAttribution):
