@@ -17,6 +17,7 @@ from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import SENTENCEPIECE, SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
 from core.formats import huggingface
+from core.formats.huggingface import EXCLUDED_LOGIT
 from core.formats.npz import open_npz
 from core.formats.parameter_names import check_names
 from core.formats.settings import Settings
@@ -216,7 +217,8 @@ def _tensors(weights: Weights, model: Transformer, config: TransformerConfig) ->
         elif not _in_rows(theirs):
             tensor = tensor.T
         if ours in embeddings:
-            tensor = F.pad(tensor, (0, 0, 0, 1) if tensor.dim() > 1 else (0, 1))
+            # Zeros for the added piece, which has no share in the probabilities
+            tensor = F.pad(tensor, (0, 0, 0, 1)) if tensor.dim() > 1 else F.pad(tensor, (0, 1), value=EXCLUDED_LOGIT)
         tensors[ours] = tensor.contiguous()
     return tensors
 

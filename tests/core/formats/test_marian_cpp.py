@@ -14,6 +14,8 @@ from core import __main__ as cli
 from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats import import_checkpoint
 from core.formats.marian_cpp import flat_yaml
+from core.model import sinusoidal_encoding
+from core.translator import Translator
 from tests.core.formats.marian_cpp_models import save_arrays, write_marian
 from tests.core.formats.marian_models import Pairs, sentencepiece_model
 
@@ -51,8 +53,29 @@ def test_the_same_logits_as_transformers(two: bool, tmp_path: Path, parallel_tex
         with torch.inference_mode():
             expected = reference(source_ids, decoder_input_ids=fed).logits
             ours = found.model(source_ids, fed)
-        # without <pad>, which is never generated
         torch.testing.assert_close(ours[..., :-1], expected[..., :-1], rtol=0, atol=1e-4)
+        assert ours.softmax(-1)[..., -1].max() == 0, "<pad> is not a piece of Marian's own softmax"
+
+
+@pytest.mark.parametrize("two", [False, True])
+def test_the_same_probabilities_as_ctranslate2(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
+    """Its converter of Marian's files is independent of transformers. Its norms add 1e-5 instead of 1e-9."""
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    write_marian(tmp_path, parallel_text, two=two)
+    found = import_checkpoint(tmp_path)
+    # without a table of its own, CTranslate2 takes the frequencies of Hugging Face
+    table = sinusoidal_encoding(64, 32, order="halves", exponent="i/(n-1)").numpy()
+    save_arrays(tmp_path, arrays_of(tmp_path) | {"Wpos": table}, **{"transformer-guided-alignment-layer": "last"})
+    vocabularies = [str(path) for path in sorted(tmp_path.glob("*.vocab.yml"))]
+    converter = ctranslate2.converters.MarianConverter(str(tmp_path / "opus.npz"), vocabularies)
+    reference = ctranslate2.Translator(converter.convert(str(tmp_path / "converted")), compute_type="float32")
+    translator, tokenizer = Translator(found.model, found.tokenizer), found.tokenizer
+    for source, target in parallel_text[:6]:
+        target_ids = tokenizer.target.encode(target)
+        pieces = [tokenizer.piece(token_id) for token_id in tokenizer.encode(source)]
+        expected = reference.score_batch([pieces], [[tokenizer.target.piece(token_id) for token_id in target_ids]])
+        ours = translator.score(source, [*target_ids, 0]).token_log_probs
+        assert ours == pytest.approx(expected[0].log_probs, abs=1e-3)
 
 
 def test_a_converted_file_is_the_same_model(
