@@ -49,7 +49,19 @@ def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
     """Run `.ci/run` with every program but bash and grep replaced by a script that records its call."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name in ("python3", "python", "pip", "apt-get", "ruff", "pyright", "lint-imports", "node"):
+    for name in (
+        "python3",
+        "python",
+        "pip",
+        "apt-get",
+        "ruff",
+        "pyright",
+        "lint-imports",
+        "mktemp",
+        "mkdocs",
+        "rm",
+        "node",
+    ):
         program = programs / name
         # the folder of Node.js is the one thing that is read from what a program prints
         program.write_text(f'#!/bin/sh\necho "{name} $@" >> "{tmp_path}/calls"\necho "{tmp_path}"\n')
@@ -78,6 +90,9 @@ def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
         "ruff format --check",
         "pyright",
         "lint-imports --no-cache",
+        "mktemp -d",
+        f"mkdocs build --quiet --site-dir {tmp_path}",
+        f"rm -r {tmp_path}",
         f"node {npm} ci --no-audit --no-fund",
         f"node {npm} run check",
     ]

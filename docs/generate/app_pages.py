@@ -1,0 +1,62 @@
+"""Pages of the documentation about pages of the app: the app's own texts and pictures, between those of docs/pages."""
+
+import ast
+import contextlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+from viz_app.pages import GROUPS, AppPage
+
+PAGE_GROUPS = GROUPS
+TEXTS = ("HOW_TO_READ", "ABOUT")  # beginnings of the names of a page's texts for its readers
+BADGE = "ABOUT_BADGE"  # beside a badge, which the documentation does not have
+
+
+def page_markdown(root: Path, page: AppPage) -> str:
+    """Return a page for one that docs/pages does not have: its title, and what its script is for."""
+    about = (ast.get_docstring(_script(root, page.name)) or "").partition(": ")[2]
+    return f"# {page.title}\n\n{about[:1].upper()}{about[1:]}\n"
+
+
+def with_reading_help(root: Path, name: str, markdown: str) -> str:
+    """Add the page's picture and its texts before the first section."""
+    beginning, section, rest = markdown.partition("\n## ")
+    parts = [beginning.rstrip()]
+    if (root / "docs" / "pages" / f"{name}.png").exists():
+        parts.append(f"![The page in the app]({name}.png)")
+    if texts := _texts(root, name):
+        parts += ["## How to read it", *texts]
+    return "\n\n".join(parts) + "\n" + section + rest
+
+
+def _texts(root: Path, name: str) -> list[str]:
+    """Return the texts that the page shows to its readers, in the order of its script."""
+    found: list[str] = []
+    for constant, value in _constants(root, f"viz_app.app_pages.{name}").items():
+        if not constant.startswith(TEXTS) or constant == BADGE:
+            continue
+        views = value.items() if isinstance(value, dict) else [("", value)]
+        for view, text in views:
+            found += [f"### {view}"] if view else []
+            found.append(inspect.cleandoc(text))
+    return found
+
+
+def _constants(root: Path, module: str) -> dict[str, Any]:
+    """Return the constants of a module without importing it: a page draws itself when it is imported."""
+    path = root.joinpath(*module.split(".")).with_suffix(".py")
+    names: dict[str, Any] = {}
+    for node in ast.parse(path.read_text("utf-8")).body if path.exists() else []:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("viz_app."):
+            wanted = {alias.name for alias in node.names if alias.name.isupper()}
+            found = _constants(root, str(node.module)) if wanted else {}
+            names |= {name: found[name] for name in wanted & found.keys()}
+        elif isinstance(node, ast.Assign) and not any(isinstance(each, ast.Call) for each in ast.walk(node)):
+            with contextlib.suppress(NameError):  # made from something that is no constant
+                exec(compile(ast.Module([node], []), module, "exec"), names)
+    return names
+
+
+def _script(root: Path, name: str) -> ast.Module:
+    return ast.parse((root / "viz_app" / "app_pages" / f"{name}.py").read_text("utf-8"))

@@ -1,0 +1,92 @@
+"""What the documentation site makes from the code. `.ci/run` builds the whole site, which fails on a broken link."""
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import PluginCollection
+from mkdocs.structure.files import File, Files
+
+from viz_app.pages import PAGES
+
+ROOT = Path(__file__).parents[2]
+GENERATE = ROOT / "docs" / "generate"
+
+
+@pytest.fixture
+def hooks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module of the hooks, imported as MkDocs does: with its folder among those of modules."""
+    monkeypatch.syspath_prepend(GENERATE)
+    for path in GENERATE.glob("*.py"):
+        monkeypatch.delitem(sys.modules, path.stem, raising=False)
+    return importlib.import_module("hooks")
+
+
+def test_every_page_is_in_the_navigation(hooks: ModuleType) -> None:
+    config = MkDocsConfig()
+    config.load_dict({"site_name": "test", "docs_dir": str(ROOT / "docs"), "plugins": PluginCollection()})
+    titles = {
+        "zebra.md": "Zebra crossings",
+        "cuts.md": "Cuts",
+        "notebooks/index.md": "Notebooks",
+        "notebooks/07_new.md": "New",
+        "reference/core.model.md": "",
+        f"pages/{PAGES[0].name}.md": PAGES[0].title,
+    }
+    files = Files([File.generated(config, path, content=f"# {title}\n") for path, title in titles.items()])
+    groups = {name: pages for group in hooks.navigation(files) for name, pages in group.items()}
+    assert groups["Methods and guides"] == ["cuts.md", "zebra.md"]
+    assert groups["Notebooks"] == ["notebooks/index.md", "notebooks/07_new.md"]
+    assert groups["Reference"][0] == {"core": [{"core.model": "reference/core.model.md"}]}
+    listed = [path for group in groups["Pages of the app"] for pages in group.values() for path in pages]
+    assert listed == [f"pages/{page.name}.md" for page in PAGES]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_has_the_texts_of_the_app(hooks: ModuleType, page: object) -> None:
+    app_pages = sys.modules["app_pages"]
+    text = app_pages.with_reading_help(ROOT, page.name, "# Title\n\nBeginning.\n\n## Limits\n\nSome.\n")
+    assert text.startswith("# Title\n\nBeginning.\n\n")
+    assert text.endswith("\n## Limits\n\nSome.\n")
+    assert "## How to read it\n\n" in text
+    assert app_pages.page_markdown(ROOT, page).startswith(f"# {page.title}\n\n")
+
+
+def test_a_section_of_the_paper_has_its_code(hooks: ModuleType) -> None:
+    text = sys.modules["reference"].with_code_of_sections(
+        ROOT, "# Paper\n\n## 5.3 Optimizer\n\nAdam.\n\n## 9 None\n\nOf it.\n"
+    )
+    assert "[`core.schedule`][core.schedule]" in text
+    assert text.endswith("## 9 None\n\nOf it.\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "loaded"),
+    [
+        ('<script async src="https://cdn.example/x.js"></script>', ["https://cdn.example/x.js"]),
+        ("<img alt='a' src=//example.org/a.png>", ["//example.org/a.png"]),
+        ('<link rel="stylesheet" href="https://fonts.example/css">', ["https://fonts.example/css"]),
+        ("@import 'https://example.org/a.css'; b { background: url(https://example.org/b.png) }",
+         ["https://example.org/a.css", "https://example.org/b.png"]),
+        ('<a href="https://arxiv.org">paper</a> <img src="a.png"> <link rel="canonical" href="https://a.org/">', []),
+        ('<iframe srcdoc="&lt;script src=x&gt;"></iframe> <script src="assets/a.js"></script>', []),
+    ],
+)  # fmt: skip
+def test_outside_addresses_are_found(hooks: ModuleType, text: str, loaded: list[str]) -> None:
+    assert hooks.outside_addresses(text) == loaded
+
+
+def test_formulas_need_no_script(hooks: ModuleType) -> None:
+    page = hooks.on_page_content(r'<p><span class="arithmatex">\(a &lt; b\)</span></p>', _Page(), None, None)
+    assert page.startswith("<p><math")
+    assert "arithmatex" not in page
+    assert "&lt;" in page or "&#x0003C;" in page
+
+
+class _Page:
+    """The part of a page of MkDocs that the hook reads."""
+
+    file = type("File", (), {"src_uri": "index.md"})
