@@ -127,4 +127,8 @@ def _module(path: str) -> str:
 
 def _mathml(formula: str, is_block: bool) -> str:
     found = convert(formula.strip(), display="block" if is_block else "inline")
+    if unknown := re.search(r"\\\w+", found):
+        raise PluginError(
+            f"the formula {formula.strip()!r} has {unknown[0]}, which latex2mathml does not know: write it otherwise"
+        )
     return f'<div class="formula">{found}</div>' if is_block else found

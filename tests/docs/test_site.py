@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.plugins import PluginCollection
 from mkdocs.structure.files import File, Files
 
@@ -84,6 +85,8 @@ def test_formulas_need_no_script(hooks: ModuleType) -> None:
     assert page.startswith("<p><math")
     assert "arithmatex" not in page
     assert "&lt;" in page or "&#x0003C;" in page
+    with pytest.raises(PluginError, match=r"has \\arg, which latex2mathml does not know"):
+        hooks.on_page_content(r'<span class="arithmatex">\(\arg a\)</span>', _Page(), None, None)
 
 
 class _Page:
