@@ -17,6 +17,7 @@ from reference import REFERENCE, module_pages, with_code_of_sections
 ROOT = Path(__file__).resolve().parents[2]
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 MODULE = re.compile(r"`((?:core|train)(?:\.\w+)+)`")  # or something in it
+REPOSITORY = re.compile(r"\[([^\]]+)\]\(\.\./([^)#\s]+)\)")  # link to a file that is not of the documentation
 LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\bsrc=["']?((?:https?:)?//[^"'\s>]+)"""
     r"""|<link\b(?![^>]*\brel=["']?(?:canonical|next|prev))[^>]*?\bhref=["']?((?:https?:)?//[^"'\s>]+)"""
@@ -38,13 +39,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
                 added[f"pages/{page.name}.md"] = page_markdown(ROOT, page)
     for path, text in added.items():
         files.append(File.generated(config, path, content=text))
-    config["nav"] = navigation(files)
+    config["nav"] = navigation({file.src_uri: _title(file.content_string) for file in files.documentation_pages()})
     return files
 
 
-def navigation(files: Files) -> list[Any]:
-    """Return all pages in groups; pages that no group names come under Methods and guides, by their title."""
-    titles = {file.src_uri: _title(file.content_string) for file in files.documentation_pages()}
+def navigation(titles: dict[str, str]) -> list[Any]:
+    """Return all pages in groups; pages that no group names come under Methods and guides, by their title.
+
+    Args:
+        titles: of each page, by its path in the documentation.
+    """
     of_app = {group: [f"pages/{page.name}.md" for page in pages] for group, pages in PAGE_GROUPS.items()}
     named = {"index.md", "tutorial.md", "paper.md", "notebooks/index.md"}.union(*of_app.values())
     notebooks = sorted(path for path in titles if path.startswith("notebooks/") and not path.endswith("index.md"))
@@ -70,6 +74,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     folder, _, name = page.file.src_uri.rpartition("/")
     if folder == "pages":
         markdown = MODULE.sub(r"[`\1`][\1]", with_reading_help(ROOT, name.removesuffix(".md"), markdown))
+    if not folder:
+        markdown = REPOSITORY.sub(r"\1 (`\2`)", markdown)
     if page.file.src_uri == "paper.md":
         markdown = with_code_of_sections(ROOT, markdown)
     if page.file.src_uri in _outputs:
