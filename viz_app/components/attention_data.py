@@ -83,10 +83,11 @@ class Cutting:
         return {"cutting": True, "cuts": cuts}
 
 
-def clicked_weights(value: object, attention: AttentionMap, names: Mapping[str, int]) -> ClickedWeights | None:
+def clicked_weights(value: object, size: tuple[int, int], names: Mapping[str, int]) -> ClickedWeights | None:
     """Return the weights that the browser sent, or None if there are no such weights.
 
     Args:
+        size: Number of rows and of columns.
         names: The numbers of the drawn heads by name.
     """
     match value:
@@ -100,7 +101,7 @@ def clicked_weights(value: object, attention: AttentionMap, names: Mapping[str, 
             return None
     head = rest.get("head")
     heads = tuple(names.values()) if head is None else (names[head],) if head in names else ()
-    _, rows, columns = attention.weights.shape
+    rows, columns = size
     valid = (query is None or 0 <= query < rows) and (key is None or 0 <= key < columns)
     return (heads, query, key) if valid and heads and (query, key) != (None, None) else None
 
@@ -134,7 +135,7 @@ def draw_attention(
     names = {drawn["name"]: head for drawn, head in zip(payload["heads"], heads, strict=True)}
 
     def read(value: object) -> ClickedWeights | None:
-        return clicked_weights(value, attention, names)
+        return clicked_weights(value, (len(attention.query_tokens), len(attention.key_tokens)), names)
 
     if cutting is not None:
         draw(drawing, {**payload, **cutting.payload()}, key, "cut", read, cutting.on_cut)

@@ -10,12 +10,13 @@ from viz_app.components.attention_data import (
     Cutting,
     OnCell,
     attention_data,
+    clicked_weights,
     draw_attention,
     encoded,
     head_look,
     highlight_data,
 )
-from viz_app.components.component import component_beside
+from viz_app.components.component import component_beside, draw
 from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links
 from viz_app.figures.theme import Theme, head_name
 
@@ -111,9 +112,21 @@ def attention_map(
     draw_attention(_component, payload, attention, [head], key, cutting, on_cell)
 
 
-def joint_attention_map(joint: JointMap, name: str, theme: Theme, *, key: str = "joint_map", **options: Any) -> None:
-    """Draw a joint map on the page; options: those of `joint_payload`."""
-    _component(data=joint_payload(joint, name, theme, **options), key=key)
+def joint_attention_map(
+    joint: JointMap,
+    name: str,
+    theme: Theme,
+    *,
+    key: str = "joint_map",
+    on_cell: OnCell | None = None,
+    **options: Any,
+) -> None:
+    """Draw a joint map on the page; options: those of `joint_payload`, on_cell: as for `attention_map`."""
+    payload, size = joint_payload(joint, name, theme, **options), (len(joint.rows), len(joint.columns))
+    if on_cell is None:
+        _component(data=payload, key=key)
+    else:
+        draw(_component, payload, key, "cell", lambda value: clicked_weights(value, size, {name: 0}), on_cell)
 
 
 def _part(name: str, start: int, stop: int, before: str | None = None, after: str = "") -> dict[str, Any]:

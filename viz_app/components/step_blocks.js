@@ -34,7 +34,7 @@ import { decimal } from "./shared.js";
  */
 
 const DIGITS = 3;
-const CELL = { least: 0.45, most: 1.1, line: 36 }; // em
+const CELL = { least: 0.45, most: 0.9, line: 34 }; // em
 
 /**
  * @param {Block} block
@@ -46,7 +46,7 @@ export function drawnBlock(block, scale, picked) {
   const title = element("div", "title");
   const readout = element("span", "readout");
   readout.setAttribute("role", "status");
-  title.append(element("span", "name", block.title));
+  title.append(element("span", "name", picked ? `${block.title}: select a row to see its products` : block.title));
   if (block.legend) title.append(legend(block.limit, scale));
   title.append(readout);
   const rows = element("div", "rows");

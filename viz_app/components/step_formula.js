@@ -24,7 +24,8 @@ function part([tag, ...children]) {
   const [first] = children;
   const isLetter = tag === "mi" && typeof first === "string" && first.length === 1;
   const isSpaced = tag === "mo" && typeof first === "string" && SPACED.includes(first);
-  const node = element("span", `${tag}${isLetter ? " letter" : ""}${isSpaced ? " spaced" : ""}`);
+  const style = isLetter ? " letter" : isSpaced ? " spaced" : first === "," ? " comma" : "";
+  const node = element("span", tag + style);
   node.append(...children.map((child) => (typeof child === "string" ? child : part(child))));
   return node;
 }

@@ -98,7 +98,7 @@ class _HeadViews:
             section="3.2.1",
             formula=r"s_j = \frac{q \cdot k_j}{\sqrt{d_k}} = \frac{1}{\sqrt{d_k}} \sum_i q_i k_{ji}",
             text=f"Query and key are multiplied number by number; the sum of the {d_k} products, divided by "
-            f"\u221a{d_k}, is the score. Select a row to see its products.",
+            f"\u221a{d_k}, is the score.",
             blocks=[block],
             details=[products_block(self.steps, tokens, key) for key in range(len(tokens))],
             picked=self._best,
@@ -126,7 +126,7 @@ class _HeadViews:
             ("scores", "allowed"),
             title="Mask",
             section="3.2.3",
-            formula=r"s_j = -\infty \, (j > t)" if kind == "decoder_self" else r"s_j = s_j",
+            formula=r"s_j = -\infty \, (j > t)" if kind == "decoder_self" else r"s_j \leftarrow s_j",
             text=text,
             blocks=[
                 Block(
@@ -206,7 +206,7 @@ class _HeadViews:
             title="Concatenation",
             section="3.2.2",
             formula=r"\mathrm{Concat}(\mathrm{head}_1, \ldots, \mathrm{head}_h)",
-            text=f"The outputs of all {len(rows)} heads, side by side; the frame is head {self.steps.head + 1}.",
+            text=f"The outputs of all {len(rows)} heads, side by side; head {self.steps.head + 1} is marked.",
             blocks=[Block(title="outputs of the heads", rows=rows, width=len(self.steps.head_output))],
         )
 

@@ -131,7 +131,7 @@ def residual_view(part: str, group: str, steps: ResidualSteps, width: int) -> St
         title="Residual",
         section="3.1",
         formula=r"x + \mathrm{Sublayer}(x)",
-        text="The result is added to the vector that entered the sub-layer, which so passes by unchanged.",
+        text="The result of the sub-layer is added to the vector that entered it.",
         part=part,
         quantities=("x", "added", "total"),
         facts=[("length of what is added, as a share of x", decimal(share, 2))],

@@ -1,5 +1,6 @@
 """The last steps of a token as views: the encoder's output, or logits, probabilities and the beam search."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from viz_app.figures.step_views import Block, NumberColumn, StepView, VectorRow,
 
 OUTPUT = "Output"
 LOGIT, PROBABILITY = NumberColumn(title="logit"), NumberColumn(title="probability", scale="share")
+TEXT = 30  # characters of a candidate
 OF_BEAM = [NumberColumn(title=title) for title in ("log-probability", "with all before", "score")]
 PENALTIES = {
     "paper": r"\mathrm{score} = \frac{\log P(y_1, \ldots, y_t)}{((5 + t) / 6)^\alpha}",
@@ -41,7 +43,7 @@ def output_views(path: TokenPath, steps: OutputSteps, piece: Piece, width: int) 
     """Return the logits and the probabilities of the next token."""
     tokens = [piece(token_id) for token_id in steps.token_ids]
     logits, probabilities = steps.logits.tolist(), steps.probabilities.tolist()
-    predicted = readable(tokens[steps.predicted])
+    predicted, products = readable(tokens[steps.predicted]), steps.state * steps.vectors
 
     def rows(*columns: list[float]) -> list[VectorRow]:
         return [
@@ -58,21 +60,21 @@ def output_views(path: TokenPath, steps: OutputSteps, piece: Piece, width: int) 
             title="Logits",
             section="3.4",
             formula=r"z_t = x \cdot E_t",
-            text="The last state times the embedding of each token of the vocabulary: the more alike, the larger the "
-            "logit. Select a row to see its products.",
+            text="The products of the last state with the embedding of a token of the vocabulary sum to its logit.",
             part="output",
             quantities=("state", "token_ids", "logits"),
-            blocks=[
-                Block(title="last state", rows=[named("x", steps.state)], width=width),
-                Block(title="largest logits", rows=rows(logits), columns=[LOGIT]),
-            ],
+            blocks=[Block(title="largest logits", rows=rows(logits), columns=[LOGIT])],
             details=[
                 Block(
-                    title=f"{readable(token)}: products of state and embedding",
-                    rows=[named("x", steps.state), named("E", vector), named("x \u00d7 E", steps.state * vector)],
+                    title=_products_title(token, float(product.sum()), logit),
+                    rows=[
+                        named("x", steps.state, limit=float(steps.state.abs().max())),
+                        named("E", vector, limit=float(steps.vectors.abs().max())),
+                        named("x \u00d7 E", product, limit=float(products.abs().max())),
+                    ],
                     width=width,
                 )
-                for token, vector in zip(tokens, steps.vectors, strict=True)
+                for token, vector, product, logit in zip(tokens, steps.vectors, products, logits, strict=True)
             ],
             picked=steps.predicted,
         ),
@@ -115,7 +117,7 @@ def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepVie
         )
     rows = [
         VectorRow(
-            label=node.text or node.token,
+            label=_end_of(node.text) or readable(node.token),
             values=np.empty(0),
             numbers=(node.token_log_prob, node.log_prob, node.score),
             note=node.fate,
@@ -134,3 +136,14 @@ def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepVie
         quantities=("token_ids", "probabilities"),
         blocks=[Block(title="candidates, the most probable first", rows=rows, columns=OF_BEAM)],
     )
+
+
+def _products_title(token: str, total: float, logit: float) -> str:
+    """Say what the products of a token sum to; in a model with a bias of the logits, the logit differs."""
+    text = f"{readable(token)}: the products of state and embedding sum to {decimal(total, 3)}"
+    return text if math.isclose(total, logit, abs_tol=1e-9) else f"{text}, with the bias {decimal(logit, 3)}"
+
+
+def _end_of(text: str) -> str:
+    """Return the last characters of a text, with an ellipsis if there are more."""
+    return text if len(text) <= TEXT else "\u2026" + text[1 - TEXT :].lstrip()

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from core.analysis.heads.head import Head
 from core.analysis.token_path.steps import Stack
-from core.capture import Kind
 from viz_app.session.state import Widget, put_in_address
 
 STACK, TOKEN = Widget[Stack]("stack"), Widget[str]("followed")
@@ -47,10 +47,10 @@ class StepPlace:
     words: object = None
     was_restored: bool = False
 
-    def lead_to_score(self, kind: Kind, layer: int, head: int, query: int, key: int) -> None:
+    def lead_to_score(self, head: Head, query: int, key: int) -> None:
         """Start at the score of one query and one key when the page is opened."""
-        stack: Stack = "encoder" if kind == "encoder_self" else "decoder"
-        self.start = WalkStart(stack, query, layer, head, f"{kind}-scores", key)
+        stack: Stack = "encoder" if head.kind == "encoder_self" else "decoder"
+        self.start = WalkStart(stack, query, head.layer, head.head, f"{head.kind}-scores", key)
 
     def restore(self) -> None:
         """Restore step and row from the address of a new session."""

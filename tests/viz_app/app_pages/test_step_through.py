@@ -3,11 +3,13 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.heads.head import Head
+from core.analysis.joint import joint_map
 from core.capture import Kind
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.components.sentence_bar import words_by_name
 from viz_app.features.heads import clicked_cell
-from viz_app.features.heads.clicked_cell import ClickedCell
+from viz_app.features.heads.clicked_cell import ClickedCell, joint_cell
 from viz_app.features.heads.heads_view import HeadsView
 from viz_app.session.attributions import Weights
 from viz_app.session.readings import Current, TokenView
@@ -58,9 +60,9 @@ def test_a_selected_word_is_followed(app: AppTest) -> None:
 
 
 @pytest.mark.parametrize(("kind", "stack"), [("encoder_self", "encoder"), ("cross", "decoder")])
-def test_a_cell_of_a_map_leads_to_its_score(app: AppTest, kind: Kind, stack: str) -> None:
+def test_a_cell_leads_to_its_score(app: AppTest, kind: Kind, stack: str) -> None:
     opened(app, "step_through")
-    state_of(app, StepPlace).lead_to_score(kind, 1, 2, 1, 0)
+    state_of(app, StepPlace).lead_to_score(Head(kind, 1, 2), 1, 0)
     healthy(app.run())
     assert app.button_group(key="stack").value == stack
     assert values(app)[0].startswith("2 ")
@@ -77,6 +79,7 @@ def test_the_cell_of_a_word_is_its_largest_weight(app: AppTest, monkeypatch: pyt
     click = clicked_cell.on_cell(about, view, attention)
     assert click is not None
     click(((3,), 0, 0))
+    assert objects[ClickedCell].of == (about.identity, Head("cross", 1, 3))  # type: ignore[attr-defined]
     start = objects[StepPlace].start  # type: ignore[attr-defined]
     places = clicked_cell.word_links.positions(about.explain(), "cross", True, False)
     weights = about.explain().maps["cross"][1].weights[3]
@@ -86,6 +89,19 @@ def test_the_cell_of_a_word_is_its_largest_weight(app: AppTest, monkeypatch: pyt
     assert weights[start.position, start.pick] == weights[list(queries)][:, list(keys)].max()
     norms = HeadsView("cross", "Map", view.tokens, Weights("norms"))
     assert clicked_cell.on_cell(about, norms, attention) is None
+
+
+def test_the_cells_of_a_joint_map_are_those_of_three_maps(app: AppTest) -> None:
+    healthy(app.run())
+    maps = reading(app).explain().maps
+    joint = joint_map(maps, 1, 2)
+    for row in range(len(joint.rows)):
+        for column in range(len(joint.columns)):
+            kind, query, key = joint_cell(joint, row, column)
+            if kind is None:
+                assert joint.weights[row, column].isnan()
+            elif maps[kind][1].visible[query, key]:
+                assert maps[kind][1].weights[2, query, key] == joint.weights[row, column]
 
 
 def test_without_a_sentence_the_page_says_so(start: Start) -> None:

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tests.viz_app.conftest import MakeMap
 from viz_app.components.attention_data import Cutting, clicked_weights
 
 
@@ -24,13 +23,13 @@ def test_cuts_are_ranges_of_rows_and_columns() -> None:
         ({"key": 1, "head": "L1 H1"}, ((0,), None, 1)),
     ],
 )
-def test_a_click_names_weights(make_map: MakeMap, value: object, expected: object) -> None:
-    assert clicked_weights(value, make_map(), {"L1 H1": 0, "L1 H3": 2}) == expected
+def test_a_click_names_weights(value: object, expected: object) -> None:
+    assert clicked_weights(value, (5, 4), {"L1 H1": 0, "L1 H3": 2}) == expected
 
 
 @pytest.mark.parametrize(
     "value",
     [None, "cut", {}, {"head": "L1 H1"}, {"query": 5}, {"key": -1}, {"query": "0"}, {"query": 0, "head": "L2 H1"}],
 )
-def test_what_names_no_weights_is_nothing(make_map: MakeMap, value: object) -> None:
-    assert clicked_weights(value, make_map(), {"L1 H1": 0, "L1 H3": 2}) is None
+def test_what_names_no_weights_is_nothing(value: object) -> None:
+    assert clicked_weights(value, (5, 4), {"L1 H1": 0, "L1 H3": 2}) is None

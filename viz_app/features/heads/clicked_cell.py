@@ -5,14 +5,16 @@ from functools import partial
 
 import streamlit as st
 
+from core.analysis.heads.head import Head
+from core.analysis.joint import JointMap
 from core.analysis.tokens.words import readable
-from core.capture import AttentionMap, Kind
+from core.capture import KINDS, AttentionMap, Kind
 from core.drawing.token_spans import FED_ARROW
 from viz_app.components import word_links
 from viz_app.components.attention_data import ClickedWeights, OnCell
 from viz_app.features.heads.heads_view import HeadsView
 from viz_app.figures.display_text import decimal, isolated, plain
-from viz_app.session.readings import Reading
+from viz_app.session.readings import Reading, TokenView
 from viz_app.session.state import session_object
 from viz_app.session.step_place import StepPlace
 
@@ -22,13 +24,22 @@ class ClickedCell:
     """The cell of a session.
 
     Attributes:
-        of: identity of the reading, kind, layer and head; None before the first click.
+        of: identity of the reading, and the head; None before the first click.
         query, key: positions of its tokens.
     """
 
     of: object = None
     query: int = 0
     key: int = 0
+
+    def select(self, about: Reading, head: Head, tokens: TokenView, row: int, column: int) -> None:
+        """Select a cell, of words with several tokens the largest weight, and lead the page Step by step there."""
+        places = word_links.positions(about.explain(), head.kind, tokens.words, tokens.hide_special)
+        weights = about.explain().maps[head.kind][head.layer].weights[head.head]
+        pairs = [(query, key) for query in places["query"][row] for key in places["key"][column]]
+        self.query, self.key = max(pairs, key=lambda pair: float(weights[pair]))
+        self.of = about.identity, head
+        session_object(StepPlace).lead_to_score(head, self.query, self.key)
 
 
 def on_cell(about: Reading, view: HeadsView, attention: AttentionMap) -> OnCell | None:
@@ -39,28 +50,45 @@ def on_cell(about: Reading, view: HeadsView, attention: AttentionMap) -> OnCell 
 
 
 def _click(about: Reading, view: HeadsView, layer: int, clicked: ClickedWeights) -> None:
-    """Keep the cell, of a word with several tokens its largest weight, and lead the page Step by step there."""
     (head, *_), row, column = clicked
-    if row is None or column is None:
-        return
-    places = word_links.positions(about.explain(), view.kind, view.tokens.words, view.tokens.hide_special)
-    weights = about.explain().maps[view.kind][layer].weights[head]
-    pairs = [(query, key) for query in places["query"][row] for key in places["key"][column]]
-    query, key = max(pairs, key=lambda pair: float(weights[pair]))
-    cell = session_object(ClickedCell)
-    cell.of, cell.query, cell.key = _name(about, view.kind, layer, head), query, key
-    session_object(StepPlace).lead_to_score(view.kind, layer, head, query, key)
+    if row is not None and column is not None:
+        session_object(ClickedCell).select(about, Head(view.kind, layer, head), view.tokens, row, column)
 
 
-def link(about: Reading, view: HeadsView, attention: AttentionMap, head: int) -> None:
-    """Draw the cell of a map and the link to the products behind it, or say how to get there."""
-    if on_cell(about, view, attention) is None:
-        return
+def on_joint_cell(about: Reading, joint: JointMap, tokens: TokenView, layer: int, head: int) -> OnCell:
+    """Return what a click on a cell of a joint map of one head does: nothing where it has no attention."""
+
+    def click(clicked: ClickedWeights) -> None:
+        _, row, column = clicked
+        kind, row, column = joint_cell(joint, row or 0, column or 0)
+        if kind is not None and kind not in joint.missing:
+            session_object(ClickedCell).select(about, Head(kind, layer, head), tokens, row, column)
+
+    return click
+
+
+def joint_cell(joint: JointMap, row: int, column: int) -> tuple[Kind | None, int, int]:
+    """Return the kind of attention of a cell, None if there is none, and its row and column in the map of that kind."""
+    if row < joint.source_rows:
+        kind: Kind | None = "encoder_self" if column < joint.source_columns else None
+        return kind, row, column
+    if column < joint.source_columns:
+        return "cross", row - joint.source_rows, column
+    return "decoder_self", row - joint.source_rows, column - joint.source_columns
+
+
+def link(about: Reading, layer: int, head: int, kinds: tuple[Kind, ...] = KINDS) -> None:
+    """Draw the cell of a map and the link to the products behind it, or say how to get there.
+
+    Args:
+        kinds: of the map.
+    """
     cell = session_object(ClickedCell)
-    if cell.of != _name(about, view.kind, attention.layer, head):
+    kind: Kind | None = next((kind for kind in kinds if cell.of == (about.identity, Head(kind, layer, head))), None)
+    if kind is None:
         st.caption("Click a cell to see the products of query and key behind its score.")
         return
-    own = about.explain().maps[view.kind][attention.layer]
+    own = about.explain().maps[kind][layer]
     names = [own.query_tokens[cell.query], *([own.predicted_tokens[cell.query]] if own.predicted_tokens else [])]
     row = f" {FED_ARROW} ".join(plain(isolated(readable(name))) for name in names)
     key, weight = plain(isolated(readable(own.key_tokens[cell.key]))), float(own.weights[head, cell.query, cell.key])
@@ -68,7 +96,3 @@ def link(about: Reading, view: HeadsView, attention: AttentionMap, head: int) ->
         st.markdown(f"**{row}** attends to **{key}**: {decimal(weight, 3)}", width="content")
         label = "Products behind it"
         st.page_link("app_pages/step_through.py", label=label, icon=":material/arrow_forward:", width="content")
-
-
-def _name(about: Reading, kind: Kind, layer: int, head: int) -> object:
-    return about.identity, kind, layer, head

@@ -192,8 +192,8 @@ def _map(
     }
     on_cell = clicked_cell.on_cell(reading, view, attention)
     attention_map(attention, head, page_theme(), key=key, follows_clicks=follows_clicks, on_cell=on_cell, **options)
-    if cutting is None:
-        clicked_cell.link(reading, view, attention, head)
+    if cutting is None and on_cell is not None:
+        clicked_cell.link(reading, attention.layer, head, (view.kind,))
 
 
 def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:

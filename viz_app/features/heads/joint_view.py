@@ -17,6 +17,7 @@ from viz_app.controls.gradient_output_box import output_box
 from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import method_box
 from viz_app.controls.widgets import page_theme, segments
+from viz_app.features.heads import clicked_cell
 from viz_app.figures import head_names
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.figures.joint_map import export_joint, joint_table
@@ -63,7 +64,12 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
     name = f"{'all layers' if layer is None else f'L{layer + 1}'} {head if isinstance(head, str) else f'H{head + 1}'}"
     if view == "Map":
         options = word_selection.drawing_options(reading, links(explanation, tokens))
-        joint_attention_map(joint, name, page_theme(), **options)
+        if method == "attention" and layer is not None and isinstance(head, int):
+            on_cell = clicked_cell.on_joint_cell(reading, joint, tokens, layer, head)
+            joint_attention_map(joint, name, page_theme(), on_cell=on_cell, **options)
+            clicked_cell.link(reading, layer, head)
+        else:
+            joint_attention_map(joint, name, page_theme(), **options)
     else:
         show_table(joint_table(joint), height=560)
     downloads(

@@ -18,11 +18,11 @@ CELL = (0.1, 0.2)  # inches of a cell of a line, at least and at most
 LINE = 0.2  # inches from cell to cell downwards
 VECTORS = 6.4  # inches of a line of cells, about
 BARS = 0.6  # inches of bars
-TITLE = 0.34  # inches of a title
+TITLE, HEADING = 0.34, 0.24  # inches of a title, and of the headings of columns
 NUMBER = 1.7  # inches of a number and its bar
-MOST = 16  # characters of a name
+MOST = 30  # characters of a name
 CHARACTERS = 90  # of a line of the sentence
-FORMULA = 0.75  # inches
+FORMULA = 0.95  # inches
 
 
 def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pick: int | None = None) -> bytes:
@@ -39,7 +39,8 @@ def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pi
     blocks = [*view.details[picked : picked + 1], *view.blocks]
     lines = textwrap.wrap(view.text, CHARACTERS)
     height = TITLE + 0.22 * len(lines) + FORMULA + sum(map(_height, blocks))
-    width = max([7.0, *map(_width, blocks)])
+    left = max(map(_left, blocks), default=0.0)
+    width = max([7.0, *(_width(block, left) for block in blocks)])
     figure, axes = paper(width + 0.2, height + 0.2, theme)
     axes.set_axis_off()
     axes.set_xlim(-0.05, width + 0.05)
@@ -51,22 +52,30 @@ def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pi
     for line in lines:
         axes.text(0, y + 0.1, line, color=theme.text, parse_math=False, **text)
         y += 0.22
-    axes.text(0, y + FORMULA / 2, f"${view.formula}$", color=theme.text, va="center", fontsize=LABEL_POINTS + 2)
+    axes.text(
+        0,
+        y + FORMULA / 2,
+        "$" + view.formula.replace(r"\frac", r"\dfrac") + "$",
+        color=theme.text,
+        va="center",
+        fontsize=LABEL_POINTS + 2,
+    )
     y += FORMULA
     for block in blocks:
-        _draw_block(axes, block, y, theme)
+        _draw_block(axes, block, left, y, theme)
         y += _height(block)
     return saved(figure, file_format)
 
 
-def _draw_block(axes: "Axes", block: Block, top: float, theme: Theme) -> None:
+def _draw_block(axes: "Axes", block: Block, left: float, top: float, theme: Theme) -> None:
     scale = f"   \u2212{block.limit:.2g} to +{block.limit:.2g}" if block.has_legend else ""
     text: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": SMALL_POINTS}
     axes.text(0, top + TITLE / 2, block.title + scale, color=theme.faint, **text)
-    left, right = _left(block), _left(block) + _cells(block)
+    right = left + _cells(block)
+    headings = top + TITLE + HEADING / 2
     for number, column in enumerate(block.columns):
-        axes.text(right + NUMBER * number + 0.75, top + TITLE / 2, column.title, color=theme.faint, ha="center", **text)
-    y = top + TITLE
+        axes.text(right + NUMBER * number + 0.8, headings, column.title, color=theme.faint, ha="center", **text)
+    y = top + _top(block)
     for row in block.rows:
         height = _row_height(row, block)
         name = cut(readable(row.label) if row.is_token else row.label, MOST)
@@ -154,9 +163,14 @@ def _row_height(row: VectorRow, block: Block) -> float:
 
 
 def _height(block: Block) -> float:
-    return TITLE + sum(_row_height(row, block) for row in block.rows) + 0.12
+    return _top(block) + sum(_row_height(row, block) for row in block.rows) + 0.12
 
 
-def _width(block: Block) -> float:
+def _top(block: Block) -> float:
+    """Inches of the title and of the headings of columns."""
+    return TITLE + (HEADING if block.columns else 0.0)
+
+
+def _width(block: Block, left: float) -> float:
     notes = max((len(row.note) for row in block.rows), default=0) * CHARACTER
-    return max(_left(block) + _cells(block) + NUMBER * len(block.columns) + notes, len(block.title) * CHARACTER)
+    return max(left + _cells(block) + NUMBER * len(block.columns) + notes, len(block.title) * CHARACTER)
