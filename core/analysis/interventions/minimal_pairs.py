@@ -63,7 +63,9 @@ class MinimalPair:
         """Why both sentences are of equal length in tokens."""
         pairs = ", ".join(f"{readable(old)} \u2192 {readable(new)}" for old, new in self.tokens)
         count = len(self.tokens)
-        return f"{count} of {self.num_tokens} tokens differ{'' if count == 1 else ', each in its place'}: {pairs}"
+        return (
+            f"{count} of {self.num_tokens} tokens {'differs' if count == 1 else 'differ, each in its place'}: {pairs}"
+        )
 
 
 def minimal_pairs(translator: Translator, text: str) -> list[MinimalPair]:
