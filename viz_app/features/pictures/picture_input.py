@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from core.images.line_reader import LineReader
     from core.images.patches import Pixels
 
-TEXT = "Attention"
+TEXT = "Read me!"
 MAX_MEGABYTES = 4
 ABOUT_FILE = """
 A PNG picture of one line of printed text, cut to the line: capital letters about half as high as the picture. It may be
