@@ -11,6 +11,7 @@ from core.checkpoint import load_checkpoint, save_checkpoint
 from core.runlog import read_log
 from train.__main__ import main
 from train.card import draw_curves, record_scores, write_card
+from train.eval.line_scores import LineScore
 from train.eval.translation_scores import Score
 
 SCORE = Score(
@@ -190,3 +191,16 @@ def test_command(checkpoint: Path, log: Path, tmp_path: Path) -> None:
 def test_a_log_without_losses_has_no_curves(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no losses yet"):
         draw_curves([], tmp_path / "curves.svg")
+
+
+def test_the_card_of_a_model_that_reads_pictures(line_checkpoint: Path, tmp_path: Path) -> None:
+    path = tmp_path / "lines.safetensors"
+    shutil.copy(line_checkpoint, path)
+    record_scores(path, [LineScore("test", 60, 8.456, 61.5, 4, 0.6, 1.0, "2030-01-02T03:04:05+00:00")])
+    write_card(path, tmp_path / "card.md")
+    card = (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert '"task": {"type": "image-to-text"}' in card
+    assert '{"type": "cer", "value": 8.46, "name": "character error rate"}' in card
+    assert 'metrics: ["cer"]' in card
+    assert "| patches | 8 x 8 pixels, 3 a column |" in card
+    assert "| test | 60 | 8.46 | 61.5 | 4 | 0.6 |" in card

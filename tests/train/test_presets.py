@@ -13,7 +13,10 @@ FACTS = {
     "hours": 0.5,
     "memory_gb": 1.25,
     "hardware": "CPU, 2 threads",
-    "scores": [{"test_set": "dev", "bleu": 12.3, "bleu_signature": "nrefs:1|case:mixed", "perplexity": 9.9}],
+    "scores": [
+        {"test_set": "dev", "bleu": 12.3, "bleu_signature": "nrefs:1|case:mixed", "perplexity": 9.9},
+        {"test_set": "lines", "character_error_rate": 8.5, "exact_lines": 60.5},
+    ],
 }
 
 
@@ -26,11 +29,12 @@ def test_presets_have_recipes_and_recorded_results(
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines if not line.startswith(" ")] == list(PRESETS)
     place = next(index for index, line in enumerate(lines) if line.startswith("multi30k: "))
-    assert lines[place + 2 : place + 4] == [
+    assert lines[place + 2 : place + 5] == [
         "  mine.safetensors: 4,000 steps, 0.5 hours, 1.25 GB of memory, on CPU, 2 threads",
         "  dev: BLEU 12.3 (nrefs:1|case:mixed), perplexity 9.9 per piece",
+        "  lines: character error rate 8.5 %, exact lines 60.5 %",
     ]
-    assert lines[place + 4 : place + 4 + len(MEASURED.get("multi30k", ()))] == [
+    assert lines[place + 5 : place + 5 + len(MEASURED.get("multi30k", ()))] == [
         f"  {line}" for line in MEASURED.get("multi30k", ())
     ]
     assert lines.count("  not measured") == len(PRESETS) - len({"multi30k", *MEASURED})
