@@ -53,9 +53,9 @@ class DictionaryTokenizer:
         self.pad_id, self.eos_id, self._unknown_id = (self._ids[piece] for piece in (PAD, END, UNKNOWN))
         with naming(SETTINGS):
             settings = json_object(files[SETTINGS])
-            self._languages = _language(settings, "source_language"), _language(settings, "target_language")
-            self._language_ids = _language_ids(settings, self._ids, self._languages)
-        language = self._languages[is_target]
+            self.languages = _language(settings, "source_language"), _language(settings, "target_language")
+            self._language_ids = _language_ids(settings, self._ids, self.languages)
+        language = self.languages[is_target]
         self.language_codes = () if is_target else tuple(f">>{code}<<" for code in self._language_ids)
         self._silent = {self.pad_id, self.eos_id, *self._language_ids.values()}
         self._lower_case = settings.get("lower_case") is True
@@ -104,7 +104,7 @@ class DictionaryTokenizer:
                 )
             codes.append(match[1])
             text = text[match.end() :]
-        source, target = self._languages
+        source, target = self.languages
         return (codes[0] if codes[1:] else source, codes[-1] if codes else target), text
 
     def decode(self, token_ids: Sequence[int]) -> str:

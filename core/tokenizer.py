@@ -20,6 +20,7 @@ class Tokenizer(Protocol):
     Attributes:
         language_codes: texts such as `>>fra<<` that name a target language, with which a source may begin. Empty for
             one target language.
+        languages: codes of the source and of the target, by default, such as `en`; "" if unknown.
     """
 
     vocab_size: int
@@ -27,6 +28,7 @@ class Tokenizer(Protocol):
     bos_id: int
     eos_id: int
     language_codes: tuple[str, ...]
+    languages: tuple[str, str]
 
     @property
     def target(self) -> "Tokenizer":
@@ -67,6 +69,7 @@ class SentencePieceTokenizer:
         self._model = model
         self._processor = load_sentencepiece(model)
         self.language_codes = ()
+        self.languages = ("", "")
         self.vocab_size: int = self._processor.vocab_size()
         self.pad_id: int = self._processor.pad_id()
         self.bos_id: int = self._processor.bos_id()

@@ -8,6 +8,7 @@ import torch
 
 from core.checkpoint import Checkpoint, save_checkpoint
 from core.formats.importing import import_checkpoint
+from core.formats.model_facts import model_facts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,27 +38,6 @@ def run(options: argparse.Namespace) -> None:
 
 def report(checkpoint: Checkpoint) -> list[str]:
     """Lines about an imported model."""
-    config, facts = checkpoint.config, checkpoint.training["imported"]
-    sizes = f"{config.vocab_size:,} tokens" + (
-        f" of sources, {config.target_size:,} of targets" if config.target_vocab_size else ""
-    )
-    tied = {
-        "all": "both embeddings and the output projection are one matrix",
-        "target": "the target's embedding and the output projection are one matrix",
-        "inputs": "both embeddings are one matrix",
-        "none": "three different matrices",
-    }
-    search = ", ".join(f"{name} {value}" for name, value in facts["search"].items())
-    lines = {
-        "format": facts["format"],
-        "parameters": f"{sum(parameter.numel() for parameter in checkpoint.model.parameters()):,}",
-        "layers": f"{config.num_encoder_layers} + {config.num_decoder_layers}, {config.head_counts} heads",
-        "vocabulary": sizes,
-        "matrices": tied[config.tied],
-        "positions": f"{config.positions}, {config.position_order}, exponent {config.position_exponent}",
-        "target languages": ", ".join(facts["target languages"]) or "one",
-        "search of the source": search or "not given",
-        "options not applied": ", ".join(facts["options not applied"]) or "none",
-    }
+    lines = model_facts(checkpoint.model, checkpoint.tokenizer, checkpoint.training)
     width = max(map(len, lines))
     return [f"{name:<{width}}  {value}" for name, value in lines.items()]

@@ -50,11 +50,20 @@ def import_checkpoint(paths: str | Path | Sequence[str | Path]) -> Checkpoint:
         FileNotFoundError: there is no such file.
     """
     with open_source([paths] if isinstance(paths, str | Path) else paths) as files:
-        for each in FORMATS:
-            if each.recognises(files):
-                return each.load(files)
-        names = ", ".join(f"{name!r:.60}" for name in sorted(files.names)[:8])
-        raise CheckpointError(
-            f"{files.label}: its files ({names or 'none'}) are of no known format. Headlight imports "
-            f"{', '.join(each.name for each in FORMATS)}: give the folder, a zip archive of it, or all its files"
-        )
+        return import_files(files)
+
+
+def import_files(files: SourceFiles) -> Checkpoint:
+    """As `import_checkpoint`, of files that are open.
+
+    Raises:
+        CheckpointError: see there.
+    """
+    for each in FORMATS:
+        if each.recognises(files):
+            return each.load(files)
+    names = ", ".join(f"{name!r:.60}" for name in sorted(files.names)[:8])
+    raise CheckpointError(
+        f"{files.label}: its files ({names or 'none'}) are of no known format. Headlight imports "
+        f"{', '.join(each.name for each in FORMATS)}: give the folder, a zip archive of it, or all its files"
+    )

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from core.checkpoint import ADVICE, CheckpointError
 
 MAX_ENTRIES = 1000  # files of a folder or an archive
+MAX_NAME_BYTES = 255  # of a file
 MAX_SMALL_FILE = 64 * 2**20  # bytes of a file that is read as a whole, such as a vocabulary
 MAX_RATIO, FREE_BYTES = 20, 64 * 2**20  # an archive may unpack to this multiple of its size, and some more in any case
 BLOCK_BYTES = 2**20
@@ -64,7 +65,7 @@ def open_source(paths: Sequence[str | Path]) -> Generator[SourceFiles]:
             raise FileNotFoundError(f"there is no {path}: give a folder, a zip archive, or the files of a checkpoint")
     if len(found) == 1 and found[0].is_dir():
         yield SourceFiles(found[0].resolve().name, _folder(found[0]))
-    elif len(found) == 1 and _is_archive(found[0]):
+    elif len(found) == 1 and is_archive(found[0]):
         with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
             yield SourceFiles(found[0].name, _unpacked(found[0], Path(folder)))
     else:
@@ -96,7 +97,7 @@ def _folder(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _is_archive(path: Path) -> bool:
+def is_archive(path: Path) -> bool:
     """Whether a file is a zip archive, and not one that PyTorch wrote."""
     if not zipfile.is_zipfile(path):
         return False
@@ -118,7 +119,8 @@ def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
                 name = PurePosixPath(entry.filename).name
                 if name in found:
                     raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give one checkpoint")
-                found[name] = folder / str(number)
+                found[name] = folder / str(number) / name
+                found[name].parent.mkdir()
                 with archive.open(entry) as packed, open(found[name], "wb") as file:
                     shutil.copyfileobj(packed, file, BLOCK_BYTES)  # zipfile stops at the declared size
             return found
@@ -143,5 +145,7 @@ def _check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
         name = entry.filename
         if name.startswith("/") or "\\" in name or ":" in name or ".." in PurePosixPath(name).parts:
             raise CheckpointError(f"{path.name}: the name {name!r:.60} leads out of the archive")
+        if len(PurePosixPath(name).name.encode()) > MAX_NAME_BYTES:
+            raise CheckpointError(f"{path.name}: the name {name!r:.60} is longer than {MAX_NAME_BYTES} bytes")
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise CheckpointError(f"{path.name}: {name!r:.60} is a link, expected only files")

@@ -1,5 +1,6 @@
 """Untrusted weights of other projects: safetensors, and PyTorch files under `weights_only`."""
 
+import math
 import pickle
 import threading
 import zipfile
@@ -14,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from core.checkpoint import ADVICE, CheckpointError, check_header
+from core.formats.progress import advance
 
 MAX_PICKLE_BYTES = 16 * 2**20  # names and shapes of a PyTorch file; the weights are beside them
 MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied matrices do, with so many copies at most
@@ -39,6 +41,7 @@ class Weights:
 
     def read(self, name: str) -> Tensor:
         """A copy in float32."""
+        advance(math.prod(self.shapes[name]), sum(map(math.prod, self.shapes.values())))
         return self.get(name).to(torch.float32, copy=True, memory_format=torch.contiguous_format)
 
     def equal(self, one: str, other: str) -> bool:

@@ -1,0 +1,80 @@
+"""Facts about a model as text: origin, size, variant of the architecture."""
+
+from typing import Any, cast
+
+from core.config import TransformerConfig
+from core.model import Transformer
+from core.tokenizer import Tokenizer
+
+TIED = {
+    "all": "both embeddings and the output projection are one matrix",
+    "target": "the target's embedding and the output projection are one matrix",
+    "inputs": "both embeddings are one matrix",
+    "none": "three different matrices",
+}
+NORMS = {"post": "after each residual connection", "pre": "on the input of each sub-layer"}
+ORDERS = {"interleaved": "sines and cosines alternate", "halves": "all sines before all cosines"}
+OWN_FORMAT = "Headlight"
+
+
+def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, Any]) -> dict[str, str]:
+    """Describe a model by the names of facts, in the order of display.
+
+    Args:
+        training: untrusted; `imported` has the facts of an import.
+    """
+    imported = _object(training.get("imported"))
+    search = ", ".join(f"{name} {value}" for name, value in _object(imported.get("search")).items())
+    facts = {
+        "format": origin_of(training),
+        "parameters": f"{sum(parameter.numel() for parameter in model.parameters()):,}",
+        "stored as": ", ".join(_texts(imported.get("stored as"))) or str(training.get("stored_as", "")),
+        "languages": " to ".join(filter(None, tokenizer.languages)),
+        "target languages": ", ".join(tokenizer.language_codes) or "one",
+        **architecture_facts(model.config),
+        "search of the source": search or ("not given" if imported else ""),
+        "options not applied": (", ".join(_texts(imported.get("options not applied"))) or "none") if imported else "",
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def architecture_facts(config: TransformerConfig) -> dict[str, str]:
+    """Describe the architecture, as `model_facts` does."""
+    return {
+        "layers": f"{config.num_encoder_layers} + {config.num_decoder_layers}, {config.head_counts} heads",
+        "widths": _widths(config),
+        "vocabulary": f"{config.vocab_size:,} tokens"
+        + (f" of sources, {config.target_size:,} of targets" if config.target_vocab_size else ""),
+        "matrices": TIED[config.tied],
+        "positions": _positions(config),
+        "norms": NORMS[config.norm]
+        + (", and after the last layer" if config.final_norm else "")
+        + (", and on the embeddings" if config.embedding_norm else ""),
+        "activation": config.activation,
+        "attention": "all positions" if config.neighbourhood is None else f"{config.neighbourhood} nearest positions",
+    }
+
+
+def origin_of(training: dict[str, Any]) -> str:
+    """Name of the format that a model was imported from, or `OWN_FORMAT`."""
+    return str(_object(training.get("imported")).get("format", OWN_FORMAT))
+
+
+def _widths(config: TransformerConfig) -> str:
+    inner = f"{config.d_ff:,}" + (f" and {config.decoder_d_ff:,}" if config.decoder_d_ff else "")
+    return f"d_model {config.d_model:,}, d_ff {inner}"
+
+
+def _positions(config: TransformerConfig) -> str:
+    if config.positions == "learned":
+        return f"learned, at most {config.max_positions:,}"
+    offset = f", from {config.position_offset} on" if config.position_offset else ""
+    return f"{config.positions}, {ORDERS[config.position_order]}, exponent {config.position_exponent}{offset}"
+
+
+def _object(found: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _texts(found: object) -> list[str]:
+    return [str(each) for each in cast("list[object]", found)] if isinstance(found, list) else []

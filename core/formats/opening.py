@@ -1,0 +1,64 @@
+"""Untrusted sources that hold a checkpoint of Headlight or of another project."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+
+from core.checkpoint import Checkpoint, CheckpointError, check_header
+from core.formats.source_files import SourceFiles, is_archive
+
+SUFFIX = ".safetensors"
+
+
+def own_file(files: SourceFiles) -> Path | None:
+    """Return the file of a source that is to be read by `load_checkpoint`.
+
+    Returns:
+        The checkpoint of Headlight among the files, recognised by content, or else the only file if it ends in
+        `.safetensors`; None for checkpoints of other projects.
+
+    Raises:
+        CheckpointError: there are several checkpoints of Headlight.
+    """
+    own = sorted(name for name in files.names if name.endswith(SUFFIX) and is_own(files.path(name)))
+    if len(own) > 1:
+        names = ", ".join(own[:3]) + (", ..." if own[3:] else "")
+        raise CheckpointError(f"{files.label} has {len(own)} checkpoints of Headlight ({names}): open one of them")
+    if not own and len(files.names) == 1:
+        own = [name for name in files.names if name.endswith(SUFFIX)]
+    return files.path(own[0]) if own else None
+
+
+def is_own(path: Path) -> bool:
+    """Whether a file is a checkpoint of Headlight, by its header; it may be damaged."""
+    try:
+        check_header(path)
+        with safe_open(path, framework="pt") as file:
+            return "format_version" in (file.metadata() or {})
+    except (CheckpointError, SafetensorError):
+        return False
+
+
+def as_sources(paths: Sequence[Path]) -> list[list[Path]]:
+    """Group files that came together into sources.
+
+    Each archive and each checkpoint of Headlight is a source of its own, all other files are one.
+    """
+    alone = [path for path in paths if is_own(path) or is_archive(path)]
+    others = [path for path in paths if path not in alone]
+    return [[path] for path in alone] + ([others] if others else [])
+
+
+def content_digest(checkpoint: Checkpoint) -> str:
+    """SHA-256, in hexadecimal, of configuration, tokenizer and parameters.
+
+    It is the same for a folder, an archive and single files of one model, whatever else they hold.
+    """
+    digest = hashlib.sha256(repr(checkpoint.config).encode())
+    digest.update(checkpoint.tokenizer.to_bytes())
+    for name, parameter in checkpoint.model.named_parameters():
+        digest.update(name.encode())
+        digest.update(parameter.detach().numpy().data)
+    return digest.hexdigest()

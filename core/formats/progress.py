@@ -1,0 +1,38 @@
+"""Progress of an import. No format passes it on: every tensor is read by `Weights.read`, which reports here."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+Progress = Callable[[float], object]  # called with the share of the weights that has been read, from 0 to 1
+
+
+@dataclass
+class _Count:
+    report: Progress
+    elements: int = 0
+
+
+_count: ContextVar[_Count | None] = ContextVar("_count", default=None)
+
+
+@contextmanager
+def reporting(progress: Progress | None) -> Generator[None]:
+    """Report what is read in this thread inside the block."""
+    token = _count.set(None if progress is None else _Count(progress))
+    try:
+        yield
+    finally:
+        _count.reset(token)
+
+
+def advance(elements: int, total: int) -> None:
+    """Count the elements of a tensor about to be read; a file may be read twice in part, to compare tied matrices.
+
+    Args:
+        total: number of elements of its file.
+    """
+    if (count := _count.get()) is not None:
+        count.report(min(count.elements / max(total, 1), 1.0))
+        count.elements += elements

@@ -1,0 +1,68 @@
+"""Sources that hold a checkpoint of Headlight, of another project, or neither."""
+
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from core.checkpoint import CheckpointError
+from core.formats.opening import as_sources, is_own, own_file
+from core.formats.source_files import open_source
+
+
+def test_a_checkpoint_of_headlight_is_found_in_a_folder_and_in_an_archive(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    shutil.copy(tiny_checkpoint, folder)
+    (folder / "README.md").write_text("about it")
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        archive.write(tiny_checkpoint, f"model/{tiny_checkpoint.name}")
+    for source in (tiny_checkpoint, folder, tmp_path / "model.zip"):
+        with open_source([source]) as files:
+            found = own_file(files)
+            assert found is not None
+            assert found.name == tiny_checkpoint.name
+            assert found.read_bytes() == tiny_checkpoint.read_bytes()
+
+
+def test_several_checkpoints_of_headlight_in_one_folder_are_named(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    for name in ("a.safetensors", "b.safetensors"):
+        shutil.copy(tiny_checkpoint, tmp_path / name)
+    expected = r"has 2 checkpoints of Headlight \(a\.safetensors, b\.safetensors\): open one of them$"
+    with open_source([tmp_path]) as files, pytest.raises(CheckpointError, match=expected):
+        own_file(files)
+
+
+def test_other_files_are_no_checkpoint_of_headlight(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes(b"damaged")
+    with open_source([tmp_path]) as files:
+        assert own_file(files) is None
+    with open_source([tmp_path / "model.safetensors"]) as files:  # alone: its reader says why not
+        assert own_file(files) == tmp_path / "model.safetensors"
+    assert not is_own(tmp_path / "config.json")
+
+
+def test_archives_and_own_checkpoints_stand_alone_and_all_others_belong_together(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    names = ("config.json", "model.safetensors", "own.safetensors", "model.zip")
+    config, weights, own, archive = paths = [tmp_path / name for name in names]
+    config.write_text("{}")
+    weights.write_bytes((2).to_bytes(8, "little") + b"{}")
+    shutil.copy(tiny_checkpoint, own)
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("config.json", "{}")
+    assert as_sources(paths) == [[own], [archive], [config, weights]]
+    assert as_sources([]) == []
+
+
+def test_the_name_of_a_file_in_an_archive_is_bounded(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        archive.writestr("x" * 300, "")
+    expected = r"^model\.zip: the name 'x+ is longer than 255 bytes$"
+    with pytest.raises(CheckpointError, match=expected), open_source([tmp_path / "model.zip"]):
+        pass
