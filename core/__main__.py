@@ -180,6 +180,11 @@ COMMANDS: dict[str, Command] = {
     "convert": ("convert a checkpoint of another project", convert_cli.add_arguments, convert_cli.run),
     "inspect": ("show the contents of a checkpoint", _inspect_arguments, _inspect),
     "explain": ("write an explanation of one translation to a file", explain_cli.add_arguments, explain_cli.run),
+    "explain-arrays": (
+        "write an explanation of attention that another program has computed to a file",
+        explain_cli.add_array_arguments,
+        explain_cli.run_arrays,
+    ),
     "score": ("score the words of a file of sentences, worst first", score_cli.add_arguments, score_cli.run),
     "align": ("rank every cross-attention head as a word aligner", cli.add_arguments, cli.run),
     "contributions": (

@@ -90,8 +90,10 @@ class Explanation:
         source_tokens: S tokens, `</s>` last.
         fed_tokens: T tokens fed to the decoder, `<s>` first.
         predicted_tokens: T tokens predicted at the same positions, `</s>` last.
-        log_probs: [T] log-probability of each predicted token, in nats.
-        alternatives: the most probable tokens at each of the T positions with their log-probabilities, best first.
+        log_probs: [T] log-probability of each predicted token, in nats; empty if unknown, see
+            `core.export.attention_arrays`.
+        alternatives: the most probable tokens at each of the T positions with their log-probabilities, best first; as
+            many as `log_probs`.
         maps: the attention of each kind, one `AttentionMap` per layer.
     """
 

@@ -1,4 +1,4 @@
-"""`python -m core explain`: write an explanation of one translation to a file."""
+"""`python -m core explain` and `explain-arrays`: write an explanation of one translation to a file."""
 
 import argparse
 import hashlib
@@ -6,14 +6,25 @@ from pathlib import Path
 from typing import Any
 
 from core.analysis.sentence_arguments import add_sentence_arguments, sentence_target
+from core.export.attention_arrays import explanation_of_arrays, load_arrays
 from core.export.files import SUFFIXES, check_suffix, save_explanation
-from core.export.record import record_of
+from core.export.record import ExplanationRecord, record_of
 from core.translator import Translator
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `explain` to a parser."""
     add_sentence_arguments(parser)
+    _add_output(parser)
+
+
+def add_array_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `explain-arrays` to a parser."""
+    parser.add_argument("arrays", type=Path, metavar="ARRAYS", help="an .npz file, see core/export/attention_arrays.py")
+    _add_output(parser)
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
@@ -31,12 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
         ValueError: the text or an option is invalid, or the file cannot be written.
         OSError: the checkpoint cannot be read.
     """
-    output: Path = arguments.output
-    check_suffix(output.suffix)
-    if not output.parent.is_dir():
-        raise ValueError(
-            f"{output} cannot be written: there is no folder {output.parent}; create it, or give another path"
-        )
+    _check_output(arguments.output)
     translator = Translator.from_checkpoint(arguments.checkpoint)
     settings: dict[str, Any] = {"target": "given"}
     if arguments.target is None:
@@ -50,8 +56,32 @@ def run(arguments: argparse.Namespace) -> None:
     with open(arguments.checkpoint, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     record = record_of(explanation, translator, settings, arguments.checkpoint.name, digest)
+    _write(arguments.output, record)
+
+
+def run_arrays(arguments: argparse.Namespace) -> None:
+    """Write the explanation of an array file, and print its name and the translation.
+
+    Raises:
+        ValueError: as `run`; an ArrayError if the file is no array file.
+        OSError: the array file cannot be read.
+    """
+    _check_output(arguments.output)
+    explanation = explanation_of_arrays(load_arrays(arguments.arrays))
+    _write(arguments.output, ExplanationRecord(explanation, settings={"arrays": arguments.arrays.name}))
+
+
+def _check_output(output: Path) -> None:
+    check_suffix(output.suffix)
+    if not output.parent.is_dir():
+        raise ValueError(
+            f"{output} cannot be written: there is no folder {output.parent}; create it, or give another path"
+        )
+
+
+def _write(output: Path, record: ExplanationRecord) -> None:
     try:
         save_explanation(output, record)
     except OSError as error:
         raise ValueError(f"{output} cannot be written ({error.strerror or error}): give another path") from error
-    print(f"{output} ({output.stat().st_size / 1e6:.2f} MB): {explanation.target}")
+    print(f"{output} ({output.stat().st_size / 1e6:.2f} MB): {record.explanation.target}")

@@ -28,7 +28,9 @@ function build() {
     "Attention weights show which tokens a head mixed, not why the model chose its words. " +
     "Layers and heads are counted from 1.";
   const heads = element("div");
-  byId("page").append(title, element("p", "faint", note), heads, tokens(), ...(data.facts.length ? [facts()] : []));
+  byId("page").append(title, element("p", "faint", note), heads);
+  if (data.predicted.length) byId("page").append(tokens()); // none if the probabilities are unknown
+  if (data.facts.length) byId("page").append(facts());
   const { select, recolor } = exploreHeads(heads, data.kinds, firstSelection(), writeAddress);
   window.addEventListener("hashchange", () => select(firstSelection()));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);

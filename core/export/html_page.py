@@ -75,7 +75,10 @@ def payload(record: ExplanationRecord, first: Head | None = None, view: View = "
                 "others": [[readable(piece), round(value, 3)] for piece, value in alternatives if value > NEGLIGIBLE],
             }
             for token, log_prob, alternatives in zip(
-                explanation.predicted_tokens, explanation.log_probs, explanation.alternatives, strict=True
+                explanation.predicted_tokens if explanation.log_probs else (),
+                explanation.log_probs,
+                explanation.alternatives,
+                strict=True,
             )
         ],
         "kinds": kinds,

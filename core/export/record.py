@@ -11,7 +11,7 @@ The description, version 1; layers, heads and positions are counted from 0:
     source_tokens    S pieces, `</s>` last
     fed_tokens       T pieces fed to the decoder, `<s>` first
     predicted_tokens T pieces predicted at the same positions, `</s>` last
-    log_probs        T log-probabilities of the predicted tokens, in nats
+    log_probs        T log-probabilities of the predicted tokens, in nats; none, like the alternatives, if unknown
     alternatives     the most probable pieces at each of the T positions as [piece, log-probability], best first
     attention        for each kind ("encoder_self", "decoder_self", "cross"):
         axes             ["layer", "head", "query", "key"]
@@ -150,7 +150,8 @@ def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord
         )
     try:
         counts = {name: len(facts[name]) for name in ("fed_tokens", "predicted_tokens", "log_probs", "alternatives")}
-        if len(set(counts.values())) > 1:
+        of_tokens, of_probabilities = list(counts.values())[:2], list(counts.values())[2:]
+        if len({*of_tokens, *(of_probabilities if any(of_probabilities) else ())}) > 1:
             raise ValueError(
                 f"expected equal numbers, found {', '.join(f'{count} {name}' for name, count in counts.items())}"
             )

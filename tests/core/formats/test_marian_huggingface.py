@@ -14,7 +14,10 @@ from transformers import MarianMTModel, MarianTokenizer
 
 from core import __main__ as cli
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from core.export.attention_arrays import arrays_of_outputs, explanation_of_arrays
 from core.formats import import_checkpoint
+from core.formats.opening import content_digest
+from core.formats.progress import reporting
 from core.translator import Translator
 from tests.core.formats.marian_models import Pairs, short_pairs, write_model
 
@@ -125,12 +128,57 @@ def test_the_same_tokens_as_transformers(two: bool, tmp_path: Path, parallel_tex
         found.encode(">>xyz<< The sea.")
 
 
+def test_one_model_has_one_digest_whatever_holds_it(folder: Path, changed: Callable[..., Path], tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "model.zip", "w") as archive:
+        archive.writestr("README.md", "about it")
+        for path in folder.iterdir():
+            archive.write(path, f"model/{path.name}")
+    sources = (folder, tmp_path / "model.zip", list(folder.iterdir()))
+    digests = {content_digest(import_checkpoint(source)) for source in sources}
+    assert len(digests) == 1
+    other = import_checkpoint(changed("config.json", activation_function="relu"))
+    assert content_digest(other) not in digests
+
+
+def test_progress_is_the_share_of_the_weights_that_has_been_read(folder: Path) -> None:
+    shares: list[float] = []
+    with reporting(shares.append):
+        import_checkpoint(folder)
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert 0.5 < shares[-1] <= 1
+    count = len(shares)
+    import_checkpoint(folder)
+    assert len(shares) == count, "nothing is reported outside the block"
+
+
+def test_attention_of_transformers_is_that_of_the_imported_model(folder: Path, parallel_text: Pairs) -> None:
+    source, target = parallel_text[0]
+    reference = MarianMTModel.from_pretrained(folder, attn_implementation="eager").eval()
+    found = import_checkpoint(folder)
+    translator = Translator(found.model, found.tokenizer)
+    expected = translator.explain(source, target)
+    source_ids, fed, _ = translator.token_ids(source, target)
+    with torch.inference_mode():
+        outputs = reference(
+            input_ids=torch.tensor([source_ids]), decoder_input_ids=torch.tensor([fed]), output_attentions=True
+        )
+    tokens = [*expected.fed_tokens, expected.predicted_tokens[-1]]
+    explanation = explanation_of_arrays(arrays_of_outputs(outputs, expected.source_tokens, tokens))
+    assert explanation.source_tokens == expected.source_tokens
+    assert (explanation.fed_tokens, explanation.predicted_tokens) == (expected.fed_tokens, expected.predicted_tokens)
+    for kind, layers in expected.maps.items():
+        for ours, theirs in zip(layers, explanation.maps[kind], strict=True):
+            torch.testing.assert_close(ours.weights, theirs.weights, rtol=0, atol=1e-4)
+            assert (ours.key_tokens, ours.query_tokens) == (theirs.key_tokens, theirs.query_tokens)
+
+
 def test_a_converted_file_is_the_same_model(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.safetensors"
     assert cli.main(["convert", str(folder), str(out)]) == 0
     report = capsys.readouterr().out
     assert "Marian (OPUS-MT) in Hugging Face's layout" in report
-    assert "sinusoidal, halves, exponent i/n" in report
+    assert "sinusoidal, all sines before all cosines, exponent i/n" in report
     found, again = import_checkpoint(folder), load_checkpoint(out)
     assert again.config == found.config
     assert all(torch.equal(again.model.get_parameter(name), each) for name, each in found.model.named_parameters())

@@ -1,0 +1,190 @@
+"""Explanations from attention that another program has computed, without a model.
+
+An array file is an NPZ file with the following arrays; layers, heads and positions are counted from 0:
+
+    source_tokens       S texts
+    target_tokens       T + 1 texts: the start, then the target. Each but the last is fed to the decoder, which predicts
+                        the next one
+    encoder_attentions  [layers, heads, S, S] floats
+    decoder_attentions  [layers, heads, T, T]; no token attends to later ones
+    cross_attentions    [layers, heads, T, S]
+    log_probs           [T] log-probabilities of the predicted tokens, in nats; may be missing
+
+At least one of the three kinds of attention; each row sums to 1. They are named as in the outputs of transformers, of
+which `arrays_of_outputs` makes them. The marks of a space of SentencePiece and of GPT-2 begin a word.
+"""
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from core.capture import AttentionMap, Kind
+from core.checkpoint import write_atomically
+from core.results import Explanation
+from core.tokenizer import SPACE_MARK
+
+Arrays = Mapping[str, NDArray[Any]]
+KINDS: dict[str, tuple[Kind, str, str]] = {  # the kind of attention, and the sides of its queries and keys
+    "encoder_attentions": ("encoder_self", "source", "source"),
+    "decoder_attentions": ("decoder_self", "target", "target"),
+    "cross_attentions": ("cross", "target", "source"),
+}
+TOKENS, LOG_PROBS = ("source_tokens", "target_tokens"), "log_probs"
+GPT2_SPACE = "\u0120"  # byte-level BPE's space, at the start of a word's first piece
+MAX_TOKENS, MAX_TOKEN = 1024, 512  # of either side; characters of one
+MAX_BYTES = 2**30  # of a file, unpacked
+SUM_TOLERANCE = 2e-2  # of a row in half precision
+LATER_TOLERANCE = 1e-6  # weight on later tokens
+
+
+class ArrayError(ValueError):
+    """These are no arrays of attention; the message has the reason."""
+
+
+def arrays_of_outputs(
+    outputs: object, source_tokens: Sequence[str], target_tokens: Sequence[str], row: int = 0
+) -> dict[str, NDArray[Any]]:
+    """Make the arrays of one sentence from the outputs of an encoder-decoder model of transformers.
+
+    Args:
+        outputs: of one forward pass with `output_attentions=True`, whose `decoder_input_ids` are the target tokens.
+        source_tokens, target_tokens: as in an array file, without padding.
+        row: of the batch; what is beyond the tokens, padding on the right, is cut off.
+
+    Raises:
+        ArrayError: the outputs have no attention, or they are those of `generate`, one for every step.
+    """
+    sizes = {"source": len(source_tokens), "target": len(target_tokens) - 1}
+    found: dict[str, NDArray[Any]] = {
+        "source_tokens": np.array(source_tokens),
+        "target_tokens": np.array(target_tokens),
+    }
+    for name, (_, queries, keys) in KINDS.items():
+        if (layers := getattr(outputs, name, None)) is None:
+            continue
+        if not all(isinstance(layer, torch.Tensor) for layer in layers):
+            raise ArrayError(
+                f"{name} has several tensors for a layer, as the outputs of generate(): give those of one forward pass "
+                f"with decoder_input_ids and output_attentions=True"
+            )
+        weights = torch.stack(tuple(layers), dim=1)[row]  # [layers, heads, Q, K]
+        found[name] = weights[:, :, : sizes[queries], : sizes[keys]].detach().float().cpu().numpy()
+    if not found.keys() & KINDS.keys():
+        raise ArrayError("these outputs have no attention: call the model with output_attentions=True")
+    return found
+
+
+def explanation_of_arrays(arrays: Arrays) -> Explanation:
+    """Check untrusted arrays, and combine them to an explanation.
+
+    Its `log_probs` and `alternatives` are empty if the arrays have no `log_probs`.
+
+    Raises:
+        ArrayError: an array is missing, unknown, of another type or shape than the tokens call for, not finite, or
+            not attention.
+    """
+    if unknown := sorted(arrays.keys() - {*KINDS, *TOKENS, LOG_PROBS}):
+        raise ArrayError(f"the array {unknown[0]!r:.60} is unknown: expected {', '.join((*TOKENS, *KINDS, LOG_PROBS))}")
+    source, target = (_tokens(arrays, name) for name in TOKENS)
+    if len(target) < 2:
+        raise ArrayError(f"target_tokens has {len(target)} tokens, expected the start and at least one more")
+    fed, predicted = target[:-1], target[1:]
+    sides = {"source": source, "target": fed}
+    maps: dict[Kind, tuple[AttentionMap, ...]] = {}
+    for name, (kind, queries, keys) in KINDS.items():
+        if name in arrays:
+            weights = _weights(name, arrays[name], len(sides[queries]), len(sides[keys]))
+            names = (sides[queries], sides[keys], None if kind == "encoder_self" else predicted)
+            maps[kind] = tuple(AttentionMap(kind, layer, each, *names) for layer, each in enumerate(weights))
+    if not maps:
+        raise ArrayError(f"there is no attention: expected at least one of {', '.join(KINDS)}")
+    log_probs = _log_probs(arrays[LOG_PROBS], len(predicted)) if LOG_PROBS in arrays else ()
+    alternatives = ((),) * len(log_probs)
+    return Explanation(_text(source), _text(predicted), source, fed, predicted, log_probs, alternatives, maps)
+
+
+def save_arrays(path: str | Path, arrays: Arrays) -> None:
+    """Write an array file atomically.
+
+    Raises:
+        ArrayError: see `explanation_of_arrays`.
+        OSError: the file cannot be written.
+    """
+    explanation_of_arrays(arrays)
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    write_atomically(Path(path), lambda temporary: temporary.write_bytes(file.getvalue()))
+
+
+def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
+    """Read an untrusted array file. Nothing is unpickled, and the size is checked before it is unpacked.
+
+    Raises:
+        ArrayError: it is no NPZ file, is damaged, or unpacks to more than `MAX_BYTES`.
+        OSError: it cannot be read.
+    """
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+        if unpacked > MAX_BYTES:
+            raise ArrayError(f"{path.name} would unpack to {unpacked} bytes, at most {MAX_BYTES} are read")
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (zipfile.BadZipFile, ValueError, EOFError, KeyError, NotImplementedError, MemoryError) as error:
+        if isinstance(error, ArrayError):
+            raise
+        raise ArrayError(f"{path.name} is no NPZ file of arrays, or damaged: {error}") from error
+
+
+def _tokens(arrays: Arrays, name: str) -> tuple[str, ...]:
+    """Tokens as pieces: `SPACE_MARK` begins a word."""
+    found = arrays.get(name)
+    if found is None or found.ndim != 1 or found.dtype.kind != "U":
+        given = "missing" if found is None else f"{found.dtype} {list(found.shape)}"
+        raise ArrayError(f"{name} is {given}, expected a row of texts")
+    if not 1 <= len(found) <= MAX_TOKENS:
+        raise ArrayError(f"{name} has {len(found)} tokens, expected 1 to {MAX_TOKENS}")
+    if found.dtype.itemsize > 4 * MAX_TOKEN:
+        raise ArrayError(f"{name} has a token of more than {MAX_TOKEN} characters")
+    return tuple(token.replace(GPT2_SPACE, SPACE_MARK) for token in found.tolist())
+
+
+def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.Tensor:
+    """Check one kind of attention: [layers, heads, Q, K]."""
+    if found.dtype.kind != "f" or found.ndim != 4 or found.shape[2:] != (queries, keys) or not found.size:
+        raise ArrayError(
+            f"{name} is {found.dtype} {list(found.shape)}, expected floats [layers, heads, {queries}, {keys}], as many "
+            f"as the tokens"
+        )
+    weights = torch.from_numpy(found.astype(np.float32))
+    if not weights.isfinite().all() or float(weights.min()) < 0:
+        raise ArrayError(f"{name} has weights that are negative or not finite, expected the softmax over keys")
+    if (error := float((weights.sum(-1) - 1).abs().max())) > SUM_TOLERANCE:
+        raise ArrayError(
+            f"{name} has a row whose weights sum to 1 only within {error:.2g}, expected {SUM_TOLERANCE}: give the "
+            f"softmax over keys, before dropout, of one sentence without its padding"
+        )
+    if name == "decoder_attentions" and float(weights.triu(1).max()) > LATER_TOLERANCE:
+        raise ArrayError(f"{name} has weights on later tokens: expected a decoder that predicts them")
+    return weights
+
+
+def _log_probs(found: NDArray[Any], count: int) -> tuple[float, ...]:
+    if found.dtype.kind != "f" or found.shape != (count,):
+        raise ArrayError(f"{LOG_PROBS} is {found.dtype} {list(found.shape)}, expected {count} floats")
+    if not np.isfinite(found).all() or (found > 0).any():
+        raise ArrayError(f"{LOG_PROBS} has values that are positive or not finite, expected log-probabilities")
+    return tuple(found.astype(float).tolist())
+
+
+def _text(tokens: Sequence[str]) -> str:
+    """The text of pieces, without special tokens such as `</s>`."""
+    shown = [token for token in tokens if not (token.startswith("<") and token.endswith(">"))]
+    return "".join(shown).replace(SPACE_MARK, " ").strip()
