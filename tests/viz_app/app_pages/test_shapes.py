@@ -10,13 +10,26 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.checkpoint import save_checkpoint
-from core.config import PRESETS
+from core.config import PRESETS, TransformerConfig
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.tokenizer import SentencePieceTokenizer, Tokenizer
 from tests.viz_app.pages import reading
+from viz_app.features.positions.score_decomposition import FIRST_LAYER
+from viz_app.figures.display_text import plain
 from viz_app.pages import PAGES
 
 SHELL = str(Path(__file__).parents[3] / "viz_app" / "shell.py")
+
+
+def opened_on(shape: TransformerConfig, tmp_path: Path, tokenizer: Tokenizer, patch: pytest.MonkeyPatch) -> AppTest:
+    """The app before its first run, on a model with random weights."""
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        save_checkpoint(tmp_path / "odd.safetensors", Transformer(shape), tokenizer)
+    patch.setenv("HEADLIGHT_CHECKPOINT", str(tmp_path / "odd.safetensors"))
+    test = AppTest.from_file(SHELL, default_timeout=60)
+    test.query_params["beam_size"] = "1"
+    return test
 
 
 @pytest.fixture
@@ -28,13 +41,7 @@ def app(
     """
     layers = {"num_encoder_layers": 1, "num_decoder_layers": 3, "num_heads": heads[0], "num_decoder_heads": heads[1]}
     shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **layers, d_k=3, d_v=5, neighbourhood=4)
-    with torch.random.fork_rng():
-        torch.manual_seed(2)
-        save_checkpoint(tmp_path / "odd.safetensors", Transformer(shape), tokenizer)
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tmp_path / "odd.safetensors"))
-    test = AppTest.from_file(SHELL, default_timeout=60)
-    test.query_params["beam_size"] = "1"
-    yield test
+    yield opened_on(shape, tmp_path, tokenizer, monkeypatch)
     st.cache_resource.clear()
 
 
@@ -54,3 +61,32 @@ def test_every_page_shows_it(app: AppTest, heads: tuple[int, int], text: str, na
         assert not app.exception, f"{name}: {app.exception[0].message}"
         assert not app.error, f"{name}: {app.error[0].value}"
         assert reading(app).translation.source.strip() == text.strip(), name
+
+
+def test_every_page_shows_a_model_with_other_norms_or_says_why_not(
+    tmp_path: Path, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape = replace(
+        PRESETS["tiny"],
+        vocab_size=tokenizer.vocab_size,
+        norm="pre",
+        final_norm=True,
+        embedding_norm=True,
+        activation="gelu",
+        positions="learned",
+        max_positions=256,
+        tied="none",
+        output_bias=True,
+    )
+    app = opened_on(shape, tmp_path, tokenizer, monkeypatch)
+    app.query_params["text"] = "Where?"
+    app.query_params["positions_view"] = FIRST_LAYER
+    app.run()
+    for page in PAGES:
+        app.switch_page(f"app_pages/{page.name}.py").run()
+        assert not app.exception, f"{page.name}: {app.exception[0].message}"
+        assert not app.error, f"{page.name}: {app.error[0].value}"
+        if page.name == "positions":
+            reason = "This model normalises its embeddings twice before the first attention"
+            assert any(info.value.startswith(plain(reason)) for info in app.info)
+    st.cache_resource.clear()

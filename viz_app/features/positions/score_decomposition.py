@@ -10,6 +10,7 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import segments
 from viz_app.figures import head_names, position_tables
+from viz_app.figures.display_text import sentence_case
 from viz_app.figures.export.canvas import Format
 from viz_app.figures.export.map_panels import export_panels
 from viz_app.figures.plotly_chart import CHART_CONFIG
@@ -66,7 +67,11 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         names = [head_name(0, head) for head in range(heads)]
         head = names.index(st.selectbox("Head", names, key="score_head", bind="query-params", width=110))
         as_table = table_box()
-    found = _score_parts(reading, kind)
+    try:
+        found = _score_parts(reading, kind)
+    except ValueError as error:
+        st.info(sentence_case(str(error)))
+        return
     if as_table:
         show_table(position_tables.score_table(found, head))
     else:
