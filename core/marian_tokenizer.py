@@ -64,7 +64,10 @@ class MarianTokenizer:
         with naming(SETTINGS):
             settings = json_object(files.get(SETTINGS, b"{}"))
         source, target = (settings.get(f"{side}_lang") for side in ("source", "target"))
-        self.languages = (source if isinstance(source, str) else "", target if isinstance(target, str) else "")
+        self.languages: tuple[str, str] = (
+            source if isinstance(source, str) else "",
+            target if isinstance(target, str) else "",
+        )
         self._normalise = _moses_normaliser(settings.get("target_lang" if is_target else "source_lang"))
         self.bos_id = bos_id
         self.pad_id, self.eos_id, self._unknown_id = (self._ids[piece] for piece in (PAD, END, UNKNOWN))

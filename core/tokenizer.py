@@ -69,7 +69,7 @@ class SentencePieceTokenizer:
         self._model = model
         self._processor = load_sentencepiece(model)
         self.language_codes = ()
-        self.languages = ("", "")
+        self.languages: tuple[str, str] = ("", "")
         self.vocab_size: int = self._processor.vocab_size()
         self.pad_id: int = self._processor.pad_id()
         self.bos_id: int = self._processor.bos_id()

@@ -40,6 +40,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
         AppPage("why", "Table 1", has_sentence=False),
     ),
     "Models": (
+        AppPage("checkpoint", "Checkpoint", has_sentence=False),
         AppPage("training", "Training", has_sentence=False),
         AppPage("parsing", "Parsing"),
         AppPage("picture", "Read a picture", has_sentence=False),

@@ -6,10 +6,10 @@ import streamlit as st
 
 from viz_app.controls.source_note import source_note
 from viz_app.figures.display_text import sentence_case
-from viz_app.layout import badges, sentence_input, share_menu, sidebar, wrong_task
+from viz_app.layout import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
 from viz_app.layout.tour import restart_button, tour
 from viz_app.pages import GROUPS, PAGES
-from viz_app.session import line_readers, permalink, trees
+from viz_app.session import permalink
 from viz_app.session.readings import Current
 from viz_app.session.state import session_object
 
@@ -26,6 +26,7 @@ with st.container():
     tour(pages, page)
 
 # Draw first what needs no model: just after the app has started, the model takes seconds to load.
+target_language.complete_sentence()
 search, menu, below = sentence_input.sentence_box()
 shown = next(each for each in PAGES if pages[each.name] == page)
 sentence_input.hide(not shown.has_sentence)
@@ -54,9 +55,9 @@ if model is not None:
                 share_menu.menu(reading)
         if reading is None or (shown == PAGES[0] and search.text in sentence_input.EXAMPLES):
             sentence_input.examples()
-    if wrong_task.needs_text(shown) and line_readers.reader_of(model) is not None:
+    if wrong_task.needs_text(shown) and model.line_reader is not None:
         wrong_task.picture_note(model, page.title)
-    elif page.title in wrong_task.PAGES and trees.parser_of(model) is not None:
+    elif page.title in wrong_task.PAGES and model.parser is not None:
         wrong_task.note(model, page.title)
     else:
         page.run()

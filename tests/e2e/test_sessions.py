@@ -80,7 +80,7 @@ class Session:
             if message.HasField("delta") and message.delta.HasField("new_element"):
                 self.elements.append(message.delta.new_element)
             yield message
-            if message.HasField("script_finished"):
+            if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY and message.HasField("script_finished"):
                 return
 
     def run(self, **address: str) -> None:

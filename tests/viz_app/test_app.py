@@ -20,7 +20,7 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy, reading
 from viz_app.layout import sentence_input
-from viz_app.session import models
+from viz_app.session import uploads
 
 SCRIPTS = ("app_pages/translate.py", "app_pages/heads.py", "app_pages/positions.py")
 
@@ -48,8 +48,8 @@ def shown(app: AppTest) -> str:
     return " ".join(element.proto.body for element in app.html)
 
 
-def upload(app: AppTest, name: str, content: bytes) -> AppTest:
-    app.file_uploader[0].set_value((name, content, "application/octet-stream"))
+def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    app.file_uploader[0].set_value([(name, content, "application/octet-stream") for name, content in files])
     return healthy(app.run())
 
 
@@ -190,34 +190,34 @@ def test_lines_can_be_thinned_out_to_a_share_of_the_mass(app: AppTest) -> None:
     healthy(app.run())
 
 
-def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_sent_back(
+def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_closed(
     app: AppTest, other_checkpoint: Path
 ) -> None:
     app.run()
     app.switch_page("app_pages/heads.py").run()
     assert "2 + 2 layers, 4 heads" in shown(app)
-    upload(app, "other.safetensors", other_checkpoint.read_bytes())
+    upload(app, ("other.safetensors", other_checkpoint.read_bytes()))
     assert "other.safetensors" in shown(app)
     assert "1 + 1 layers, 2 heads" in shown(app)
     assert len(app.multiselect(key="heads_cross").options) == 2 + 4
     assert len(app.multiselect(key="heads_cross").value) == 1
-    app.button(key="back").click()
+    assert app.file_uploader[0].value == []
+    app.button(key="close").click()
     healthy(app.run())
     assert "2 + 2 layers, 4 heads" in shown(app)
-    assert app.file_uploader[0].value is None
     assert len(app.multiselect(key="heads_cross").value) == 1
 
 
 def test_an_upload_that_a_click_interrupted_is_read_after_all(
     app: AppTest, other_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*_: object) -> models.Model:
+    def interrupted(*_: object) -> None:
         raise StopException
 
     app.run()
     with monkeypatch.context() as patch:
-        patch.setattr(models, "uploaded_model", interrupted)
-        upload(app, "other.safetensors", other_checkpoint.read_bytes())
+        patch.setattr(uploads, "uploaded_models", interrupted)
+        upload(app, ("other.safetensors", other_checkpoint.read_bytes()))
     assert "1 + 1 layers, 2 heads" in shown(app.run())
 
 
@@ -225,17 +225,17 @@ def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(
     app: AppTest, other_checkpoint: Path, overflowing_checkpoint: Path
 ) -> None:
     app.run()
-    upload(app, "other.safetensors", other_checkpoint.read_bytes())
-    upload(app, "bad*name*.safetensors", b"no checkpoint at all")
+    upload(app, ("other.safetensors", other_checkpoint.read_bytes()))
+    upload(app, ("bad*name*.safetensors", b"no checkpoint at all"))
     assert "not a safetensors file" in app.sidebar.error[0].value
     reason, stays = app.sidebar.error[0].value.rsplit(". ", 1)
     assert not reason.endswith(".")
     assert stays.endswith(" is still used.")
     assert "1 + 1 layers, 2 heads" in shown(app)
-    upload(app, "bad.safetensors", other_checkpoint.read_bytes()[:-100])
+    upload(app, ("bad.safetensors", other_checkpoint.read_bytes()[:-100]))
     assert "bad" in app.sidebar.error[0].value
     assert "1 + 1 layers, 2 heads" in shown(app)
-    upload(app, "large.safetensors", overflowing_checkpoint.read_bytes())
+    upload(app, ("large.safetensors", overflowing_checkpoint.read_bytes()))
     assert r"holds the weight 3e\+38, at most 65504 is read" in app.sidebar.error[0].value
     assert "1 + 1 layers, 2 heads" in shown(app)
     assert not app.exception
@@ -248,7 +248,7 @@ def test_without_any_checkpoint_the_page_says_what_to_do(
     healthy(app.run())
     assert "There is no checkpoint" in app.error[0].value
     assert "Upload" in app.error[0].value
-    upload(app, "other.safetensors", other_checkpoint.read_bytes())
+    upload(app, ("other.safetensors", other_checkpoint.read_bytes()))
     assert not app.error
     assert "1 + 1 layers, 2 heads" in shown(app)
 

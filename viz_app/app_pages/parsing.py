@@ -20,7 +20,9 @@ from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.theme import head_name
 from viz_app.session import readings, trees
+from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.models import Model, ModelError
+from viz_app.session.open_models import OpenModels
 from viz_app.session.python_code import model_part, script
 from viz_app.session.state import put_in_address, session_object
 
@@ -56,11 +58,15 @@ class SelectedNode:
 
 def parsed(text: str) -> tuple[Model, Parse] | None:
     """Parse the text; None, with the reason on the page, if there is no tree."""
+    current = readings.model()
     try:
-        model, parser = parser_model.parser_for(readings.model())
+        model, parser = parser_model.parser_for(current)
     except ModelError as error:
         st.info(plain(str(error)))
         return None
+    if model.digest != current.digest:
+        substitute(current, model)
+        text = with_code(text, (), codes_of(current))
     waiting = st.empty()
     progress = stoppable(waiting, (model.digest, text), "parsing", "Parsing")
     if progress is None:
@@ -72,6 +78,21 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
         return None
     waiting.empty()
     return model, parse
+
+
+def substitute(current: Model, parser: Model) -> None:
+    """Say that the current model writes no trees, and which parser is used instead."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(
+            f"{plain(current.name)} translates, it writes no trees: {plain(parser.name)} does here.", width="content"
+        )
+        st.button(
+            "Use it on all pages",
+            on_click=session_object(OpenModels).add,
+            args=(parser,),
+            type="tertiary",
+            key="use_parser",
+        )
 
 
 def selected_node(parse: Parse, nodes: list[Node]) -> int:

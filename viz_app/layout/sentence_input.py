@@ -7,7 +7,7 @@ import streamlit as st
 
 from viz_app.controls.search_progress import stoppable
 from viz_app.figures.display_text import sentence_case, shortened
-from viz_app.session import line_readers, readings
+from viz_app.session import readings
 from viz_app.session.models import Model
 from viz_app.session.state import Widget, session_object
 
@@ -111,7 +111,7 @@ def read(
         None if there is no translation; the reason is shown, unless the model reads pictures.
     """
     waiting = below.empty()
-    if line_readers.reader_of(model) is not None:
+    if model.line_reader is not None:
         return None
     if not search.text.strip():
         waiting.info("There is nothing to translate yet: type a sentence above, or pick an example.")

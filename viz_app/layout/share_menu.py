@@ -39,7 +39,7 @@ def menu(reading: readings.Reading) -> None:
             st.download_button(label, content, file, mime, on_click="ignore", key=f"take{suffix}", width="stretch")
         show_python = st.button("The same in Python", key="take_python", width="stretch")
         copy_link()
-        st.caption("Uploaded checkpoints are not included in the link.")
+        st.caption("Opened checkpoints are not included in the link.")
     if show_python:
         from viz_app.controls.downloads import python_dialog
 

@@ -1,106 +1,94 @@
-"""The checkpoint in the sidebar: the current model, and the upload of another one."""
+"""The checkpoint in the sidebar: the current model, and the others that are open."""
 
 import html
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from viz_app.figures.display_text import plain
-from viz_app.session import line_readers, models, readings, trees
-from viz_app.session.state import session_object
+from viz_app.layout import checkpoint_opening, target_language
+from viz_app.session import models
+from viz_app.session.models import Model
+from viz_app.session.open_models import OpenModels, distinct_names
+from viz_app.session.state import Widget, session_object
 
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-
-@dataclass
-class UploadedCheckpoint:
-    """The checkpoint that the visitor has uploaded.
-
-    Attributes:
-        model: None: the shipped one is used.
-        refused: why the last file was refused, or "".
-        file_id: the last file that was read.
-        uploader: number of the upload widget; a new widget is an empty one.
-    """
-
-    model: models.Model | None = None
-    refused: str = ""
-    file_id: str | None = None
-    uploader: int = 0
-
-    def reset(self) -> None:
-        """Return to the shipped checkpoint."""
-        self.model, self.refused, self.file_id, self.uploader = None, "", None, self.uploader + 1
-        readings.new_sentence()
+OPEN_MODEL = Widget[str]("open_model")  # digest of the current model
 
 
-def checkpoint_box() -> models.Model | None:
-    """Show the current model and take uploads.
+def checkpoint_box() -> Model | None:
+    """Show the current model, the others that are open, and the ways to open another one.
 
     Returns None, with a message on the page, if there is no model at all.
     """
-    upload = session_object(UploadedCheckpoint)
+    opened = session_object(OpenModels)
     with st.sidebar:
         st.subheader("Checkpoint", anchor=False)
         facts = st.container()
-        file = st.file_uploader(  # of any type: what Streamlit itself refuses has no reason, and never comes here
-            "Another checkpoint",
-            key=f"upload-{upload.uploader}",
-            help=f"{models.OPENABLE} One has parameters, tokenizer and configuration. It stays on this machine.",
-        )
+        opening = st.container()
         problem = st.container(key="refused")
-    if file is not None and upload.file_id != file.file_id:
-        upload.refused = ""
-        with problem, st.spinner(f"Reading {plain(file.name)}"):
-            try:
-                upload.model = models.uploaded_model(file.name, file)
-                readings.new_sentence()
-            except models.ModelError as error:
-                upload.refused = str(error)
-        upload.file_id = file.file_id  # after reading it: if a click interrupts that, the next run starts again
-    model = _current_model(facts, upload)
-    if file is not None and upload.refused:
-        reason = plain(models.with_advice(upload.refused))
-        problem.error(f"{reason} {plain(model.name)} is still used." if model else reason)
+        with opening:
+            refused = checkpoint_opening.opening_box(problem)
+    try:
+        with facts, st.spinner("Loading the model"):
+            model = opened.model()
+    except models.ModelError as error:
+        if refused:
+            problem.error(plain(refused))
+        st.error(
+            f"{plain(str(error))} Upload a checkpoint in the sidebar, or train one (see `python -m train --help`). The "
+            f"environment variable `{models.CHECKPOINT_VARIABLE}` can name another file to start with."
+        )
+        return None
+    if refused:
+        problem.error(f"{plain(refused)} {plain(model.name)} is still used.")
+    with facts:
+        _open_models(opened, model)
     return model
+
+
+def _open_models(opened: OpenModels, model: Model) -> None:
+    """Select one of several open models, describe it, and close it."""
+    found = opened.all()
+    if len(found) > 1:
+        names = distinct_names(found)
+        OPEN_MODEL.set(model.digest)
+        st.selectbox(
+            f"{len(found)} open",
+            list(names),
+            format_func=names.__getitem__,
+            key=OPEN_MODEL.key,
+            on_change=_show_selected,
+            help="Pages are about the one selected here. The page Compare shows two of them side by side.",
+        )
+    st.html(facts_html(model))  # with the whole name, which the box may cut off
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="model-links"):
+        st.page_link("app_pages/checkpoint.py", label="Report", icon=":material/info:")
+        if model.digest in opened.opened:
+            st.button("Close", on_click=opened.close, args=(model.digest,), type="tertiary", key="close")
+    target_language.language_box(model)
+
+
+def _show_selected() -> None:
+    session_object(OpenModels).show(OPEN_MODEL.value or "")
 
 
 def translation_model() -> None:
-    """Use the shipped checkpoint again or, if that does not translate, the one that comes with Headlight.
+    """Use a translation model: the first open one or, if there is none, the shipped one.
 
     Call it in a callback.
     """
-    upload = session_object(UploadedCheckpoint)
-    upload.reset()
-    shipped = models.shipped_model()
-    if trees.parser_of(shipped) is not None or line_readers.reader_of(shipped) is not None:
-        upload.model = models.model_at(models.translation_checkpoint())
+    opened = session_object(OpenModels)
+    fitting = [each for each in opened.all() if each.translates]
+    opened.add(fitting[0] if fitting else models.model_at(models.translation_checkpoint()))
 
 
-def _current_model(facts: "DeltaGenerator", upload: UploadedCheckpoint) -> models.Model | None:
-    try:
-        with facts, st.spinner("Loading the model"):
-            model = upload.model or models.shipped_model()
-    except models.ModelError as error:
-        st.error(
-            f"{plain(str(error))} Upload a .safetensors checkpoint in the sidebar, or train one (see `python -m train "
-            f"--help`). The environment variable `{models.CHECKPOINT_VARIABLE}` can name another file to start with."
-        )
-        return None
-    with facts:
-        st.html(facts_html(model))
-        if upload.model is not None:
-            st.button("Back to the shipped checkpoint", on_click=upload.reset, width="stretch", key="back")
-    return model
-
-
-def facts_html(model: models.Model) -> str:
+def facts_html(model: Model) -> str:
     """Describe a model's name and shape in HTML.
 
     The file is untrusted, so all its text is escaped.
     """
+    from core.formats.model_facts import OWN_FORMAT, origin_of
+
     config = model.translator.model.config
     parameters = sum(parameter.numel() for parameter in model.translator.model.parameters())
     facts = [
@@ -109,8 +97,8 @@ def facts_html(model: models.Model) -> str:
         f"{parameters / 1e6:.1f} M parameters",
         f"{config.vocab_size:,} tokens",
     ]
-    if codes := model.translator.tokenizer.language_codes:
-        facts.append(f"begin a source with its target language: {', '.join(codes[:8])}{', ...' if codes[8:] else ''}")
+    if (origin := origin_of(model.translator.training)) != OWN_FORMAT:
+        facts.append(origin)
     if training := training_text(model.translator.training):
         facts.append(training)
     if model.translator.precision == "fast":

@@ -30,9 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("streamlit", nargs="*", metavar="-- OPTIONS", help="options of `streamlit run`")
     options = parser.parse_args(arguments)
     try:
-        environment.allowed_hosts()
-        environment.frame_ancestors()
-        environment.upload_megabytes()
+        environment.check_settings()
     except environment.SettingError as error:
         parser.error(str(error))
     if options.checkpoint and not options.checkpoint.is_file():

@@ -44,7 +44,12 @@ async def lifespan(_app: App) -> AsyncGenerator[None]:
 
 
 def configure_streamlit() -> None:
-    """Hand the settings of the environment to Streamlit, which has checks of its own."""
+    """Check the settings of the environment, and hand them to Streamlit, which has checks of its own.
+
+    Raises:
+        SettingError: an environment variable has an impossible value.
+    """
+    environment.check_settings()
     set_option("server.allowedHosts", [host.strip("[]") for host in environment.allowed_hosts()])
     set_option("server.maxUploadSize", environment.upload_megabytes())
 

@@ -10,6 +10,7 @@ from core.analysis.heads.head import Head
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
+from viz_app.session.state import MayHoldModel
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class RankedText:
 
 
 @dataclass
-class TextRankings:
+class TextRankings(MayHoldModel):
     """The text rankings of a session.
 
     Attributes:
@@ -41,6 +42,12 @@ class TextRankings:
         """Start to rank all heads on these pairs, as `python -m core align` does."""
         unit = f"pairs, {METHOD_NAMES[method]}, {model.name}"
         self.job = Job(self._steps(model, method, pairs), len(pairs), unit)
+
+    def forget_model(self, digest: str) -> None:
+        """Drop an unfinished job, which may be of a model that is closed; results are kept."""
+        if self.job is not None and not self.job.finished:
+            self.job.close()
+            self.job = None
 
     def _steps(self, model: Model, method: Method, pairs: Sequence[GoldPair]) -> Iterator[int]:
         scores = AlignerRanking()

@@ -2,15 +2,19 @@
 
 import os
 import re
+from pathlib import Path
 
 CHECKPOINT_VARIABLE = "HEADLIGHT_CHECKPOINT"  # names another checkpoint to start with
 PRECISION_VARIABLE = "HEADLIGHT_PRECISION"  # of the search for translations, as `core.Translator` has it
 HOSTS_VARIABLE = "HEADLIGHT_HOSTS"  # further names under which browsers may reach the app, separated by commas
 FRAMES_VARIABLE = "HEADLIGHT_FRAME_ANCESTORS"  # origins of pages that may frame the app, separated by commas
-UPLOAD_VARIABLE = "HEADLIGHT_UPLOAD_MB"  # most megabytes of an uploaded file
+UPLOAD_VARIABLE = "HEADLIGHT_UPLOAD_MB"  # most megabytes of an upload
+FOLDERS_VARIABLE = "HEADLIGHT_FOLDERS"  # folders from which visitors may open checkpoints, separated as in PATH
+MODELS_VARIABLE = "HEADLIGHT_MODELS"  # most models in memory
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # as in a `Host` header
 DEFAULT_UPLOAD_MB, MAX_UPLOAD_MB = 400, 100_000
+DEFAULT_MODELS, MAX_MODELS = 8, 1_000
 HOST = re.compile(r"(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?|\[[0-9a-f:.]+\]", re.I)
 ORIGIN = re.compile(r"https?://(\*\.)?[a-z0-9_.-]+(:\d+)?|'self'", re.I)
 
@@ -40,16 +44,63 @@ def frame_ancestors() -> list[str]:
 
 
 def upload_megabytes() -> int:
-    """Return the largest size of an uploaded file.
+    """Return the largest size of an upload.
 
     Raises:
         SettingError: it is not a whole number from 1 to 100,000.
     """
-    text = os.environ.get(UPLOAD_VARIABLE) or str(DEFAULT_UPLOAD_MB)
-    if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= MAX_UPLOAD_MB:
+    return _number(UPLOAD_VARIABLE, DEFAULT_UPLOAD_MB, MAX_UPLOAD_MB, "megabytes")
+
+
+def most_models() -> int:
+    """Return the largest number of models in memory, those of all visitors together.
+
+    Raises:
+        SettingError: it is not a whole number from 1 to 1,000.
+    """
+    return _number(MODELS_VARIABLE, DEFAULT_MODELS, MAX_MODELS, "models")
+
+
+def model_folders() -> list[Path]:
+    """Return the folders of `HEADLIGHT_FOLDERS` that exist, without links; none by default."""
+    return [folder.resolve() for folder in _named_folders() if folder.is_dir()]
+
+
+def has_folders() -> bool:
+    """Whether `HEADLIGHT_FOLDERS` is set, if only to folders that do not exist any more."""
+    return bool(_named_folders())
+
+
+def _named_folders() -> list[Path]:
+    return [Path(entry).expanduser() for entry in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep) if entry]
+
+
+def check_settings() -> None:
+    """Check all variables, before the app starts.
+
+    Raises:
+        SettingError: one has an impossible value.
+    """
+    for read in (allowed_hosts, frame_ancestors, upload_megabytes, most_models):
+        read()
+    for folder in _named_folders():
+        if not folder.is_dir():
+            raise SettingError(
+                f"The environment variable {FOLDERS_VARIABLE} has the entry {str(folder)!r}: there is no such folder. "
+                f"Folders are separated by {os.pathsep!r}."
+            )
+
+
+def is_private() -> bool:
+    """Whether the settings leave the app to this machine: no further host names, no frames of other origins."""
+    return not (os.environ.get(HOSTS_VARIABLE) or os.environ.get(FRAMES_VARIABLE))
+
+
+def _number(variable: str, default: int, most: int, unit: str) -> int:
+    text = os.environ.get(variable) or str(default)
+    if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= most:
         raise SettingError(
-            f"The environment variable {UPLOAD_VARIABLE} is {text!r}: it must be a whole number of megabytes from 1 to "
-            f"{MAX_UPLOAD_MB}."
+            f"The environment variable {variable} is {text!r}: it must be a whole number of {unit} from 1 to {most}."
         )
     return int(text)
 

@@ -31,6 +31,11 @@ class Job:
         """Stop the job, or continue it."""
         self.running = running
 
+    def close(self) -> None:
+        """End the job for good, and drop all that its steps hold, such as a model."""
+        with self._lock:
+            self.running, self._steps = False, iter(())
+
     def advance(self, seconds: float) -> bool:
         """Compute for some seconds, one step at least, and return whether steps are left.
 

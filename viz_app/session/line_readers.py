@@ -19,17 +19,6 @@ PICTURE_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
 }
 
 
-@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=MODEL_HASH)
-def reader_of(model: Model) -> "LineReader | None":
-    """Return the reader of a model that takes image patches, or None for one that takes text."""
-    from core.images.line_reader import LineReader, NotALineReaderError
-
-    try:
-        return LineReader(model.translator)
-    except NotALineReaderError:
-        return None
-
-
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=PICTURE_HASH)
 def read(model: Model, image: "Pixels", _reader: "LineReader") -> "tuple[ScoredText, Explanation]":
     """Read a picture and explain each character; the results of all sessions are shared.

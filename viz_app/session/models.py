@@ -1,12 +1,17 @@
-"""The model: the shipped checkpoint or an uploaded one, loaded for all sessions."""
+"""Models: the one that the app starts with, and those that visitors open, shared by all sessions.
+
+A model that a visitor has opened is in memory as long as a session has it open (see `open_models`).
+"""
 
 import hashlib
 import os
-import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, get_args
+from typing import TYPE_CHECKING, Any, get_args
+from weakref import WeakValueDictionary
 
 import streamlit as st
 
@@ -15,11 +20,16 @@ from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Translator
+    from core.cpu_inference import Precision
+    from core.formats.progress import Progress
+    from core.images.line_reader import LineReader
+    from core.parsing.parser import Parser
 
 ROOT = Path(__file__).resolve().parents[2]
-OPENABLE = "Headlight opens its own .safetensors files, as python -m train writes them."  # advice after a refusal
-MAX_UPLOAD_BYTES = environment.upload_megabytes() * 2**20
-CHUNK_BYTES = 2**20
+OPENABLE = (  # advice after a refusal
+    "Headlight opens its own .safetensors files, and models of other projects such as OPUS-MT, with all their files in "
+    "a folder, in a zip archive or together: docs/formats.md lists the formats."
+)
 
 
 @dataclass(frozen=True)
@@ -27,16 +37,52 @@ class Model:
     """A loaded checkpoint.
 
     Attributes:
-        name: of its file.
-        digest: SHA-256 of its file, in hexadecimal; part of the key of every cached result.
-        translator: shared by all sessions that use the same file.
-        path: of its file on this machine; the name of an uploaded one.
+        name: of its file or folder.
+        digest: SHA-256 in hexadecimal, of its file or, for a checkpoint of another project, of its contents (see
+            `content_digest`); part of the key of every cached result.
+        translator: shared by all sessions that use the same checkpoint.
+        path: of its file or folder on this machine; the name of an uploaded one.
+        is_imported: whether it is a checkpoint of another project.
     """
 
     name: str
     digest: str
-    translator: "Translator"
+    translator: "Translator" = field(compare=False)
     path: str = ""
+    is_imported: bool = False
+
+    @cached_property
+    def parser(self) -> "Parser | None":
+        """The parser of a model that writes trees; None for one that translates."""
+        from core.parsing.parser import NotAParserError, Parser
+
+        try:
+            return Parser(self.translator)
+        except NotAParserError:
+            return None
+
+    @cached_property
+    def line_reader(self) -> "LineReader | None":
+        """The reader of a model that takes image patches; None for one that takes text."""
+        from core.images.line_reader import LineReader, NotALineReaderError
+
+        try:
+            return LineReader(self.translator)
+        except NotALineReaderError:
+            return None
+
+    @property
+    def translates(self) -> bool:
+        """Whether it neither writes trees nor reads pictures."""
+        return self.parser is None and self.line_reader is None
+
+    def release(self) -> None:
+        """Drop the translator: this object cannot be used any more.
+
+        Streamlit keeps the callbacks of all pages that a session has seen, and with them their readings, to its end.
+        """
+        for name in ("translator", "parser", "line_reader"):
+            vars(self).pop(name, None)
 
 
 # For `st.cache_resource`: it hashes a model by its file, and a tuple, which may have many tokens, as one string.
@@ -48,9 +94,9 @@ class ModelError(Exception):
 
 
 def with_advice(reason: str) -> str:
-    """Append to the reason why a file was refused which files can be opened, unless it says so itself."""
+    """Append to the refusal of a file that is no checkpoint of Headlight what can be opened, unless it says so."""
     reason = f"{reason.removesuffix('.')}."
-    return reason if "Headlight opens" in reason else f"{reason} {OPENABLE}"
+    return f"{reason} {OPENABLE}" if "safetensors file" in reason and "Headlight opens" not in reason else reason
 
 
 def translation_checkpoint() -> Path:
@@ -75,7 +121,7 @@ def shipped_model() -> Model:
 
 
 def model_at(path: Path) -> Model:
-    """Load the model in a file on this machine.
+    """Load the checkpoint of Headlight in a file that is named by whoever runs the app.
 
     Raises:
         ModelError: there is no such file, or it is not a checkpoint.
@@ -85,35 +131,46 @@ def model_at(path: Path) -> Model:
         digest = _file_digest(str(path), stat.st_mtime_ns, stat.st_size)
     except OSError as error:
         raise ModelError(f"There is no checkpoint to read at {path} ({error.strerror}).") from error
-    return Model(path.name, digest, _load(digest, path), str(path.resolve()))
+    return _kept(str(path.resolve()), digest, path.name)
 
 
-def uploaded_model(name: str, file: BinaryIO) -> Model:
-    """Load the model in an untrusted file.
+def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" = None) -> Model:
+    """Load a checkpoint of Headlight or of another project, which may be hostile.
 
-    The file is copied to a temporary file of bounded size, checked, loaded, and removed.
+    Args:
+        paths: a folder, a zip archive, or the files.
+        path: of the model, see `Model`.
+        progress: called with the share of the weights that has been read; not for a checkpoint of Headlight.
 
     Raises:
-        ModelError: it is not a usable checkpoint.
+        ModelError: it is not a usable checkpoint, or too many models are in memory.
     """
-    name = Path(name).name
-    digest = hashlib.sha256()
-    with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
-        path = Path(folder) / "upload.safetensors"
-        size = 0
-        with open(path, "wb") as copy:
-            while chunk := file.read(CHUNK_BYTES):
-                size += len(chunk)
-                if size > MAX_UPLOAD_BYTES:
-                    raise ModelError(
-                        f"{name} is larger than {MAX_UPLOAD_BYTES // 2**20} MB, the most that can be uploaded."
-                    )
-                digest.update(chunk)
-                copy.write(chunk)
-        try:
-            return Model(name, digest.hexdigest(), _load(digest.hexdigest(), path), name)
-        except ModelError as error:
-            raise ModelError(str(error).replace(path.name, name)) from error
+    from core import Translator
+    from core.device import best_device
+    from core.formats.importing import import_files
+    from core.formats.opening import content_digest, own_file
+    from core.formats.progress import reporting
+    from core.formats.source_files import open_source
+
+    name = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
+    with _refusals(name), open_source(paths) as files:
+        if (own := own_file(files)) is not None:
+            with open(own, "rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return Model(name, digest, _shared(digest, lambda: _own_translator(own)), path)
+        _require_room()
+        with reporting(progress):
+            checkpoint = import_files(files)
+    with _refusals(name):
+        digest = content_digest(checkpoint)
+        if len(paths) > 1 and all(languages := checkpoint.tokenizer.languages):
+            name = f"{'-'.join(languages)} ({name})"
+
+        def load() -> Translator:
+            model = checkpoint.model.to(best_device())
+            return Translator(model, checkpoint.tokenizer, checkpoint.training, precision())
+
+        return Model(name, digest, _shared(digest, load), path, is_imported=True)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -122,26 +179,81 @@ def _file_digest(path: str, mtime_ns: int, size: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)
-def _load(digest: str, _path: Path) -> "Translator":
+@st.cache_resource(max_entries=3, show_spinner=False)  # en-de, parsing, and the one of HEADLIGHT_CHECKPOINT
+def _kept(path: str, digest: str, name: str) -> Model:
+    with _refusals(name):
+        return Model(name, digest, _shared(digest, lambda: _own_translator(Path(path)), is_kept=True), path)
+
+
+def _own_translator(path: Path) -> "Translator":
     from core import Translator
+
+    return Translator.from_checkpoint(path, precision=precision())
+
+
+# Translators by digest and precision: models hold them, and sessions and `_kept` hold models.
+_in_memory: "WeakValueDictionary[tuple[str, Precision], Translator]" = WeakValueDictionary()
+
+
+def _shared(digest: str, load: "Callable[[], Translator]", is_kept: bool = False) -> "Translator":
+    """The translator of a checkpoint, loaded unless it is in memory.
+
+    Args:
+        is_kept: load it even if many models are in memory.
+    """
+    key = digest, precision()
+    found = _in_memory.get(key)
+    if found is None:
+        if not is_kept:
+            _require_room()
+        found = _in_memory.setdefault(key, load())
+    return found
+
+
+def _require_room() -> None:
+    """Check the number of models in memory before another one is loaded.
+
+    Raises:
+        ModelError: there are too many.
+    """
+    if len(_in_memory) >= (most := environment.most_models()):
+        raise ModelError(
+            f"{len(_in_memory)} models are in memory, at most {most} are kept: close one first. The environment "
+            f"variable {environment.MODELS_VARIABLE} allows more."
+        )
+
+
+def precision() -> "Precision":
+    """Precision of the search, from the environment.
+
+    Raises:
+        ModelError: there is no such precision.
+    """
     from core.cpu_inference import Precision
 
-    precision: Any = os.environ.get(PRECISION_VARIABLE) or "exact"
-    if precision not in get_args(Precision):
+    found: Any = os.environ.get(PRECISION_VARIABLE) or "exact"
+    if found not in get_args(Precision):
         raise ModelError(
-            f"The environment variable {PRECISION_VARIABLE} is {precision!r}: it must be one of "
+            f"The environment variable {PRECISION_VARIABLE} is {found!r}: it must be one of "
             f"{', '.join(get_args(Precision))}."
         )
+    return found
+
+
+@contextmanager
+def _refusals(name: str) -> Generator[None]:
+    """Turn every error inside the block into a `ModelError` about the checkpoint of this name."""
     try:
-        return Translator.from_checkpoint(_path, precision=precision)
-    except ValueError as error:  # a CheckpointError, or a device that is not available
+        yield
+    except (ModelError, ValueError) as error:  # a CheckpointError, or a device that is not available
         raise ModelError(str(error)) from error
     except MemoryError as error:
         raise ModelError(
-            f"{_path.name} needs more memory than this machine has left: close other programs, or use a smaller model."
+            f"{name} needs more memory than this machine has left: close other programs, or use a smaller model."
         ) from error
+    except OSError as error:
+        raise ModelError(f"{name} cannot be read ({error.strerror or error}).") from error
     except Exception as error:  # whatever a hostile file raises, the page goes on
         raise ModelError(
-            f"{_path.name} cannot be read ({type(error).__name__}): it is damaged, or was not made by Headlight."
+            f"{name} cannot be read ({type(error).__name__}): it is damaged, or of no known format."
         ) from error

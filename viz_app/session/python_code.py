@@ -12,6 +12,7 @@ from core.analysis.heads.head import Head
 from viz_app.figures.head_names import LayerHead
 from viz_app.session.models import ROOT, Model
 from viz_app.session.readings import Reading, TokenView
+from viz_app.session.uploads import TOGETHER
 
 if TYPE_CHECKING:
     from core.analysis.attribution.methods import Method
@@ -49,7 +50,14 @@ def model_part(model: Model) -> str:
     """Load the model as `translator`."""
     path = Path(model.path)
     precision = "" if model.translator.precision == "exact" else f", precision={model.translator.precision!r}"
-    comment = "" if path.is_absolute() else "  # the file that you uploaded"
+    uploaded = "the folder of the files" if model.path == TOGETHER else "the file"
+    comment = "" if path.is_absolute() else f"  # {uploaded} that you uploaded"
+    if model.is_imported:
+        return f"""
+from core import Translator
+from core.formats import import_checkpoint
+checkpoint = import_checkpoint({shown_path(path)!r}){comment}
+translator = Translator(checkpoint.model, checkpoint.tokenizer, checkpoint.training{precision})""".strip()
     return f"""
 from core import Translator
 translator = Translator.from_checkpoint({shown_path(path)!r}{precision}){comment}""".strip()

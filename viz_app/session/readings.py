@@ -46,7 +46,7 @@ class Search:
 
 def search_settings(model: Model, search: Search) -> dict[str, float]:
     """Return the beam size and the length penalty that a model searches with."""
-    if trees.parser_of(model) is None:
+    if model.parser is None:
         return {"beam_size": search.beam_size, "length_penalty": search.length_penalty}
     from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY
 
@@ -152,7 +152,7 @@ READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
 def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Translation":
-    if (parser := trees.parser_of(model)) is not None:
+    if (parser := model.parser) is not None:
         return parser.as_translation(trees.parse(model, search.text, parser, _progress))
     return model.translator.translate(
         search.text, search.beam_size, search.length_penalty, search.num_hypotheses, _progress
@@ -161,7 +161,7 @@ def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Tr
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=MODEL_HASH)
 def _forced_text(model: Model, search: Search, forced: Forced, _progress: SearchProgress) -> "ScoredText":
-    if trees.parser_of(model) is not None:
+    if model.parser is not None:
         raise ValueError(
             f"{model.name} writes trees, of which no token can be forced: the tree that it finds is shown instead"
         )

@@ -27,6 +27,21 @@ def session_object(kind: type[T]) -> T:
     return st.session_state[key]
 
 
+class MayHoldModel:
+    """Session object that may hold a model, which would stay in memory after the visitor has closed it."""
+
+    def forget_model(self, digest: str) -> None:
+        """Drop a closed model."""
+        raise NotImplementedError
+
+
+def forget_model(digest: str) -> None:
+    """Let all objects of the session drop a closed model."""
+    for held in list(st.session_state.values()):
+        if isinstance(held, MayHoldModel):
+            held.forget_model(digest)
+
+
 def put_in_address(name: str, value: str | list[str]) -> None:
     """Set a query parameter that belongs to no widget; an empty value removes it."""
     current = st.query_params.get_all(name)

@@ -11,17 +11,6 @@ if TYPE_CHECKING:
     from core.parsing.parser import Parse, Parser
 
 
-@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=MODEL_HASH)
-def parser_of(model: Model) -> "Parser | None":
-    """Return the parser of a model that writes trees, or None for one that translates."""
-    from core.parsing.parser import NotAParserError, Parser
-
-    try:
-        return Parser(model.translator)
-    except NotAParserError:
-        return None
-
-
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
 def parse(model: Model, text: str, _parser: "Parser", _progress: Callable[[int, int], None]) -> "Parse":
     """Parse a text; the results of all sessions are shared.

@@ -80,30 +80,32 @@ def test_a_second_sentence_that_cannot_be_translated_is_refused_and_kept(app: Ap
 
 def test_a_second_checkpoint_of_another_shape(app: AppTest, tokenizer: SentencePieceTokenizer, tmp_path: Path) -> None:
     compare(app, "Checkpoint")
-    assert any("Upload a second checkpoint" in message.value for message in app.info)
+    assert any("Open a second checkpoint in the sidebar" in message.value for message in app.info)
     shape = replace(
         PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
     )
     torch.manual_seed(2)
     save_checkpoint(tmp_path / "other.safetensors", Transformer(shape), tokenizer)
-    uploader = next(each for each in app.file_uploader if each.label == "Second checkpoint")
-    uploader.set_value(("other.safetensors", (tmp_path / "other.safetensors").read_bytes(), "application/octet-stream"))
+    content = (tmp_path / "other.safetensors").read_bytes()
+    app.file_uploader[0].set_value([("other.safetensors", content, "application/octet-stream")])
     healthy(app.run())
+    assert reading(app).model.name == "other.safetensors"
+    second = app.selectbox(key="second_checkpoint")
+    assert second.options == ["tiny.safetensors"]
     assert app.selectbox(key="compare_head_cross").options == ["L1 H1", "L1 H2"]
     assert any("same words on both axes" in caption.value for caption in app.caption)  # both read the same translation
     assert min(distances(app)) > 0
-    assert reading(app).model.name == "tiny.safetensors"
-    uploader = next(each for each in app.file_uploader if each.label == "Second checkpoint")
-    uploader.set_value(("bad.safetensors", b"no checkpoint", "application/octet-stream"))
+    app.selectbox(key="open_model").select("tiny.safetensors")
     healthy(app.run())
-    assert "not a safetensors file" in app.error[0].value
-    assert "Headlight opens its own .safetensors files" in app.error[0].value.replace("\\", "")
+    assert reading(app).model.name == "tiny.safetensors"
+    assert app.selectbox(key="second_checkpoint").options == ["other.safetensors"]
+    assert min(distances(app)) > 0
 
 
 def test_a_parser_is_not_compared_with_a_translation_model(app: AppTest, tree_checkpoint: Path) -> None:
     compare(app, "Checkpoint")
-    uploader = next(each for each in app.file_uploader if each.label == "Second checkpoint")
-    uploader.set_value(("trees.safetensors", tree_checkpoint.read_bytes(), "application/octet-stream"))
+    app.file_uploader[0].set_value([("trees.safetensors", tree_checkpoint.read_bytes(), "application/octet-stream")])
     healthy(app.run())
-    said = app.error[0].value.replace("\\", "")
-    assert "writes trees, it does not translate: upload a translation model here" in said
+    app.selectbox(key="open_model").select("tiny.safetensors")
+    healthy(app.run())
+    assert any("Those that are open do not translate" in message.value for message in app.info)

@@ -1,43 +1,176 @@
-"""Every page with a converted model of another project."""
+"""A model of another project, opened in the sidebar, on every page, until it is closed."""
 
-from collections.abc import Iterator
+import gc
+import weakref
+import zipfile
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core import __main__ as cli
 from tests.core.formats.marian_models import Pairs, write_model
-from tests.viz_app.pages import reading
+from tests.viz_app.pages import Start, healthy, opened, reading
+from viz_app.features.parsing import parser_model
 from viz_app.pages import PAGES
+from viz_app.session import model_paths
 
-SHELL = str(Path(__file__).parents[3] / "viz_app" / "shell.py")
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
+    """A Marian model with two vocabularies, two target languages, and 1 + 2 layers."""
+    folder = tmp_path_factory.mktemp("marian") / "opus-mt-en-mul"
+    write_model(folder, parallel_text, two=True, codes=[">>deu<<", ">>bar<<"], encoder_layers=1)
+    return folder
 
 
 @pytest.fixture
-def app(tmp_path: Path, parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    """Opened on a Marian model with two vocabularies, of 1 + 2 layers."""
-    write_model(tmp_path / "model", parallel_text, two=True, codes=[">>deu<<", ">>bar<<"], encoder_layers=1)
-    assert cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "marian.safetensors")]) == 0
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tmp_path / "marian.safetensors"))
-    test = AppTest.from_file(SHELL, default_timeout=60)
-    test.query_params["beam_size"] = "1"
-    yield test
-    st.cache_resource.clear()
+def app(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """Opened on the tiny checkpoint, by a visitor who may type paths."""
+    monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
+    return healthy(start(text="The old house.", beam_size="1").run())
 
 
-def test_every_page_shows_it(app: AppTest) -> None:
-    app.query_params["text"] = ">>deu<< The old house."
-    app.run()
-    facts = "".join(each.proto.body for each in app.get("html"))
-    assert "1 + 2 layers" in facts
-    assert "begin a source with its target language: &gt;&gt;deu&lt;&lt;, &gt;&gt;bar&lt;&lt;" in facts
-    for name in (page.name for page in PAGES):
-        app.switch_page(f"app_pages/{name}.py").run()
-        assert not app.exception, f"{name}: {app.exception[0].message}"
-        assert not app.error, f"{name}: {app.error[0].value}"
-        assert reading(app).translation.source_tokens[0] == ">>deu<<", name
-    app.switch_page("app_pages/positions.py").run()
+def open_path(app: AppTest, path: object) -> AppTest:
+    next(box for box in app.text_input if box.placeholder == "~/models/opus-mt-en-de").set_value(str(path))
+    app.button(key="open_path_button").click()
+    return healthy(app.run())
+
+
+def upload(app: AppTest, *paths: Path) -> AppTest:
+    files = [(path.name, path.read_bytes(), "application/octet-stream") for path in paths]
+    app.file_uploader[0].set_value(files)
+    return healthy(app.run())
+
+
+def shown(app: AppTest) -> str:
+    return " ".join(element.proto.body for element in app.html)
+
+
+def test_every_page_shows_it_and_its_memory_is_free_when_it_is_closed(app: AppTest, folder: Path) -> None:
+    open_path(app, folder)
+    assert "opus-mt-en-mul" in shown(app)
+    assert "1 + 2 layers" in shown(app)
+    assert "Marian (OPUS-MT) in Hugging Face&#x27;s layout" in shown(app)
+    for page in PAGES:
+        opened(app, page.name)
+        assert not app.error, f"{page.name}: {app.error[0].value}"
+        assert reading(app).translation.source_tokens[0] == ">>deu<<", page.name
+    opened(app, "positions")
     app.query_params["positions_view"] = "Similarity"
     assert any("The model's own have the order halves" in each.value for each in app.run().caption)
+    translator = weakref.ref(reading(app).model.translator)
+    app.button(key="close").click()
+    healthy(app.run())
+    assert reading(app).model.name == "tiny.safetensors"
+    assert reading(app).translation.source == "The old house."
+    gc.collect()
+    assert translator() is None
+
+
+def test_a_folder_an_archive_and_files_are_one_model(app: AppTest, folder: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "opus.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, f"opus/{path.name}")
+    upload(app, *folder.iterdir())
+    first = reading(app).model
+    assert first.name == f"en-de ({len(list(folder.iterdir()))} files)"
+    for bring in (upload, open_path):
+        bring(app, tmp_path / "opus.zip")
+        assert reading(app).model.translator is first.translator
+    assert len(app.selectbox(key="open_model").options) == 2
+    assert not app.sidebar.error
+
+
+def test_a_path_that_is_refused_stays_in_its_box_and_the_model_stays_too(
+    app: AppTest, folder: Path, tmp_path: Path
+) -> None:
+    open_path(app, folder)
+    open_path(app, tmp_path / "nowhere")
+    (message,) = [error.value.replace("\\", "") for error in app.sidebar.error]
+    assert "There is no file or folder" in message
+    assert message.endswith("opus-mt-en-mul is still used.")
+    assert [box.value for box in app.sidebar.text_input] == [str(tmp_path / "nowhere")]
+    healthy(app.run())
+    assert app.sidebar.error, "it stays until something else is opened"
+    open_path(app, tmp_path)
+    assert "its files (none) are of no known format" in app.sidebar.error[0].value.replace("\\", "")
+    open_path(app, folder)
+    assert not app.sidebar.error
+    assert [box.value for box in app.sidebar.text_input] == [""]
+
+
+def test_folders_of_the_server_are_offered_in_place_of_a_path(
+    start: Start, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_FOLDERS", str(folder.parent))
+    app = healthy(start(text="The old house.", beam_size="1").run())
+    assert not app.sidebar.text_input
+    (offered,) = app.sidebar.selectbox
+    assert offered.options == [folder.name]
+    offered.select(folder.name)
+    app.button(key="open_path_button").click()
+    healthy(app.run())
+    assert reading(app).model.path == str(folder.resolve())
+
+
+def test_the_target_language_is_selected_and_leaves_with_the_model(app: AppTest, folder: Path) -> None:
+    open_path(app, folder)
+    assert app.text_input(key="text").value == ">>deu<< The old house."
+    languages = app.selectbox(key="target_language")
+    assert languages.options == ["deu", "bar"]
+    languages.select_index(1)
+    healthy(app.run())
+    assert app.text_input(key="text").value == ">>bar<< The old house."
+    app.text_input(key="text").set_value("A new sentence.")
+    healthy(app.run())
+    assert reading(app).translation.source == ">>bar<< A new sentence."
+    app.selectbox(key="open_model").select("tiny.safetensors")
+    healthy(app.run())
+    assert app.text_input(key="text").value == "A new sentence."
+    assert not [box for box in app.selectbox if box.key == "target_language"]
+
+
+def test_the_app_may_start_with_it(start: Start, folder: Path, tmp_path: Path) -> None:
+    assert cli.main(["convert", str(folder), str(tmp_path / "marian.safetensors")]) == 0
+    app = healthy(start(tmp_path / "marian.safetensors", text="The old house.", beam_size="1").run())
+    assert reading(app).translation.source == ">>deu<< The old house."
+    assert "Marian (OPUS-MT)" in shown(app)
+
+
+def test_it_is_compared_with_a_model_of_other_tokens(app: AppTest, folder: Path) -> None:
+    open_path(app, folder)
+    app.query_params["against"] = "Checkpoint"
+    opened(app, "compare")
+    assert app.selectbox(key="second_checkpoint").options == ["tiny.safetensors"]
+    titles = " ".join(text.value for text in app.markdown).replace("\\", "")
+    assert "**First**: opus-mt-en-mul" in titles
+    assert "**Second**: tiny.safetensors" in titles
+
+
+def test_a_parser_in_its_place_reads_no_language_code(
+    app: AppTest, folder: Path, tree_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parser_model, "SHIPPED", tree_checkpoint)
+    open_path(app, folder)
+    opened(app, "parsing")
+    assert reading(app).translation.source == ">>deu<< The old house."
+    (brackets,) = [code.value for code in app.code]
+    assert "The" in brackets
+    assert "deu" not in brackets
+
+
+def test_the_report_has_a_column_for_every_open_model(app: AppTest, folder: Path) -> None:
+    open_path(app, folder)
+    opened(app, "checkpoint")
+    table = next(element.proto.body for element in app.html if "facts-table" in element.proto.body)
+    assert "<th>opus-mt-en-mul</th><th>tiny.safetensors</th><th>Paper, base model</th>" in table
+    assert "<td>en to de</td>" in table
+    assert "all sines before all cosines" in table
+    sentences = [button for button in app.button if button.key and button.key.startswith("trial_")]
+    assert len(sentences) == 3
+    assert all(button.label.replace("\\", "").startswith(">>deu<< ") for button in sentences)
+    sentences[0].click()
+    healthy(app.run())
+    assert reading(app).translation.source == ">>deu<< The weather is nice today."
+    assert not app.error

@@ -61,4 +61,10 @@ def test_a_translation_checkpoint_gives_a_sentence_or_the_shipped_parser(
     page.run()
     assert not page.exception
     assert len(page.code) == 1
-    assert any("Parsed by tiny-trees" in caption.value.replace("\\", "") for caption in page.caption)
+    captions = [caption.value.replace("\\", "") for caption in page.caption]
+    assert any("Parsed by tiny-trees" in caption for caption in captions)
+    assert "tiny.safetensors translates, it writes no trees: tiny-trees.safetensors does here." in captions
+    page.button(key="use_parser").click().run()
+    assert not page.exception
+    assert reading(page).model.name == "tiny-trees.safetensors"
+    assert not [button for button in page.button if button.key == "use_parser"]

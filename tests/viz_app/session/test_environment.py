@@ -1,5 +1,8 @@
 """Settings from environment variables: defaults, accepted values, and refused ones."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from viz_app.session import environment
@@ -7,7 +10,8 @@ from viz_app.session import environment
 
 @pytest.fixture(autouse=True)
 def _unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (environment.HOSTS_VARIABLE, environment.FRAMES_VARIABLE, environment.UPLOAD_VARIABLE):
+    names = ("HOSTS", "FRAME_ANCESTORS", "UPLOAD_MB", "FOLDERS", "MODELS")
+    for name in (f"HEADLIGHT_{each}" for each in names):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -15,6 +19,10 @@ def test_by_default_only_this_machine_is_answered() -> None:
     assert environment.allowed_hosts() == ["localhost", "127.0.0.1", "[::1]"]
     assert environment.frame_ancestors() == []
     assert environment.upload_megabytes() == 400
+    assert environment.most_models() == 8
+    assert environment.model_folders() == []
+    assert environment.is_private()
+    environment.check_settings()
 
 
 def test_further_hosts_come_after_those_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,3 +52,25 @@ def test_an_impossible_upload_limit_is_refused(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv(environment.UPLOAD_VARIABLE, text)
     with pytest.raises(environment.SettingError, match="must be a whole number of megabytes from 1 to 100000"):
         environment.upload_megabytes()
+
+
+def test_the_number_of_models_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(environment.MODELS_VARIABLE, "0")
+    with pytest.raises(environment.SettingError, match="HEADLIGHT_MODELS is '0': it must be a whole number of models"):
+        environment.check_settings()
+
+
+def test_a_folder_that_does_not_exist_is_refused_at_the_start_and_left_out_later(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(environment.FOLDERS_VARIABLE, os.pathsep.join([str(tmp_path), str(tmp_path / "gone")]))
+    with pytest.raises(environment.SettingError, match=r"HEADLIGHT_FOLDERS has the entry '.*gone': there is no such"):
+        environment.check_settings()
+    assert environment.model_folders() == [tmp_path.resolve()]
+    assert environment.has_folders()
+
+
+@pytest.mark.parametrize("name", [environment.HOSTS_VARIABLE, environment.FRAMES_VARIABLE])
+def test_an_app_with_further_hosts_or_frames_is_not_private(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "https://headlight.example.org")
+    assert not environment.is_private()

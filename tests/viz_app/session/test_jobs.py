@@ -2,6 +2,7 @@
 
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -65,3 +66,21 @@ def test_two_runs_of_a_page_at_once_compute_each_step_once() -> None:
             pass
         first.result()
     assert (steps, job.done, job.finished) == (list(range(20)), 20, True)
+
+
+def test_a_closed_job_drops_what_its_steps_hold() -> None:
+    class Held:
+        pass
+
+    def steps(held: Held) -> Iterator[int]:
+        while held:
+            yield 1
+
+    held = Held()
+    job, reference = Job(steps(held), 5, "parts"), weakref.ref(held)
+    del held
+    assert job.advance(0)
+    job.close()
+    assert reference() is None
+    assert not job.running
+    assert not job.advance(0)

@@ -4,27 +4,43 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import pytest
 import streamlit as st
 
 from viz_app.layout.sidebar import facts_html, training_text
-from viz_app.session import models
+from viz_app.session import models, uploads
+from viz_app.session.models import Model
 
 
 @pytest.fixture(autouse=True)
-def _forget() -> Iterator[None]:
+def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(models, "_in_memory", WeakValueDictionary())  # without those of other tests
     yield
     st.cache_resource.clear()
+
+
+def uploaded(name: str, content: bytes) -> Model:
+    """The model in an uploaded file.
+
+    Raises:
+        ModelError: it was refused.
+    """
+    found, refusals = uploads.uploaded_models([(name, io.BytesIO(content))])
+    for refusal in refusals:
+        raise refusal
+    (model,) = found
+    return model
 
 
 def test_the_same_file_is_loaded_once_whoever_brings_it(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(models.CHECKPOINT_VARIABLE, str(tiny_checkpoint))
     shipped = models.shipped_model()
-    uploaded = models.uploaded_model("mine.safetensors", io.BytesIO(tiny_checkpoint.read_bytes()))
-    assert uploaded.digest == shipped.digest
-    assert uploaded.translator is shipped.translator
-    assert uploaded.name == "mine.safetensors"
+    mine = uploaded("mine.safetensors", tiny_checkpoint.read_bytes())
+    assert mine.digest == shipped.digest
+    assert mine.translator is shipped.translator
+    assert mine.name == "mine.safetensors"
 
 
 def test_a_device_that_is_not_there_is_said_on_the_page(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,10 +61,11 @@ def test_a_changed_file_is_loaded_anew(tiny_checkpoint: Path, tmp_path: Path, mo
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "MAX_UPLOAD_BYTES", 2**20)
+    monkeypatch.setattr(uploads, "MAX_UPLOAD_BYTES", 2**20)
     file = io.BytesIO(bytes(2**23))
-    with pytest.raises(models.ModelError, match=r"big\.safetensors is larger than 1 MB, the most that can be uploaded"):
-        models.uploaded_model("big.safetensors", file)
+    found, (refusal,) = uploads.uploaded_models([("config.json", io.BytesIO(b"{}")), ("big.safetensors", file)])
+    assert not found
+    assert "big.safetensors, with the files before it, is larger than 1 MB, the most that can be up" in str(refusal)
     assert file.tell() < 2**22
 
 
@@ -81,16 +98,16 @@ def wrong_config(**changes: object) -> bytes:
 )
 def test_whatever_is_uploaded_the_answer_is_a_reason(content: bytes) -> None:
     with pytest.raises(models.ModelError, match=r"odd name\.safetensors"):
-        models.uploaded_model("../../odd name.safetensors", io.BytesIO(content))
+        uploaded("../../odd name.safetensors", content)
 
 
 def test_an_upload_leaves_no_file_behind(
     tmp_path: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    models.uploaded_model("mine.safetensors", io.BytesIO(tiny_checkpoint.read_bytes()))
+    uploaded("mine.safetensors", tiny_checkpoint.read_bytes())
     with pytest.raises(models.ModelError):
-        models.uploaded_model("bad.safetensors", io.BytesIO(b"bad"))
+        uploaded("bad.safetensors", b"bad")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -100,11 +117,11 @@ def test_running_out_of_memory_is_said_plainly(tiny_checkpoint: Path, monkeypatc
 
     monkeypatch.setattr("core.Translator.from_checkpoint", fails)
     with pytest.raises(models.ModelError, match=r"mine\.safetensors needs more memory than this machine has left"):
-        models.uploaded_model("mine.safetensors", io.BytesIO(tiny_checkpoint.read_bytes()))
+        uploaded("mine.safetensors", tiny_checkpoint.read_bytes())
 
 
 def test_a_hostile_name_stays_text_in_the_facts(tiny_checkpoint: Path) -> None:
-    model = models.uploaded_model("<img src=x onerror=alert(1)>.safetensors", io.BytesIO(tiny_checkpoint.read_bytes()))
+    model = uploaded("<img src=x onerror=alert(1)>.safetensors", tiny_checkpoint.read_bytes())
     facts = facts_html(model)
     assert "<img" not in facts
     assert "&lt;img" in facts

@@ -14,7 +14,7 @@ from core.analysis.heads.head import Head, all_heads
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
-from viz_app.session.state import put_in_address, session_object
+from viz_app.session.state import MayHoldModel, put_in_address, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -140,10 +140,16 @@ class HeadsOff:
 
 
 @dataclass
-class HeadsOffSlot:
+class HeadsOffSlot(MayHoldModel):
     """The session's measurement."""
 
     measured: HeadsOff | None = None
+
+    def forget_model(self, digest: str) -> None:
+        """Drop the measurement, which may be of a model that is closed."""
+        if self.measured is not None:
+            self.measured.job.close()
+        self.measured = None
 
 
 def heads_off(about: Reading, start: bool) -> HeadsOff:

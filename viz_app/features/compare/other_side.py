@@ -1,7 +1,7 @@
 """The second side of the page Compare: another hypothesis, sentence or checkpoint."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -9,7 +9,9 @@ from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Maps
 from viz_app.controls import search_progress
 from viz_app.figures.display_text import sentence_case, shortened
-from viz_app.session import models, readings, trees
+from viz_app.session import models, readings
+from viz_app.session.language_codes import codes_of, with_code
+from viz_app.session.open_models import OpenModels, distinct_names
 from viz_app.session.state import Widget, put_in_address, session_object
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ AGAINST: tuple[Against, ...] = ("Hypothesis", "Sentence", "Checkpoint")
 HYPOTHESIS = Widget[int]("second_hypothesis")  # index, 0 the best
 HYPOTHESIS_NUMBER = "second"  # query parameter: the same counted from 1
 TEXT = Widget[str]("second_text")
+CHECKPOINT = Widget[str]("second_checkpoint")  # digest of an open model
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,6 @@ class ComparedSide:
         return readings.method_maps(self.model, self.source, self.target, method)
 
 
-@dataclass
-class SecondCheckpoint:
-    """The uploaded second checkpoint: the model in the file, or why it was refused."""
-
-    file_id: str = ""
-    model: models.Model | models.ModelError | None = None
-
-
 def select_other(reading: readings.Reading, against: Against, place: "DeltaGenerator") -> ComparedSide | None:
     """Select the second side; None, with the reason on the page, while there is none.
 
@@ -57,7 +52,7 @@ def select_other(reading: readings.Reading, against: Against, place: "DeltaGener
             if against == "Hypothesis":
                 return other_hypothesis(reading)
             return (other_sentence if against == "Sentence" else other_checkpoint)(reading, waiting)
-    except (ValueError, models.ModelError) as error:
+    except ValueError as error:
         waiting.error(sentence_case(str(error)))
         return None
 
@@ -98,12 +93,23 @@ def other_sentence(reading: readings.Reading, waiting: "DeltaGenerator") -> Comp
 
 
 def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> ComparedSide | None:
-    """Select another model for the same sentence."""
-    file = st.file_uploader(
-        "Second checkpoint",
-        key="second_upload",
-        help=f"{models.OPENABLE} It stays on this machine.",
+    """Select another open model for the same sentence.
+
+    Raises:
+        ValueError: as `Search.run`.
+    """
+    others = [each for each in session_object(OpenModels).all() if each.digest != reading.model.digest]
+    fitting = {each.digest: each for each in others if each.translates}
+    if not fitting:
+        reason = " Those that are open do not translate." if others else ""
+        st.info(f"Open a second checkpoint in the sidebar to compare it on the same sentence.{reason}")
+        return None
+    names = distinct_names(others)
+    CHECKPOINT.keep_within(fitting, next(iter(fitting)))
+    digest = st.selectbox(
+        "Second checkpoint", list(fitting), format_func=names.__getitem__, key=CHECKPOINT.key, width=520
     )
+    model = fitting[digest]
     same_target = st.toggle(
         "Same translation",
         True,
@@ -111,20 +117,12 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
         bind="query-params",
         help="Both models explain the first one's translation. Off: the second makes its own.",
     )
-    model = second_model(file and file.file_id, file.name if file else "", file)
-    if model is None:
-        st.info("Upload a second checkpoint to compare it on the same sentence.")
-        return None
-    if trees.parser_of(model) is not None:
-        raise models.ModelError(
-            f"{model.name} writes trees, it does not translate: upload a translation model here, or open this one in "
-            f"the sidebar and see the page Parsing"
-        )
+    source = with_code(reading.translation.source, codes_of(model), codes_of(reading.model))
     if not same_target:
-        return translated(model, reading.search, waiting, model.name)
+        return translated(model, replace(reading.search, text=source), waiting, model.name)
     same_tokens = reading.model.translator.tokenizer.to_bytes() == model.translator.tokenizer.to_bytes()
     target = reading.hypothesis.token_ids if same_tokens else reading.hypothesis.text
-    return ComparedSide(model.name, model, reading.translation.source, target)
+    return ComparedSide(model.name, model, source, target)
 
 
 def translated(
@@ -154,26 +152,3 @@ def first_side(reading: readings.Reading, title: str = "") -> ComparedSide:
     """
     hypothesis = reading.hypothesis
     return ComparedSide(title or hypothesis.text, reading.model, reading.translation.source, hypothesis.token_ids)
-
-
-def second_model(file_id: str | None, name: str, file: BinaryIO | None) -> models.Model | None:
-    """Load an uploaded checkpoint, once a file.
-
-    Without a file, returns the shipped one, unless it is the current one.
-
-    Raises:
-        ModelError: it is not a usable checkpoint.
-    """
-    if file is None or file_id is None:
-        shipped = models.shipped_model()
-        return shipped if shipped.digest != readings.model().digest and trees.parser_of(shipped) is None else None
-    second = session_object(SecondCheckpoint)
-    if second.file_id != file_id:
-        try:
-            model = models.uploaded_model(name, file)
-        except models.ModelError as error:
-            model = error
-        second.file_id, second.model = file_id, model
-    if isinstance(second.model, models.ModelError):
-        raise models.ModelError(models.with_advice(str(second.model)))
-    return second.model

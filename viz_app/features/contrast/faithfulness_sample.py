@@ -6,16 +6,17 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from core.analysis.attribution.faithfulness import Example, sample_curves
+from viz_app.features.contrast.contrast_scores import attributed
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
 from viz_app.session.sample_sentences import OWN_NAME, SHIPPED, SHIPPED_NAME, sample_name
-from viz_app.session.state import put_in_address, session_object
+from viz_app.session.state import MayHoldModel, put_in_address, session_object
 
 ADDRESS = "faithful_sample"  # query parameter
 
 
 @dataclass
-class FaithfulnessSample:
+class FaithfulnessSample(MayHoldModel):
     """The session's measurement.
 
     Attributes:
@@ -45,6 +46,13 @@ class FaithfulnessSample:
 
         self.digest, self.sentences, self.contrastive, self.examples = model.digest, sentences, contrastive, examples
         self.job = Job(steps(), len(sentences), "sentences")
+
+    def forget_model(self, digest: str) -> None:
+        """Drop the job of a model that is closed, and all cached scores: they hold their model."""
+        if self.job is not None and self.digest == digest:
+            self.job.close()
+            self.digest, self.examples, self.job = "", [], None
+        attributed.clear()
 
     def restore(self, model: Model, contrastive: bool) -> None:
         """In a new session, measure the shipped sentences if the address asks for it."""

@@ -14,7 +14,7 @@ from core.capture import Kind
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
-from viz_app.session.state import put_in_address, session_object
+from viz_app.session.state import MayHoldModel, put_in_address, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -87,7 +87,7 @@ def cut_translation(
 
 
 @dataclass
-class FoundCuts:
+class FoundCuts(MayHoldModel):
     """A search for few cuts that change a token.
 
     Attributes:
@@ -98,6 +98,12 @@ class FoundCuts:
     identity: "Hashable" = None
     states: list[CutSearch] = field(default_factory=list[CutSearch])
     job: Job | None = None
+
+    def forget_model(self, digest: str) -> None:
+        """Drop the search, which may be in a model that is closed."""
+        if self.job is not None:
+            self.job.close()
+        self.identity, self.states, self.job = None, [], None
 
 
 def cut_search(about: Reading, position: int, kind: Kind) -> FoundCuts:

@@ -13,7 +13,7 @@ from core.analysis.heads.scoring import Scorer, piece_frequencies
 from viz_app.session import sample_sentences
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
-from viz_app.session.state import put_in_address, session_object
+from viz_app.session.state import MayHoldModel, put_in_address, session_object
 
 ADDRESS = "scored_sample"  # query parameter
 
@@ -32,7 +32,7 @@ def sample_scores(model: Model, sentences: tuple[str, ...]) -> SampleScores:
 
 
 @dataclass
-class Sample:
+class Sample(MayHoldModel):
     """The sample of a session.
 
     Attributes:
@@ -72,6 +72,12 @@ class Sample:
 
             job = Job(steps(), len(sentences), "sentences")
         self.chosen, self.job, self.digest = sentences, job, model.digest
+
+    def forget_model(self, digest: str) -> None:
+        """Drop the job of a model that is closed."""
+        if self.job is not None and self.digest == digest:
+            self.job.close()
+            self.job = None
 
     def unfinished_job(self, model: Model) -> Job | None:
         """The job, if it is about this checkpoint and not at its end."""

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from core.shipped import shipped_checkpoint
 from viz_app.session.models import Model, ModelError, model_at
-from viz_app.session.trees import parser_of
+from viz_app.session.open_models import OpenModels
+from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
     from core.parsing.parser import Parser
@@ -13,16 +14,17 @@ SHIPPED = shipped_checkpoint("parsing")
 
 
 def parser_for(model: Model) -> "tuple[Model, Parser]":
-    """Return the current model if it is a parser, else the shipped parsing checkpoint.
+    """Return the current model if it is a parser, else an open one, else the shipped parsing checkpoint.
 
     Raises:
         ModelError: there is no parser; the message says what to do.
     """
-    if (parser := parser_of(model)) is not None:
-        return model, parser
-    if SHIPPED.exists() and (parser := parser_of(shipped := model_at(SHIPPED))) is not None:
+    for each in (model, *session_object(OpenModels).all()):
+        if (parser := each.parser) is not None:
+            return each, parser
+    if SHIPPED.exists() and (parser := (shipped := model_at(SHIPPED)).parser) is not None:
         return shipped, parser
     raise ModelError(
-        f"{model.name} translates, it does not parse: its vocabulary has no brackets. Upload a checkpoint in the "
+        f"{model.name} translates, it does not parse: its vocabulary has no brackets. Open a checkpoint in the "
         f"sidebar that was trained on trees (see the README)."
     )

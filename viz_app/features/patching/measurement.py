@@ -26,7 +26,7 @@ from core.capture import Kind
 from viz_app.features.patching.second_sentence import Question
 from viz_app.session.jobs import Job
 from viz_app.session.readings import Reading
-from viz_app.session.state import session_object
+from viz_app.session.state import MayHoldModel, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -119,7 +119,7 @@ class Paths:
 
 
 @dataclass
-class PatchingSlot:
+class PatchingSlot(MayHoldModel):
     """The session's measurements.
 
     Attributes:
@@ -129,6 +129,15 @@ class PatchingSlot:
     identity: "Hashable" = None
     patching: Patching | None = None
     paths: Paths | None = None
+
+    def forget_model(self, digest: str) -> None:
+        """Drop the measurements, which may be of a model that is closed."""
+        for measured in (self.patching, self.paths):
+            if measured is not None and measured.job is not None:
+                measured.job.close()
+        if self.patching is not None:
+            self.patching.pairs.clear()  # callbacks of the page may hold the measurement
+        self.identity = self.patching = self.paths = None
 
 
 def patching(about: Reading, question: Question) -> Patching:

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from core.shipped import shipped_checkpoint
-from viz_app.session.line_readers import reader_of
 from viz_app.session.models import Model, ModelError, model_at
 
 if TYPE_CHECKING:
@@ -18,9 +17,9 @@ def reader_for(model: Model) -> "tuple[Model, LineReader]":
     Raises:
         ModelError: there is none; the message says what to do.
     """
-    if (reader := reader_of(model)) is not None:
+    if (reader := model.line_reader) is not None:
         return model, reader
-    if SHIPPED.exists() and (reader := reader_of(shipped := model_at(SHIPPED))) is not None:
+    if SHIPPED.exists() and (reader := (shipped := model_at(SHIPPED)).line_reader) is not None:
         return shipped, reader
     raise ModelError(
         f"{model.name} translates, it does not read pictures. Upload a checkpoint in the sidebar that was trained on "

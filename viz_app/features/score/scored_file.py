@@ -7,7 +7,7 @@ from core.analysis.word_scores.scoring import ScoredLine, WordScore, parse_lines
 from viz_app.session import readings
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
-from viz_app.session.state import session_object
+from viz_app.session.state import MayHoldModel, session_object
 
 MAX_BYTES = 2**20
 MAX_LINES = 2_000
@@ -15,7 +15,7 @@ BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the search for the translations that ar
 
 
 @dataclass
-class ScoredFile:
+class ScoredFile(MayHoldModel):
     """The scored file of a session.
 
     Attributes:
@@ -52,6 +52,12 @@ class ScoredFile:
 
         self.name, self.text, self.model, self.lines = name, text, model, scored
         self.job = Job(steps(), len(lines), "sentences")
+
+    def forget_model(self, digest: str) -> None:
+        """Drop the scores by a model that is closed."""
+        if self.job is not None and self.model is not None and self.model.digest == digest:
+            self.job.close()
+            self.model, self.lines, self.job = None, [], None
 
     def open(self, score: WordScore) -> None:
         """Show a word in its translation, on all pages. Call it in a callback."""

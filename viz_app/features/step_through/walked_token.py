@@ -9,7 +9,7 @@ from core.analysis.tokens.words import readable
 from core.drawing.token_spans import FED_ARROW
 from viz_app.controls.widgets import segments
 from viz_app.figures.step_views import StepView
-from viz_app.session import readings, trees
+from viz_app.session import readings
 from viz_app.session.chosen_heads import shown_heads
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search
@@ -33,7 +33,7 @@ def followed(about: Reading, stack: Stack, position: int, layer: int, head: int)
 
 def search_tree(about: Reading) -> BeamTree | None:
     """Return the search for the translation; None for a model whose search is of another kind."""
-    return None if trees.parser_of(about.model) else _tree(about.model, about.search, about.prefix)
+    return None if about.model.parser else _tree(about.model, about.search, about.prefix)
 
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)

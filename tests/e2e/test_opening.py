@@ -1,0 +1,41 @@
+"""A model of another project in a browser: opened by its files and by its path, reported, switched and closed."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.core.formats.marian_models import Pairs, write_model
+
+
+def test_a_model_is_opened_by_its_files_and_by_its_path(
+    page: Page, app: str, tmp_path: Path, parallel_text: Pairs, requests: list[str]
+) -> None:
+    folder = tmp_path / "opus-mt-en-mul"
+    write_model(folder, parallel_text, codes=[">>deu<<", ">>bar<<"])
+    page.goto(f"{app}/checkpoint?tour=off&beam_size=1&text=The+old+house.")
+    sidebar, table = page.get_by_test_id("stSidebar"), page.locator(".facts-table thead th")
+    expect(table).to_have_text(["", "tiny.safetensors", "Paper, base model"])
+    sidebar.locator("input[type=file]").set_input_files(list(folder.iterdir()))
+    files = f"en-de ({len(list(folder.iterdir()))} files)"
+    expect(table).to_have_text(["", files, "tiny.safetensors", "Paper, base model"])
+    expect(sidebar).to_contain_text("Marian (OPUS-MT) in Hugging Face's layout")
+    expect(sidebar.get_by_text("config.json")).to_have_count(0)  # the uploader is empty again
+    expect(page).to_have_url(re.compile("text=%3E%3Edeu%3C%3C"))
+
+    path = sidebar.get_by_placeholder("~/models/opus-mt-en-de")
+    path.fill(f"{folder}-2")
+    path.press("Enter")
+    expect(sidebar.get_by_role("alert")).to_contain_text("There is no file or folder")
+    expect(sidebar.get_by_role("alert")).to_be_in_viewport(ratio=1)
+    expect(path).to_have_value(f"{folder}-2")
+    path.fill(str(folder))
+    path.press("Enter")
+    expect(sidebar.get_by_role("alert")).to_have_count(0)
+    expect(path).to_have_value("")
+    expect(table).to_have_count(4)  # it is the same model
+
+    page.get_by_role("button", name="Close").click()
+    expect(table).to_have_text(["", "tiny.safetensors", "Paper, base model"])
+    expect(page).to_have_url(re.compile("text=The"))
+    assert set(requests) == {app.removeprefix("http://")}

@@ -1,0 +1,39 @@
+"""The page Checkpoint without a browser."""
+
+from tests.viz_app.pages import Start, healthy, opened, reading
+from viz_app.features.checkpoint.facts_table import PAPER, facts_html, facts_table
+from viz_app.features.checkpoint.trial_sentences import ISO_639_3, SENTENCES, sentences_in
+
+
+def test_it_reports_the_current_model_with_three_sentences_and_checks(start: Start) -> None:
+    app = opened(start(text="Where?", beam_size="1"), "checkpoint")
+    table = next(element.proto.body for element in app.html if "facts-table" in element.proto.body)
+    assert "<td>Headlight</td>" in table
+    assert f"<th>{PAPER}</th>" in table
+    assert len([button for button in app.button if button.key and button.key.startswith("trial_")]) == 3
+    assert any("Checked now" in caption.value for caption in app.caption)
+    assert not app.error
+    app.button(key="trial_1").click()
+    healthy(app.run())
+    assert reading(app).translation.source == SENTENCES["en"][1]
+
+
+def test_text_of_an_untrusted_file_is_escaped_and_what_is_as_in_the_paper_is_marked() -> None:
+    facts = {"<b>mine</b>": {"format": "<script>", "norms": "post"}, PAPER: {"norms": "post"}}
+    found = facts_html(facts)
+    assert "<script>" not in found
+    assert "<b>" not in found
+    assert found.count("<td class=usual>post</td>") == 2
+    table = facts_table(facts)
+    assert list(table.columns) == ["fact", "<b>mine</b>", PAPER]
+    assert list(table["fact"]) == ["format", "norms"]
+    assert list(table[PAPER]) == ["", "post"]
+
+
+def test_the_sentences_are_in_the_language_of_the_source() -> None:
+    assert sentences_in("de") == (SENTENCES["de"], True)
+    assert sentences_in("deu") == (SENTENCES["de"], True)
+    assert sentences_in("pt_BR") == (SENTENCES["pt"], True)
+    assert sentences_in("xx") == (SENTENCES["en"], False)
+    assert sentences_in("") == (SENTENCES["en"], False)
+    assert set(ISO_639_3.values()) == set(SENTENCES)

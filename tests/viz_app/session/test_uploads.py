@@ -1,0 +1,94 @@
+"""Uploaded files that came together, some of them hostile."""
+
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+import pytest
+import streamlit as st
+
+from viz_app.session import environment, models, uploads
+from viz_app.session.models import Model, ModelError, opened_model
+
+
+@pytest.fixture(autouse=True)
+def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(models, "_in_memory", WeakValueDictionary())  # without those of other tests
+    yield
+    st.cache_resource.clear()
+
+
+def upload(*files: tuple[str, bytes]) -> tuple[list[Model], list[str]]:
+    found, refusals = uploads.uploaded_models([(name, io.BytesIO(content)) for name, content in files])
+    return found, list(map(str, refusals))
+
+
+def archive(**entries: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in entries.items():
+            packed.writestr(name.replace("__", "."), content)
+    return file.getvalue()
+
+
+def test_every_checkpoint_of_headlight_is_a_model_and_a_bad_file_does_not_keep_it_out(tiny_checkpoint: Path) -> None:
+    content = tiny_checkpoint.read_bytes()
+    found, refusals = upload(("a.safetensors", content), ("notes.txt", b"hello"), ("b.safetensors", content))
+    assert [model.name for model in found] == ["a.safetensors", "b.safetensors"]
+    assert found[0].translator is found[1].translator
+    (refusal,) = refusals
+    assert refusal.startswith("notes.txt: its files ('notes.txt') are of no known format")
+
+
+def test_a_checkpoint_in_an_archive_has_the_name_of_the_archive(tiny_checkpoint: Path) -> None:
+    (model,), _ = upload(("mine.zip", archive(tiny__safetensors=tiny_checkpoint.read_bytes())))
+    assert model.name == model.path == "mine.zip"
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ([("..", b"")], "'..' cannot be the name of a file: rename it."),
+        ([("a/", b"")], "are of no known format"),
+        ([("", b"")], "'' cannot be the name of a file"),
+        ([("x" * 300, b"")], "cannot be the name of a file"),
+        ([("a\0b", b"")], "cannot be the name of a file"),
+        ([("a\ud800", b"")], "cannot be the name of a file"),
+        ([("config.json", b"{}")] * 2, "config.json, config.json: two files have the same name"),
+        ([(str(number), b"") for number in range(1001)], "These are 1001 files, at most 1000 are read"),
+        ([("bomb.zip", archive(model__safetensors=bytes(2**28)))], "and would unpack to 268435456, at most"),
+        ([("outer.zip", archive(inner__zip=archive(config__json=b"{}")))], "its files ('inner.zip') are of no known"),
+        ([("a.zip", archive(**{"../config__json": b"{}"}))], "a.zip: the name '../config.json' leads out of the archi"),
+        ([("pytorch_model.bin", b"\x80\x04.")], "its files ('pytorch_model.bin') are of no known format"),
+        ([("config.json", b'{"model_type": "marian"}')], "config.json has no weights: expected model.safetensors or"),
+    ],
+)
+def test_whatever_comes_the_answer_is_a_reason(
+    files: list[tuple[str, bytes]], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    found, (refusal,) = upload(*files)
+    assert not found
+    assert reason in refusal
+    assert list(tmp_path.iterdir()) == [], "nothing is left behind"
+
+
+def test_the_number_of_models_in_memory_has_a_limit(
+    tiny_checkpoint: Path, tree_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(environment.MODELS_VARIABLE, "1")
+    first = opened_model([tiny_checkpoint], "")
+    assert opened_model([tiny_checkpoint], "").translator is first.translator  # the same one takes no memory
+    with pytest.raises(ModelError, match=r"models are in memory, at most 1 are kept: close one first"):
+        opened_model([tree_checkpoint], "")
+
+
+def test_a_file_that_cannot_be_read_is_a_reason(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(path: Path, **_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("core.Translator.from_checkpoint", fails)
+    with pytest.raises(ModelError, match=r"tiny\.safetensors cannot be read \(Permission denied\)"):
+        opened_model([tiny_checkpoint], "")

@@ -1,0 +1,61 @@
+"""Facts about open models side by side, with the paper's base model in the last column."""
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.config import PRESETS
+from core.formats.model_facts import architecture_facts, model_facts
+from viz_app.session.models import Model
+from viz_app.session.open_models import distinct_names
+
+if TYPE_CHECKING:  # pandas takes half a second to import
+    import pandas as pd
+
+PAPER = "Paper, base model"
+
+
+def facts_by_model(found: Sequence[Model]) -> dict[str, dict[str, str]]:
+    """Return the facts about each model by its name, and those of the paper's base model."""
+    names = distinct_names(found)
+    facts = {
+        names[each.digest]: model_facts(each.translator.model, each.translator.tokenizer, each.translator.training)
+        for each in found
+    }
+    return {**facts, PAPER: architecture_facts(PRESETS["base"])}
+
+
+def fact_names(facts: dict[str, dict[str, str]]) -> list[str]:
+    """Return the names of all facts, in the order of display."""
+    return list(dict.fromkeys(name for each in facts.values() for name in each))
+
+
+def facts_html(facts: dict[str, dict[str, str]]) -> str:
+    """Draw the facts as an HTML table; what is as in the paper is grey.
+
+    Names and values come from untrusted files: all text is escaped.
+    """
+    columns = "".join(f"<th>{html.escape(name)}</th>" for name in facts)
+    rows = "".join(
+        f"<tr><th>{html.escape(name.capitalize())}</th>"
+        + "".join(_cell(each.get(name, "\u2013"), facts[PAPER].get(name)) for each in facts.values())
+        + "</tr>"
+        for name in fact_names(facts)
+    )
+    return (
+        f'<div class="facts-table"><table><thead><tr><th></th>{columns}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def _cell(value: str, of_paper: str | None) -> str:
+    return f"<td{' class=usual' if value == of_paper else ''}>{html.escape(value)}</td>"
+
+
+def facts_table(facts: dict[str, dict[str, str]]) -> "pd.DataFrame":
+    """Make the table of the CSV file: a row a fact, a column a model."""
+    import pandas as pd
+
+    names = fact_names(facts)
+    return pd.DataFrame(
+        {"fact": names, **{name: [each.get(fact, "") for fact in names] for name, each in facts.items()}}
+    )

@@ -1,0 +1,66 @@
+"""The target language of a model with several: the code, such as `>>fra<<`, that begins a sentence."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from viz_app.figures.display_text import plain
+from viz_app.session import readings
+from viz_app.session.language_codes import code_of, codes_of, with_code, with_target
+from viz_app.session.models import Model
+from viz_app.session.state import Widget, session_object
+
+LANGUAGE = Widget[str | None]("target_language")
+
+
+@dataclass
+class LanguageCodes:
+    """Codes of the current model, none if it has one target language, and of the model before it.
+
+    Attributes:
+        last: the last one selected.
+    """
+
+    current: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    last: str = ""
+
+
+def complete_sentence() -> None:
+    """Begin a sentence without a code with one if the model needs it, and drop the code of the model before.
+
+    Call it before the sentence is drawn.
+    """
+    codes, text = session_object(LanguageCodes), readings.TEXT.value
+    if text is not None:
+        readings.TEXT.set(with_code(text, codes.current, codes.before, codes.last))
+
+
+def language_box(model: Model) -> None:
+    """Select the target language, if the model has several: the code at the start of the sentence changes."""
+    codes, found = session_object(LanguageCodes), codes_of(model)
+    if found != codes.current:
+        codes.before, codes.current = codes.current, found
+    text = readings.TEXT.value or ""
+    if with_code(text, codes.current, codes.before, codes.last) != text:
+        st.rerun()
+    if found:
+        LANGUAGE.set(code_of(text, found) or None)
+        st.selectbox(
+            "Target language",
+            found,
+            None,
+            format_func=lambda code: plain(code.strip("<>")),
+            key=LANGUAGE.key,
+            required=True,
+            placeholder="Select",
+            on_change=_select,
+            help="A code at the start of the sentence names the language to translate to.",
+        )
+
+
+def _select() -> None:
+    codes, code, text = session_object(LanguageCodes), LANGUAGE.value, readings.TEXT.value or ""
+    if code is not None:
+        codes.last = code
+        readings.new_sentence(with_target(text, codes.current, code))

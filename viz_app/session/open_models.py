@@ -1,0 +1,70 @@
+"""The models that a visitor has open, and which of them the pages are about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from viz_app.session import models, readings
+from viz_app.session.models import Model
+from viz_app.session.state import forget_model
+
+
+@dataclass
+class OpenModels:
+    """The models of a session besides the one that the app starts with.
+
+    They are the only lasting references to a model that the visitor has opened: when the last session closes it, its
+    memory is free.
+
+    Attributes:
+        opened: by digest, in the order of opening.
+        current: digest of the model that the pages are about; "" for the one that the app starts with.
+    """
+
+    opened: dict[str, Model] = field(default_factory=dict[str, Model])
+    current: str = ""
+
+    def model(self) -> Model:
+        """Return the current model.
+
+        Raises:
+            ModelError: the app starts with none, and none is open.
+        """
+        return self.opened.get(self.current) or models.shipped_model()
+
+    def all(self) -> list[Model]:
+        """Return all open models, the one that the app starts with first, if there is one."""
+        try:
+            return [models.shipped_model(), *self.opened.values()]
+        except models.ModelError:
+            return list(self.opened.values())
+
+    def add(self, model: Model, show: bool = True) -> None:
+        """Keep a model open and, with `show`, make it the current one."""
+        digest = model.digest
+        if digest not in (each.digest for each in self.all()):
+            self.opened[digest] = replace(model)  # of this session's own, to be released
+        if show:
+            self.show(digest)
+
+    def show(self, digest: str) -> None:
+        """Make an open model the current one: all pages are about its best translation."""
+        self.current = digest if digest in self.opened else ""
+        readings.new_sentence()
+
+    def close(self, digest: str) -> None:
+        """Close a model that the visitor has opened; if it was the current one, show the one the app starts with."""
+        model = self.opened.pop(digest, None)
+        if self.current == digest:
+            self.show("")
+        forget_model(digest)
+        if model is not None:
+            model.release()
+
+
+def distinct_names(found: Sequence[Model]) -> dict[str, str]:
+    """Name models by digest; models of one name are told apart by the first digits of their digests."""
+    names = [model.name for model in found]
+    return {
+        model.digest: model.name if names.count(model.name) == 1 else f"{model.name} ({model.digest[:4]})"
+        for model in found
+    }

@@ -1,0 +1,87 @@
+"""Uploaded files, which may be hostile, copied to temporary files and loaded as models."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO
+
+from viz_app.session import environment
+from viz_app.session.models import Model, ModelError, opened_model
+
+if TYPE_CHECKING:
+    from core.formats.progress import Progress
+
+MAX_UPLOAD_BYTES = environment.upload_megabytes() * 2**20  # of all files that come together
+CHUNK_BYTES = 2**20
+MAX_FILES = 1000
+TOGETHER = "."  # path of a model in several files
+MAX_NAME_BYTES = 255  # as most file systems have it
+
+NamedFile = tuple[str, BinaryIO]
+
+
+def uploaded_models(
+    files: Sequence[NamedFile], progress: "Progress | None" = None
+) -> tuple[list[Model], list[ModelError]]:
+    """Load the models in files that came together, and return those that can be used and the refusals.
+
+    Every archive and every checkpoint of Headlight is a model, all other files together are one. The files are copied
+    to a temporary folder of bounded size, checked, loaded, and removed.
+
+    Args:
+        progress: as for `opened_model`.
+    """
+    from core.formats.opening import as_sources
+
+    models: list[Model] = []
+    refusals: list[ModelError] = []
+    with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+        try:
+            sources = as_sources(_copies(files, Path(folder)))
+        except ModelError as error:
+            return [], [error]
+        for source in sources:
+            try:
+                models.append(opened_model(source, source[0].name if len(source) == 1 else TOGETHER, progress))
+            except ModelError as error:
+                refusals.append(error)
+    return models, refusals
+
+
+def _copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:
+    """Copy files into folders of their own, under their names.
+
+    Raises:
+        ModelError: they are too many or too large, or a name cannot be that of a file.
+    """
+    if len(files) > MAX_FILES:
+        raise ModelError(f"These are {len(files)} files, at most {MAX_FILES} are read: upload those of one checkpoint.")
+    size, paths = 0, list[Path]()
+    for number, (name, file) in enumerate(files):
+        path = folder / str(number) / _file_name(name)
+        path.parent.mkdir()
+        file.seek(0)
+        with open(path, "wb") as copy:
+            while chunk := file.read(CHUNK_BYTES):
+                size += len(chunk)
+                if size > MAX_UPLOAD_BYTES:
+                    together = "" if len(files) == 1 else ", with the files before it,"
+                    raise ModelError(
+                        f"{path.name}{together} is larger than {MAX_UPLOAD_BYTES // 2**20} MB, the most that can be "
+                        f"uploaded."
+                    )
+                copy.write(chunk)
+        paths.append(path)
+    return paths
+
+
+def _file_name(name: str) -> str:
+    """The last part of an uploaded file's name.
+
+    Raises:
+        ModelError: it cannot be the name of a file.
+    """
+    last = PurePosixPath(name.replace("\\", "/")).name
+    if not last.isprintable() or last in ("", "..") or len(last.encode()) > MAX_NAME_BYTES:  # a lone surrogate is not
+        raise ModelError(f"{name!r:.60} cannot be the name of a file: rename it.")
+    return last
