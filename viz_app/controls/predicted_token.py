@@ -10,7 +10,7 @@ from viz_app.session import readings
 from viz_app.session.readings import Reading
 from viz_app.session.state import Widget, put_in_address, session_object
 
-TOKEN = Widget[int]("token")  # position of the predicted token
+TOKEN = Widget[int]("token")  # position of the predicted token; in the address it counts from 1
 
 
 @dataclass
@@ -28,16 +28,28 @@ def token_box(about: Reading) -> int:
     if target and words != state.words:
         TOKEN.set(target[-1])
     state.words = words
+    restore_position(TOKEN, len(tokens))
     TOKEN.preset_for(about.identity, lambda: _telling_token(about))
-    return st.selectbox(
+    position = st.selectbox(
         "Predicted token",
         range(len(tokens)),
         format_func=lambda position: f"{position + 1} {readable(tokens[position])}",
         key=TOKEN.key,
-        bind="query-params",
         width=200,
         help="Or click a word of the translation above.",
     )
+    put_in_address(TOKEN.key, str(position + 1))
+    return position
+
+
+def restore_position(widget: Widget[int], count: int) -> None:
+    """Set a widget that was not drawn yet to the position in the address, which counts from 1, if it is one of `count`.
+
+    The browser's own binding (`bind`) would write the name of the option instead, which has the token in it.
+    """
+    number = st.query_params.get(widget.key, "")
+    if widget.value is None and number.isdecimal() and 1 <= int(number) <= count:
+        widget.set(int(number) - 1)
 
 
 def _telling_token(about: Reading) -> int:

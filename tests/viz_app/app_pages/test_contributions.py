@@ -56,6 +56,8 @@ def test_the_address_holds_token_alternative_and_head(start: Start) -> None:
     app = start(beam_size="2", text="Where?", token="2", term="cross L2 H3", against=MEAN)
     opened(app, "contributions")
     assert state_of(app, SelectedTerm).head == Head("cross", 1, 2)
+    assert app.selectbox(key="token").value == 1  # counted from 0
+    assert app.query_params["token"] == "2"
     assert app.query_params["term"] == "cross L2 H3"
     assert app.query_params["against"] == MEAN
     assert any("Cross L2 H3" in each.value for each in app.markdown)

@@ -8,6 +8,7 @@ from core.analysis.interventions.minimal_pairs import CONTRASTS, MinimalPair, mi
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.interventions.patching import Into
 from core.analysis.tokens.words import readable
+from viz_app.controls.predicted_token import restore_position
 from viz_app.controls.widgets import segments
 from viz_app.figures.display_text import sentence_case
 from viz_app.session import readings
@@ -123,8 +124,7 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
     if target and words != state.words:
         TOKEN.set(target[-1])
     state.words = words
-    if TOKEN.value is None and (number := _requested_position(len(drops))) is not None:
-        TOKEN.set(number)
+    restore_position(TOKEN, len(drops))
     TOKEN.preset_for((about.identity, corrupted), lambda: max(range(len(drops)), key=drops.__getitem__))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = st.selectbox(
@@ -154,12 +154,6 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
         )
     texts = (corrupted, *(pair.text for pair in others)) if is_mean and others else (corrupted,)
     return Question(texts, position, against, metric, into)
-
-
-def _requested_position(count: int) -> int | None:
-    """Return the position in the address, which counts from 1; None without a possible one."""
-    number = st.query_params.get(TOKEN.key, "")
-    return int(number) - 1 if number.isdecimal() and 1 <= int(number) <= count else None
 
 
 def _against_box(predicted: str, alternatives: list[str]) -> str | None:
