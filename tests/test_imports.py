@@ -1,5 +1,6 @@
 """Imports go in the order that the contracts of pyproject.toml give, indirect imports included."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,5 @@ def test_every_contract_can_be_broken(tmp_path: Path) -> None:
     found = lint(tmp_path)
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     assert found.returncode == 1
-    assert [line for line in found.stdout.splitlines() if line.endswith((" KEPT", " BROKEN"))] == [
-        f"{contract['name']} BROKEN" for contract in contracts
-    ]
+    verdicts = re.findall(r"^(.+ (?:KEPT|BROKEN))(?: \(\d+ ignored imports?\))?$", found.stdout, re.MULTILINE)
+    assert verdicts == [f"{contract['name']} BROKEN" for contract in contracts]

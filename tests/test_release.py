@@ -43,6 +43,8 @@ def import_training(stderr: Path) -> None:
     """Import the command line of training as if sacreBLEU were not installed."""
     with stderr.open("w") as file:
         os.dup2(file.fileno(), 2)
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("train", "sacrebleu")]:
+        del sys.modules[name]  # imported in advance in some processes
     sys.modules["sacrebleu"] = None  # type: ignore[assignment]
     importlib.import_module("train.__main__")
 

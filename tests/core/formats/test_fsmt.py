@@ -111,7 +111,7 @@ def test_a_converted_file_is_the_same_model(
     assert cli.main(["convert", str(tmp_path / "model"), str(out)]) == 0
     report = capsys.readouterr().out
     assert "FSMT (fairseq) in Hugging Face's layout" in report
-    assert "sinusoidal, halves, exponent i/(n-1)" in report
+    assert "sinusoidal, all sines before all cosines, exponent i/(n-1)" in report
     found, again = import_checkpoint(tmp_path / "model"), load_checkpoint(out)
     assert again.config == found.config
     assert again.training == found.training
