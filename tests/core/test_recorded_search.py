@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(library.library() is None, reason="decoder_step.
 
 @pytest.fixture
 def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Translator:
-    return Translator(tiny_model, tokenizer)
+    return Translator(copy.deepcopy(tiny_model), tokenizer)  # one test changes its weights
 
 
 @pytest.fixture
