@@ -1,5 +1,6 @@
 """A recorded search explains its hypotheses as a replay does."""
 
+import copy
 from dataclasses import replace
 from itertools import pairwise
 
