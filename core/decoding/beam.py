@@ -1,0 +1,252 @@
+"""Beam search over any scorer of next tokens.
+
+As in section 6.1 of the paper: hypotheses are ranked by log-probability divided by the length penalty
+((5 + length) / 6)^alpha of Wu et al. 2016, where length counts all target tokens, `</s>` included. Other projects
+divide by length^alpha.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+import torch
+from torch import Tensor
+
+from core.decoding.next_tokens import NextLogits, NonFiniteError, most_probable_tokens
+from core.decoding.options import SearchOptions
+from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, Stop, best_hypotheses
+
+_T = TypeVar("_T")
+Progress = Callable[[int, int], None]  # called with the amount done and the total
+
+
+def beam_search(
+    next_logits: NextLogits,
+    limits: Sequence[int],
+    options: SearchOptions,
+    device: torch.device | str = "cpu",
+    prefixes: Sequence[Sequence[int]] | None = None,
+) -> list[tuple[Hypothesis, ...]]:
+    """Best `options.num_hypotheses` of each sentence, best first; see `beam_steps`.
+
+    Hypotheses that reached the limit come last, and only if too few have finished.
+    """
+    last: dict[int, BeamState] = {}
+    for states in beam_steps(next_logits, limits, options, device, prefixes):
+        last.update((state.sentence, state) for state in states)
+    return [best_hypotheses(last[sentence], options) for sentence in range(len(limits))]
+
+
+def run_search(
+    states: Iterable[BeamState], options: SearchOptions, progress: Progress | None = None
+) -> tuple[Hypothesis, ...]:
+    """Run the search for one sentence to its end.
+
+    Args:
+        states: the states of one sentence, from its first position on.
+        progress: called after each position with the position and the limit.
+
+    Returns:
+        The best `options.num_hypotheses`, best first.
+    """
+    state = None
+    for state in states:
+        if progress:
+            progress(state.position, state.limit)
+    assert state is not None  # a limit is at least one position
+    return best_hypotheses(state, options)
+
+
+@torch.inference_mode()
+def beam_steps(
+    next_logits: NextLogits,
+    limits: Sequence[int],
+    options: SearchOptions,
+    device: torch.device | str = "cpu",
+    prefixes: Sequence[Sequence[int]] | None = None,
+) -> Iterator[tuple[BeamState, ...]]:
+    """Beam search, one position at a time.
+
+    At each position the 2 x beam_size best continuations are considered. Those among the first beam_size that end with
+    `</s>` are finished; of the others the first beam_size stay live. The search for a sentence stops when beam_size
+    hypotheses have finished (so a beam of one is greedy search; later without `early_stopping`), at its limit, or,
+    without any change to the result, when no live hypothesis can still be among the best `num_hypotheses`:
+    log-probabilities only decrease, so no descendant scores above log_prob / penalty(limit).
+
+    Args:
+        next_logits: see `NextLogits`. Sentences whose search has stopped leave the batch.
+        limits: largest number of tokens of each translation.
+        prefixes: tokens that each translation is forced to begin with. Each of their positions has one candidate,
+            scored like any other; the beam opens after them. A prefix that ends with `</s>` is a whole translation, and
+            is only scored.
+
+    Yields:
+        For each position a state for each sentence whose search has not stopped.
+
+    Raises:
+        ValueError: a prefix does not fit below its limit, has `</s>` before its end, or has tokens that are never
+            generated.
+        NonFiniteError: no continuation of a sentence has a finite log-probability.
+    """
+    forced = [tuple(prefix) for prefix in prefixes or [()] * len(limits)]
+    for prefix, limit in zip(forced, limits, strict=True):
+        check_prefix(prefix, limit, options)
+    searched: list[int] = list(range(len(limits)))
+    live: list[tuple[Hypothesis, ...]] = [(Hypothesis(),)] * len(limits)
+    finished: list[tuple[Hypothesis, ...]] = [()] * len(limits)
+    parents: list[tuple[int, ...]] = [(0,)] * len(limits)
+    sentences: Tensor | None = None
+    while searched:
+        width = max(len(hypotheses) for hypotheses in live)  # shorter rows are padded with impossible hypotheses
+        last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
+        token_ids = torch.tensor([_filled(row, width, options.eos_id) for row in last_tokens], device=device)
+        log_probs = torch.tensor(
+            [_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live], device=device
+        )
+        parent_rows = torch.tensor([_filled(row, width, 0) for row in parents], device=device)
+        logits = next_logits(token_ids, parent_rows, sentences)
+        continuations = _best_continuations(logits, log_probs, options)
+        for row, sentence in enumerate(searched):
+            (first, *_), prefix = live[row], forced[sentence]
+            if len(first.token_ids) < len(prefix):
+                certain = options.first_is_certain and not first.token_ids
+                continuations[row] = _forced_continuation(logits[row, 0], first, prefix[len(first.token_ids)], certain)
+            if not any(map(math.isfinite, continuations[row].log_probs)):
+                raise NonFiniteError(f"at position {len(first.token_ids) + 1}")
+        states = tuple(
+            _advance(sentence, hypotheses, ended, best, limits[sentence], options)
+            for sentence, hypotheses, ended, best in zip(searched, live, finished, continuations, strict=True)
+        )
+        yield states
+        kept = [row for row, state in enumerate(states) if state.stop is None]
+        sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
+        searched = [searched[row] for row in kept]
+        live, parents, finished = (
+            [states[row].live for row in kept],
+            [states[row].parents for row in kept],
+            [states[row].finished for row in kept],
+        )
+
+
+def _filled(row: Sequence[_T], width: int, filler: _T) -> list[_T]:
+    return [*row, *[filler] * (width - len(row))]
+
+
+class _Continuations(NamedTuple):
+    """Best continuations of one sentence's hypotheses, best first; see `Candidate`.
+
+    As columns. Impossible ones, with a log-probability of minus infinity, come last.
+    """
+
+    parents: list[int]
+    token_ids: list[int]
+    token_log_probs: list[float]
+    log_probs: list[float]
+
+
+def _best_continuations(logits: Tensor, log_probs: Tensor, options: SearchOptions) -> list[_Continuations]:
+    """The 2 x beam_size best continuations of each sentence.
+
+    Args:
+        logits: [B, W, V]
+        log_probs: [B, W] of the hypotheses.
+    """
+    tokens, token_log_probs = most_probable_tokens(logits, 2 * options.beam_size, options)  # [B, W, C]
+    totals = (log_probs[:, :, None] + token_log_probs).flatten(1)
+    top = totals.topk(min(2 * options.beam_size, totals.size(1)))
+    parents: list[list[int]] = (top.indices // tokens.size(2)).tolist()
+    token_ids: list[list[int]] = tokens.flatten(1).gather(1, top.indices).tolist()
+    own: list[list[float]] = token_log_probs.flatten(1).gather(1, top.indices).tolist()
+    whole: list[list[float]] = top.values.tolist()
+    return list(map(_Continuations, parents, token_ids, own, whole))
+
+
+def _forced_continuation(
+    logits: Tensor, hypothesis: Hypothesis, token_id: int, certain: bool = False
+) -> _Continuations:
+    """The forced token as the only continuation. Args: logits [V]."""
+    token_log_prob = 0.0 if certain else float(logits.log_softmax(-1)[token_id])
+    return _Continuations([0], [token_id], [token_log_prob], [hypothesis.log_prob + token_log_prob])
+
+
+def check_prefix(prefix: Sequence[int], limit: int, options: SearchOptions) -> None:
+    """Check that a translation can begin with the prefix.
+
+    Raises:
+        ValueError: it cannot; see `beam_steps`.
+    """
+    never = options.excluded
+    for position, token_id in enumerate(prefix):
+        if token_id in never:
+            raise ValueError(
+                f"token {position + 1} of the prefix is {token_id}, which is never generated: leave it out"
+            )
+        if token_id == options.eos_id and position + 1 < len(prefix):
+            raise ValueError(
+                f"token {position + 1} of the prefix ends the translation, but {len(prefix) - position - 1} more "
+                f"follow: remove them or it"
+            )
+    whole = bool(prefix) and prefix[-1] == options.eos_id
+    if len(prefix) > limit - (not whole):
+        raise ValueError(
+            f"the prefix has {len(prefix)} tokens, which leaves no room for more: a translation of this text may have "
+            f"{limit}; shorten the prefix"
+        )
+
+
+def _advance(
+    sentence: int,
+    live: tuple[Hypothesis, ...],
+    finished: tuple[Hypothesis, ...],
+    continuations: _Continuations,
+    limit: int,
+    options: SearchOptions,
+) -> BeamState:
+    """Advance one sentence by one position: select survivors, decide whether to stop."""
+    candidates: list[Candidate] = []
+    survivors: list[Hypothesis] = []
+    parents: list[int] = []
+    ended = list(finished)
+    for rank, (parent, token_id, token_log_prob, log_prob) in enumerate(zip(*continuations, strict=True)):
+        if log_prob == -torch.inf:
+            break
+        fate: Fate = "pruned"
+        if token_id == options.eos_id and rank < options.beam_size:
+            fate = "finished"
+            ended.append(live[parent].continued(token_id, token_log_prob, options))
+        elif token_id != options.eos_id and len(survivors) < options.beam_size:
+            fate = "live"
+            survivors.append(live[parent].continued(token_id, token_log_prob, options))
+            parents.append(parent)
+        candidates.append(Candidate(parent, token_id, token_log_prob, log_prob, fate))
+    ended.sort(key=lambda hypothesis: -hypothesis.score)  # stable: the earlier of equal scores stays ahead
+    position = len(live[0].token_ids) + 1
+    return BeamState(
+        sentence=sentence,
+        position=position,
+        limit=limit,
+        candidates=tuple(candidates),
+        live=tuple(survivors),
+        parents=tuple(parents),
+        finished=tuple(ended),
+        stop=_stop(position, survivors, ended, limit, options),
+    )
+
+
+def _stop(
+    position: int, live: Sequence[Hypothesis], finished: Sequence[Hypothesis], limit: int, options: SearchOptions
+) -> Stop | None:
+    """Reason to stop after this position, None to continue; see `beam_steps`."""
+    if position >= limit:
+        return "limit"
+    if not live:
+        return "beam_finished" if len(finished) >= options.beam_size else "cannot_win"
+    if len(finished) >= options.beam_size:
+        present = options.score(max(hypothesis.log_prob for hypothesis in live), position)
+        if options.early_stopping or present <= finished[options.beam_size - 1].score:
+            return "beam_finished"
+    if len(finished) >= options.num_hypotheses:
+        best_possible = options.score(max(hypothesis.log_prob for hypothesis in live), limit)
+        if best_possible <= finished[options.num_hypotheses - 1].score:
+            return "cannot_win"
+    return None

@@ -1,0 +1,48 @@
+"""Greedy search over any scorer of next tokens."""
+
+from collections.abc import Sequence
+
+import torch
+
+from core.decoding.next_tokens import NextLogits, NonFiniteError, most_probable_tokens
+from core.decoding.options import SearchOptions
+from core.decoding.states import Hypothesis
+
+
+@torch.inference_mode()
+def greedy_search(
+    next_logits: NextLogits, limits: Sequence[int], options: SearchOptions, device: torch.device | str = "cpu"
+) -> list[Hypothesis]:
+    """Take the most probable token at every position, until `</s>`.
+
+    Args:
+        limits: largest number of tokens of each translation.
+        options: beam size and number of hypotheses are ignored.
+
+    Returns:
+        One hypothesis for each sentence; not `finished` if it reached its limit.
+
+    Raises:
+        NonFiniteError: no token has a finite log-probability.
+    """
+    found: list[Hypothesis] = [Hypothesis()] * len(limits)
+    searched, sentences = list(range(len(limits))), None
+    token_ids = torch.full((len(limits), 1), options.bos_id, device=device)
+    while searched:
+        logits = next_logits(token_ids, torch.zeros_like(token_ids), sentences)
+        best = most_probable_tokens(logits, 1, options)
+        tokens: list[int] = best[0].flatten().tolist()
+        token_log_probs: list[float] = best[1].flatten().tolist()
+        for sentence, token_id, token_log_prob in zip(searched, tokens, token_log_probs, strict=True):
+            if token_log_prob == -torch.inf:
+                raise NonFiniteError(f"at position {len(found[sentence].token_ids) + 1}")
+            found[sentence] = found[sentence].continued(token_id, token_log_prob, options)
+        kept = [
+            row
+            for row, sentence in enumerate(searched)
+            if not found[sentence].finished and len(found[sentence].token_ids) < limits[sentence]
+        ]
+        sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
+        searched = [searched[row] for row in kept]
+        token_ids = torch.tensor([[tokens[row]] for row in kept], device=device)
+    return found
