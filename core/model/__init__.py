@@ -1,0 +1,79 @@
+"""The Transformer of "Attention Is All You Need", in the order of its section 3.
+
+Vaswani et al. 2017. References such as (3.2.1) are to its sections; read `transformer` (3), `layers` (3.1, 3.3),
+`attention` (3.2), `embedding` (3.4, 3.5), `dropout` (5.4).
+
+Shapes:  B batch   S source length   T target length   Q queries   K keys
+         H heads   D d_model         E width of a head  V vocabulary   P pixels of an image patch
+
+A mask is boolean and True means "may attend". Callers pass token ids; the model makes the masks. Comments say what the
+paper does; `TransformerConfig` has the variants of other projects, each of which replaces one part.
+"""
+
+from core.model.attention import (
+    AttentionWeights,
+    KeysValues,
+    Mask,
+    MultiHeadAttention,
+    is_hooked,
+    scaled_dot_product_attention,
+)
+from core.model.dropout import Dropout
+from core.model.embedding import (
+    FIRST_POSITIONS,
+    PAD_PIXEL,
+    Embedding,
+    LearnedPositions,
+    PatchEmbedding,
+    SinusoidalPositions,
+    positions,
+    sinusoidal_encoding,
+)
+from core.model.layers import (
+    ACTIVATIONS,
+    RESIDUALS,
+    DecodedPositions,
+    Decoder,
+    DecoderLayer,
+    Encoder,
+    EncoderLayer,
+    FeedForward,
+    Function,
+    LayerPositions,
+    layer_norm,
+    post_norm,
+    pre_norm,
+)
+from core.model.transformer import Transformer
+
+__all__ = [
+    "ACTIVATIONS",
+    "FIRST_POSITIONS",
+    "PAD_PIXEL",
+    "RESIDUALS",
+    "AttentionWeights",
+    "DecodedPositions",
+    "Decoder",
+    "DecoderLayer",
+    "Dropout",
+    "Embedding",
+    "Encoder",
+    "EncoderLayer",
+    "FeedForward",
+    "Function",
+    "KeysValues",
+    "LayerPositions",
+    "LearnedPositions",
+    "Mask",
+    "MultiHeadAttention",
+    "PatchEmbedding",
+    "SinusoidalPositions",
+    "Transformer",
+    "is_hooked",
+    "layer_norm",
+    "positions",
+    "post_norm",
+    "pre_norm",
+    "scaled_dot_product_attention",
+    "sinusoidal_encoding",
+]

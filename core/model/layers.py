@@ -1,0 +1,159 @@
+"""Encoder and decoder stacks (3.1), with residual connections, norms and feed-forward networks (3.3)."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.config import TransformerConfig
+from core.model.attention import KeysValues, Mask, MultiHeadAttention
+from core.model.dropout import Dropout
+
+Function = Callable[[Tensor], Tensor]
+
+# --- 3.1 Encoder and decoder stacks ---------------------------------------------------------------------------------
+
+
+class Encoder(nn.Module):
+    """N identical layers (3.1)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.input_norm = layer_norm(config) if config.embedding_norm else nn.Identity()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
+        self.output_norm = layer_norm(config) if config.final_norm else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Mask) -> Tensor:
+        """[B, S, D], [B, 1, 1, S] -> [B, S, D]."""
+        x = self.input_norm(x)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.output_norm(x)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention and a feed-forward network (3.1), each with a residual connection."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.d_model, config.encoder_heads, config.attention_bias)
+        self.self_attention_norm = layer_norm(config)
+        self.feed_forward = FeedForward(config, config.d_ff)
+        self.feed_forward_norm = layer_norm(config)
+        self.dropout = Dropout(config.dropout)
+        self.residual = RESIDUALS[config.norm]
+
+    def forward(self, x: Tensor, mask: Mask) -> Tensor:
+        """[B, S, D], [B, 1, 1, S] -> [B, S, D]."""
+        x = self.residual(x, lambda x: self.self_attention(x, x, mask), self.self_attention_norm, self.dropout)
+        return self.residual(x, self.feed_forward, self.feed_forward_norm, self.dropout)
+
+
+class Decoder(nn.Module):
+    """N identical layers with attention to the encoder's output (3.1)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.input_norm = layer_norm(config) if config.embedding_norm else nn.Identity()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
+        self.output_norm = layer_norm(config) if config.final_norm else nn.Identity()
+
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "DecodedPositions | None" = None
+    ) -> Tensor:
+        """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
+        x = self.input_norm(x)
+        for index, layer in enumerate(self.layers):
+            x = layer(x, memory, mask, memory_mask, cache.layers[index] if cache else None)
+        return self.output_norm(x)
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, cross-attention, and a feed-forward network (3.1)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.d_model, config.decoder_heads, config.attention_bias)
+        self.self_attention_norm = layer_norm(config)
+        self.cross_attention = MultiHeadAttention(config.d_model, config.decoder_heads, config.attention_bias)
+        self.cross_attention_norm = layer_norm(config)
+        self.feed_forward = FeedForward(config, config.decoder_d_ff or config.d_ff)
+        self.feed_forward_norm = layer_norm(config)
+        self.dropout = Dropout(config.dropout)
+        self.residual = RESIDUALS[config.norm]
+
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "LayerPositions | None" = None
+    ) -> Tensor:
+        """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
+
+        def self_attention(x: Tensor) -> Tensor:
+            return self.self_attention(x, x, mask, cache and cache.self_attention)
+
+        def cross_attention(x: Tensor) -> Tensor:
+            return self.cross_attention(x, memory, memory_mask, cache and cache.cross_attention)
+
+        x = self.residual(x, self_attention, self.self_attention_norm, self.dropout)
+        x = self.residual(x, cross_attention, self.cross_attention_norm, self.dropout)
+        return self.residual(x, self.feed_forward, self.feed_forward_norm, self.dropout)
+
+
+def post_norm(x: Tensor, sublayer: Function, norm: Function, dropout: Function) -> Tensor:
+    """LayerNorm(x + Dropout(Sublayer(x))) (3.1, 5.4)."""
+    return norm(x + dropout(sublayer(x)))
+
+
+def pre_norm(x: Tensor, sublayer: Function, norm: Function, dropout: Function) -> Tensor:
+    """x + Dropout(Sublayer(LayerNorm(x))), as Tensor2Tensor computed it soon after the paper."""
+    return x + dropout(sublayer(norm(x)))
+
+
+RESIDUALS = {"post": post_norm, "pre": pre_norm}
+
+
+def layer_norm(config: TransformerConfig) -> nn.LayerNorm:
+    """Layer normalisation (Ba et al. 2016)."""
+    return nn.LayerNorm(config.d_model, eps=config.norm_eps)
+
+
+# --- 3.3 Position-wise feed-forward networks ------------------------------------------------------------------------
+
+
+class FeedForward(nn.Module):
+    """max(0, x W1 + b1) W2 + b2, the same at every position (3.3)."""
+
+    def __init__(self, config: TransformerConfig, d_ff: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(config.d_model, d_ff, config.feed_forward_bias)
+        self.outer = nn.Linear(d_ff, config.d_model, config.feed_forward_bias)
+        self.activation = ACTIVATIONS[config.activation]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, L, D] -> [B, L, D]."""
+        return self.outer(self.activation(self.inner(x)))
+
+
+ACTIVATIONS: dict[str, Function] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
+
+
+# --- State of incremental decoding ----------------------------------------------------------------------------------
+
+
+class LayerPositions(Protocol):
+    """Cached keys and values of one decoder layer, see `MultiHeadAttention`."""
+
+    def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues: ...
+
+    def cross_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues: ...
+
+
+class DecodedPositions(Protocol):
+    """State of incremental decoding; see `core.cache.DecoderCache`."""
+
+    memory: Tensor  # [B, S, D]
+    memory_mask: Tensor  # [B, 1, 1, S]
+    length: int  # positions decoded so far
+
+    @property
+    def layers(self) -> Sequence[LayerPositions]: ...
