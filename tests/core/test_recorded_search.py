@@ -15,8 +15,9 @@ from core.config import PRESETS, TransformerConfig
 from core.model import Transformer
 from core.native import library
 from core.results import Explanation
+from core.shared_model import RECORDED_SEARCHES
 from core.tokenizer import SentencePieceTokenizer
-from core.translator import RECORDED_SEARCHES, Translator
+from core.translator import Translator
 from tests.conftest import fit_end
 
 SENTENCE = "A dog runs through the green grass."
@@ -33,8 +34,8 @@ def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Tr
 def replays(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """One entry for each replay of the translator."""
     calls: list[object] = []
-    replayed = translator._replayed_pass
-    monkeypatch.setattr(translator, "_replayed_pass", lambda *ids: calls.append(ids) or replayed(*ids))
+    replayed = translator._shared._replayed_pass
+    monkeypatch.setattr(translator._shared, "_replayed_pass", lambda *ids: calls.append(ids) or replayed(*ids))
     return calls
 
 
@@ -86,9 +87,9 @@ def test_a_search_that_drops_keys(tiny_model: Transformer, tokenizer: SentencePi
     for hypothesis in translator.translate(text).hypotheses:
         prefix = hypothesis.token_ids[:40]
         fed, predicted = [translator.model.config.bos_id, *prefix[:-1]], list(prefix)
-        (record,) = translator._records.values()
+        (record,) = translator._shared._records.values()
         kept = record.decoder_pass(fed, predicted, 5)
-        replayed = translator._replayed_pass(translator._source_ids(text), fed, predicted, 5)
+        replayed = translator._shared._replayed_pass(translator._source_ids(text), fed, predicted, 5)
         assert kept
         assert kept.log_probs == pytest.approx(replayed.log_probs, abs=1e-4)
         for path, expected in replayed.weights.items():

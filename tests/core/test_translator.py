@@ -17,8 +17,9 @@ from core.config import PRESETS
 from core.cpu_products import has_bfloat16, has_int8
 from core.decoding import NonFiniteError, best_hypotheses
 from core.model import Transformer
+from core.text_codec import MAX_EXTRA_TOKENS, MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS
 from core.tokenizer import SentencePieceTokenizer
-from core.translator import MAX_EXTRA_TOKENS, MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS, Translator
+from core.translator import Translator
 
 SENTENCE = "A dog runs through the green grass."
 
@@ -127,7 +128,7 @@ def test_a_batch_gives_each_sentence_what_it_gets_alone(
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """An untrained model continues to the limit: make it short."""
-    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
 
 
 @pytest.mark.usefixtures("short")

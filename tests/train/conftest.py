@@ -46,7 +46,7 @@ def processes() -> ForkServerContext:
 @pytest.fixture(autouse=True)
 def _short_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limit the length of translations: untrained models never end a sentence."""
-    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ def start(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[St
 
     A model that has learned nothing never ends a sentence, so the limit is near.
     """
-    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
 
     def make(checkpoint: Path = tiny_checkpoint, **address: str) -> AppTest:
         monkeypatch.setenv(CHECKPOINT_VARIABLE, str(checkpoint))

@@ -169,7 +169,7 @@ def test_stopped_by_a_signal(
 @pytest.fixture
 def interrupted(job: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Job:
     """A job stopped by --strict after its fifth window, with short translations."""
-    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
     job.input.write_bytes(b"A dog.\n" * 100 + b"\xff\n" + b"A dog.\n" * 29)
     assert job.run("--strict") == 1
     assert capsys.readouterr().err.splitlines()[-2:] == [

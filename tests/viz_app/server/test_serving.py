@@ -113,7 +113,7 @@ def test_only_names_of_this_machine_are_answered(client: TestClient, host: str, 
 def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(models.CHECKPOINT_VARIABLE, str(tiny_checkpoint))
     interval, frozen = sys.getswitchinterval(), gc.get_freeze_count()
-    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
     serving.prepare(pause=0)
     assert sys.getswitchinterval() == interval
     assert gc.get_freeze_count() > frozen  # a collection after a run of a page looks through what is newer alone

@@ -91,7 +91,7 @@ def test_one_example_ranks_nothing():
 
 
 def test_a_sample_is_the_same_for_equal_seeds(translator: Translator, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 2)
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 2)
     sentences = ["A dog runs.", "Where is it?"]
     first, again = (list(sample_curves(translator, sentences, methods=["attention"])) for _ in range(2))
     assert first == again

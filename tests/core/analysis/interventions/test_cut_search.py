@@ -12,7 +12,7 @@ from tests.core.analysis.conftest import SOURCE
 @pytest.fixture(scope="module")
 def target(translator: Translator) -> tuple[int, ...]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
         return translator.translate(SOURCE, 1).hypotheses[0].token_ids[:8]
 
 

@@ -14,7 +14,7 @@ TEXT = "The old house on the hill."
 @pytest.fixture(scope="module", params=[{}, PRE_NORM], ids=["post", "pre"])
 def other(tokenizer: SentencePieceTokenizer, request: pytest.FixtureRequest) -> Iterator[Translator]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)  # a model that has learned nothing never ends a sentence
+        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)  # a model that has learned nothing never ends a sentence
         yield random_translator(tokenizer, **request.param)
 
 

@@ -1,0 +1,156 @@
+"""A model that threads share: one runs it at a time, packed for this CPU, with its last searches recorded."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import get_args
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from core.cache import cached_decoder
+from core.capture import capture_attention
+from core.cpu_inference import PackedTransformer, Precision, all_modules, packable
+from core.decoding import NextLogits, NonFiniteError
+from core.fair_lock import FairLock
+from core.model import PAD_PIXEL, AttentionWeights, Transformer
+from core.recorded_search import DecoderPass, RecordedSearch, records
+
+RECORDED_SEARCHES = 4  # that are kept for `decoder_pass`
+Source = Sequence[int] | Tensor  # token ids, or image patches [S, P]
+
+
+class SharedModel:
+    """A model behind a lock.
+
+    Args:
+        precision: of searches, see `Translator`; everything else is exact.
+    """
+
+    def __init__(self, model: Transformer, precision: Precision) -> None:
+        if precision not in get_args(Precision):
+            raise ValueError(f"precision ({precision!r}) must be one of {', '.join(get_args(Precision))}")
+        self.model = model.eval()
+        self.precision: Precision = precision
+        self._lock = FairLock()
+        self._packed: dict[Precision, PackedTransformer] = {}
+        self._records: dict[tuple[int, ...], RecordedSearch] = {}  # by source, the oldest first
+
+    @contextmanager
+    def held(self) -> Generator[Transformer]:
+        """Hold the model for this thread, which may also call the other methods inside the block."""
+        with self._lock:
+            yield self.model
+
+    @torch.inference_mode()
+    def logits(self, source_ids: Sequence[int], fed: Sequence[int]) -> Tensor:
+        """Logits [T, V] of the tokens after each of T tokens of one target."""
+        with self._lock:
+            return self._packed_model("exact")(self.batch([source_ids]), self.batch([fed]))[0]
+
+    @torch.inference_mode()
+    def decoder_pass(
+        self, source_ids: Sequence[int], fed: Sequence[int], predicted: Sequence[int], num_best: int
+    ) -> DecoderPass:
+        """Attention, log-probabilities and the most probable tokens for one target.
+
+        If one of the last `RECORDED_SEARCHES` recorded searches found the target, and the model has not changed since,
+        they are what the search computed. Otherwise a replay computes them. The two agree to rounding.
+
+        Raises:
+            NonFiniteError: a log-probability is not finite.
+        """
+        ids = source_ids, fed, predicted
+        return self._recorded_pass(*ids, num_best) or self._replayed_pass(*ids, num_best)
+
+    def batch(self, rows: Sequence[Source]) -> Tensor:
+        """Sources, or targets, padded on the right: [B, longest] or [B, longest, P], on the model's device."""
+        are_patches = any(isinstance(row, Tensor) for row in rows)
+        padding = PAD_PIXEL if are_patches else self.model.config.pad_id
+        padded = pad_sequence([torch.as_tensor(row) for row in rows], batch_first=True, padding_value=padding)
+        return padded.to(self.model.device)
+
+    @torch.inference_mode()
+    def next_logits(self, sources: Sequence[Source]) -> NextLogits:
+        """Encode sources and return a scorer of next tokens.
+
+        The scorer serves one search over their translations. It caches keys and values, and holds the model's lock for
+        one position at a time.
+
+        Args:
+            sources: token ids of each sentence, `</s>` included, or patches of each image.
+        """
+        source_ids = self.batch(sources)
+        with self._lock:
+            return self._locking(cached_decoder(self._packed_model(self.precision), source_ids))
+
+    @torch.inference_mode()
+    def recorded_next_logits(self, source: Sequence[int]) -> NextLogits:
+        """As `next_logits`, for one sentence. The search is recorded, if possible, for `decoder_pass`."""
+        source_ids = self.batch([source])
+        with self._lock:
+            model = self._packed_model(self.precision)
+            if self.precision != "exact" or not isinstance(model, PackedTransformer) or not records(model, source_ids):
+                return self._locking(cached_decoder(model, source_ids))
+            record = RecordedSearch(model, source_ids)
+            self._records.pop(tuple(source), None)
+            self._records[tuple(source)] = record  # as the newest
+            if len(self._records) > RECORDED_SEARCHES:
+                del self._records[next(iter(self._records))]
+            return self._locking(record)
+
+    def _locking(self, decoder: NextLogits) -> NextLogits:
+        """The scorer, holding the model's lock for each position."""
+
+        def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
+            with self._lock:
+                return decoder(token_ids, parents, sentences)
+
+        return next_logits
+
+    def _packed_model(self, precision: Precision) -> Transformer:
+        """The model packed for this CPU, if possible. Needs the lock."""
+        if not packable(self.model):
+            return self.model
+        if precision not in self._packed or not self._packed[precision].packs(self.model):
+            self._packed[precision] = PackedTransformer(self.model, precision)
+        return self._packed[precision]
+
+    def _recorded_pass(
+        self, source_ids: Sequence[int], fed: Sequence[int], predicted: Sequence[int], num_best: int
+    ) -> DecoderPass | None:
+        """What the last search for this source computed for a target; None if it did not, or the model has changed."""
+        with self._lock:
+            record = self._records.get(tuple(source_ids))
+            if record is None or _is_watched(self.model) or not record.model.is_plain:
+                return None
+            if record.model is not self._packed_model("exact"):
+                return None
+            return record.decoder_pass(fed, predicted, num_best)
+
+    def _replayed_pass(
+        self, source_ids: Sequence[int], fed: Sequence[int], predicted: Sequence[int], num_best: int
+    ) -> DecoderPass:
+        """One teacher-forced pass with attention captured.
+
+        Raises:
+            NonFiniteError: a log-probability is not finite.
+        """
+        with self._lock, capture_attention(self.model) as captured:
+            model = self.model if _is_watched(self.model) else self._packed_model("exact")
+            logits = model(self.batch([source_ids]), self.batch([fed]))[0]
+        log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
+        if not log_probs.isfinite().all():
+            raise NonFiniteError("for this target")
+        top = log_probs.topk(num_best)
+        of_predicted = log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1)
+        return DecoderPass(captured, of_predicted.tolist(), top.indices.tolist(), top.values.tolist())
+
+
+def _is_watched(model: Transformer) -> bool:
+    """Whether a module is hooked that a packed model does not share."""
+    return any(
+        module._forward_hooks or module._forward_pre_hooks  # pyright: ignore[reportPrivateUsage]
+        for module in all_modules(model)
+        if not isinstance(module, AttentionWeights)
+    )

@@ -1,0 +1,196 @@
+"""Texts to the token ids that one model takes, and back."""
+
+from collections.abc import Sequence
+
+from core.byte_pieces import resolve_bytes
+from core.config import TransformerConfig
+from core.decoding import Hypothesis, SearchOptions, check_prefix
+from core.results import ScoredText
+from core.tokenizer import Tokenizer
+
+MAX_SOURCE_TOKENS = 512  # with `</s>`
+MAX_EXTRA_TOKENS = 50  # of a translation, beyond the length of its source (6.1)
+MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a given target
+
+
+class TextCodec:
+    """The tokenizer of a model with its special tokens, its forced first token and its limits of length."""
+
+    def __init__(self, config: TransformerConfig, tokenizer: Tokenizer) -> None:
+        self.config = config
+        self.tokenizer = tokenizer
+
+    def fits(self, text: str) -> bool:
+        """Whether a text is short enough to be translated as one sentence."""
+        return self.num_tokens(text) <= self._fit(MAX_SOURCE_TOKENS)
+
+    def num_tokens(self, text: str) -> int:
+        """Number of tokens of a source, `</s>` included."""
+        return len(self._encode(text))
+
+    def token_ids(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+        """Ids of S source tokens, of T tokens fed to the decoder, and of T predicted ones."""
+        source_ids = self._source_ids(source)
+        target_ids = (
+            self._begun(self.tokenizer.target.encode(target), source) if isinstance(target, str) else list(target)
+        )
+        if target_ids and target_ids[-1] == self.config.eos_id:
+            target_ids.pop()
+        self._require_target(target_ids)
+        return source_ids, [self.config.bos_id, *target_ids], [*target_ids, self.config.eos_id]
+
+    def target_ids(self, text: str, source: str = "") -> list[int]:
+        """Tokens of a target text, without `</s>`, with white space normalised.
+
+        Args:
+            source: whose target it is, which some tokenizers need to know its language.
+        """
+        _require_encodable(text)
+        return self._begun(self.tokenizer.target.encode(" ".join(text.split())), source)
+
+    def prefix_ids(self, source: str, prefix: str | Sequence[int]) -> list[int]:
+        """Tokens of a prefix for `translate`.
+
+        Raises:
+            ValueError: no translation of the text can begin with it.
+        """
+        return self._prefix_ids(source, prefix, self._limit(self._source_ids(source)))
+
+    def length_limit(self, source: str) -> int:
+        """Largest number of tokens of a translation of a text, `</s>` included."""
+        return self._limit(self._source_ids(source))
+
+    def search_options(
+        self, beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int | None = None
+    ) -> SearchOptions:
+        """Search options with this model's special tokens.
+
+        Args:
+            num_hypotheses: `beam_size` by default.
+
+        Raises:
+            ValueError: a value is out of range.
+        """
+        config = self.config
+        return SearchOptions(
+            bos_id=config.bos_id,
+            eos_id=config.eos_id,
+            never=(config.pad_id, *config.never_ids),
+            beam_size=beam_size,
+            length_penalty=length_penalty,
+            num_hypotheses=beam_size if num_hypotheses is None else num_hypotheses,
+            penalty_formula=config.penalty_formula,
+            early_stopping=config.early_stopping,
+            first_is_certain=bool(self._begun([], "")),
+        )
+
+    def scored_text(self, hypothesis: Hypothesis) -> ScoredText:
+        """Decode a hypothesis of a search."""
+        token_ids = hypothesis.token_ids
+        return ScoredText(
+            text=self.tokenizer.target.decode(token_ids[:-1] if hypothesis.finished else token_ids),
+            token_ids=token_ids,
+            tokens=self.pieces(token_ids),
+            token_log_probs=hypothesis.token_log_probs,
+            score=hypothesis.score,
+            finished=hypothesis.finished,
+        )
+
+    def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
+        """Tokens of a target as pieces, byte tokens as `BytePiece`."""
+        return resolve_bytes(self.tokenizer.target.pieces(token_ids))
+
+    def source_pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
+        """Tokens of a source as pieces, byte tokens as `BytePiece`."""
+        return resolve_bytes(self.tokenizer.pieces(token_ids))
+
+    def _begun(self, token_ids: list[int], source: str) -> list[int]:
+        """A target that begins with the forced first token, if there is one."""
+        first = self.tokenizer.first_target_id(" ".join(source.split()))
+        first = self.config.forced_first_id if first is None else first
+        return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
+
+    def _with_certain_first(self, log_probs: list[float], token_ids: Sequence[int], source: str) -> list[float]:
+        """Log-probabilities of a target, 0 for a first token that the model or the text forces."""
+        first = self._begun([], source)
+        return [0.0, *log_probs[1:]] if first and list(token_ids[:1]) == first else log_probs
+
+    def _require_target(self, token_ids: Sequence[int]) -> None:
+        """Check target ids, without `</s>`.
+
+        Raises:
+            ValueError: an id is not in the vocabulary, or there are too many.
+        """
+        vocab_size, limit = self.config.target_size, self._fit(MAX_TARGET_TOKENS)
+        strange = next((token_id for token_id in token_ids if not 0 <= token_id < vocab_size), None)
+        if strange is not None:
+            raise ValueError(
+                f"the target has the token id {strange}, this model has 0 to {vocab_size - 1}: it belongs to another "
+                f"model"
+            )
+        if len(token_ids) >= limit:
+            raise ValueError(f"the target has {len(token_ids) + 1} tokens, at most {limit} can be scored: shorten it")
+
+    def _prefix_ids(self, source: str, prefix: str | Sequence[int], limit: int) -> list[int]:
+        """As `prefix_ids`, with the limit of the translation's length."""
+        token_ids = self.target_ids(prefix, source) if isinstance(prefix, str) else self._begun(list(prefix), source)
+        options = self.search_options(1, 0.0)
+        check_prefix(token_ids, limit, options)
+        self._require_target(token_ids[:-1] if token_ids[-1:] == [options.eos_id] else token_ids)
+        return token_ids
+
+    def _source_ids(self, source: str) -> list[int]:
+        """Tokens of a source, `</s>` included.
+
+        Raises:
+            ValueError: the text is blank or too long, or the model reads images.
+        """
+        if self.config.patch_size:
+            raise ValueError(
+                "this model reads pictures of text, not text: use core.images.line_reader.LineReader, or a checkpoint "
+                "that translates"
+            )
+        require_text(source)
+        token_ids = self._encode(source)
+        limit = self._fit(MAX_SOURCE_TOKENS)
+        if len(token_ids) > limit:
+            raise ValueError(
+                f"the text has {len(token_ids)} tokens, at most {limit} can be translated at once: shorten or split it"
+            )
+        return token_ids
+
+    def _encode(self, source: str) -> list[int]:
+        """Tokens of a source; white space is normalised to single spaces, as in training."""
+        config, token_ids = self.config, self.tokenizer.encode(" ".join(source.split()))
+        return [*config.source_prefix, *token_ids, config.eos_id, *config.source_suffix]
+
+    def _limit(self, source_ids: Sequence[int]) -> int:
+        """Largest number of tokens of a translation, `</s>` included.
+
+        Leaves room for a `</s>` in the replay of a translation that reached the limit.
+        """
+        return self._fit(len(source_ids) + MAX_EXTRA_TOKENS + 1) - 1
+
+    def _fit(self, length: int) -> int:
+        return min(length, self.config.max_positions) if self.config.positions == "learned" else length
+
+
+def require_text(text: str) -> None:
+    """Check a source text.
+
+    Raises:
+        ValueError: it is blank, or has a lone surrogate, which cannot be encoded.
+    """
+    if not text.strip():
+        raise ValueError("there is nothing to translate: the text is empty or only white space")
+    _require_encodable(text)
+
+
+def _require_encodable(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"the text has a lone surrogate ({text[error.start]!r} at {error.start}), which cannot be encoded: "
+            f"remove it"
+        ) from error
