@@ -97,6 +97,9 @@ def _train(
 ) -> None:
     """Run the training loop."""
     model, loss_of, optimizer = training.model, training.loss_of, training.optimizer
+    history = recipe.history_steps()
+    if training.step == 0 and history:
+        save.history(training)
     # every run takes at least one step, so that it leaves a snapshot
     is_time_up = training.step > 0 and training.is_time_up(recipe)
     for step in range(training.step + 1, recipe.steps + 1):
@@ -133,6 +136,8 @@ def _train(
                 epoch=group.end.epoch,
                 hours=training.hours,
             )
+        if step in history:
+            save.history(training)
         is_time_up = training.is_time_up(recipe)
         if step % recipe.snapshot_every == 0 or step == recipe.steps or is_time_up:
             save.validate(training)

@@ -37,15 +37,20 @@ class Recipe:
     snapshot_every: Annotated[int, "steps between snapshots, each with a validation"] = 1_000
     snapshot_minutes: Annotated[float, "minutes between further snapshots without validation; 0: none"] = 0.0
     keep_snapshots: Annotated[int, "snapshots to keep, the latest"] = 10
+    history: Annotated[
+        int, "further snapshots in half precision, for good, from step 0 on, closer at the start; 0: none"
+    ] = 0
     patience: Annotated[int, "stop after so many validations without a new best; 0: never"] = 0
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch_tokens", "accumulate", "warmup", "max_length", "snapshot_every", "keep_snapshots"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} ({getattr(self, name)}) must be at least 1")
-        for name in ("clip_norm", "snapshot_minutes", "patience", "cooldown", "minutes"):
+        for name in ("clip_norm", "snapshot_minutes", "patience", "cooldown", "minutes", "history"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} ({getattr(self, name)}) must not be negative; 0 turns it off")
+        if self.history == 1:
+            raise ValueError("history (1) must be at least 2, for the first and the last step; 0 turns it off")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(f"label_smoothing ({self.label_smoothing}) must be from 0 up to, but not including, 1")
         if self.rate_scale <= 0:
@@ -55,9 +60,22 @@ class Recipe:
         if self.bucketing not in POOLS:
             raise ValueError(f"bucketing ({self.bucketing!r}) must be one of {', '.join(POOLS)}")
 
+    def history_steps(self) -> frozenset[int]:
+        """Return the steps of the `history` snapshots: k^3 times a constant, as most changes early in training."""
+        return frozenset(round(self.steps * (k / (self.history - 1)) ** 3) for k in range(self.history))
+
 
 # Fields that may change when a run is resumed: they decide when it ends and is saved, not what a step computes.
-CHANGEABLE = ("steps", "minutes", "cooldown", "snapshot_every", "snapshot_minutes", "keep_snapshots", "patience")
+CHANGEABLE = (
+    "steps",
+    "minutes",
+    "cooldown",
+    "snapshot_every",
+    "snapshot_minutes",
+    "keep_snapshots",
+    "history",
+    "patience",
+)
 
 _PAPER = Recipe()
 # Peak rate 7e-4: with rates above 1e-3, 6 + 6 post-norm layers on batches this small stay at the unigram loss.

@@ -56,6 +56,21 @@ def test_a_run_leaves_snapshots_the_best_and_a_log(
     assert list(run.tensorboard.iterdir())
 
 
+def test_the_history_has_the_first_step_the_last_and_more_of_the_early_ones(tmp_path: Path, run_fit: Fit) -> None:
+    model = run_fit(tmp_path / "run", steps=8, history=3, keep_snapshots=1)
+    files = sorted((tmp_path / "run" / "history").iterdir())
+    assert [load_checkpoint(file).training["steps"] for file in files] == [0, 1, 8]
+    first, _, last = (parameters(load_checkpoint(file).model) for file in files)
+    assert torch.equal(last, parameters(model).half().float())
+    torch.manual_seed(1)
+    untrained = Transformer(model.config)
+    assert torch.equal(first, parameters(untrained).half().float())
+
+
+def test_the_history_does_not_change_the_training(tmp_path: Path, run_fit: Fit) -> None:
+    assert torch.equal(parameters(run_fit(tmp_path / "with", history=4)), parameters(run_fit(tmp_path / "without")))
+
+
 def test_samples_are_translations_of_validation_sentences(
     tmp_path: Path, run_fit: Fit, parallel_text: list[tuple[str, str]]
 ) -> None:

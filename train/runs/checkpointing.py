@@ -61,21 +61,31 @@ class Saver:
         training.window.check(training.step)
         if self._world.is_first:
             path = self._run.snapshot(training.step)
-            memory = round(peak_memory(self._world.device) / 1e9, 2)
-            facts = {
-                **self._facts,
-                "steps": training.step,
-                "hours": round(training.hours, 2),
-                "memory_gb": memory,
-                "date": now(),
-            }
             with self._run.saving(f"the snapshot of step {training.step}"):
-                save_checkpoint(path, training.model, self._corpus.tokenizer, facts)
+                save_checkpoint(path, training.model, self._corpus.tokenizer, self._facts_at(training))
                 if is_best:
                     self._run.keep_as_best(path)
             self._run.drop_old_snapshots(self._recipe.keep_snapshots)
         self.state(training)
         self._saved_at = time.monotonic()
+
+    def history(self, training: Training) -> None:
+        """Save a checkpoint in half precision that is never dropped."""
+        training.window.check(training.step)
+        if self._world.is_first:
+            path, facts = self._run.history(training.step), {**self._facts_at(training), "stored_as": "float16"}
+            with self._run.saving(f"the snapshot of step {training.step} for the history"):
+                path.parent.mkdir(exist_ok=True)
+                save_checkpoint(path, training.model, self._corpus.tokenizer, facts, torch.float16)
+
+    def _facts_at(self, training: Training) -> dict[str, Any]:
+        return {
+            **self._facts,
+            "steps": training.step,
+            "hours": round(training.hours, 2),
+            "memory_gb": round(peak_memory(self._world.device) / 1e9, 2),
+            "date": now(),
+        }
 
     def state(self, training: Training) -> None:
         """Save the state to resume from."""

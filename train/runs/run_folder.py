@@ -3,6 +3,7 @@
 recipe.json            preset, configuration, recipe, data, command, commit
 log.jsonl              one JSON object a line: {"kind": "train" | "valid" | "sample", "step": ..., ...}
 tensorboard/           the same numbers as curves
+history/               step-00000000.safetensors, ...: the snapshots of `Recipe.history`, in half precision
 snapshots/             step-00001000.safetensors, ...: checkpoints as `core.checkpoint` writes them
 best.safetensors       the snapshot with the lowest validation loss so far
 state.pt               parameters, optimizer, position in the data
@@ -63,6 +64,9 @@ class RunFolder:
 
     def snapshot(self, step: int) -> Path:
         return self.path / "snapshots" / f"step-{step:08d}.safetensors"
+
+    def history(self, step: int) -> Path:
+        return self.path / "history" / f"step-{step:08d}.safetensors"
 
     def snapshots(self) -> list[Path]:
         """Return all snapshots, oldest first."""
