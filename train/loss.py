@@ -23,34 +23,54 @@ class Loss:
 
 
 class TranslationLoss(nn.Module):
-    """A model with its loss as one module, which DistributedDataParallel can wrap."""
+    """A model with its loss as one module, which DistributedDataParallel can wrap.
 
-    def __init__(self, model: Transformer, label_smoothing: float) -> None:
+    Args:
+        r_drop: alpha of R-Drop (Liang et al. 2021), in training only: the batch runs twice, with different dropout, and
+            the loss is the mean of both plus alpha / 4 times the two Kullback-Leibler divergences between them, which
+            is half the paper's sum; 0 turns it off.
+    """
+
+    def __init__(self, model: Transformer, label_smoothing: float, r_drop: float = 0.0) -> None:
         super().__init__()
         self.model = model
         self.label_smoothing = label_smoothing
+        self.r_drop = r_drop
 
     def forward(self, batch: Batch) -> Loss:
-        memory = self.model.encode(batch.source)
-        states = self.model.decode(batch.target_in, memory, self.model.source_mask(batch.source))
-        real = batch.target_out != self.model.config.pad_id
+        passes = 2 if self.r_drop and self.training else 1
+        source, target_in, target_out = (
+            ids.repeat(passes, *[1] * (ids.dim() - 1)) for ids in (batch.source, batch.target_in, batch.target_out)
+        )
+        memory = self.model.encode(source)
+        states = self.model.decode(target_in, memory, self.model.source_mask(source))
+        real = target_out != self.model.config.pad_id
+        states, labels = states[real], target_out[real]
         return smoothed_cross_entropy(
-            states[real], self.model.embedding.tokens.weight, batch.target_out[real], self.label_smoothing
+            states.view(passes, -1, states.size(-1)),
+            self.model.embedding.tokens.weight,
+            labels[: len(labels) // passes],
+            self.label_smoothing,
+            self.r_drop,
         )
 
 
-def smoothed_cross_entropy(states: Tensor, weight: Tensor, labels: Tensor, label_smoothing: float) -> Loss:
-    """Cross-entropy of softmax(states weight^T) with a smoothed label (Szegedy et al. 2015).
+def smoothed_cross_entropy(
+    states: Tensor, weight: Tensor, labels: Tensor, label_smoothing: float, r_drop: float = 0.0
+) -> Loss:
+    """Cross-entropy of softmax(states weight^T) with a smoothed label (Szegedy et al. 2015), the mean over passes.
 
-    The target distribution is (1 - e) times the label plus e times the uniform distribution.
+    The target distribution is (1 - e) times the label plus e times the uniform distribution. With two passes,
+    `r_drop` / 4 times the divergences KL(p || q) + KL(q || p) of their predictions are added (Liang et al. 2021).
 
     Args:
-        states: [N, D]
+        states: [P, N, D] of P = 1 or 2 passes
         weight: [V, D]
         labels: [N] integers below V
         label_smoothing: e, in [0, 1)
+        r_drop: alpha, not negative; without effect on a single pass
     """
-    smoothed, nll = _ChunkedCrossEntropy.apply(states, weight, labels, label_smoothing)  # type: ignore[misc]
+    smoothed, nll = _ChunkedCrossEntropy.apply(states, weight, labels, label_smoothing, r_drop)  # type: ignore[misc]
     return Loss(smoothed, nll)
 
 
@@ -64,31 +84,43 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: FunctionCtx, states: Tensor, weight: Tensor, labels: Tensor, smoothing: float
+        ctx: FunctionCtx, states: Tensor, weight: Tensor, labels: Tensor, smoothing: float, r_drop: float
     ) -> tuple[Tensor, Tensor]:
-        device = states.device.type
+        device, passes = states.device.type, states.size(0)
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
         needs_grad = any(ctx.needs_input_grad)  # type: ignore[attr-defined]
-        rows, vocab_size = chunk_rows(weight.size(0), device), weight.size(0)
+        vocab_size = weight.size(0)
+        rows = max(1, chunk_rows(vocab_size, device) // passes)
         small_states, small_weight = states.to(dtype), weight.to(dtype)
         grad_states, grad_weight = torch.empty_like(small_states), torch.zeros_like(weight, dtype=torch.float32)
         smoothed, nll = torch.zeros((2,), dtype=torch.float32, device=states.device)
         with torch.autocast(device, enabled=False):
             for x, label, grad_x in zip(
-                small_states.split(rows), labels.split(rows), grad_states.split(rows), strict=True
+                small_states.split(rows, dim=1), labels.split(rows), grad_states.split(rows, dim=1), strict=True
             ):
-                logits = (x @ small_weight.T).float()  # [rows, V]
+                label = label.expand(passes, -1).unsqueeze(-1)  # [P, rows, 1]
+                logits = (x @ small_weight.T).float()  # [P, rows, V]
                 log_total = logits.logsumexp(-1, keepdim=True)
-                label_nll = (log_total - logits.gather(-1, label[:, None])).sum()
-                uniform_nll = (log_total.squeeze(-1) - logits.mean(-1)).sum()
+                label_nll = (log_total - logits.gather(-1, label)).sum() / passes
+                uniform_nll = (log_total.squeeze(-1) - logits.mean(-1)).sum() / passes
                 nll = nll + label_nll
                 smoothed = smoothed + (1 - smoothing) * label_nll + smoothing * uniform_nll
+                log_probs = logits.sub_(log_total)
+                divergence = _Divergence(log_probs) if passes == 2 and r_drop else None
+                if divergence:
+                    smoothed = smoothed + r_drop / 4 * divergence.sum()
                 if needs_grad:  # softmax minus the smoothed label
-                    grad = logits.sub_(log_total).exp_().sub_(smoothing / vocab_size)
-                    grad.scatter_add_(-1, label[:, None], grad.new_full((len(label), 1), smoothing - 1))
+                    slope = divergence.gradient().mul_(r_drop / 4) if divergence else None
+                    grad = log_probs.exp_().sub_(smoothing / vocab_size)
+                    grad.scatter_add_(-1, label, grad.new_full(label.shape, smoothing - 1))
+                    if passes > 1:
+                        grad /= passes
+                    if slope is not None:
+                        grad += slope
                     grad = grad.to(dtype)
-                    torch.mm(grad, small_weight, out=grad_x)
-                    grad_weight += grad.T @ x
+                    for one, out in zip(grad, grad_x, strict=True):
+                        torch.mm(one, small_weight, out=out)
+                    grad_weight += grad.flatten(0, 1).T @ x.flatten(0, 1)
         ctx.save_for_backward(grad_states.to(states.dtype), grad_weight.to(weight.dtype))  # type: ignore[attr-defined]
         ctx.mark_non_differentiable(nll)  # type: ignore[attr-defined]
         return smoothed, nll
@@ -97,6 +129,30 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  # hidden by the decorator
         ctx: FunctionCtx, *grad_outputs: Tensor
-    ) -> tuple[Tensor, Tensor, None, None]:
+    ) -> tuple[Tensor, Tensor, None, None, None]:
         grad_states, grad_weight = ctx.saved_tensors  # type: ignore[attr-defined]
-        return grad_states * grad_outputs[0], grad_weight * grad_outputs[0], None, None
+        return grad_states * grad_outputs[0], grad_weight * grad_outputs[0], None, None, None
+
+
+class _Divergence:
+    """KL(p || q) + KL(q || p) of the predictions of two passes, token by token.
+
+    Args:
+        log_probs: [2, N, V], log p and log q
+    """
+
+    def __init__(self, log_probs: Tensor) -> None:
+        self._probs = log_probs.exp()
+        self._ratios = log_probs[0] - log_probs[1]  # log p / q
+        self._kl = torch.stack(  # [2, N, 1]
+            [(self._probs[0] * self._ratios).sum(-1), -(self._probs[1] * self._ratios).sum(-1)]
+        ).unsqueeze(-1)
+
+    def sum(self) -> Tensor:
+        return self._kl.sum()
+
+    def gradient(self) -> Tensor:
+        """Return the gradients with respect to the logits, [2, N, V]."""
+        difference = self._probs[0] - self._probs[1]
+        own = torch.stack([self._ratios - self._kl[0], -self._ratios - self._kl[1]]) * self._probs
+        return own + torch.stack([difference, -difference])

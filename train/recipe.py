@@ -24,6 +24,9 @@ class Recipe:
     rate_scale: Annotated[float, "factor on the learning rate of section 5.3"] = 1.0
     cooldown: Annotated[int, "final steps over which the rate falls linearly towards 0; 0: none, as in the paper"] = 0
     label_smoothing: Annotated[float, "probability spread evenly over the vocabulary (5.4)"] = 0.1
+    r_drop: Annotated[
+        float, "weight of the divergence between two passes with different dropout (Liang et al. 2021); 0: one pass"
+    ] = 0.0
     clip_norm: Annotated[float, "largest norm of the gradient; 0: no clipping"] = 0.0
     bucketing: Annotated[
         Bucketing, "sort pairs into batches by the longer side (longest) or by the target (target)"
@@ -46,7 +49,7 @@ class Recipe:
         for name in ("steps", "batch_tokens", "accumulate", "warmup", "max_length", "snapshot_every", "keep_snapshots"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} ({getattr(self, name)}) must be at least 1")
-        for name in ("clip_norm", "snapshot_minutes", "patience", "cooldown", "minutes", "history"):
+        for name in ("r_drop", "clip_norm", "snapshot_minutes", "patience", "cooldown", "minutes", "history"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} ({getattr(self, name)}) must not be negative; 0 turns it off")
         if self.history == 1:

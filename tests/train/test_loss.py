@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -6,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import train.loss
-from core.model import Transformer
+from core.model import Dropout, Transformer
 from train.data.token_shards import make_batch
 from train.loss import TranslationLoss, chunk_rows, smoothed_cross_entropy
 
@@ -20,7 +21,7 @@ def example(rows: int = 37, width: int = 16, vocab_size: int = 50) -> tuple[Tens
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
 def test_equals_pytorchs_cross_entropy_and_its_gradients(smoothing: float) -> None:
     states, weight, labels = example()
-    loss = smoothed_cross_entropy(states, weight, labels, smoothing)
+    loss = smoothed_cross_entropy(states[None], weight, labels, smoothing)
     expected = F.cross_entropy(states @ weight.T, labels, label_smoothing=smoothing, reduction="sum")
     torch.testing.assert_close(loss.smoothed, expected)
     gradients = torch.autograd.grad(3 * loss.smoothed, (states, weight))
@@ -32,7 +33,7 @@ def test_nll_is_the_plain_likelihood_whatever_the_smoothing() -> None:
     states, weight, labels = example()
     expected = F.cross_entropy(states @ weight.T, labels, reduction="sum")
     for smoothing in (0.0, 0.3):
-        loss = smoothed_cross_entropy(states, weight, labels, smoothing)
+        loss = smoothed_cross_entropy(states[None], weight, labels, smoothing)
         torch.testing.assert_close(loss.nll, expected)
         assert not loss.nll.requires_grad
 
@@ -42,11 +43,46 @@ def test_chunking_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     results: list[list[Tensor]] = []
     for chunk_logits in (1, 50 * 7, 2**22):
         monkeypatch.setattr(train.loss, "CHUNK_LOGITS", chunk_logits)
-        loss = smoothed_cross_entropy(states, weight, labels, 0.1)
+        loss = smoothed_cross_entropy(states[None], weight, labels, 0.1)
         results.append([loss.smoothed, loss.nll, *torch.autograd.grad(loss.smoothed, (states, weight))])
     for other in results[1:]:
         for one, two in zip(results[0], other, strict=True):
             torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 5.0])
+def test_two_passes_have_their_mean_loss_and_the_divergences_between_them(
+    alpha: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train.loss, "CHUNK_LOGITS", 50 * 16)
+    first, weight, labels = example()
+    states = torch.stack([first, first + torch.randn_like(first) / 2]).detach().requires_grad_()
+    loss = smoothed_cross_entropy(states, weight, labels, 0.1, alpha)
+    p, q = (states @ weight.T).log_softmax(-1)
+    mean = torch.stack([F.nll_loss(x, labels, reduction="sum") * 0.9 - 0.1 * x.mean(-1).sum() for x in (p, q)]).mean()
+    divergences = [F.kl_div(x, y, reduction="sum", log_target=True) for x, y in ((p, q), (q, p))]
+    expected = mean + alpha / 4 * torch.stack(divergences).sum()
+    assert min(divergences) > 1
+    torch.testing.assert_close(loss.smoothed, expected)
+    gradients = torch.autograd.grad(loss.smoothed, (states, weight))
+    for gradient, right in zip(gradients, torch.autograd.grad(expected, (states, weight)), strict=True):
+        torch.testing.assert_close(gradient, right, rtol=1e-4, atol=1e-4)
+
+
+def test_r_drop_runs_a_batch_twice_in_training_alone(tiny_model: Transformer) -> None:
+    model = Transformer(replace(tiny_model.config, dropout=0.2))
+    batch = make_batch([([5, 6, 7], [8, 9]), ([10] * 9, [11] * 14)])
+    without, with_divergence, heavier = (TranslationLoss(model, 0.1, alpha) for alpha in (0.0, 1.0, 2.0))
+    assert torch.equal(without.eval()(batch).smoothed, with_divergence.eval()(batch).smoothed)
+    losses: list[Tensor] = []
+    for loss_of in (with_divergence, heavier):
+        torch.manual_seed(0)
+        losses.append(loss_of.train()(batch).smoothed)
+    assert losses[1] > losses[0]
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.p = 0.0
+    torch.testing.assert_close(heavier.train()(batch).smoothed, without.eval()(batch).smoothed)
 
 
 def test_a_gpu_has_few_large_chunks_and_never_the_logits_of_a_whole_batch() -> None:
@@ -59,9 +95,9 @@ def test_a_gpu_has_few_large_chunks_and_never_the_logits_of_a_whole_batch() -> N
 
 def test_under_autocast_the_products_alone_are_rounded() -> None:
     states, weight, labels = example(rows=400)
-    exact = smoothed_cross_entropy(states, weight, labels, 0.1)
+    exact = smoothed_cross_entropy(states[None], weight, labels, 0.1)
     with torch.autocast("cpu", torch.bfloat16):
-        rounded = smoothed_cross_entropy(states, weight, labels, 0.1)
+        rounded = smoothed_cross_entropy(states[None], weight, labels, 0.1)
     assert rounded.smoothed.dtype == torch.float32
     assert not torch.equal(exact.smoothed, rounded.smoothed)
     torch.testing.assert_close(rounded.smoothed, exact.smoothed, rtol=2e-3, atol=0)
@@ -73,7 +109,7 @@ def test_under_autocast_the_products_alone_are_rounded() -> None:
 
 
 def test_a_uniform_model_has_the_loss_of_the_vocabulary() -> None:
-    loss = smoothed_cross_entropy(torch.zeros(5, 4), torch.randn(30, 4), torch.arange(5), 0.1)
+    loss = smoothed_cross_entropy(torch.zeros(1, 5, 4), torch.randn(30, 4), torch.arange(5), 0.1)
     assert float(loss.smoothed) == pytest.approx(5 * math.log(30), rel=1e-6)
 
 

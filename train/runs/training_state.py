@@ -33,7 +33,7 @@ class Training:
         torch.manual_seed(recipe.seed)
         self.model = Transformer(config).to(world.device).train()
         _exclude_key_biases(self.model)
-        self.loss_of = world.wrap(TranslationLoss(self.model, recipe.label_smoothing))
+        self.loss_of = world.wrap(TranslationLoss(self.model, recipe.label_smoothing, recipe.r_drop))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=ADAM_BETAS, eps=ADAM_EPS, fused=True)
         self.window = Window(world)
         self.step, self.position = 0, Position()

@@ -58,6 +58,8 @@ def test_fit_takes_every_field_of_the_recipe(tmp_path: Path, prepared: Path) -> 
         (["--bucketing", "none"], r"bucketing \('none'\) must be one of longest, target"),
         (["--label-smoothing", "1"], r"label_smoothing \(1.0\) must be from 0"),
         (["--rate-scale", "0"], r"rate_scale \(0.0\) must be positive"),
+        (["--r-drop", "-1"], r"r_drop \(-1.0\) must not be negative; 0 turns it off"),
+        (["--history", "1"], r"history \(1\) must be at least 2, for the first and the last step; 0 turns it off"),
         (["--patience", "-1"], r"patience \(-1\) must not be negative; 0 turns it off"),
     ],
 )
