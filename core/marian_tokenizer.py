@@ -16,6 +16,7 @@ from core.tokenizer_files import check_piece, naming, pack_files
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 SETTINGS = "tokenizer_config.json"
+NORMALISES = "normalize_punctuation"  # in `SETTINGS`, of Headlight: false for models trained on unchanged punctuation
 REQUIRED = (SOURCE_MODEL, TARGET_MODEL, VOCABULARY)
 OPTIONAL = (TARGET_VOCABULARY, SETTINGS)
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
@@ -33,6 +34,7 @@ class MarianTokenizer:
         bos_id: the decoder's start, which has no piece of its own.
 
     Attributes:
+        normalises: whether punctuation is normalised, as it is unless `tokenizer_config.json` says otherwise.
         language_codes: codes of target languages such as `>>fra<<`, one of which begins a source of a model with
             several.
 
@@ -68,7 +70,9 @@ class MarianTokenizer:
             source if isinstance(source, str) else "",
             target if isinstance(target, str) else "",
         )
-        self._normalise = _moses_normaliser(settings.get("target_lang" if is_target else "source_lang"))
+        self.normalises = settings.get(NORMALISES) is not False
+        language = settings.get("target_lang" if is_target else "source_lang")
+        self._normalise: Callable[[str], str] = _moses_normaliser(language) if self.normalises else str
         self.bos_id = bos_id
         self.pad_id, self.eos_id, self._unknown_id = (self._ids[piece] for piece in (PAD, END, UNKNOWN))
         self.language_codes = () if is_target else tuple(filter(LANGUAGE_CODE.fullmatch, self._ids))

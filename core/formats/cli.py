@@ -1,43 +1,76 @@
-"""`python -m core convert`: a checkpoint of another project to a file of Headlight."""
+"""`python -m core convert`: a checkpoint of another project to a file of Headlight, or a model to another project."""
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import torch
-
-from core.checkpoint import Checkpoint, save_checkpoint
-from core.formats.importing import import_checkpoint
+from core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from core.formats.ctranslate2_folder import write_ctranslate2
+from core.formats.importing import import_files
+from core.formats.marian_folder import write_marian
 from core.formats.model_facts import model_facts
+from core.formats.opening import SUFFIX, own_file
+from core.formats.output_folder import storage_type
+from core.formats.source_files import open_source
+
+WRITERS: dict[str, Callable[[Checkpoint, Path], None]] = {"marian": write_marian, "ctranslate2": write_ctranslate2}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the options of `convert`."""
-    parser.add_argument("sources", type=Path, nargs="+", metavar="SOURCE", help="a folder, a zip archive, or the files")
-    parser.add_argument("output", type=Path, metavar="OUT", help="the .safetensors file to write")
+    parser.add_argument(
+        "sources",
+        type=Path,
+        nargs="+",
+        metavar="SOURCE",
+        help="a folder, a zip archive, or the files; with --to also a checkpoint of Headlight",
+    )
+    parser.add_argument(
+        "output", type=Path, metavar="OUT", help="the .safetensors file to write; with --to the folder, a new one"
+    )
+    parser.add_argument(
+        "--to",
+        choices=tuple(WRITERS),
+        help="write the layout of another project: marian, Hugging Face's layout of Marian, for transformers; or "
+        "ctranslate2",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Convert, and print a report.
 
-    Parameters keep their precision.
+    Half precision is kept.
 
     Raises:
-        CheckpointError: see `import_checkpoint`.
-        ValueError: the output has another suffix than `.safetensors`.
+        CheckpointError: see `import_checkpoint` and `load_checkpoint`.
+        ValueError: the output has another suffix than `.safetensors`, or is a folder with files; or the other
+            project's layout has no room for the model.
     """
-    if options.output.suffix != ".safetensors":
-        raise ValueError(f"{options.output} must end in .safetensors: give the sources first, then the output")
-    checkpoint = import_checkpoint(options.sources)
-    types = checkpoint.training["imported"]["stored as"]
-    dtype = {"F16": torch.float16, "BF16": torch.bfloat16}.get(types[0] if len(types) == 1 else "", torch.float32)
-    save_checkpoint(options.output, checkpoint.model, checkpoint.tokenizer, checkpoint.training, dtype)
+    if not options.to and options.output.suffix != SUFFIX:
+        raise ValueError(f"{options.output} must end in {SUFFIX}: give the sources first, then the output")
+    checkpoint = _read(options.sources)
+    if options.to:
+        WRITERS[options.to](checkpoint, options.output)
+        size = sum(file.stat().st_size for file in options.output.iterdir())
+    else:
+        save_checkpoint(
+            options.output, checkpoint.model, checkpoint.tokenizer, checkpoint.training, storage_type(checkpoint.model)
+        )
+        size = options.output.stat().st_size
     print("\n".join(report(checkpoint)))
-    print(f"{options.output}: {options.output.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
+    print(f"{options.output}: {size / 1e6:.1f} MB", file=sys.stderr)
+
+
+def _read(sources: Sequence[Path]) -> Checkpoint:
+    """Read a checkpoint of Headlight or of another project."""
+    with open_source(sources) as files:
+        own = own_file(files)
+        return load_checkpoint(own) if own else import_files(files)
 
 
 def report(checkpoint: Checkpoint) -> list[str]:
-    """Lines about an imported model."""
+    """Lines about a model."""
     lines = model_facts(checkpoint.model, checkpoint.tokenizer, checkpoint.training)
     width = max(map(len, lines))
     return [f"{name:<{width}}  {value}" for name, value in lines.items()]

@@ -1,0 +1,185 @@
+"""CTranslate2's format, written by its own converter from a specification of the model.
+
+The library's converter for Marian models starts every translation with a zero vector and drops the last piece of the
+vocabulary, which is right for OPUS-MT only: so the specification is filled in here, for every start.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from core.checkpoint import Checkpoint
+from core.formats.marian_folder import is_normalised
+from core.formats.output_folder import (
+    COMMON_VALUES,
+    MAX_POSITIONS,
+    README,
+    new_folder,
+    penalty_difference,
+    pieces_of,
+    readme,
+    require_values,
+    sentencepiece_files,
+)
+from core.marian_tokenizer import SOURCE_MODEL, TARGET_MODEL, UNKNOWN
+from core.model import Embedding, FeedForward, LearnedPositions, MultiHeadAttention, Transformer
+
+LAYOUT = "CTranslate2's format"
+VALUES: dict[str, object] = {**COMMON_VALUES, "forced_first_id": None}
+CODE = """
+import ctranslate2
+import sentencepiece
+
+folder = "."  # this one
+source = sentencepiece.SentencePieceProcessor(model_file=f"{{folder}}/source.spm")
+target = sentencepiece.SentencePieceProcessor(model_file=f"{{folder}}/target.spm")
+translator = ctranslate2.Translator(folder)
+tokens = [*source.encode("A dog runs.", out_type=str), {end!r}]
+options = dict(beam_size=4, length_penalty={alpha}, suppress_sequences={never})
+print(target.decode_pieces(translator.translate_batch([tokens], **options)[0].hypotheses[0]))
+"""
+
+
+def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
+    """Write a model in CTranslate2's format, with its SentencePiece models, see `new_folder`.
+
+    Raises:
+        ValueError: the format has no room for the architecture or the tokenizer, or CTranslate2 is not installed.
+    """
+    config, tokenizer = checkpoint.config, checkpoint.tokenizer
+    files = sentencepiece_files(checkpoint, LAYOUT)
+    pieces = pieces_of(tokenizer), pieces_of(tokenizer.target)
+    never = dict.fromkeys((config.pad_id, config.bos_id, *config.never_ids))
+    code = CODE.format(
+        end=pieces[0][config.eos_id],
+        alpha=0.6 if config.penalty_formula == "paper" else 1,
+        never=[[pieces[1][token_id]] for token_id in never],
+    )
+    differences = [
+        penalty_difference(config),
+        "Tokens that are never generated: `suppress_sequences` names them, as the format does not hold them.",
+        "White space: Headlight makes single spaces of it before it splits a text.",
+    ]
+    if is_normalised(checkpoint):
+        differences.append("Punctuation: Headlight normalises it first, by the rules of Moses.")
+    with new_folder(path) as folder:
+        save_ctranslate2(checkpoint.model, *pieces, folder)
+        for name in (SOURCE_MODEL, TARGET_MODEL):
+            (folder / name).write_bytes(files[name])
+        (folder / README).write_bytes(readme(checkpoint, "A translation model for CTranslate2", code, differences))
+
+
+def save_ctranslate2(
+    model: Transformer, source_pieces: Sequence[str], target_pieces: Sequence[str], folder: Path
+) -> None:
+    """Write the files of `ctranslate2.Translator` into a folder, in the precision float32.
+
+    Args:
+        source_pieces, target_pieces: names of all tokens, `<unk>` among them.
+
+    Raises:
+        ValueError: the format has no room for the architecture, or CTranslate2 is not installed.
+    """
+    require_values(model.config, {**VALUES, "final_norm": model.config.norm == "pre"}, LAYOUT)
+    try:
+        from ctranslate2.converters.converter import Converter
+    except ImportError as error:
+        raise ValueError("CTranslate2 is not installed: pip install ctranslate2") from error
+
+    class SpecificationConverter(Converter):  # pyright: ignore[reportUntypedBaseClass]
+        """Converter of a model whose specification is made already."""
+
+        def _load(self) -> Any:
+            return transformer_specification(model, source_pieces, target_pieces)
+
+    SpecificationConverter().convert(str(folder), force=True)
+
+
+def transformer_specification(model: Transformer, source_pieces: Sequence[str], target_pieces: Sequence[str]) -> Any:
+    """Return a `TransformerSpec` with the parameters and the vocabularies."""
+    from ctranslate2.specs import common_spec, transformer_spec
+
+    config = model.config
+    options: dict[str, Any] = {
+        "pre_norm": config.norm == "pre",
+        "activation": getattr(
+            common_spec.Activation, {"relu": "RELU", "gelu": "GELU", "swish": "SWISH"}[config.activation]
+        ),
+        "layernorm_embedding": config.embedding_norm,
+    }
+    encoder: Any = transformer_spec.TransformerEncoderSpec(
+        config.num_encoder_layers, config.encoder_heads.num_heads, **options
+    )
+    decoder: Any = transformer_spec.TransformerDecoderSpec(
+        config.num_decoder_layers, config.decoder_heads.num_heads, **options
+    )
+    stacks: Any = (
+        (model.encoder, encoder, encoder.embeddings[0], model.embedding),
+        (model.decoder, decoder, decoder.embeddings, model.fed_embedding),
+    )
+    for ours, theirs, embedding, tokens in stacks:
+        _set_embedding(theirs, embedding, tokens)
+        theirs.scale_embeddings = config.scale_embedding
+        if config.embedding_norm:
+            _set_norm(theirs.layernorm_embedding, ours.input_norm)
+        if config.final_norm:
+            _set_norm(theirs.layer_norm, ours.output_norm)
+        for layer, other in zip(ours.layers, theirs.layer, strict=True):
+            _set_self_attention(other.self_attention, layer.self_attention, layer.self_attention_norm)
+            _set_feed_forward(other.ffn, layer.feed_forward, layer.feed_forward_norm)
+            if hasattr(other, "attention"):
+                _set_cross_attention(other.attention, layer.cross_attention, layer.cross_attention_norm)
+    decoder.projection.weight = _array(model.unembedding)
+    if model.output_bias is not None:
+        decoder.projection.bias = _array(model.output_bias)
+    found: Any = transformer_spec.TransformerSpec(encoder, decoder)
+    found.register_source_vocabulary(list(source_pieces))
+    found.register_target_vocabulary(list(target_pieces))
+    found.config.decoder_start_token = found.config.bos_token = target_pieces[config.bos_id]
+    found.config.eos_token, found.config.unk_token = target_pieces[config.eos_id], UNKNOWN
+    found.config.layer_norm_epsilon = config.norm_eps
+    return found
+
+
+def _set_embedding(stack: Any, embedding: Any, ours: Embedding) -> None:
+    count = ours.positions.table.num_embeddings if isinstance(ours.positions, LearnedPositions) else MAX_POSITIONS
+    embedding.weight = _array(ours.tokens.weight)
+    stack.position_encodings.encodings = _array(ours.positions(0, count))
+
+
+def _set_self_attention(spec: Any, attention: MultiHeadAttention, norm: nn.LayerNorm) -> None:
+    _set_linear(spec.linear[0], attention.q_proj, attention.k_proj, attention.v_proj)
+    _set_linear(spec.linear[1], attention.out_proj)
+    _set_norm(spec.layer_norm, norm)
+
+
+def _set_cross_attention(spec: Any, attention: MultiHeadAttention, norm: nn.LayerNorm) -> None:
+    _set_linear(spec.linear[0], attention.q_proj)
+    _set_linear(spec.linear[1], attention.k_proj, attention.v_proj)
+    _set_linear(spec.linear[2], attention.out_proj)
+    _set_norm(spec.layer_norm, norm)
+
+
+def _set_feed_forward(spec: Any, feed_forward: FeedForward, norm: nn.LayerNorm) -> None:
+    _set_linear(spec.linear_0, feed_forward.inner)
+    _set_linear(spec.linear_1, feed_forward.outer)
+    _set_norm(spec.layer_norm, norm)
+
+
+def _set_linear(spec: Any, *projections: nn.Linear) -> None:
+    """Stack several projections into one."""
+    spec.weight = np.concatenate([_array(projection.weight) for projection in projections])
+    biases = [projection.bias for projection in projections]
+    if biases[0] is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        spec.bias = np.concatenate([_array(bias) for bias in biases])
+
+
+def _set_norm(spec: Any, norm: nn.LayerNorm) -> None:
+    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
+
+
+def _array(tensor: Tensor) -> "np.ndarray[Any, Any]":
+    return tensor.detach().cpu().float().numpy()

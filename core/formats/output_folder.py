@@ -1,0 +1,158 @@
+"""Models written in the layouts of other projects: a folder that is written whole or not at all."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from core.checkpoint import Checkpoint
+from core.config import TransformerConfig
+from core.dictionary_tokenizer import SENTENCEPIECE, SETTINGS, DictionaryTokenizer
+from core.formats.model_facts import model_facts
+from core.marian_tokenizer import END, PAD, SOURCE_MODEL, TARGET_MODEL, UNKNOWN, MarianTokenizer
+from core.model import Transformer
+from core.tokenizer import Tokenizer
+from core.tokenizer_files import files_of
+
+README = "README.md"
+MAX_POSITIONS = 1024  # rows of a stored table of positions; sources have at most 512 tokens, translations 50 more
+# Values of fields that every layout of this package calls for.
+COMMON_VALUES: dict[str, object] = {"neighbourhood": None, "patch_size": None, "source_prefix": (), "source_suffix": ()}
+
+
+@contextmanager
+def new_folder(path: Path) -> Generator[Path]:
+    """Write a folder atomically: under a temporary name beside it, then renamed.
+
+    Args:
+        path: does not exist, or is an empty folder.
+
+    Yields:
+        The temporary folder. It is removed if the block raises an error.
+
+    Raises:
+        ValueError: there is something else at the path.
+        OSError: the folder cannot be written.
+    """
+    if path.is_symlink() or (path.exists() and (not path.is_dir() or any(path.iterdir()))):
+        raise ValueError(f"{path} exists and is not an empty folder: give a new one, or remove it first")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    temporary.mkdir()
+    try:
+        yield temporary
+        for file in temporary.iterdir():
+            with open(file, "rb") as written:
+                os.fsync(written.fileno())
+        temporary.rename(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def require_values(config: TransformerConfig, expected: Mapping[str, object], layout: str) -> None:
+    """Check that a layout has room for an architecture.
+
+    Args:
+        expected: value of each field of the configuration that the layout fixes.
+        layout: name, for the message.
+
+    Raises:
+        ValueError: naming every field with another value.
+    """
+    wrong = [
+        f"{name} is {getattr(config, name)!r:.60}, expected {value!r}"
+        for name, value in expected.items()
+        if getattr(config, name) != value
+    ]
+    for side, heads in (("encoder", config.encoder_heads), ("decoder", config.decoder_heads)):
+        if {heads.d_k * heads.num_heads, heads.d_v * heads.num_heads} != {config.d_model}:
+            wrong.append(
+                f"the {side}'s {heads.num_heads} heads have d_k {heads.d_k} and d_v {heads.d_v}, expected d_model / "
+                f"heads = {config.d_model / heads.num_heads:g}"
+            )
+    if wrong:
+        raise ValueError(f"{layout} has no room for this model: {'; '.join(wrong)}")
+
+
+def sentencepiece_files(checkpoint: Checkpoint, layout: str) -> dict[str, bytes]:
+    """Return the files of a tokenizer: both SentencePiece models, and for `MarianTokenizer` all others that it has.
+
+    Raises:
+        ValueError: the tokenizer splits texts otherwise, or lacks a special piece.
+    """
+    tokenizer = checkpoint.tokenizer
+    if isinstance(tokenizer, MarianTokenizer):
+        return files_of(tokenizer.to_bytes())
+    model = tokenizer.to_bytes()
+    if isinstance(tokenizer, DictionaryTokenizer):
+        files = files_of(model)
+        if SENTENCEPIECE not in files or tokenizer.language_codes or b'"lower_case": true' in files[SETTINGS]:
+            raise ValueError(
+                f"{layout} has no room for this model's tokenizer: expected SentencePiece models and nothing else, and "
+                f"this one has byte-pair merges, tokens of languages, or lower case"
+            )
+        model = files[SENTENCEPIECE]
+    for side in (tokenizer, tokenizer.target):
+        for piece, token_id in ((PAD, side.pad_id), (END, side.eos_id), (UNKNOWN, side.token_id(UNKNOWN))):
+            if side.piece(token_id) != piece:
+                raise ValueError(
+                    f"{layout} calls the token {token_id} {piece}, this tokenizer {side.piece(token_id)!r}"
+                )
+    return {SOURCE_MODEL: model, TARGET_MODEL: model}
+
+
+def pieces_of(tokenizer: Tokenizer) -> list[str]:
+    """Return the pieces of one side by their ids."""
+    return [tokenizer.piece(token_id) for token_id in range(tokenizer.vocab_size)]
+
+
+def storage_type(model: Transformer) -> torch.dtype:
+    """Return the smallest type that holds every parameter without loss: half precision, if the model came from that."""
+    for dtype in (torch.float16, torch.bfloat16):
+        if all(torch.equal(parameter.to(dtype).float(), parameter) for parameter in model.parameters()):
+            return dtype
+    return torch.float32
+
+
+def readme(checkpoint: Checkpoint, title: str, code: str, differences: list[str]) -> bytes:
+    """Return the text of a README: how to open the model, what differs from Headlight, and what is known about it.
+
+    Args:
+        code: in Python, that translates with the model.
+        differences: sentences.
+    """
+    known = model_facts(checkpoint.model, checkpoint.tokenizer, checkpoint.training)
+    return "\n".join(
+        [
+            f"# {title}",
+            "",
+            "Written by Headlight (`python -m core convert`). The weights compute the same function as in Headlight.",
+            "",
+            "```python",
+            code.strip(),
+            "```",
+            "",
+            "## Differences from Headlight",
+            "",
+            *(f"- {difference}" for difference in differences),
+            "",
+            "## The model in Headlight",
+            "",
+            *(f"- {name}: {value}" for name, value in known.items()),
+            "",
+        ]
+    ).encode()
+
+
+def penalty_difference(config: TransformerConfig) -> str:
+    """Say how the length penalty of transformers and CTranslate2 differs from the model's in Headlight."""
+    if config.penalty_formula == "length":
+        return "Length penalty: none. Log-probabilities are divided by length^alpha in both."
+    return (
+        "Length penalty: log-probabilities are divided by length^alpha here, and by the paper's "
+        "((5 + length) / 6)^alpha in Headlight. The same alpha prefers longer translations here, so the best of a beam "
+        "may be another one; with alpha 0 there is no difference."
+    )

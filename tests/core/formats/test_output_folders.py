@@ -1,0 +1,307 @@
+"""Models written for transformers and CTranslate2, which open them and are the oracles."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import MarianMTModel, MarianTokenizer
+
+from core import __main__ as cli
+from core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from core.config import PRESETS, TransformerConfig
+from core.dictionary_tokenizer import DictionaryTokenizer
+from core.formats import import_checkpoint
+from core.formats.ctranslate2_folder import write_ctranslate2
+from core.formats.marian_folder import marian_files, write_marian
+from core.formats.output_folder import new_folder, storage_type
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
+from tests.core.formats.marian_models import Pairs, short_pairs, write_model
+
+QUOTED = "“Where,” she said, ‘is the nearest station…’"
+SHAPES: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "halves, other shapes": {
+        "position_order": "halves",
+        "num_encoder_layers": 3,
+        "num_decoder_layers": 1,
+        "num_decoder_heads": 2,
+        "decoder_d_ff": 40,
+        "activation": "swish",
+        "scale_embedding": False,
+    },
+    "no biases": {"attention_bias": False, "feed_forward_bias": False, "output_bias": True, "activation": "gelu"},
+    "two matrices": {"tied": "inputs", "output_bias": True},
+    "target's matrix": {"tied": "target"},
+    "untied": {"tied": "none"},
+}
+
+
+def random_checkpoint(tokenizer: SentencePieceTokenizer, **changes: Any) -> Checkpoint:
+    """A model with random weights, norms and biases included."""
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **changes)).eval()
+        model.requires_grad_(False)
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    return Checkpoint(model, tokenizer)
+
+
+def batches(
+    tokenizer: SentencePieceTokenizer, pairs: Pairs, config: TransformerConfig
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Sources and targets as ids, each a batch of one."""
+    for source, target in pairs:
+        yield (
+            torch.tensor([[*tokenizer.encode(source), config.eos_id]]),
+            torch.tensor([[config.bos_id, *tokenizer.encode(target)]]),
+        )
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs, tokenizer: SentencePieceTokenizer) -> Path:
+    """A checkpoint of Headlight that has learned short sentences by heart, so that ties do not decide a search."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, dropout=0.0, num_encoder_layers=1)
+        model = Transformer(config)
+        pairs = short_pairs(parallel_text)
+        translator = Translator(model, tokenizer)
+        source = translator.batch([[*tokenizer.encode(text), config.eos_id] for text, _ in pairs])
+        target = translator.batch([[config.bos_id, *tokenizer.encode(text), config.eos_id] for _, text in pairs])
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+        for _ in range(60):
+            logits = model(source, target[:, :-1]).flatten(0, 1)
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(logits, target[:, 1:].flatten(), ignore_index=config.pad_id).backward()
+            optimizer.step()
+    path = tmp_path_factory.mktemp("outward") / "trained.safetensors"
+    save_checkpoint(path, model, tokenizer)
+    return path
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_transformers_and_our_import_compute_the_same_logits(
+    shape: str, tokenizer: SentencePieceTokenizer, parallel_text: Pairs, tmp_path: Path
+) -> None:
+    checkpoint = random_checkpoint(tokenizer, **SHAPES[shape])
+    write_marian(checkpoint, tmp_path / "out")
+    theirs: Any = MarianMTModel.from_pretrained(tmp_path / "out").eval()
+    again = import_checkpoint(tmp_path / "out").model
+    for source, target in batches(tokenizer, parallel_text[:4], checkpoint.config):
+        with torch.inference_mode():
+            expected = checkpoint.model(source, target)
+            found = theirs(input_ids=source, decoder_input_ids=target).logits
+        assert expected.std() > 0.5, "the logits differ from each other"
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
+        torch.testing.assert_close(again(source, target), expected, rtol=0, atol=1e-4)
+
+
+def test_transformers_and_our_import_give_the_same_translations(
+    trained: Path, tmp_path: Path, parallel_text: Pairs
+) -> None:
+    """Beam 4, without a length penalty, whose formulas differ."""
+    cli.main(["convert", str(trained), str(tmp_path / "out"), "--to", "marian"])
+    model: Any = MarianMTModel.from_pretrained(tmp_path / "out")
+    reference, ours = MarianTokenizer.from_pretrained(tmp_path / "out"), Translator.from_checkpoint(trained)
+    imported = import_checkpoint(tmp_path / "out")
+    again = Translator(imported.model, imported.tokenizer)
+    for text, _ in [*short_pairs(parallel_text)[:8], (QUOTED, "")]:
+        batch = reference(text, return_tensors="pt")
+        with torch.inference_mode():
+            ids = model.generate(**batch, length_penalty=0.0)[0].tolist()
+        expected = ours.translate(text, length_penalty=0.0)
+        assert [imported.config.bos_id, *expected.hypotheses[0].token_ids] == ids
+        assert reference.decode(ids, skip_special_tokens=True) == expected.text
+        assert again.translate(text, length_penalty=0.0).text == expected.text
+
+
+def test_ctranslate2_gives_the_same_translations(trained: Path, tmp_path: Path, parallel_text: Pairs) -> None:
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    cli.main(["convert", str(trained), str(tmp_path / "out"), "--to", "ctranslate2"])
+    peer = ctranslate2.Translator(str(tmp_path / "out"), compute_type="float32")
+    ours = Translator.from_checkpoint(trained)
+    texts = [text for text, _ in short_pairs(parallel_text)[:20]]
+    tokens = [[*ours.source_pieces(ours.tokenizer.encode(text)), "</s>"] for text in texts]
+    options: dict[str, Any] = {"beam_size": 4, "length_penalty": 0, "suppress_sequences": [["<pad>"], ["<s>"]]}
+    for text, found in zip(texts, peer.translate_batch(tokens, **options), strict=True):
+        assert found.hypotheses[0] == list(ours.translate(text, length_penalty=0.0).hypotheses[0].tokens[:-1])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        SHAPES["halves, other shapes"],
+        SHAPES["untied"] | {"output_bias": True, "activation": "gelu"},
+        {"norm": "pre", "final_norm": True, "embedding_norm": True, "norm_eps": 1e-3},
+        {"position_order": "halves", "position_exponent": "i/(n-1)", "position_offset": 2, "attention_bias": False},
+        {"positions": "learned"},
+    ],
+    ids=lambda changes: "-".join(changes)[:40],
+)
+def test_ctranslate2_gives_the_same_log_probabilities(
+    changes: dict[str, Any], tokenizer: SentencePieceTokenizer, tmp_path: Path, parallel_text: Pairs
+) -> None:
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    checkpoint = random_checkpoint(tokenizer, **changes)
+    write_ctranslate2(checkpoint, tmp_path / "out")
+    peer = ctranslate2.Translator(str(tmp_path / "out"), compute_type="float32")
+    expected = Translator(checkpoint.model, tokenizer).score(*parallel_text[1]).token_log_probs
+    pieces = [tokenizer.pieces(tokenizer.encode(text)) for text in parallel_text[1]]
+    (found,) = peer.score_batch([[*pieces[0], "</s>"]], [pieces[1]])
+    assert found.log_probs == pytest.approx(expected, abs=1e-3)
+
+
+def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path, parallel_text: Pairs) -> None:
+    options = {"num_beams": 6, "length_penalty": 0.8}
+    write_model(tmp_path / "in", parallel_text, codes=[">>deu<<"], two=True, dtype=torch.float16, generation=options)
+    write_marian(import_checkpoint(tmp_path / "in"), tmp_path / "out")
+    first, second = (MarianMTModel.from_pretrained(tmp_path / name, dtype=torch.float32) for name in ("in", "out"))
+    tokenizers = [MarianTokenizer.from_pretrained(tmp_path / name) for name in ("in", "out")]
+    assert (tmp_path / "out/model.safetensors").stat().st_size < 1.1 * (
+        tmp_path / "in/model.safetensors"
+    ).stat().st_size
+    for source, target in parallel_text[:3]:
+        ids = [tokenizer(f">>deu<< {source}").input_ids for tokenizer in tokenizers]
+        assert ids[0] == ids[1]
+        labels = tokenizers[0](text_target=target).input_ids
+        batch = {"input_ids": torch.tensor([ids[0]]), "decoder_input_ids": torch.tensor([labels])}
+        with torch.inference_mode():
+            torch.testing.assert_close(second(**batch).logits, first(**batch).logits, rtol=0, atol=1e-4)
+    settings = [json.loads((tmp_path / name / "generation_config.json").read_text()) for name in ("in", "out")]
+    for name in ("num_beams", "length_penalty", "max_length", "bad_words_ids", "decoder_start_token_id"):
+        assert settings[1][name] == settings[0][name]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"neighbourhood": 3}, "neighbourhood is 3, expected None"),
+        ({"positions": "learned"}, "positions is 'learned', expected 'sinusoidal'"),
+        ({"position_exponent": "i/(n-1)"}, r"position_exponent is 'i/\(n-1\)', expected 'i/n'"),
+        ({"position_offset": 2}, "position_offset is 2, expected 0"),
+        ({"norm": "pre", "final_norm": True}, "norm is 'pre', expected 'post'; final_norm is True, expected False"),
+        ({"norm_eps": 1e-9}, "norm_eps is 1e-09, expected 1e-05"),
+        ({"embedding_norm": True}, "embedding_norm is True"),
+        ({"d_k": 12}, "the encoder's 4 heads have d_k 12 and d_v 8, expected d_model / heads = 8"),
+        ({"source_prefix": (5,)}, r"source_prefix is \(5,\), expected \(\)"),
+        ({"patch_size": 8}, "patch_size is 8, expected None"),
+    ],
+)
+def test_what_marians_layout_has_no_room_for_is_refused(
+    changes: dict[str, Any], reason: str, tokenizer: SentencePieceTokenizer, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=f"Hugging Face's layout of Marian has no room for this model: .*{reason}"):
+        write_marian(random_checkpoint(tokenizer, **changes), tmp_path / "out")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"norm": "pre"}, "final_norm is False, expected True"),
+        ({"forced_first_id": 7}, "forced_first_id is 7, expected None"),
+        ({"d_v": 12}, "d_v 12"),
+    ],
+)
+def test_what_ctranslate2_has_no_room_for_is_refused(
+    changes: dict[str, Any], reason: str, tokenizer: SentencePieceTokenizer, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=f"CTranslate2's format has no room for this model: .*{reason}"):
+        write_ctranslate2(random_checkpoint(tokenizer, **changes), tmp_path / "out")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_missing_ctranslate2_is_named(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ctranslate2.converters.converter", None)
+    assert cli.main(["convert", str(tiny_checkpoint), str(tmp_path / "out"), "--to", "ctranslate2"]) == 1
+    assert "CTranslate2 is not installed: pip install ctranslate2" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def dictionary_tokenizer(tokenizer: SentencePieceTokenizer, **settings: Any) -> DictionaryTokenizer:
+    """The same pieces, numbered by two dictionaries."""
+    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    files = {
+        "settings.json": {"source_language": "en", "target_language": "de", **settings},
+        "source.json": {"pieces": pieces},
+        "target.json": {"pieces": [*pieces[:4], *reversed(pieces[4:])]},
+    }
+    texts = {name: json.dumps(values).encode() for name, values in files.items()}
+    return DictionaryTokenizer({**texts, "sentencepiece.model": tokenizer.to_bytes()}, bos_id=1)
+
+
+def test_a_dictionary_of_pieces_becomes_a_vocabulary(
+    tokenizer: SentencePieceTokenizer, parallel_text: Pairs, tmp_path: Path
+) -> None:
+    model = random_checkpoint(tokenizer, tied="target", target_vocab_size=tokenizer.vocab_size).model
+    write_marian(Checkpoint(model, ours := dictionary_tokenizer(tokenizer)), tmp_path / "out")
+    found, reference = import_checkpoint(tmp_path / "out").tokenizer, MarianTokenizer.from_pretrained(tmp_path / "out")
+    for source, target in [*parallel_text, (QUOTED, "☃")]:
+        assert [*found.encode(source), 2] == [*ours.encode(source), 2] == reference(source).input_ids
+        ids = ours.target.encode(target)
+        assert found.target.encode(target) == ids == reference(text_target=target).input_ids[:-1]
+        assert found.target.decode(ids) == reference.decode(ids) == target
+
+
+@pytest.mark.parametrize("write", [write_marian, write_ctranslate2])
+def test_other_tokenizers_are_refused(
+    write: Callable[[Checkpoint, Path], None],
+    tiny_model: Transformer,
+    tokenizer: SentencePieceTokenizer,
+    tmp_path: Path,
+) -> None:
+    lower = dictionary_tokenizer(tokenizer, lower_case=True)
+    with pytest.raises(ValueError, match="no room for this model's tokenizer: expected SentencePiece models"):
+        write(Checkpoint(tiny_model, lower), tmp_path / "out")
+    swapped = SentencePieceTokenizer.of_characters("ab ")
+    swapped.pad_id = 4
+    with pytest.raises(ValueError, match="calls the token 4 <pad>, this tokenizer"):
+        write(Checkpoint(tiny_model, swapped), tmp_path / "out")
+
+
+def test_a_folder_with_files_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="out exists and is not an empty folder: give a new one, or remove it first"):
+        write_marian(load_checkpoint(tiny_checkpoint), tmp_path / "out")
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "notes.txt"]
+
+
+def test_a_folder_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    def fail() -> None:
+        with new_folder(tmp_path / "out") as folder:
+            (folder / "half").write_text("of it")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert not any(tmp_path.iterdir())
+    (tmp_path / "empty").mkdir()
+    with new_folder(tmp_path / "empty") as folder:
+        (folder / "all").write_text("of it")
+        assert not any((tmp_path / "empty").iterdir())
+    assert [path.name for path in (tmp_path / "empty").iterdir()] == ["all"]
+
+
+def test_parameters_are_stored_without_loss(tiny_model: Transformer) -> None:
+    model = copy.deepcopy(tiny_model)
+    assert storage_type(model) == torch.float32
+    assert storage_type(model.bfloat16().float()) in (torch.float16, torch.bfloat16)
+    assert storage_type(model.half().float()) == torch.float16
+
+
+def test_the_readme_says_what_differs(tiny_checkpoint: Path) -> None:
+    text = marian_files(load_checkpoint(tiny_checkpoint))["README.md"].decode()
+    assert "divided by length^alpha here, and by the paper's ((5 + length) / 6)^alpha in Headlight" in text
+    assert "MarianMTModel.from_pretrained(folder)" in text
+    assert "- parameters: " in text
