@@ -176,3 +176,22 @@ def test_a_small_product_of_halves_is_that_of_a_large_one(monkeypatch: pytest.Mo
             small = linear(rows[None])
             monkeypatch.setattr(cpu_products, "SMALL_INPUT", 0)
             assert torch.equal(linear(rows[None]), small)
+
+
+@pytest.mark.skipif(not cpu_products.has_packed(), reason="no oneDNN in this PyTorch")
+def test_products_and_their_gradients_in_a_block():
+    torch.manual_seed(0)
+    x, directions = torch.randn(2, 5, 24, requires_grad=True), torch.randn(2, 5, 40)
+    biased, unbiased = torch.nn.Linear(24, 40), torch.nn.Linear(24, 40, bias=False)
+    for layer in (biased, unbiased):
+        expected = layer(x)
+        (gradient,) = torch.autograd.grad((expected * directions).sum(), x)
+        with cpu_products.onednn_products():
+            found = layer(x)
+            (of_block,) = torch.autograd.grad((found * directions).sum(), x)
+            outside = layer.weight.double()
+            assert torch.equal(torch.nn.functional.linear(x.double(), outside), x.double() @ outside.T)
+        assert torch.allclose(found, expected, atol=1e-5)
+        assert torch.allclose(of_block, gradient, atol=1e-5)
+        assert "OneDnn" in type(found.grad_fn).__name__
+        assert "OneDnn" not in type(layer(x).grad_fn).__name__

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from core.analysis.heads.head import attention_layers
 from core.byte_pieces import is_special
 from core.capture import Kind
+from core.cpu_products import onednn_products
 from core.decoding import NonFiniteError, Progress
 from core.model import Transformer
 from core.translator import Translator
@@ -124,7 +125,7 @@ class Contrast:
         of_source, of_prefix = gates.split([len(self.source_ids), len(self.prefix_ids)], dim=1)
         # gates on the prefix alone leave the encoder's output as it is
         rows = len(gates) if gates.requires_grad or not bool((of_source == of_source[:1]).all()) else 1
-        with self.translator.inspect() as model:
+        with self.translator.inspect() as model, onednn_products():
             encoder, cross, decoder = _gated_modules(model, gated)
             source_ids = self.translator.batch([self.source_ids] * rows)
             with _scaled(encoder, of_source[:rows]):

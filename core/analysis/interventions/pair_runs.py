@@ -128,6 +128,10 @@ class PairRuns:
         before: Component = "encoder_state" if side == "encoder" else "decoder_state"
         return self.outputs[before, layer - 1] if layer else self.entered[side]
 
+    def attended(self, side: Side, layer: int) -> Tensor:
+        """[2, S or T, D] output of a layer's self-attention."""
+        return self.outputs["encoder_self" if side == "encoder" else "decoder_self", layer]
+
     def of_heads(self, component: Component, layer: int) -> Tensor:
         """[2, S or T, H, d_v] outputs of the heads of a layer, before the output matrix."""
         assert component in KINDS
@@ -146,6 +150,12 @@ class PairRuns:
         """Number of heads in each layer of an attention component."""
         heads = self.config.encoder_heads if component == "encoder_self" else self.config.decoder_heads
         return heads.num_heads
+
+    def matters(self, patch: Patch) -> bool:
+        """Whether a patch alone can change the next token: both runs differ there, and the next token depends on it."""
+        is_read = patch.position in (None, self.fed.size(1) - 1)
+        is_last = side_of(patch.component) == "decoder" and patch.layer == self.num_layers(patch.component) - 1
+        return self.differs(patch) and (is_read or not is_last)
 
     def differs(self, patch: Patch) -> bool:
         """Whether the two runs differ in the output of a patch."""
@@ -223,12 +233,41 @@ def record_runs(
     """
     clean_ids, fed, predicted = translator.token_ids(clean, target)
     corrupted_ids = translator.token_ids(corrupted, "")[0]
-    _check_sources(translator, clean_ids, corrupted_ids)
-    if not 0 <= position < len(predicted):
-        raise ValueError(
-            f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}"
-        )
+    check_sources(translator, clean_ids, corrupted_ids)
+    check_position(position, predicted)
     token = predicted[position] if token is None else token
+    runs = recorded_passes(
+        translator, (clean, corrupted), (clean_ids, corrupted_ids), fed[: position + 1], token, against, metric
+    )
+    if abs(runs.clean - runs.corrupted) < MIN_DIFFERENCE:
+        name = "difference of the logits" if metric == "difference" else "log-probability"
+        raise ValueError(
+            f"the {name} is {runs.clean:.3f} with the clean sentence and {runs.corrupted:.3f} with the corrupted one, "
+            f"so there is nothing to recover: choose another predicted token or another corrupted sentence"
+        )
+    return runs
+
+
+@torch.inference_mode()
+def recorded_passes(
+    translator: Translator,
+    texts: tuple[str, str],
+    sources: tuple[Sequence[int], Sequence[int]],
+    fed: Sequence[int],
+    token: int,
+    against: int | None,
+    metric: Metric,
+) -> PairRuns:
+    """Run two sources of equal length with one prefix, and record the outputs of all components.
+
+    Args:
+        texts, sources: both sources, and their token ids.
+        fed: tokens fed to the decoder.
+        token, against: as for `record_runs`.
+
+    Raises:
+        ValueError: there is no such token, or A is B.
+    """
     calls: dict[tuple[Component, int], tuple[tuple[Any, ...], Tensor]] = {}
     concatenated: dict[tuple[Kind, int], tuple[tuple[Any, ...], Tensor]] = {}
     with translator.inspect() as model, removed_hooks() as handles:
@@ -237,7 +276,7 @@ def record_runs(
                 handles.append(module.register_forward_hook(_keep_call(calls, (component, layer))))
                 if component in KINDS and isinstance(module, MultiHeadAttention):
                     handles.append(module.out_proj.register_forward_hook(_keep_call(concatenated, (component, layer))))
-        source_ids, fed_ids = translator.batch([clean_ids, corrupted_ids]), translator.batch([fed[: position + 1]])
+        source_ids, fed_ids = translator.batch(list(sources)), translator.batch([fed])
         logits = model(source_ids, fed_ids.expand(2, -1))[:, -1].float()
     encoder_input, encoder_mask = calls["encoder_state", 0][0]
     decoder_input, memory, decoder_mask, memory_mask, *_ = calls["decoder_state", 0][0]
@@ -248,9 +287,9 @@ def record_runs(
             raise ValueError(f"{name} is {token_id}, expected the id of a target token, 0 to {logits.size(1) - 1}")
     if token == against:
         raise ValueError(f"both tokens are {translator.pieces([token])[0]}: give another one to compare with")
-    runs = PairRuns(
+    return PairRuns(
         translator=translator,
-        texts=(clean, corrupted),
+        texts=texts,
         source_ids=source_ids,
         fed=fed_ids,
         token=token,
@@ -263,16 +302,21 @@ def record_runs(
         memory=memory,
         logits=logits,
     )
-    if abs(runs.clean - runs.corrupted) < MIN_DIFFERENCE:
-        name = "difference of the logits" if metric == "difference" else "log-probability"
+
+
+def check_position(position: int, predicted: Sequence[int]) -> None:
+    """Check that there is a predicted token at a position.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if not 0 <= position < len(predicted):
         raise ValueError(
-            f"the {name} is {runs.clean:.3f} with the clean sentence and {runs.corrupted:.3f} with the corrupted one, "
-            f"so there is nothing to recover: choose another predicted token or another corrupted sentence"
+            f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}"
         )
-    return runs
 
 
-def _check_sources(translator: Translator, clean: Sequence[int], corrupted: Sequence[int]) -> None:
+def check_sources(translator: Translator, clean: Sequence[int], corrupted: Sequence[int]) -> None:
     """Check that two sources can be patched.
 
     Raises:

@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from core.analysis.interventions.continued_runs import SharedMemory, logits_with_patches
 from core.analysis.interventions.pair_runs import (
     COMPONENTS,
     Component,
@@ -33,11 +34,12 @@ from core.analysis.interventions.pair_runs import (
     side_of,
 )
 from core.capture import Kind
-from core.model import KeysValues, MultiHeadAttention, Transformer
+from core.cpu_products import onednn_products
+from core.model import MultiHeadAttention, Transformer
 
 Into = Literal["corrupted", "clean"]  # the base; the other run is the donor
 INTO: tuple[Into, ...] = ("corrupted", "clean")
-PATCHED_TOKENS = 1024  # tokens of a batch of patched runs
+PATCHED_TOKENS = 1024  # of a batch of patched runs
 
 
 @dataclass(frozen=True)
@@ -97,12 +99,17 @@ class Part(NamedTuple):
 def measured_parts(runs: PairRuns, into: Into = "corrupted") -> Iterator[Part]:
     """Patch every component of every layer at every position, one at a time.
 
-    Incremental: stop iterating to cancel the rest. The lock on the model is released between batches.
+    Incremental: stop iterating to cancel the rest. The lock on the model is released between batches. The parts of one
+    layer are measured together.
     """
-    for component in COMPONENTS:
-        for layer in range(runs.num_layers(component)):
-            rows = [[Patch(component, layer, position)] for position in range(runs.num_positions(component))]
-            yield Part(component, layer, patched_metric(runs, rows, into))
+    sides: tuple[Side, ...] = ("encoder", "decoder")
+    for side in sides:
+        components: list[Component] = [component for component in COMPONENTS if side_of(component) == side]
+        positions = range(runs.num_positions(components[0]))
+        for layer in range(runs.num_layers(components[0])):
+            rows = [[Patch(component, layer, position)] for component in components for position in positions]
+            values = patched_metric(runs, rows, into).view(len(components), -1)
+            yield from (Part(component, layer, of_one) for component, of_one in zip(components, values, strict=True))
 
 
 def num_parts(runs: PairRuns) -> int:
@@ -157,8 +164,8 @@ def all_patched(runs: PairRuns, into: Into = "corrupted") -> float:
 def patched_metric(runs: PairRuns, rows: Sequence[Sequence[Patch]], into: Into = "corrupted") -> Tensor:
     """Metric of the base with the patches of each row: [len(rows)] float64.
 
-    Rows are runs of their own, computed in batches that begin at their lowest patched layer with the state recorded
-    there. Where both runs agree in all outputs of a row, nothing is computed: its metric is exactly the base's.
+    Rows are runs of their own, computed in batches of one layer, which continue the recorded run. Where a row's patches
+    change nothing that the next token depends on, nothing is computed: its metric is exactly the base's.
 
     Raises:
         ValueError: a patch does not exist in these runs.
@@ -167,17 +174,27 @@ def patched_metric(runs: PairRuns, rows: Sequence[Sequence[Patch]], into: Into =
         runs.check(patch)
     base = 1 if into == "corrupted" else 0
     found = torch.full((len(rows),), (runs.clean, runs.corrupted)[base], dtype=torch.float64)
-    changed = [number for number, row in enumerate(rows) if any(runs.differs(patch) for patch in row)]
-    for block in blocks(runs, len(changed)):
-        numbers = changed[block]
-        patches = [rows[number] for number in numbers]
+    changed = {number: row for number, row in enumerate(rows) if any(map(runs.matters, row))}
+    single: defaultdict[tuple[Side, int], dict[int, Patch]] = defaultdict(dict)
+    for number, row in changed.items():
+        if len(row) == 1 and row[0].position is not None:
+            single[side_of(row[0].component), row[0].layer][number] = row[0]
+    for patches in single.values():
+        numbers = sorted(patches, key=lambda number: patches[number].position or 0)
+        for block in blocks(runs, len(numbers)):
+            with runs.translator.inspect() as model, onednn_products():
+                logits = logits_with_patches(runs, model, base, [patches[number] for number in numbers[block]])
+            found[numbers[block]] = runs.measured(logits).double().cpu()
+    several = [number for number in changed if not any(number in patches for patches in single.values())]
+    for block in blocks(runs, len(several)):
+        patched = [rows[number] for number in several[block]]
         first: dict[Side, int] = {}
-        for patch in (patch for row in patches for patch in row):
+        for patch in (patch for row in patched for patch in row):
             side = side_of(patch.component)
             first[side] = min(first.get(side, patch.layer), patch.layer)
-        with runs.translator.inspect() as model, _patched(model, runs, patches, 1 - base):
-            logits = logits_from(runs, model, base, len(numbers), first)
-        found[numbers] = runs.measured(logits).double().cpu()
+        with runs.translator.inspect() as model, onednn_products(), _patched(model, runs, patched, 1 - base):
+            logits = logits_from(runs, model, base, len(patched), first)
+        found[several[block]] = runs.measured(logits).double().cpu()
     return found
 
 
@@ -205,22 +222,6 @@ def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first:
     for layer in model.decoder.layers[start:]:
         x = layer(x, memory, runs.masks[1], runs.masks[2], SharedMemory(rows))
     return model.project(model.decoder.output_norm(x)[:, -1]).float()
-
-
-class SharedMemory:
-    """Keys and values of one memory for many rows: `LayerPositions` of a whole pass."""
-
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
-
-    def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
-        """Keys and values of a row's own positions."""
-        return keys_values()
-
-    def cross_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
-        """Keys and values of the memory, [1 or W, H, S, E] -> [W, H, S, E]."""
-        keys, values = keys_values()
-        return keys.expand(self.rows, -1, -1, -1), values.expand(self.rows, -1, -1, -1)
 
 
 @contextmanager

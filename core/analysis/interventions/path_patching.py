@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from core.analysis.heads.head import Head, attention_layers
+from core.analysis.interventions.continued_runs import SharedMemory
 from core.analysis.interventions.pair_runs import (
     Component,
     PairRuns,
@@ -35,8 +36,9 @@ from core.analysis.interventions.pair_runs import (
     removed_hooks,
     side_of,
 )
-from core.analysis.interventions.patching import Effects, Into, SharedMemory, blocks, logits_from
+from core.analysis.interventions.patching import Effects, Into, blocks, logits_from
 from core.capture import KINDS
+from core.cpu_products import onednn_products
 from core.model import MultiHeadAttention, Transformer
 
 HeadInput = Literal["query", "key", "value"]
@@ -121,7 +123,7 @@ def path_effects(
     changed = [number for number, row in enumerate(rows) if runs.differs(row)]
     for block in blocks(runs, len(changed)):
         numbers = changed[block]
-        with runs.translator.inspect() as model:
+        with runs.translator.inspect() as model, onednn_products():
             arriving = _arriving(runs, model, [rows[number] for number in numbers], receivers, base, hold_networks)
             found[numbers] = runs.measured(_received(runs, model, arriving, base)).double().cpu()
     return Effects(runs.clean, runs.corrupted, found.view(len(senders), len(positions)))

@@ -45,6 +45,20 @@ def test_a_patch_is_that_of_a_hook_in_a_whole_pass(
 
 
 @pytest.mark.parametrize("changes", VARIANTS)
+def test_a_row_of_one_patch_is_that_of_a_row_of_several(
+    tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any]
+):
+    """A row of one patch continues the recorded run; a row of several, here the same twice, is a pass with hooks."""
+    runs = record(random_translator(tokenizer, **changes))
+    patches = [Patch(each, layer, p) for each in COMPONENTS for layer in (0, 1) for p in (0, 3, POSITION)]
+    patches += [Patch(kind, 1, p, 1) for kind in KINDS for p in (2, POSITION)]
+    found = patched_metric(runs, [[patch] for patch in patches])
+    expected = patched_metric(runs, [[patch, patch] for patch in patches])
+    assert found.tolist() == pytest.approx(expected.tolist(), abs=2e-4)
+    assert len(set(found.tolist())) > len(patches) / 2
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
 @pytest.mark.parametrize("metric", ["difference", "log_prob"])
 def test_all_patches_together_are_the_donor(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], metric: Metric
