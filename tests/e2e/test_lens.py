@@ -17,3 +17,15 @@ def test_a_click_on_a_cell_shows_its_best_tokens(page: Page, app: str) -> None:
     expect(page).to_have_url(re.compile(r"cell=1\.2"))
     expect(page.get_by_text("last layer equals the model").first).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_a_click_is_not_lost_when_the_grid_is_drawn_again(page: Page, app: str) -> None:
+    """The mouse is down on one cell while the server answers a click on another one."""
+    page.goto(f"{app}/lens?text=Where%3F&beam_size=1")
+    cells = page.get_by_role("group", name="Most probable tokens by layer").get_by_role("button")
+    cells.nth(1).hover()
+    page.mouse.down()
+    cells.nth(2).dispatch_event("click")
+    expect(cells.nth(2)).to_have_attribute("aria-pressed", "true")
+    page.mouse.up()
+    expect(cells.nth(1)).to_have_attribute("aria-pressed", "true")

@@ -26,6 +26,7 @@ from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.session import python_code, readings
 from viz_app.session.readings import Reading, TokenView
 from viz_app.session.sample_sentences import SHIPPED, sentences_of
+from viz_app.session.word_selection import selected_names
 
 HOW_TO_READ = """
 **log p(A) \u2212 log p(B)** is the logarithm of how many times as probable A is as B. Each method gives every token of
@@ -126,7 +127,8 @@ def scores(reading: Reading, found: ContrastAttribution, methods: list[ContrastM
     """Draw the scores of source and prefix as bars."""
     theme = page_theme()
     rows = figures.token_rows(found, tokens.words, tokens.hide_special)
-    grid = figures.bars_grid(found, methods, rows, theme)
+    words, selected = contrast_scores.row_words(reading, found.contrast.position, tokens), selected_names(reading)
+    grid = figures.bars_grid(found, methods, rows, theme, words, selected)
     cell_grid(grid, key="contrast-scores")
     a, b = names(reading, found)
     code = python_code.reading_part(reading), contrast_scores.scores_part(found), scores_table_part(tokens)

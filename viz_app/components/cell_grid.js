@@ -1,11 +1,11 @@
 // @ts-check
-// Cells with text and colour in rows and columns. Each may be a button.
+// Cells with text and colour in rows and columns. Each may be a button, and so may the name of a row.
 
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, goTo, group, moveInRows } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
-import { component, rootOf } from "./shared.js";
+import { component, rootOf, select } from "./shared.js";
 
 /**
  * @typedef {object} Cell
@@ -19,13 +19,20 @@ import { component, rootOf } from "./shared.js";
  *
  * @typedef {object} Data See `grid_payload`.
  * @property {string[]} columns
- * @property {{ name: string, cells: (Cell | null)[] }[]} rows
+ * @property {{ name: string, cells: (Cell | null)[], word: string, selected: boolean }[]} rows A row that belongs to a
+ *   word of the sentence has its name, and a click on the name selects the word.
  * @property {[name: string, columns: number][]} groups Names above several columns each.
  * @property {string} name
  * @property {number} cellWidth Least width of a cell, in characters.
  * @property {{ title: string, colors: string[], low: string, high: string } | null} legend
  * @property {boolean} clickable
  */
+
+/**
+ * The grid that each root shows, with its buttons.
+ * @type {WeakMap<HTMLElement, { shape: string, buttons: HTMLButtonElement[] }>}
+ */
+const drawn = new WeakMap();
 
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
@@ -44,23 +51,64 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   }
   grid.append(element("span"), ...data.columns.map((name) => heading(name, "column")));
   const send = (/** @type {number} */ row, /** @type {number} */ column) => setTriggerValue("cell", { row, column });
-  const lines = data.rows.map(({ name, cells }, row) => {
+  const lines = data.rows.map(({ name, cells, word, selected }, row) => {
     const line = cells.map((cell, column) => cellNode(cell, row, column, data.clickable ? send : null));
-    grid.append(heading(name, "row"), ...line);
+    const title = word ? wordHeading(name, word, selected) : heading(name, "row");
+    grid.append(title, ...line);
     for (let gap = line.length; gap < data.columns.length; gap++) grid.append(element("span"));
     return line;
   });
-  const first = lines.flat().find((node) => node instanceof HTMLButtonElement);
-  if (first) first.tabIndex = 0; // Tab reaches the grid, arrow keys its cells
-  grid.onkeydown = (event) => moveInRows(lines, event);
+  const rowShapes = data.rows.map(({ name, cells }) => [name, cells.map(Boolean)]);
+  const shape = JSON.stringify([data.columns, data.groups, data.cellWidth, rowShapes]);
+  const before = drawn.get(root);
+  const buttons = [...grid.querySelectorAll("button")];
+  if (data.clickable && before?.shape === shape && before.buttons.length === buttons.length) {
+    before.buttons.forEach((old, index) => become(old, buttons[index]));
+    if (data.legend) root.querySelector(".legend")?.replaceWith(legend(data.legend));
+    return;
+  }
+  drawn.set(root, { shape, buttons });
+  if (!data.clickable) buttons.forEach((each, index) => Object.assign(each.dataset, { row: index, column: 0 }));
+  if (buttons[0]) buttons[0].tabIndex = 0; // Tab reaches the grid, arrow keys its buttons
+  grid.onkeydown = (event) => moveInRows(data.clickable ? lines : buttons.map((each) => [each]), event);
   const box = element("div", "scroll");
   box.append(grid);
   scrolling(box);
   root.replaceChildren(box, ...(data.legend ? [legend(data.legend)] : []));
   box.scrollLeft = scrolled;
-  const focused = row === undefined ? undefined : lines[Number(row)]?.[Number(column)];
-  if (focused instanceof HTMLButtonElement) goTo(focused, lines.flat());
+  const focused = buttons.find((each) => each.dataset.row === row && each.dataset.column === column);
+  if (row !== undefined && focused) goTo(focused, buttons);
 });
+
+/**
+ * Make a button look and act like another one. It and the text in it stay the same elements, so a click that has begun
+ * is not lost when the grid is drawn again.
+ * @param {HTMLButtonElement} old
+ * @param {HTMLButtonElement} button
+ */
+function become(old, button) {
+  for (const { name, value } of button.attributes) {
+    if (name !== "tabindex" && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  const [text] = old.children;
+  if (text && text.textContent !== button.textContent) text.textContent = button.textContent;
+  old.onclick = button.onclick;
+}
+
+/**
+ * @param {string} name
+ * @param {string} word Name of a word of the sentence.
+ * @param {boolean} selected
+ */
+function wordHeading(name, word, selected) {
+  const node = button("row");
+  node.append(name);
+  node.dir = "auto";
+  node.title = name;
+  node.setAttribute("aria-pressed", String(selected));
+  node.onclick = (event) => select(word, event);
+  return node;
+}
 
 /**
  * @param {string} name

@@ -17,8 +17,13 @@ def grid_payload(grid: CellGrid, clickable: bool = True) -> dict[str, Any]:
     return {
         "columns": list(grid.columns),
         "rows": [
-            {"name": name, "cells": [None if cell is None else asdict(cell) for cell in cells]}
-            for name, cells in grid.rows
+            {
+                "name": name,
+                "cells": [None if cell is None else asdict(cell) for cell in cells],
+                "word": word,
+                "selected": word in grid.selected,
+            }
+            for (name, cells), word in zip(grid.rows, grid.words or [""] * len(grid.rows), strict=True)
         ],
         "groups": [list(group) for group in grid.groups],
         "name": grid.name,

@@ -1,6 +1,6 @@
 """A grid of cells with text and colour: layers by heads, tokens by layers."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,6 +53,9 @@ class CellGrid:
         cell_width: Least width of a cell, in characters.
         legend: None without a legend.
         groups: Names above several columns each, with their number.
+        words: For each row the name of the sentence's word that a click on the row's name selects, "" for none; may be
+            empty.
+        selected: Names of the words that are selected.
     """
 
     columns: Sequence[str]
@@ -61,6 +64,8 @@ class CellGrid:
     cell_width: int = 4
     legend: Legend | None = None
     groups: Sequence[tuple[str, int]] = ()
+    words: Sequence[str] = ()
+    selected: Collection[str] = ()
 
 
 def signed_cell(value: float, name: str, limit: float, theme: Theme, *, marked: bool = False) -> GridCell:

@@ -1,7 +1,7 @@
 """Why A rather than B: scores as bars, rank correlations, and deletion curves."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import plotly.graph_objects as go
@@ -81,9 +81,19 @@ def row_scores(found: ContrastAttribution, method: ContrastMethod, rows: Sequenc
 
 
 def bars_grid(
-    found: ContrastAttribution, methods: Sequence[ContrastMethod], rows: Sequence[TokenRow], theme: Theme
+    found: ContrastAttribution,
+    methods: Sequence[ContrastMethod],
+    rows: Sequence[TokenRow],
+    theme: Theme,
+    words: Sequence[str] = (),
+    selected: Collection[str] = (),
 ) -> CellGrid:
-    """Return a grid with a row for each word and a column of bars for each method."""
+    """Return a grid with a row for each word and a column of bars for each method.
+
+    Args:
+        words: Name of the sentence's word that each row belongs to, see `CellGrid`.
+        selected: Names of the selected words.
+    """
     middle = len(theme.diverging) // 2
     against, favour = (theme.diverging[middle + round(side * SHADE * middle)] for side in (-1, 1))
     neutral = theme.sequential[round(0.6 * SHADE * (len(theme.sequential) - 1))]
@@ -106,10 +116,13 @@ def bars_grid(
             )
         columns.append(cells)
     lines: list[tuple[str, list[GridCell | None]]] = []
+    line_words: list[str] = []
     for index, row in enumerate(rows):
         if index == 0 or row.side != rows[index - 1].side:
             lines.append(("SOURCE" if row.side == "source" else "PREFIX", []))
+            line_words.append("")
         lines.append((row.name, [column[index] for column in columns]))
+        line_words.append(words[index] if words else "")
     num_signed = sum(method in SIGNED for method in methods)
     groups = (("A rather than B, in nats", num_signed), ("Shares of the row", len(methods) - num_signed))
     return CellGrid(
@@ -119,6 +132,8 @@ def bars_grid(
         cell_width=9,
         groups=[group for group in groups if group[1]],
         legend=Legend(BARS, (against, theme.background, favour), "\u2212", "+"),
+        words=line_words,
+        selected=selected,
     )
 
 

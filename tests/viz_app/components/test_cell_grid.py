@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -28,6 +29,12 @@ def test_payload() -> None:
     }
     assert payload["clickable"]
     assert not grid_payload(GRID, clickable=False)["clickable"]
+
+
+def test_the_name_of_a_row_may_be_a_word_of_the_sentence() -> None:
+    rows = grid_payload(replace(GRID, words=["", "source 1"], selected={"source 1"}))["rows"]
+    assert [(row["word"], row["selected"]) for row in rows] == [("", False), ("source 1", True)]
+    assert {row["word"] for row in grid_payload(GRID)["rows"]} == {""}
 
 
 def test_a_click_names_a_cell() -> None:

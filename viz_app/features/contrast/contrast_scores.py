@@ -4,10 +4,12 @@ import streamlit as st
 
 from core.analysis.attribution.contrast_methods import METHODS, ContrastAttribution, ContrastMethod, attribute_contrast
 from core.analysis.attribution.faithfulness import Curves, deletion_curves
+from core.analysis.tokens.words import axis_groups
 from core.decoding import Progress
 from viz_app.controls.predicted_token import alternative_box, alternatives
 from viz_app.figures.contrast import METHOD_NAMES
-from viz_app.session.readings import READING_HASH, Reading
+from viz_app.session import word_selection
+from viz_app.session.readings import READING_HASH, Reading, TokenView
 from viz_app.session.state import Widget
 
 RATHER = Widget[str]("rather_than")  # a piece, or the one below
@@ -69,6 +71,14 @@ def against_box(about: Reading, position: int) -> int | None:
         "explained, and with it all that favours any token here.",
     )
     return None if chosen == NOTHING else about.model.translator.tokenizer.target.token_id(chosen)
+
+
+def row_words(about: Reading, position: int, tokens: TokenView) -> list[str]:
+    """Name the word of the sentence that each row of the bars belongs to, "" for `<s>`."""
+    explanation = about.explain()
+    source, fed = (word_selection.links(explanation, kind, tokens)["key"] for kind in ("cross", "decoder_self"))
+    prefix = axis_groups(explanation.fed_tokens[: position + 1], tokens.words, tokens.hide_special)
+    return [*source, *fed[: len(prefix)]]
 
 
 def methods_box() -> list[ContrastMethod]:
