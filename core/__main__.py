@@ -19,12 +19,13 @@ from core.analysis.lens import cli as lens_cli
 from core.analysis.token_path import cli as step_cli
 from core.analysis.word_scores import cli as score_cli
 from core.checkpoint import Checkpoint, load_checkpoint
-from core.cpu_inference import PackedTransformer, packable
+from core.cpu_inference import PackedTransformer, computation, packing_obstacle
 from core.export import cli as explain_cli
 from core.file_translation import cli as translate_cli
 from core.file_translation.interrupt import JobStoppedError
 from core.formats import cli as convert_cli
-from core.model import Transformer
+
+NOT_MEASURED = "not measured for an imported model: off unless chosen, by --precision fast or HEADLIGHT_PRECISION=fast"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,7 +77,7 @@ def _inspect(options: argparse.Namespace) -> None:
     print(f"{options.file.name}: {options.file.stat().st_size / 1e6:.1f} MB")
     for title, facts in [
         *_sections(checkpoint),
-        ("Matrix products on this machine", _products(checkpoint.model.eval())),
+        ("Matrix products on this machine", _products(checkpoint)),
     ]:
         print(f"\n{title}")
         for line in _lines(facts):
@@ -95,13 +96,14 @@ def _sections(checkpoint: Checkpoint) -> list[tuple[str, dict[str, Any]]]:
     return sections + ([("Scores", {"on": scores})] if scores else [])
 
 
-def _products(model: Transformer) -> dict[str, Any]:
+def _products(checkpoint: Checkpoint) -> dict[str, Any]:
     """Matrix products used by both precisions of `translate`, with their times.
 
     Times are the minimum over several calls.
     """
-    if not packable(model):
-        return {"exact": "PyTorch's own", "fast": "the same"}
+    model = checkpoint.model.eval()
+    if packing_obstacle(model):
+        return {"exact": computation(model), "fast": "the same"}
     packed = PackedTransformer(model, "fast")
     chosen = sorted({choice.product for choice in packed.choices.values()})
     steps: dict[str, Any] = {}
@@ -121,10 +123,11 @@ def _products(model: Transformer) -> dict[str, Any]:
         for choice in packed.choices.values()
     }
     return {
-        "exact": packed.products[0].name,
+        "exact": f"{packed.products[0].name}; {computation(model)}",
         "fast": chosen or packed.products[0].name,
         **steps,
         "measured": measured or "no alternatives",
+        **({"loss of fast": NOT_MEASURED} if "imported" in checkpoint.training else {}),
     }
 
 

@@ -3,21 +3,22 @@
 import ctypes
 from collections.abc import Iterable
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core.cache import DecoderCache
-from core.model import DecoderLayer, EncoderLayer, KeysValues, Transformer
+from core.config import HeadShape, TransformerConfig
+from core.model import Decoder, DecoderLayer, Encoder, EncoderLayer, KeysValues, Transformer
 from core.native import library
 
 StepWeights = tuple[Tensor, Tensor]  # [layers, B, W, H, position + 1], in decoder order, and [layers, B, W, H, S]
 
 
 class CompiledEncoder:
-    """The encoder's layers; its weights are copied.
+    """The encoder's layers and norms; its weights are copied.
 
     Args:
         model: in float32 on a CPU.
@@ -30,7 +31,7 @@ class CompiledEncoder:
         self._weights = _Weights(compiled, dtype, dtype)
         layers = [self._layer(layer) for layer in cast("Iterable[EncoderLayer]", model.encoder.layers)]
         self._layers = (library.EncoderLayerStruct * len(layers))(*layers)
-        self._epsilon = _epsilon(model)
+        self._stack = self._weights.stack(model.config, self._layers, self._heads, model.encoder)
 
     def __call__(self, x: Tensor, mask: Tensor, weights: Tensor | None = None) -> Tensor:
         """Compute the memory in place, from the embedded tokens.
@@ -43,12 +44,11 @@ class CompiledEncoder:
         Returns:
             [B, S, D]
         """
-        x, mask, heads = x.contiguous(), mask.contiguous(), self._heads
-        sizes = (*x.shape, heads.num_heads, heads.d_k, heads.d_v, len(self._layers))
-        threads = library.threads_for(x.size(0) * x.size(1))
-        pointers = mask.data_ptr(), threads, x.data_ptr(), _pointer(weights)
-        encoding = library.EncodingStruct(*sizes, self._epsilon, *pointers)
-        self._compiled.encode(ctypes.addressof(self._layers), ctypes.addressof(encoding))
+        x, mask = x.contiguous(), mask.contiguous()
+        batch, length, _ = x.shape
+        threads = library.threads_for(batch * length)
+        encoding = library.EncodingStruct(batch, length, mask.data_ptr(), threads, x.data_ptr(), _pointer(weights))
+        self._compiled.encode(ctypes.addressof(self._stack), ctypes.addressof(encoding))
         return x
 
     def _layer(self, layer: EncoderLayer) -> library.EncoderLayerStruct:
@@ -85,8 +85,8 @@ class CompiledDecoder:
         self._memory_projections = [
             self._weights.linear(layer.cross_attention.k_proj, layer.cross_attention.v_proj) for layer in layers
         ]
-        self._projection = self._weights.matrix(model.embedding.tokens.weight, None)
-        self._epsilon = _epsilon(model)
+        self._projection = self._weights.matrix(model.unembedding, model.output_bias)
+        self._stack = self._weights.stack(model.config, self._layers, self._heads, model.decoder)
 
     def step(self, x: Tensor, cache: DecoderCache, mask: Tensor, weights: StepWeights | None = None) -> Tensor:
         """Decode one position, as `Transformer.step` does from the embedded tokens on.
@@ -113,12 +113,12 @@ class CompiledDecoder:
                 tensor.data_ptr() for tensor in (*own, *of_memory)
             )
         num_keys, source_length, room = mask.size(3) - width, memory_mask.size(3), cache.layers[0].room
-        sizes = (*x.shape, heads.num_heads, heads.d_k, heads.d_v, num_keys, room, source_length, len(self._layers))
+        sizes = batch, width, num_keys, room, source_length
         pointers = (tensor.data_ptr() for tensor in (mask, memory_mask, x, logits))
         of_weights = map(_pointer, weights or (None, None))
         threads = library.threads_for(batch * width)
-        step = library.StepStruct(*sizes, self._epsilon, *pointers, cache.length, threads, *of_weights)
-        self._compiled.decoder_step(*map(ctypes.addressof, (self._layers, caches, self._projection, step)))
+        step = library.StepStruct(*sizes, *pointers, cache.length, threads, *of_weights)
+        self._compiled.decoder_step(*map(ctypes.addressof, (self._stack, caches, self._projection, step)))
         return logits
 
     def _keys_values(self, projection: library.LinearStruct, memory: Tensor) -> KeysValues:
@@ -151,7 +151,7 @@ class _Weights:
 
     def linear(self, *projections: nn.Linear) -> library.LinearStruct:
         """One product for all, their outputs side by side."""
-        return self.matrix(torch.cat([p.weight for p in projections]), torch.cat([p.bias for p in projections]))
+        return self.matrix(*joined(*projections))
 
     def exact(self, projection: nn.Linear) -> library.LinearStruct:
         """A product that is never reduced."""
@@ -162,23 +162,43 @@ class _Weights:
         outputs, inputs = weight.shape
         dtype = dtype or self._dtype
         panels, scales = library.panelled(weight, self._panel_width, dtype)
-        padded = None if bias is None else F.pad(bias, (0, -outputs % self._panel_width))
-        pointers = map(self._pointer, (panels, padded, scales))
+        padded = None if bias is None else F.pad(bias.detach(), (0, -outputs % self._panel_width))
+        pointers = (None if tensor is None else self._kept(tensor) for tensor in (panels, padded, scales))
         return library.LinearStruct(*pointers, library.KINDS[dtype], inputs, outputs)
 
-    def norm(self, norm: nn.LayerNorm) -> library.NormStruct:
-        return library.NormStruct(self._pointer(norm.weight), self._pointer(norm.bias))
+    def norm(self, norm: nn.Module) -> library.NormStruct:
+        """A LayerNorm; pointers to nothing for an `nn.Identity`."""
+        if not isinstance(norm, nn.LayerNorm):
+            return library.NormStruct(None, None)
+        return library.NormStruct(*(self._kept(tensor.detach().clone()) for tensor in (norm.weight, norm.bias)))
 
-    def _pointer(self, tensor: Tensor | None) -> int | None:
-        if tensor is None:
-            return None
-        self._tensors.append(tensor.detach().clone(memory_format=torch.contiguous_format))
-        return self._tensors[-1].data_ptr()
+    def stack(
+        self, config: TransformerConfig, layers: ctypes.Array[Any], heads: HeadShape, stack: Encoder | Decoder
+    ) -> library.StackStruct:
+        """The layers of `stack` with what they have in common."""
+        sizes = len(layers), config.d_model, *heads, config.norm == "pre", library.ACTIVATIONS[config.activation]
+        norms = map(self.norm, (stack.input_norm, stack.output_norm))
+        return library.StackStruct(ctypes.addressof(layers), *sizes, *norms, config.norm_eps)
+
+    def _kept(self, tensor: Tensor) -> int:
+        """Keep a copy of weights; its address."""
+        self._tensors.append(tensor)
+        return tensor.data_ptr()
+
+
+def joined(*projections: nn.Linear) -> tuple[Tensor, Tensor | None]:
+    """Weight and bias of projections of one input as one, their outputs side by side; all or none have a bias."""
+    weights: list[Tensor] = [each.weight for each in projections]
+    biases: list[Tensor] = [each.bias for each in projections if has_bias(each)]
+    if len(projections) > 1:
+        return torch.cat(weights), torch.cat(biases) if biases else None
+    return weights[0], biases[0] if biases else None
+
+
+def has_bias(projection: nn.Linear) -> bool:
+    """Whether it has one, which PyTorch's annotation of `bias` does not say."""
+    return isinstance(projection.bias, Tensor)
 
 
 def _pointer(tensor: Tensor | None) -> int | None:
     return None if tensor is None else tensor.data_ptr()
-
-
-def _epsilon(model: Transformer) -> float:
-    return next(module.eps for module in model.modules() if isinstance(module, nn.LayerNorm))

@@ -1,6 +1,6 @@
 """Model configuration, and the variations of the paper's section 6.2."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 Positions = Literal["sinusoidal", "learned"]
@@ -29,8 +29,7 @@ SWITCHES = (
     "embedding_norm",
     "early_stopping",
 )
-# Fields that change what the layers, embeddings and the output projection compute. The compiled and packed paths of
-# `core.cpu_inference` know their default values only, which are the paper's.
+# Fields that change what the layers, embeddings and the output projection compute; the defaults are the paper's.
 ARCHITECTURE = (
     "norm",
     "final_norm",
@@ -253,12 +252,6 @@ class TransformerConfig:
     def target_side(self) -> str:
         """Name of the field that holds `target_size`."""
         return "target_vocab_size" if self.target_vocab_size else "vocab_size"
-
-    @property
-    def is_paper_architecture(self) -> bool:
-        """Whether every field of `ARCHITECTURE` has its default value."""
-        defaults = {field.name: field.default for field in fields(self)}
-        return all(getattr(self, name) == defaults[name] for name in ARCHITECTURE)
 
     @property
     def head_counts(self) -> str:

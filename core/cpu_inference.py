@@ -12,19 +12,19 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from core.cache import DecoderCache
-from core.compiled_model import CompiledDecoder, CompiledEncoder, StepWeights
+from core.compiled_model import CompiledDecoder, CompiledEncoder, StepWeights, joined
 from core.cpu_products import (
     BFloat16Linear,
     HalfPackedLinear,
     Int8Linear,
     PackedLinear,
-    Product,
     has_bfloat16,
     has_half,
     has_int8,
@@ -37,17 +37,21 @@ from core.model import (
     DecoderLayer,
     EncoderLayer,
     FeedForward,
-    KeysValues,
-    Mask,
-    MultiHeadAttention,
     Transformer,
     is_hooked,
 )
 from core.native import library as native
+from core.packed_layers import (
+    MOST_FEW_ROWS,
+    LazyProduct,
+    PackedAttention,
+    PackedSelfAttention,
+    RowsLinear,
+    Weights,
+)
 
 Precision = Literal["exact", "fast"]
 FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
-MOST_FEW_ROWS = 16  # up to here, the measurement of few rows applies
 LONGEST = 128  # tokens of a sentence, up to which the compiled encoder is fast
 REAL_GAIN = 1.15  # least speed-up over the exact product that is worth the loss of precision
 MEASURED_CALLS, MEASURED_SECONDS = 3, 0.02  # of all products together: whichever is more
@@ -72,67 +76,11 @@ class Choice:
     product: str
 
 
-class PackedAttention(MultiHeadAttention):
-    """Attention that uses the compiled kernel in steps of decoding, if there is one and no hook."""
-
-    def __init__(self, attention: MultiHeadAttention) -> None:
-        nn.Module.__init__(self)
-        self.num_heads = attention.num_heads
-        self.q_proj, self.k_proj, self.v_proj = attention.q_proj, attention.k_proj, attention.v_proj
-        self.out_proj = attention.out_proj
-        self.weights = attention.weights
-
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        mask: Mask,
-        remember: Callable[[Callable[[], KeysValues]], KeysValues] | None = None,
-    ) -> Tensor:
-        compiled = native.library()
-        if not compiled or not remember or is_hooked(self.weights) or not isinstance(mask, Tensor):
-            return super().forward(x, memory, mask, remember)
-        queries, keys_values = self.project_qkv(x, memory)
-        return self.out_proj(native.attention(compiled, queries, *remember(keys_values), mask))
-
-
-class PackedSelfAttention(PackedAttention):
-    """Self-attention whose queries, keys and values are one product, as a large matrix is read faster than three
-    small ones.
-    """
-
-    def __init__(self, attention: MultiHeadAttention, packed_linear: Product) -> None:
-        nn.Module.__init__(self)
-        projections = (attention.q_proj, attention.k_proj, attention.v_proj)
-        self.num_heads = attention.num_heads
-        self.widths = [projection.out_features for projection in projections]
-        self.qkv_proj = packed_linear(
-            torch.cat([p.weight for p in projections]), torch.cat([p.bias for p in projections])
-        )
-        self.out_proj = attention.out_proj
-        self.weights = attention.weights
-
-    def project_qkv(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Callable[[], KeysValues]]:
-        queries, keys, values = (self._split(part) for part in self.qkv_proj(x).split(self.widths, dim=-1))
-        return queries, lambda: (keys, values)
-
-
-class RowsLinear(nn.Module):
-    """One product for few rows, another for many."""
-
-    def __init__(self, few: nn.Module, many: nn.Module) -> None:
-        super().__init__()
-        self.few, self.many = few, many
-
-    def forward(self, x: Tensor) -> Tensor:
-        return (self.few if x.numel() <= MOST_FEW_ROWS * x.size(-1) else self.many)(x)
-
-
 class PackedTransformer(Transformer):
     """A Transformer with packed matrix products and compiled steps, in float16 where that is lossless.
 
-    Everything else is shared with the original model, so hooks on its attention weights act on both. Later changes of
-    the weights do not: see `packs`.
+    Everything else is shared with the original model, so hooks on its attention weights act on both. After a change of
+    the weights it is out of date: see `packs`.
 
     The second product of each feed-forward network is always exact. Rounded to 8 bits its inputs, which are 0 or above
     and now and then large, cost half a BLEU point (README.md).
@@ -152,16 +100,15 @@ class PackedTransformer(Transformer):
         self.products = [HalfPackedLinear if halves(model) else PackedLinear]
         if precision == "fast":
             self.products += [*([Int8Linear] if has_int8() else []), *([BFloat16Linear] if has_bfloat16() else [])]
-        packed_linear = self._fastest if len(self.products) > 1 else self.products[0]
+        packed = self._fastest if len(self.products) > 1 else self._exact
         shared = [
-            model.embedding,
             *model.parameters(),
             *(module for module in model.modules() if isinstance(module, AttentionWeights)),
         ]
         layers = copy.deepcopy(nn.ModuleList((model.encoder, model.decoder)), {id(part): part for part in shared})
         for layer in list(layers.modules()):
             if isinstance(layer, EncoderLayer | DecoderLayer):
-                layer.self_attention = PackedSelfAttention(layer.self_attention, packed_linear)
+                layer.self_attention = PackedSelfAttention(layer.self_attention, packed)
             if isinstance(layer, DecoderLayer):
                 layer.cross_attention = PackedAttention(layer.cross_attention)
         for module in list(layers.modules()):
@@ -170,13 +117,14 @@ class PackedTransformer(Transformer):
                 module._forward_pre_hooks.clear()
             for name, child in module.named_children():
                 if isinstance(child, nn.Linear):
-                    linear = self.products[0] if isinstance(module, FeedForward) and name == "outer" else packed_linear
-                    setattr(module, name, linear(child.weight, child.bias))
+                    linear = self._exact if isinstance(module, FeedForward) and name == "outer" else packed
+                    setattr(module, name, linear(partial(joined, child)))
         self.config = model.config
-        self.embedding = model.embedding
-        self.patch_embedding = self.target_embedding = self.output_projection = self.output_bias = None
+        self.embedding, self.target_embedding = model.embedding, model.target_embedding
+        self.patch_embedding = model.patch_embedding
+        self.output_projection, self.output_bias = model.output_projection, model.output_bias
         self.encoder, self.decoder = layers
-        self.projection = packed_linear(model.embedding.tokens.weight, None)
+        self.projection = packed(lambda: (model.unembedding, model.output_bias))
         self._state = _state(model)
         self.step_seconds: dict[int, dict[str, float]] = {}
         self.compiled_encoder: CompiledEncoder | None = None
@@ -192,7 +140,7 @@ class PackedTransformer(Transformer):
         steps = self.steps.get(_kind_of(token_ids.numel()))
         if not isinstance(cache, DecoderCache) or not steps or not self.is_plain:
             return super().step(token_ids, cache, mask)
-        logits = steps.step(self.embedding(token_ids, cache.length), cache, mask, weights)
+        logits = steps.step(self.fed_embedding(token_ids, cache.length), cache, mask, weights)
         cache.length += 1
         return logits
 
@@ -259,12 +207,17 @@ class PackedTransformer(Transformer):
             mask, cache.length = cache.extend(parents), 0  # positions may have an end
             if not decoder:
                 return Transformer.step(self, token_ids, cache, mask)
-            return decoder.step(self.embedding(token_ids, 0), cache, mask)
+            return decoder.step(self.fed_embedding(token_ids, 0), cache, mask)
 
         return step
 
-    def _fastest(self, weight: Tensor, bias: Tensor | None) -> nn.Module:
+    def _exact(self, weights: Weights) -> nn.Module:
+        product = self.products[0]
+        return LazyProduct(lambda: product(*weights()))
+
+    def _fastest(self, weights: Weights) -> nn.Module:
         """Fastest product for this matrix, by number of rows. Measured once per shape."""
+        weight, bias = weights()
         outputs, inputs = weight.shape
         packed: dict[str, nn.Module] = {}
         if (inputs, outputs, FEW_ROWS) not in self.choices:
@@ -307,18 +260,37 @@ def choose(seconds: dict[str, float]) -> str:
     return fastest if seconds[exact] >= REAL_GAIN * seconds[fastest] else exact
 
 
-def packable(model: Transformer) -> bool:
-    """Whether a model can be packed: the paper's layers in float32 on a CPU, with a product for its weights."""
-    if not model.config.is_paper_architecture:
-        return False
+def packing_obstacle(model: Transformer) -> str | None:
+    """Why a model computes with its own matrices, in PyTorch; None if it can be packed."""
     weight = model.embedding.tokens.weight
-    return weight.device.type == "cpu" and weight.dtype == torch.float32 and (has_packed() or halves(model))
+    if model.config.patch_size:
+        return "its source is an image"
+    if weight.device.type != "cpu":
+        return f"it is on {weight.device}"
+    if weight.dtype != torch.float32:
+        return f"its weights are in {weight.dtype}".replace("torch.", "")
+    return None if has_packed() or halves(model) else "this PyTorch has no packed product for its weights"
+
+
+def packable(model: Transformer) -> bool:
+    """Whether a model can be packed."""
+    return packing_obstacle(model) is None
+
+
+def computation(model: Transformer) -> str:
+    """Describe how the search computes on this machine."""
+    if obstacle := packing_obstacle(model):
+        return f"PyTorch, as {obstacle}"
+    if not native.library():
+        return "packed matrices, PyTorch's layers: the steps are not compiled for this processor"
+    return f"compiled layers, {native.capability()}"
 
 
 def halves(model: Transformer) -> bool:
     """Whether float16 holds every matrix exactly, and there is a product for it."""
     matrices = (parameter for parameter in model.parameters() if parameter.dim() == 2)
-    return has_half() and all(torch.equal(matrix, matrix.half().float()) for matrix in matrices)
+    parts = (rows for matrix in matrices for rows in matrix.split(MANY_ROWS))  # little memory, and an early end
+    return has_half() and all(torch.equal(rows, rows.half().float()) for rows in parts)
 
 
 def _kind_of(rows: int) -> int:

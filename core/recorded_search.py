@@ -72,7 +72,7 @@ class RecordedSearch:
         logits = self.model.step(token_ids, self._cache, mask, (own, cross))
         self._num_bytes += 4 * (own.numel() + cross.numel())
         if self._num_bytes <= MOST_BYTES and (compiled := native.library()):
-            best = native.best_tokens(compiled, logits, min(NUM_BEST, config.vocab_size), ())
+            best = native.best_tokens(compiled, logits, min(NUM_BEST, config.target_size), ())
             self._positions.append(_Position(token_ids[0].tolist(), parents[0].tolist(), own, cross, *best))
         return logits
 
@@ -87,7 +87,7 @@ class RecordedSearch:
             None if the search did not get there, or not all is kept.
         """
         rows = self._rows(fed)
-        if rows is None or num_best > min(NUM_BEST, self.model.config.vocab_size):
+        if rows is None or num_best > min(NUM_BEST, self.model.config.target_size):
             return None
         along = list(zip(self._positions, rows, strict=False))  # the search may have gone on
         best_ids = torch.stack([position.best_ids[0, row] for position, row in along])  # [T, NUM_BEST]

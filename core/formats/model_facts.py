@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from core.config import TransformerConfig
+from core.cpu_inference import computation
 from core.model import Transformer
 from core.tokenizer import Tokenizer
 
@@ -32,6 +33,7 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
         "languages": " to ".join(filter(None, tokenizer.languages)),
         "target languages": ", ".join(tokenizer.language_codes) or "one",
         **architecture_facts(model.config),
+        "computation": computation(model),
         "search of the source": search or ("not given" if imported else ""),
         "options not applied": (", ".join(_texts(imported.get("options not applied"))) or "none") if imported else "",
     }

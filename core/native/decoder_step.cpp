@@ -43,9 +43,18 @@ struct LayerCache {
     const float *memory_keys, *memory_values;
 };
 
+// Layers of the encoder or the decoder, and what they have in common.
+struct Stack {
+    const void* layers;
+    int64_t num_layers, d_model, heads, d_k, d_v;
+    int64_t pre_norm;  // 0: LayerNorm(x + f(x)), 1: x + f(LayerNorm(x))
+    int64_t activation;
+    Norm input_norm, output_norm;  // of the whole stack; null: none
+    float epsilon;                 // of all norms
+};
+
 struct Encoding {
-    int64_t batch, length, d_model, heads, d_k, d_v, num_layers;
-    float epsilon;        // of the layer norms
+    int64_t batch, length;
     const uint8_t* mask;  // [batch, length]: 1 may be attended to
     int64_t threads;
     float* x;             // [batch, length, d_model]: the embedded tokens; afterwards the memory
@@ -53,12 +62,10 @@ struct Encoding {
 };
 
 struct Step {
-    int64_t batch, width, d_model, heads, d_k, d_v;
+    int64_t batch, width;
     int64_t num_keys;       // before this step, which adds `width`
     int64_t room;           // for keys
     int64_t source_length;
-    int64_t num_layers;
-    float epsilon;
     const uint8_t* ancestry;     // [batch, width, num_keys + width]: 1 may be attended to
     const uint8_t* memory_mask;  // [batch, source_length]
     float* x;                    // [batch, width, d_model]: the embedded tokens; afterwards the decoder's states
@@ -72,25 +79,67 @@ struct Step {
 
 namespace {
 
-// x = LayerNorm(x + added)
-void add_and_norm(float* x, const float* added, int64_t rows, int64_t d_model, const Norm& norm, float epsilon) {
+void add(float* x, const float* added, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) x[i] += added[i];
+}
+
+// LayerNorm(x) of each row, to `to`, which may be x.
+void normalise(const float* x, int64_t rows, int64_t d_model, const Norm& norm, float epsilon, float* to) {
     const int64_t whole = d_model - d_model % LANES;
-    for (int64_t row = 0; row < rows; ++row, x += d_model, added += d_model) {
+    for (int64_t row = 0; row < rows; ++row, x += d_model, to += d_model) {
         Vector sums{}, squares{};
-        for (int64_t i = 0; i < whole; i += LANES) {
-            const Vector v = load(x + i) + load(added + i);
-            store(x + i, v);
-            sums += v;
-        }
+        for (int64_t i = 0; i < whole; i += LANES) sums += load(x + i);
         float mean = sum(sums), variance = 0;
-        for (int64_t i = whole; i < d_model; ++i) mean += x[i] += added[i];
+        for (int64_t i = whole; i < d_model; ++i) mean += x[i];
         mean /= d_model;
         for (int64_t i = 0; i < whole; i += LANES) squares += (load(x + i) - mean) * (load(x + i) - mean);
         for (int64_t i = whole; i < d_model; ++i) variance += (x[i] - mean) * (x[i] - mean);
         const float scale = 1 / std::sqrt((sum(squares) + variance) / d_model + epsilon);
-        for (int64_t i = 0; i < d_model; ++i) x[i] = (x[i] - mean) * scale * norm.weight[i] + norm.bias[i];
+        for (int64_t i = 0; i < whole; i += LANES)
+            store(to + i, (load(x + i) - mean) * scale * load(norm.weight + i) + load(norm.bias + i));
+        for (int64_t i = whole; i < d_model; ++i) to[i] = (x[i] - mean) * scale * norm.weight[i] + norm.bias[i];
     }
 }
+
+// Rows on their way through the layers of a stack.
+class Stream {
+  public:
+    Stream(const Stack& stack, float* x, int64_t rows)
+        : stack_(stack), x_(x), rows_(rows), normed_(stack.pre_norm ? rows * stack.d_model : 0),
+          added_(rows * stack.d_model) {
+        apply_norm(stack.input_norm);
+    }
+
+    // A sub-layer f(input, output) with its residual connection and norm.
+    template <class Sublayer>
+    void through(const Norm& norm, Sublayer f) {
+        const float* input = stack_.pre_norm ? normed_.data() : x_;
+        if (stack_.pre_norm) normalise(x_, rows_, stack_.d_model, norm, stack_.epsilon, normed_.data());
+        f(input, added_.data());
+        add(x_, added_.data(), rows_ * stack_.d_model);
+        if (!stack_.pre_norm) apply_norm(norm);
+    }
+
+    void feed_forward(const Linear& inner, const Linear& outer, const Norm& norm) {
+        hidden_.resize(rows_ * inner.outputs);
+        through(norm, [&](const float* input, float* output) {
+            apply(inner, input, rows_, hidden_.data(), Activation(stack_.activation));
+            apply(outer, hidden_.data(), rows_, output);
+        });
+    }
+
+    void finish() { apply_norm(stack_.output_norm); }
+
+  private:
+    void apply_norm(const Norm& norm) {
+        if (norm.weight) normalise(x_, rows_, stack_.d_model, norm, stack_.epsilon, x_);
+    }
+
+    const Stack& stack_;
+    float* x_;  // [rows, d_model]
+    int64_t rows_;
+    std::vector<float> normed_, added_, hidden_;
+};
 
 constexpr int64_t ROWS_IN_CACHE = 128;  // of the encoder's layers
 
@@ -109,14 +158,6 @@ void in_threads(int64_t whole, int64_t threads, Run run) {
     }
     run(0, whole / threads);
     for (std::thread& other : others) other.join();
-}
-
-// x = LayerNorm(x + relu(x W1 + b1) W2 + b2)
-void feed_forward(float* x, int64_t rows, const Linear& inner, const Linear& outer, const Norm& norm, float epsilon) {
-    std::vector<float> hidden(rows * inner.outputs), added(rows * outer.outputs);
-    apply(inner, x, rows, hidden.data(), true);
-    apply(outer, hidden.data(), rows, added.data());
-    add_and_norm(x, added.data(), rows, outer.outputs, norm, epsilon);
 }
 
 // Columns of projected rows [batch, width, stride] as heads: [batch, heads, room, d], from position `first` on.
@@ -265,68 +306,75 @@ void best_of(const float* logits, int64_t vocabulary, int64_t count, const int64
     for (int64_t place = 0; place < found; ++place) log_probs[place] -= normalizer;
 }
 
-void encode_part(const EncoderLayer* layers, const Encoding* encoding, int64_t first, int64_t batch) {
-    const int64_t length = encoding->length, heads = encoding->heads, d_model = encoding->d_model;
-    const int64_t d_k = encoding->d_k, d_v = encoding->d_v, rows = batch * length, d_qkv = heads * (2 * d_k + d_v);
+void encode_part(const Stack& stack, const Encoding* encoding, int64_t first, int64_t batch) {
+    const int64_t length = encoding->length, heads = stack.heads, d_k = stack.d_k, d_v = stack.d_v;
+    const int64_t rows = batch * length, d_qkv = heads * (2 * d_k + d_v);
     const uint8_t* mask = encoding->mask + first * length;
-    float *x = encoding->x + first * length * d_model, *weights = encoding->weights;
+    float* weights = encoding->weights;
     if (weights) weights += first * length * heads * length;
     std::vector<float> qkv(rows * d_qkv), keys(rows * heads * d_k), values(rows * heads * d_v);
-    std::vector<float> joined(rows * heads * d_v), added(rows * d_model);
-    for (int64_t index = 0; index < encoding->num_layers; ++index) {
-        const EncoderLayer& layer = layers[index];
-        apply(layer.qkv, x, rows, qkv.data());
-        split_heads(&qkv[heads * d_k], d_qkv, batch, length, heads, d_k, length, 0, keys.data());
-        split_heads(&qkv[2 * heads * d_k], d_qkv, batch, length, heads, d_v, length, 0, values.data());
-        attend({batch, length, heads, d_k, d_v, length, length, qkv.data(), d_qkv, keys.data(), values.data(),
-                mask, 0, joined.data(), weights, length});
+    std::vector<float> joined(rows * heads * d_v);
+    Stream stream(stack, encoding->x + first * length * stack.d_model, rows);
+    for (int64_t index = 0; index < stack.num_layers; ++index) {
+        const EncoderLayer& layer = static_cast<const EncoderLayer*>(stack.layers)[index];
+        stream.through(layer.attention_norm, [&](const float* input, float* output) {
+            apply(layer.qkv, input, rows, qkv.data());
+            split_heads(&qkv[heads * d_k], d_qkv, batch, length, heads, d_k, length, 0, keys.data());
+            split_heads(&qkv[2 * heads * d_k], d_qkv, batch, length, heads, d_v, length, 0, values.data());
+            attend({batch, length, heads, d_k, d_v, length, length, qkv.data(), d_qkv, keys.data(), values.data(),
+                    mask, 0, joined.data(), weights, length});
+            apply(layer.out, joined.data(), rows, output);
+        });
         if (weights) weights += encoding->batch * length * heads * length;
-        apply(layer.out, joined.data(), rows, added.data());
-        add_and_norm(x, added.data(), rows, d_model, layer.attention_norm, encoding->epsilon);
-        feed_forward(x, rows, layer.inner, layer.outer, layer.feed_forward_norm, encoding->epsilon);
+        stream.feed_forward(layer.inner, layer.outer, layer.feed_forward_norm);
     }
+    stream.finish();
 }
 
-void step_part(const DecoderLayer* layers, const LayerCache* caches, const Linear* projection, const Step* step,
-               int64_t first, int64_t batch) {
-    const int64_t width = step->width, heads = step->heads, d_k = step->d_k, d_v = step->d_v;
-    const int64_t rows = batch * width, d_model = step->d_model, d_qkv = heads * (2 * d_k + d_v);
+void step_part(const Stack& stack, const LayerCache* caches, const Linear* projection, const Step* step, int64_t first,
+               int64_t batch) {
+    const int64_t width = step->width, heads = stack.heads, d_k = stack.d_k, d_v = stack.d_v;
+    const int64_t rows = batch * width, d_qkv = heads * (2 * d_k + d_v);
     const int64_t num_keys = step->num_keys + width;
     const int64_t length = step->source_length, positions = step->position + 1, all_rows = step->batch * width;
     const uint8_t* ancestry = step->ancestry + first * width * num_keys;
     const uint8_t* memory_mask = step->memory_mask + first * length;
-    float *x = step->x + first * width * d_model, *self_weights = step->self_weights;
+    float *x = step->x + first * width * stack.d_model, *self_weights = step->self_weights;
     float* cross_weights = step->cross_weights;
     if (self_weights) self_weights += first * width * heads * positions;
     if (cross_weights) cross_weights += first * width * heads * length;
-    std::vector<float> qkv(rows * d_qkv), joined(rows * heads * d_v), added(rows * d_model);
-    for (int64_t index = 0; index < step->num_layers; ++index) {
-        const DecoderLayer& layer = layers[index];
+    std::vector<float> qkv(rows * d_qkv), joined(rows * heads * d_v);
+    Stream stream(stack, x, rows);
+    for (int64_t index = 0; index < stack.num_layers; ++index) {
+        const DecoderLayer& layer = static_cast<const DecoderLayer*>(stack.layers)[index];
         const LayerCache& whole = caches[index];
         const LayerCache cache = {whole.keys + first * heads * step->room * d_k,
                                   whole.values + first * heads * step->room * d_v,
                                   whole.memory_keys + first * heads * length * d_k,
                                   whole.memory_values + first * heads * length * d_v};
 
-        apply(layer.qkv, x, rows, qkv.data());
-        split_heads(&qkv[heads * d_k], d_qkv, batch, width, heads, d_k, step->room, step->num_keys, cache.keys);
-        split_heads(&qkv[2 * heads * d_k], d_qkv, batch, width, heads, d_v, step->room, step->num_keys, cache.values);
-        attend({batch, width, heads, d_k, d_v, num_keys, step->room, qkv.data(), d_qkv, cache.keys, cache.values,
-                ancestry, num_keys, joined.data(), self_weights, positions});
+        stream.through(layer.self_norm, [&](const float* input, float* output) {
+            apply(layer.qkv, input, rows, qkv.data());
+            split_heads(&qkv[heads * d_k], d_qkv, batch, width, heads, d_k, step->room, step->num_keys, cache.keys);
+            split_heads(&qkv[2 * heads * d_k], d_qkv, batch, width, heads, d_v, step->room, step->num_keys,
+                        cache.values);
+            attend({batch, width, heads, d_k, d_v, num_keys, step->room, qkv.data(), d_qkv, cache.keys, cache.values,
+                    ancestry, num_keys, joined.data(), self_weights, positions});
+            apply(layer.self_out, joined.data(), rows, output);
+        });
         if (self_weights) self_weights += all_rows * heads * positions;
-        apply(layer.self_out, joined.data(), rows, added.data());
-        add_and_norm(x, added.data(), rows, d_model, layer.self_norm, step->epsilon);
 
-        apply(layer.query, x, rows, qkv.data());
-        attend({batch, width, heads, d_k, d_v, length, length, qkv.data(), heads * d_k,
-                cache.memory_keys, cache.memory_values, memory_mask, 0, joined.data(), cross_weights,
-                length});
+        stream.through(layer.cross_norm, [&](const float* input, float* output) {
+            apply(layer.query, input, rows, qkv.data());
+            attend({batch, width, heads, d_k, d_v, length, length, qkv.data(), heads * d_k, cache.memory_keys,
+                    cache.memory_values, memory_mask, 0, joined.data(), cross_weights, length});
+            apply(layer.cross_out, joined.data(), rows, output);
+        });
         if (cross_weights) cross_weights += all_rows * heads * length;
-        apply(layer.cross_out, joined.data(), rows, added.data());
-        add_and_norm(x, added.data(), rows, d_model, layer.cross_norm, step->epsilon);
 
-        feed_forward(x, rows, layer.inner, layer.outer, layer.feed_forward_norm, step->epsilon);
+        stream.feed_forward(layer.inner, layer.outer, layer.feed_forward_norm);
     }
+    stream.finish();
     apply(*projection, x, rows, step->logits + first * width * projection->outputs);
 }
 
@@ -335,7 +383,7 @@ void step_part(const DecoderLayer* layers, const LayerCache* caches, const Linea
 extern "C" {
 
 // Raise it, in library.py too, with every change of a struct or function below.
-int64_t interface_version() { return 3; }
+int64_t interface_version() { return 4; }
 
 int64_t panel_width() { return PANEL; }
 
@@ -363,17 +411,17 @@ void keys_values(const Linear* product, const float* memory, int64_t batch, int6
     });
 }
 
-void encode(const EncoderLayer* layers, const Encoding* encoding) {
+void encode(const Stack* stack, const Encoding* encoding) {
     const int64_t sentences = std::max<int64_t>(1, ROWS_IN_CACHE / encoding->length);
     in_threads(encoding->batch, encoding->threads, [=](int64_t first, int64_t batch) {
         for (int64_t done = 0; done < batch; done += sentences)
-            encode_part(layers, encoding, first + done, std::min(sentences, batch - done));
+            encode_part(*stack, encoding, first + done, std::min(sentences, batch - done));
     });
 }
 
-void decoder_step(const DecoderLayer* layers, const LayerCache* caches, const Linear* projection, const Step* step) {
+void decoder_step(const Stack* stack, const LayerCache* caches, const Linear* projection, const Step* step) {
     in_threads(step->batch, step->threads, [=](int64_t first, int64_t batch) {
-        step_part(layers, caches, projection, step, first, batch);
+        step_part(*stack, caches, projection, step, first, batch);
     });
 }
 }

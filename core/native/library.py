@@ -17,7 +17,8 @@ from torch.nn import functional as F
 
 VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # by CPU capability, best first
 KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2}
-INTERFACE_VERSION = 3  # of decoder_step.cpp: a library compiled from another version is not used
+ACTIVATIONS: dict[str, int] = {"relu": 1, "gelu": 2, "swish": 3}
+INTERFACE_VERSION = 4  # of decoder_step.cpp: a library compiled from another version is not used
 MAX_INT8 = 127
 BYTES_ADDED = 4  # neighbouring inputs of an 8-bit product, added by one instruction
 ROWS_OF_ONE_THREAD = 16
@@ -62,12 +63,23 @@ class LayerCacheStruct(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("keys", "values", "memory_keys", "memory_values"))
 
 
+class StackStruct(ctypes.Structure):
+    """`Stack` of decoder_step.cpp."""
+
+    _fields_ = (
+        ("layers", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("num_layers", "d_model", "heads", "d_k", "d_v", "pre_norm")),
+        ("activation", ctypes.c_int64),
+        *((name, NormStruct) for name in ("input_norm", "output_norm")),
+        ("epsilon", ctypes.c_float),
+    )
+
+
 class EncodingStruct(ctypes.Structure):
     """`Encoding` of decoder_step.cpp."""
 
     _fields_ = (
-        *((name, ctypes.c_int64) for name in ("batch", "length", "d_model", "heads", "d_k", "d_v", "num_layers")),
-        ("epsilon", ctypes.c_float),
+        *((name, ctypes.c_int64) for name in ("batch", "length")),
         ("mask", ctypes.c_void_p),
         ("threads", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("x", "weights")),
@@ -78,9 +90,7 @@ class StepStruct(ctypes.Structure):
     """`Step` of decoder_step.cpp."""
 
     _fields_ = (
-        *((name, ctypes.c_int64) for name in ("batch", "width", "d_model", "heads", "d_k", "d_v")),
-        *((name, ctypes.c_int64) for name in ("num_keys", "room", "source_length", "num_layers")),
-        ("epsilon", ctypes.c_float),
+        *((name, ctypes.c_int64) for name in ("batch", "width", "num_keys", "room", "source_length")),
         *((name, ctypes.c_void_p) for name in ("ancestry", "memory_mask", "x", "logits")),
         *((name, ctypes.c_int64) for name in ("position", "threads")),
         *((name, ctypes.c_void_p) for name in ("self_weights", "cross_weights")),
@@ -151,11 +161,14 @@ def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Te
         [outputs / width, inputs, width], filled up with zeros, and None. For int8 [outputs / width, inputs / 4, width,
         4], 128 more than the rounded weights, and the scale of each output: [outputs], filled up with the smallest one.
     """
-    outputs, inputs = weight.shape
+    weight, (outputs, inputs) = weight.detach(), weight.shape
     if dtype != torch.int8:
-        padded = F.pad(weight.detach(), (0, 0, 0, -outputs % width)).to(dtype)
-        return padded.view(-1, width, inputs).transpose(1, 2).contiguous(), None
-    padded = F.pad(weight.detach(), (0, -inputs % BYTES_ADDED, 0, -outputs % width))
+        panels = torch.zeros(-(-outputs // width), inputs, width, dtype=dtype)
+        whole = outputs - outputs % width
+        panels[: whole // width] = weight[:whole].unflatten(0, (whole // width, width)).transpose(1, 2)
+        panels[whole // width :, :, : outputs - whole] = weight[whole:].T
+        return panels, None
+    padded = F.pad(weight, (0, -inputs % BYTES_ADDED, 0, -outputs % width))
     scales = (padded.abs().amax(1) / MAX_INT8).clamp_min(torch.finfo(torch.float32).tiny)
     rounded = ((padded / scales[:, None]).round() + MAX_INT8 + 1).to(torch.uint8)
     return rounded.view(-1, width, rounded.size(1) // BYTES_ADDED, BYTES_ADDED).transpose(1, 2).contiguous(), scales

@@ -16,9 +16,11 @@ constexpr int ROWS = LANES == 16 ? 8 : 2;  // whose sums fit the registers
 enum Kind : int64_t { FLOAT32 = 0, FLOAT16 = 1, INT8 = 2 };
 constexpr int FOUR = 4;  // products of bytes that one instruction adds
 
+enum Activation : int64_t { NONE = 0, RELU = 1, GELU = 2, SWISH = 3 };
+
 extern "C" {
 
-// y = relu?(x W^T * scales + bias); `bias` and `scales` (of INT8 only) have a whole number of panels.
+// y = x W^T * scales + bias; `bias`, which may be null, and `scales` (of INT8 only) have a whole number of panels.
 struct Linear {
     const void* weights;
     const float* bias;
@@ -129,15 +131,23 @@ inline void panel(const Rounded& x, int64_t first_row, int64_t inputs, const uin
             sums[row][v] = __builtin_convertvector(totals[row][v], Vector) * x.scales[first_row + row];
 }
 
+inline Vector activated(Vector v, Activation activation) {
+    switch (activation) {
+        case RELU: return v < Vector{} ? Vector{} : v;  // NaN stays NaN
+        case GELU: return gelu(v);
+        case SWISH: return swish(v);
+        default: return v;
+    }
+}
+
 template <int N>
-void finish(const Linear& linear, Vector (&sums)[N][VECTORS], int64_t first, bool relu, float* y) {
+void finish(const Linear& linear, Vector (&sums)[N][VECTORS], int64_t first, Activation activation, float* y) {
     const int64_t count = std::min<int64_t>(PANEL, linear.outputs - first);
     for (int v = 0; v < VECTORS; ++v) {
         const Vector scale = linear.scales ? load(linear.scales + first + v * LANES) : all(1);
         const Vector bias = linear.bias ? load(linear.bias + first + v * LANES) : Vector{};
         for (int row = 0; row < N; ++row) {
-            Vector result = sums[row][v] * scale + bias;
-            if (relu) result = result < Vector{} ? Vector{} : result;  // NaN stays NaN
+            const Vector result = activated(sums[row][v] * scale + bias, activation);
             float* to = y + row * linear.outputs + first + v * LANES;
             const int64_t left = count - v * LANES;
             if (left >= LANES) store(to, result);
@@ -163,18 +173,18 @@ void in_blocks(int64_t rows, Run run) {
 }
 
 template <class Weight>
-void multiply(const Linear& linear, const float* x, int64_t rows, bool relu, float* y) {
+void multiply(const Linear& linear, const float* x, int64_t rows, Activation activation, float* y) {
     auto weights = static_cast<const Weight*>(linear.weights);
     for (int64_t first = 0; first < linear.outputs; first += PANEL, weights += PANEL * linear.inputs)
         in_blocks(rows, [&](int64_t row, auto n) {
             Vector sums[n()][VECTORS];
             panel<n()>(x + row * linear.inputs, linear.inputs, weights, sums);
-            finish<n()>(linear, sums, first, relu, y + row * linear.outputs);
+            finish<n()>(linear, sums, first, activation, y + row * linear.outputs);
         });
 }
 
 template <bool VNNI>
-void multiply_rounded(const Linear& linear, const float* x, int64_t rows, bool relu, float* y) {
+void multiply_rounded(const Linear& linear, const float* x, int64_t rows, Activation activation, float* y) {
     const Rounded rounded(x, rows, linear.inputs);
     const int64_t inputs = (linear.inputs + FOUR - 1) / FOUR * FOUR;
     auto weights = static_cast<const uint8_t*>(linear.weights);
@@ -182,16 +192,16 @@ void multiply_rounded(const Linear& linear, const float* x, int64_t rows, bool r
         in_blocks(rows, [&](int64_t row, auto n) {
             Vector sums[n()][VECTORS];
             panel<n()>(rounded, row, inputs, weights, VNNI, sums);
-            finish<n()>(linear, sums, first, relu, y + row * linear.outputs);
+            finish<n()>(linear, sums, first, activation, y + row * linear.outputs);
         });
 }
 
-void apply(const Linear& linear, const float* x, int64_t rows, float* y, bool relu = false) {
+void apply(const Linear& linear, const float* x, int64_t rows, float* y, Activation activation = NONE) {
     switch (linear.kind) {
-        case INT8: return has_vnni() ? multiply_rounded<true>(linear, x, rows, relu, y)
-                                     : multiply_rounded<false>(linear, x, rows, relu, y);
-        case FLOAT16: return multiply<uint16_t>(linear, x, rows, relu, y);
-        default: return multiply<float>(linear, x, rows, relu, y);
+        case INT8: return has_vnni() ? multiply_rounded<true>(linear, x, rows, activation, y)
+                                     : multiply_rounded<false>(linear, x, rows, activation, y);
+        case FLOAT16: return multiply<uint16_t>(linear, x, rows, activation, y);
+        default: return multiply<float>(linear, x, rows, activation, y);
     }
 }
 

@@ -99,4 +99,24 @@ inline Vector exponential(Vector v) {
     return (Vector)((Integers)p + exponent);
 }
 
+inline Vector magnitude(Vector v) { return v < Vector{} ? -v : v; }
+
+// v / (1 + e^-v)
+inline Vector swish(Vector v) {
+    const Vector power = exponential(-magnitude(v));  // of v < 0: e^v / (1 + e^v), which does not overflow
+    return v * (v < Vector{} ? power : all(1.0f)) / (1.0f + power);
+}
+
+// v * Phi(v), with Phi within 1e-7 (Abramowitz and Stegun 1964, 7.1.26).
+inline Vector gelu(Vector v) {
+    const Vector size = magnitude(v) * 0.707106781f, t = 1.0f / (1.0f + 0.3275911f * size);
+    Vector p = all(1.061405429f);
+    p = p * t - 1.453152027f;
+    p = p * t + 1.421413741f;
+    p = p * t - 0.284496736f;
+    p = p * t + 0.254829592f;
+    const Vector beyond = 0.5f * p * t * exponential(-size * size);  // 1 - Phi(|v|)
+    return v * (v < Vector{} ? beyond : 1.0f - beyond);
+}
+
 }  // namespace

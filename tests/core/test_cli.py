@@ -13,7 +13,7 @@ import pytest
 
 from core import __main__ as cli
 from core.checkpoint import save_checkpoint
-from core.cpu_inference import PackedTransformer
+from core.cpu_inference import PackedTransformer, computation
 from core.export import load_explanation
 from core.file_translation import lines
 from core.model import Transformer
@@ -187,7 +187,7 @@ def test_inspect_shows_what_is_in_the_file(
     _, products = out.split("Matrix products on this machine\n")
     exact, fast, *_ = (line.split(maxsplit=1) for line in products.splitlines())
     packed = PackedTransformer(tiny_model, "fast")
-    assert exact == ["exact", packed.products[0].name]
+    assert exact == ["exact", f"{packed.products[0].name}; {computation(tiny_model)}"]
     assert fast[0] == "fast"
     assert set(fast[1].split(", ")) <= {product.name for product in packed.products}
     if len(packed.products) > 1:
@@ -199,9 +199,11 @@ def test_inspect_shows_what_is_in_the_file(
 def test_inspect_where_nothing_is_packed(
     tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.__main__.packable", lambda model: False)
+    for product in ("has_packed", "has_half"):
+        monkeypatch.setattr(f"core.cpu_inference.{product}", lambda: False)
     assert cli.main(["inspect", str(tiny_checkpoint)]) == 0
-    assert "exact  PyTorch's own" in capsys.readouterr().out
+    expected = "exact  PyTorch, as this PyTorch has no packed product for its weights"
+    assert expected in capsys.readouterr().out
 
 
 def test_a_file_without_training_facts(

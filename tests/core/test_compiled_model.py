@@ -1,7 +1,11 @@
 """The compiled encoder and steps of decoding compute what the model computes."""
 
 import math
+import random
 from dataclasses import replace
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,29 +22,86 @@ from core.native import library
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])
 TINY = PRESETS["tiny"]
-OPTIONS = SearchOptions(bos_id=1, eos_id=2, never=(0,), beam_size=3, num_hypotheses=3)
 CONFIGS = {
     "tiny": TINY,
     "other widths": replace(TINY, d_k=6, d_v=10, num_decoder_heads=3),
     "restricted": replace(TINY, neighbourhood=3),
     "one head": replace(TINY, num_heads=1),
     "learned positions": replace(TINY, positions="learned"),
+    "OPUS-MT": replace(
+        TINY,
+        activation="swish",
+        position_order="halves",
+        output_bias=True,
+        pad_id=63,
+        bos_id=63,
+        eos_id=0,
+        forced_first_id=5,
+        never_ids=(63, 7),
+        penalty_formula="length",
+        early_stopping=False,
+    ),
+    "NLLB": replace(
+        TINY, norm="pre", final_norm=True, position_order="halves", position_exponent="i/(n-1)", position_offset=2
+    ),
+    "two vocabularies": replace(TINY, target_vocab_size=45, tied="none", activation="gelu", output_bias=True),
+    "no biases": replace(TINY, attention_bias=False, feed_forward_bias=False, embedding_norm=True, decoder_d_ff=40),
+}
+# Values of the fields that change what is computed, for random configurations.
+FIELDS: dict[str, tuple[Any, ...]] = {
+    "norm": ("post", "pre"),
+    "final_norm": (False, True),
+    "norm_eps": (1e-5, 1e-6),
+    "activation": ("relu", "gelu", "swish"),
+    "attention_bias": (True, False),
+    "feed_forward_bias": (True, False),
+    "output_bias": (True, False),
+    "embedding_norm": (False, True),
+    "decoder_d_ff": (None, 40),
+    "tied": ("all", "target", "inputs", "none"),
+    "positions": ("sinusoidal", "learned"),
+    "position_order": ("interleaved", "halves"),
+    "position_exponent": ("i/n", "i/(n-1)"),
+    "scale_embedding": (True, False),
+    "num_decoder_heads": (None, 3),
+    "d_k": (6, 16),
+    "d_v": (10, 8),
+    "num_encoder_layers": (1, 3),
+    "neighbourhood": (None, None, 3),
+    "bos_id": (0, 1, 2),
+    "never_ids": ((), (7, 9)),
 }
 
 pytestmark = pytest.mark.skipif(library.library() is None, reason="decoder_step.cpp is not compiled for this processor")
 
 
 def random_model(config: TransformerConfig = TINY, half: bool = False) -> Transformer:
+    """With biases and norms other than zeros and ones, so that omitting one is detected."""
     torch.manual_seed(4)
     model = Transformer(config)
+    for parameter in model.parameters():
+        if parameter.dim() == 1:
+            parameter.data += 0.2 * torch.randn_like(parameter)
     return (model.half().float() if half else model).eval().requires_grad_(False)
 
 
-@pytest.fixture
-def without_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyTorch computes everything."""
-    monkeypatch.setattr(library, "library", lambda: None)
-    return
+def random_config(seed: int) -> TransformerConfig:
+    choose = random.Random(seed).choice
+    fields = {name: choose(values) for name, values in FIELDS.items()}
+    if fields["tied"] in ("target", "none"):
+        fields["target_vocab_size"] = choose((None, 45, 90))
+    if fields["positions"] == "sinusoidal":
+        fields["position_offset"] = choose((0, 2))
+    return replace(TINY, **fields)
+
+
+def build(name: str) -> Any:
+    """A compiled library; skips the test if there is none for this processor."""
+    path = Path(library.__file__).with_name(library.VARIANTS[name] + EXTENSION_SUFFIXES[0])
+    capabilities = list(library.VARIANTS)
+    if library.capability() not in capabilities[: capabilities.index(name) + 1] or not path.exists():
+        pytest.skip(f"{name} is not compiled, or this processor does not have it")
+    return library.load(path)
 
 
 def steps(model: Transformer, sources: Tensor, rows: list[list[list[int]]]) -> list[Tensor]:
@@ -52,13 +113,68 @@ def steps(model: Transformer, sources: Tensor, rows: list[list[list[int]]]) -> l
         ]
 
 
+def options_of(config: TransformerConfig, **changes: Any) -> SearchOptions:
+    """Those of `Translator.search_options`."""
+    return SearchOptions(
+        bos_id=config.bos_id,
+        eos_id=config.eos_id,
+        never=(config.pad_id, *config.never_ids),
+        penalty_formula=config.penalty_formula,
+        early_stopping=config.early_stopping,
+        **{"beam_size": 4, "num_hypotheses": 4, **changes},
+    )
+
+
+def sources_of(config: TransformerConfig, number: int) -> Tensor:
+    """[number, 9] random sources of 4 to 9 tokens, padded on the right."""
+    generator = torch.Generator().manual_seed(0)
+    tokens = torch.randint(10, 45, (number, 9), generator=generator)
+    lengths = torch.randint(4, 10, (number, 1), generator=generator)
+    return tokens.where(torch.arange(9) < lengths, config.pad_id)
+
+
+def search(model: Transformer, sources: Tensor, limit: int = 12, **changes: Any) -> list[list[tuple[int, ...]]]:
+    """Translations of every source, with the forced first token of the configuration."""
+    config = model.config
+    first = [] if config.forced_first_id is None else [config.forced_first_id]
+    found = beam_search(
+        cached_decoder(model, sources),
+        [limit] * len(sources),
+        options_of(config, **changes),
+        prefixes=[first] * len(sources),
+    )
+    return [[hypothesis.token_ids for hypothesis in row] for row in found]
+
+
+@pytest.mark.parametrize("kind", [*library.VARIANTS, "PyTorch"])
+@pytest.mark.parametrize("seed", range(16))
+def test_a_random_architecture(seed: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logits and translations of the plain model, for every build and without any."""
+    compiled = None if kind == "PyTorch" else build(kind)
+    monkeypatch.setattr(library, "library", lambda: compiled)
+    config = random_config(seed)
+    model = random_model(config, half=seed % 2 == 0)
+    packed, sources = PackedTransformer(model), sources_of(config, 3)
+    assert bool(packed.steps) == bool(compiled)
+    target = torch.cat((torch.full((3, 1), config.bos_id), sources[:, :5]), 1)
+    target[target == config.pad_id] = 11
+    target[:, 0] = config.bos_id
+    with torch.inference_mode():
+        expected = model(sources, target)
+        torch.testing.assert_close(packed(sources, target), expected, atol=3e-5, rtol=1e-5)
+    found = steps(packed, sources, [[[int(token_id)] for token_id in column] for column in target.T])
+    torch.testing.assert_close(torch.cat(found, 1), expected, atol=3e-5, rtol=1e-5)
+    assert search(packed, sources) == search(model, sources)
+
+
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_logits_of_the_whole_model(name: str, half: bool) -> None:
     model = random_model(CONFIGS[name], half)
     packed = PackedTransformer(model)
     assert [steps.name for steps in packed.steps.values()] == [f"float{16 if half else 32} weights"] * 2
-    target = [[1, 6, 30, 12, 9, 4], [1, 8, 3, 5, 7, 11]]
+    start = packed.config.bos_id
+    target = [[start, 6, 30, 12, 9, 4], [start, 8, 3, 5, 7, 11]]
     found = steps(packed, SOURCE, [[[row[position]] for row in target] for position in range(6)])
     expected = model(SOURCE, torch.tensor(target))
     torch.testing.assert_close(torch.cat(found, 1), expected, atol=2e-5, rtol=1e-5)
@@ -71,8 +187,9 @@ def test_the_memory_of_the_model(name: str, half: bool) -> None:
     torch.testing.assert_close(PackedTransformer(model).encode(SOURCE), model.encode(SOURCE), atol=1e-5, rtol=1e-5)
 
 
-def test_a_row_has_the_same_bits_whatever_is_beside_it() -> None:
-    packed = PackedTransformer(random_model())
+@pytest.mark.parametrize("name", ["tiny", "OPUS-MT", "NLLB"])
+def test_a_row_has_the_same_bits_whatever_is_beside_it(name: str) -> None:
+    packed = PackedTransformer(random_model(CONFIGS[name]))
     alone = steps(packed, SOURCE[1:], [[[1]], [[6]], [[30]]])
     for width in (2, 3, 7, MOST_FEW_ROWS, MOST_FEW_ROWS + 1, 40):
         beside = steps(packed, SOURCE[1:], [[[1]], [[6] * width], [[30] + [9] * (width - 1)]])
@@ -80,32 +197,19 @@ def test_a_row_has_the_same_bits_whatever_is_beside_it() -> None:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_search_finds_the_same(name: str, request: pytest.FixtureRequest) -> None:
-    model, limits = random_model(CONFIGS[name]), [40, 40]  # more keys than there is room for at first
-
-    def found() -> list[list[tuple[int, ...]]]:
-        hypotheses = beam_search(cached_decoder(PackedTransformer(model), SOURCE), limits, OPTIONS)
-        return [[hypothesis.token_ids for hypothesis in row] for row in hypotheses]
-
-    compiled = found()
-    request.getfixturevalue("without_compiled")
-    assert found() == compiled
+def test_a_search_finds_what_the_plain_model_finds(name: str) -> None:
+    model = random_model(CONFIGS[name])
+    sources = sources_of(model.config, 2)
+    # more keys than there is room for at first
+    assert search(PackedTransformer(model), sources, limit=40) == search(model, sources, limit=40)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_search_for_many_sentences_finds_the_same(name: str, beam_size: int, request: pytest.FixtureRequest) -> None:
+def test_a_search_for_many_sentences_finds_the_same(name: str, beam_size: int) -> None:
     model = random_model(CONFIGS[name])
-    sources = torch.randint(3, TINY.vocab_size, (MOST_FEW_ROWS + 1, 9), generator=torch.Generator().manual_seed(0))
-    options = replace(OPTIONS, beam_size=beam_size, num_hypotheses=1)
-
-    def found() -> list[tuple[int, ...]]:
-        hypotheses = beam_search(cached_decoder(PackedTransformer(model), sources), [12] * len(sources), options)
-        return [best.token_ids for (best,) in hypotheses]
-
-    compiled = found()
-    request.getfixturevalue("without_compiled")
-    assert found() == compiled
+    sources, options = sources_of(model.config, MOST_FEW_ROWS + 1), {"beam_size": beam_size, "num_hypotheses": 1}
+    assert search(PackedTransformer(model), sources, **options) == search(model, sources, **options)
 
 
 def test_eight_bits_are_close() -> None:
@@ -133,26 +237,18 @@ def test_fast_measures_both_kinds_of_weights() -> None:
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_a_search_where_pytorch_is_faster_for_many_rows(
-    name: str, beam_size: int, request: pytest.FixtureRequest
-) -> None:
+def test_a_search_where_pytorch_is_faster_for_many_rows(name: str, beam_size: int) -> None:
     """Only attention is compiled, until few sentences are left."""
-    model, options = random_model(CONFIGS[name]), replace(OPTIONS, beam_size=beam_size, num_hypotheses=1)
-    sources = torch.randint(3, TINY.vocab_size, (20, 9), generator=torch.Generator().manual_seed(0))
-
-    def found() -> list[tuple[int, ...]]:
-        packed = PackedTransformer(model)
-        packed.steps.pop(MANY_ROWS, None)
-        hypotheses = beam_search(cached_decoder(packed, sources), [*range(2, 22)], options)
-        return [best.token_ids for (best,) in hypotheses]
-
-    compiled = found()
-    request.getfixturevalue("without_compiled")
-    assert found() == compiled
+    model = random_model(CONFIGS[name])
+    sources, options = sources_of(model.config, 20), {"beam_size": beam_size, "num_hypotheses": 1}
+    packed = PackedTransformer(model)
+    packed.steps.pop(MANY_ROWS, None)
+    assert search(packed, sources, **options) == search(model, sources, **options)
 
 
-def test_a_sentence_has_the_same_bits_with_any_number_of_threads() -> None:
-    packed = PackedTransformer(random_model())
+@pytest.mark.parametrize("name", ["tiny", "OPUS-MT", "NLLB"])
+def test_a_sentence_has_the_same_bits_with_any_number_of_threads(name: str) -> None:
+    packed = PackedTransformer(random_model(CONFIGS[name]))
     sources = torch.randint(3, TINY.vocab_size, (7, 9), generator=torch.Generator().manual_seed(0))
     rows = [[[token_id] * 4 for token_id in range(first, first + 7)] for first in (1, 5, 9)]
     before, found = torch.get_num_threads(), list[list[Tensor]]()
@@ -188,4 +284,4 @@ def test_logits_that_are_not_finite_are_an_error() -> None:
     model = random_model()
     model.decoder.layers[1].feed_forward.outer.bias[0] = math.nan
     with pytest.raises(NonFiniteError, match="at position 1"):
-        beam_search(cached_decoder(PackedTransformer(model), SOURCE), [5, 5], OPTIONS)
+        search(PackedTransformer(model), SOURCE)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.config import PRESETS
+from core.cpu_inference import computation
 from core.formats.model_facts import architecture_facts, model_facts, origin_of
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
@@ -16,6 +17,7 @@ def test_the_facts_of_a_checkpoint_of_headlight(tiny_model: Transformer, tokeniz
     assert facts["parameters"] == f"{sum(each.numel() for each in tiny_model.parameters()):,}"
     assert facts["stored as"] == "float16"
     assert facts["target languages"] == "one"
+    assert facts["computation"] == computation(tiny_model)
     assert "options not applied" not in facts
     assert {**facts, **architecture_facts(tiny_model.config)} == facts
 
