@@ -48,6 +48,7 @@ REAL = ("--checkpoint", str(CHECKPOINT), "--sentences", SENTENCES)
 BENCHMARKS: dict[str, Benchmark] = {
     "decoding": Benchmark(("-m", "benchmarks.decoding")),
     "decoding-37000": Benchmark(("-m", "benchmarks.decoding", "--vocab-size", "37000")),
+    "decoding-opus-mt": Benchmark(("-m", "benchmarks.decoding", "--shape", "opus-mt")),
     "decoding-shipped": Benchmark(("-m", "benchmarks.decoding", *REAL)),
     "capture": Benchmark(("-m", "benchmarks.capture")),
     "scaling": Benchmark(("-m", "benchmarks.scaling")),

@@ -1,10 +1,12 @@
 """Speed of decoding, beside Hugging Face `generate` and CTranslate2 with the same weights, work and machine.
 
     python -m benchmarks.decoding [--vocab-size 8000] [--batch 1 32] [--threads 1 2] [--rounds 5] [--quick]
+    python -m benchmarks.decoding --shape opus-mt [--batch 1 32] [--threads 1 2] [--rounds 5] [--quick]
     python -m benchmarks.decoding --checkpoint checkpoints/en-de.safetensors --sentences FILE [--number 64]
 
-Without a checkpoint: the paper's base model with random weights, sentences of 30 random tokens, and a fixed number of
-target tokens: `</s>` is excluded on all sides, so that all make every step. With one: real sentences, one a line,
+Without a checkpoint: random weights in the shape of the paper's base model or of OPUS-MT's (the same sizes, swish,
+padding as the start, a bias of the logits, 58,101 pieces), sentences of 30 random tokens, and a fixed number of target
+tokens: `</s>` is excluded on all sides, so that all make every step. With one: real sentences, one a line,
 translated to their end. Then every side is also asked for the most probable translation, without the length penalty,
 which the libraries define differently, and what it finds is compared with what CTranslate2 finds in float32.
 
@@ -28,14 +30,28 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks import ratios, turns
 from benchmarks.peers import ctranslate2_tokens, marian, save_ctranslate2
-from core import PRESETS, Transformer, Translator, load_checkpoint
-from core.decoding import SearchOptions, beam_search
+from core import PRESETS, Transformer, TransformerConfig, Translator, load_checkpoint
+from core.cache import cached_decoder
+from core.decoding import NextLogits, SearchOptions, beam_search
 from train.data.parallel_text import read_lines
 
 SOURCE_TOKENS = 30  # of a random sentence
+PLAIN = "plain PyTorch"  # the model as it is in training
+OPUS_MT = TransformerConfig(
+    vocab_size=58_101,
+    activation="swish",
+    position_order="halves",
+    output_bias=True,
+    pad_id=58_100,
+    bos_id=58_100,
+    eos_id=0,
+    penalty_formula="length",
+)
+SHAPES = {"base": replace(PRESETS["base"], vocab_size=8_000), "opus-mt": OPUS_MT}  # of random weights
 EXTRA_TOKENS = 50  # that a translation of a real one may have more than its source (6.1)
 LENGTH_PENALTY = 0.6
 SAME = 1e-3  # nats: translations whose log-probabilities are no further apart are equally good
@@ -49,13 +65,14 @@ class Work:
     """The translations that all sides make.
 
     Attributes:
-        checkpoint: whose model decodes; None: base, with random weights.
+        checkpoint: whose model decodes; None: one with random weights.
+        config: of the model.
         target_tokens: how many each translation has; None: to its end.
     """
 
     sentences: tuple[Ids, ...]
     checkpoint: Path | None
-    vocab_size: int
+    config: TransformerConfig
     target_tokens: int | None
     beam_size: int
     weights: str
@@ -66,7 +83,7 @@ class Work:
         if self.checkpoint:
             return load_checkpoint(self.checkpoint).model.requires_grad_(False)
         torch.manual_seed(0)
-        model = Transformer(replace(PRESETS["base"], vocab_size=self.vocab_size)).eval().requires_grad_(False)
+        model = Transformer(self.config).eval().requires_grad_(False)
         return model.half().float() if self.weights == "half" else model
 
     def limit(self, source: Ids) -> int:
@@ -87,12 +104,18 @@ Decode = Callable[[Sequence[Ids], Turn], list[Ids]]  # sources with `</s>` -> be
 
 
 def headlight(work: Work, precision: str | None) -> Decode:
-    """As `Translator` does it. Without a precision: with its default."""
+    """As `Translator` does it. Without a precision: with its default; `PLAIN`: without packed matrices."""
     model = work.model()
     config = model.config
-    options: Any = {"precision": precision} if precision else {}
+    options: Any = {"precision": precision} if precision and precision != PLAIN else {}
     translator = Translator(model, typing.cast("Any", None), **options)
     never = (config.pad_id, config.eos_id) if work.target_tokens else (config.pad_id,)
+
+    def next_logits(sources: Sequence[Ids]) -> NextLogits:
+        if precision != PLAIN:
+            return translator.next_logits(sources)
+        rows = [torch.tensor(source) for source in sources]
+        return cached_decoder(model, pad_sequence(rows, batch_first=True, padding_value=config.pad_id))
 
     @torch.inference_mode()
     def decode(sources: Sequence[Ids], turn: Turn) -> list[Ids]:
@@ -104,7 +127,7 @@ def headlight(work: Work, precision: str | None) -> Decode:
             beam_size=work.beam_size,
             length_penalty=turn.length_penalty,
         )
-        found = beam_search(translator.next_logits(sources), [work.limit(source) for source in sources], options)
+        found = beam_search(next_logits(sources), [work.limit(source) for source in sources], options)
         return [[token_id for token_id in best.token_ids if token_id != config.eos_id] for (best,) in found]
 
     return decode
@@ -160,7 +183,7 @@ def ctranslate2(work: Work, compute_type: str) -> Decode:
             max_decoding_length=max(map(work.limit, sources)),
             max_input_length=0,
             disable_unk=True,
-            suppress_sequences=[["<s>"]],
+            suppress_sequences=[ctranslate2_tokens((config.bos_id,), config)],
         )
         return [[int(token) for token in result.hypotheses[0]] for result in found]
 
@@ -168,14 +191,16 @@ def ctranslate2(work: Work, compute_type: str) -> Decode:
 
 
 def sides() -> dict[str, Callable[[Work], Decode]]:
-    """Headlight in each of its precisions, its default first, and the others; CTranslate2's float32 is always there."""
+    """Headlight in each of its precisions, its default first, and plain; the others."""
     parameter = inspect.signature(Translator).parameters.get("precision")
     precisions = typing.get_args(typing.get_type_hints(Translator.__init__)["precision"]) if parameter else ()
     default = parameter.default if parameter else None
     return {
         "Headlight": lambda work: headlight(work, None),
         **{
-            f"Headlight {name}": lambda work, name=name: headlight(work, name) for name in precisions if name != default
+            f"Headlight {name}": lambda work, name=name: headlight(work, name)
+            for name in (*precisions, PLAIN)
+            if name != default
         },
         "Hugging Face": hugging_face,
         BASELINE: lambda work: ctranslate2(work, "float32"),
@@ -204,14 +229,13 @@ def serve(work: Work, connection: Connection) -> None:
 
 def random_work(arguments: argparse.Namespace) -> Work:
     """As many random sentences as the widest batch has."""
-    generator = torch.Generator().manual_seed(0)
-    sentences = torch.randint(
-        3, arguments.vocab_size, (max(arguments.batch), SOURCE_TOKENS), generator=generator
-    ).tolist()
+    config = SHAPES[arguments.shape]
+    if arguments.vocab_size:
+        config = replace(config, vocab_size=arguments.vocab_size)
+    sizes, generator = (max(arguments.batch), SOURCE_TOKENS), torch.Generator().manual_seed(0)
+    sentences = torch.randint(3, config.vocab_size - 1, sizes, generator=generator).tolist()  # no special tokens
     tokens = arguments.target_tokens or (10 if arguments.quick else 40)
-    return Work(
-        tuple(sentences), None, arguments.vocab_size, tokens, arguments.beam_size, arguments.weights, arguments.clock
-    )
+    return Work(tuple(sentences), None, config, tokens, arguments.beam_size, arguments.weights, arguments.clock)
 
 
 def real_work(arguments: argparse.Namespace) -> Work:
@@ -226,7 +250,7 @@ def real_work(arguments: argparse.Namespace) -> Work:
     return Work(
         tuple(sentences),
         arguments.checkpoint,
-        config.vocab_size,
+        config,
         None,
         arguments.beam_size,
         arguments.weights,
@@ -244,9 +268,8 @@ def main() -> None:
         "--sentences", type=Path, metavar="FILE", help="with --checkpoint: what to translate, one a line (.gz, .xz too)"
     )
     parser.add_argument("--number", type=int, default=64, help="of sentences of the file (default: %(default)s)")
-    parser.add_argument(
-        "--vocab-size", type=int, default=8_000, help="of the random weights (default: %(default)s; the paper: 37000)"
-    )
+    parser.add_argument("--shape", choices=SHAPES, default="base", help="of the random weights (default: %(default)s)")
+    parser.add_argument("--vocab-size", type=int, help="of base with random weights (default: 8000; the paper: 37000)")
     parser.add_argument(
         "--weights", choices=("half", "float32"), default="half", help="what holds the random weights exactly"
     )
@@ -264,8 +287,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if bool(arguments.checkpoint) != bool(arguments.sentences):
         parser.error("--checkpoint and --sentences come together")
+    if arguments.vocab_size and arguments.shape != "base":
+        parser.error("--vocab-size is for --shape base: the special tokens of the others are in their vocabulary")
     work = real_work(arguments) if arguments.checkpoint else random_work(arguments)
-    name = arguments.checkpoint.stem if arguments.checkpoint else f"base, V {arguments.vocab_size}"
+    name = arguments.checkpoint.stem if arguments.checkpoint else f"{arguments.shape}, V {work.config.vocab_size}"
     rounds = 1 if arguments.quick else arguments.rounds
     found: dict[str, list[float]] = {}
     with turns.processes(serve, {side: replace(work, side=side) for side in arguments.sides}) as connections:
@@ -277,7 +302,7 @@ def main() -> None:
             seconds = measure(connections, number, batch, arguments.threads, rounds, work)
             ours = [side for side in arguments.sides if side.startswith("Headlight")]
             for our, side in itertools.product(ours, arguments.sides):
-                if side not in ours:
+                if side not in ours or (PLAIN in side and our != side):
                     per_turn = [theirs / mine for mine, theirs in zip(seconds[our], seconds[side], strict=True)]
                     print(f"{our} is {turns.spread(per_turn)} times as fast as {side}")
                     found[f"{name}, batch {batch}: {our} / {side}"] = per_turn

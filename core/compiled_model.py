@@ -116,8 +116,9 @@ class CompiledDecoder:
         sizes = batch, width, num_keys, room, source_length
         pointers = (tensor.data_ptr() for tensor in (mask, memory_mask, x, logits))
         of_weights = map(_pointer, weights or (None, None))
-        threads = library.threads_for(batch * width)
-        step = library.StepStruct(*sizes, *pointers, cache.length, threads, *of_weights)
+        rows = batch * width
+        threads = library.threads_for(rows), library.threads_of_product(rows, self._projection)
+        step = library.StepStruct(*sizes, *pointers, cache.length, *threads, *of_weights)
         self._compiled.decoder_step(*map(ctypes.addressof, (self._stack, caches, self._projection, step)))
         return logits
 

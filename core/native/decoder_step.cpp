@@ -3,7 +3,7 @@
 //
 // With one row for each hypothesis a step of decoding is some 200 small operations, most of which PyTorch takes longer
 // to start than to compute. Here they are loops over vectors. Sentences do not depend on each other, so each thread
-// computes some of them from beginning to end. The file is compiled once for each instruction set in `library.py`,
+// computes some of them from the first layer to the last, and then a part of the vocabulary for all. The file is compiled once for each instruction set in `library.py`,
 // without headers of Python or PyTorch, and called through a C interface.
 //
 // A product sums over the inputs in their order, and rounds each row to 8 bits by itself, so a row's result does not
@@ -72,7 +72,7 @@ struct Step {
     float* logits;               // [batch, width, vocabulary]
     // Attention weights, or null. [num_layers, batch, width, heads, position + 1], a hypothesis's keys in their order,
     // and [num_layers, batch, width, heads, source_length].
-    int64_t position, threads;
+    int64_t position, threads, projection_threads;
     float *self_weights, *cross_weights;
 };
 }
@@ -331,8 +331,7 @@ void encode_part(const Stack& stack, const Encoding* encoding, int64_t first, in
     stream.finish();
 }
 
-void step_part(const Stack& stack, const LayerCache* caches, const Linear* projection, const Step* step, int64_t first,
-               int64_t batch) {
+void step_part(const Stack& stack, const LayerCache* caches, const Step* step, int64_t first, int64_t batch) {
     const int64_t width = step->width, heads = stack.heads, d_k = stack.d_k, d_v = stack.d_v;
     const int64_t rows = batch * width, d_qkv = heads * (2 * d_k + d_v);
     const int64_t num_keys = step->num_keys + width;
@@ -375,7 +374,6 @@ void step_part(const Stack& stack, const LayerCache* caches, const Linear* proje
         stream.feed_forward(layer.inner, layer.outer, layer.feed_forward_norm);
     }
     stream.finish();
-    apply(*projection, x, rows, step->logits + first * width * projection->outputs);
 }
 
 }  // namespace
@@ -383,7 +381,7 @@ void step_part(const Stack& stack, const LayerCache* caches, const Linear* proje
 extern "C" {
 
 // Raise it, in library.py too, with every change of a struct or function below.
-int64_t interface_version() { return 4; }
+int64_t interface_version() { return 5; }
 
 int64_t panel_width() { return PANEL; }
 
@@ -421,7 +419,12 @@ void encode(const Stack* stack, const Encoding* encoding) {
 
 void decoder_step(const Stack* stack, const LayerCache* caches, const Linear* projection, const Step* step) {
     in_threads(step->batch, step->threads, [=](int64_t first, int64_t batch) {
-        step_part(*stack, caches, projection, step, first, batch);
+        step_part(*stack, caches, step, first, batch);
+    });
+    // Each thread reads a part of the matrix, of which there is more than of anything else.
+    in_threads((projection->outputs + PANEL - 1) / PANEL, step->projection_threads, [=](int64_t first, int64_t panels) {
+        apply(*projection, step->x, step->batch * step->width, step->logits, NONE,
+              {first * PANEL, std::min((first + panels) * PANEL, projection->outputs)});
     });
 }
 }

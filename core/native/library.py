@@ -18,10 +18,11 @@ from torch.nn import functional as F
 VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # by CPU capability, best first
 KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2}
 ACTIVATIONS: dict[str, int] = {"relu": 1, "gelu": 2, "swish": 3}
-INTERFACE_VERSION = 4  # of decoder_step.cpp: a library compiled from another version is not used
+INTERFACE_VERSION = 5  # of decoder_step.cpp: a library compiled from another version is not used
 MAX_INT8 = 127
 BYTES_ADDED = 4  # neighbouring inputs of an 8-bit product, added by one instruction
 ROWS_OF_ONE_THREAD = 16
+MULTIPLICATIONS_OF_ONE_THREAD = 2**24
 
 
 class LinearStruct(ctypes.Structure):
@@ -92,7 +93,7 @@ class StepStruct(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("batch", "width", "num_keys", "room", "source_length")),
         *((name, ctypes.c_void_p) for name in ("ancestry", "memory_mask", "x", "logits")),
-        *((name, ctypes.c_int64) for name in ("position", "threads")),
+        *((name, ctypes.c_int64) for name in ("position", "threads", "projection_threads")),
         *((name, ctypes.c_void_p) for name in ("self_weights", "cross_weights")),
     )
 
@@ -177,6 +178,12 @@ def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Te
 def threads_for(rows: int) -> int:
     """Number of threads for a call with so many rows: few are not worth the start of a thread."""
     return torch.get_num_threads() if rows > ROWS_OF_ONE_THREAD else 1
+
+
+def threads_of_product(rows: int, product: LinearStruct) -> int:
+    """Number of threads for one product with so many rows."""
+    is_large = rows * product.inputs * product.outputs > MULTIPLICATIONS_OF_ONE_THREAD
+    return torch.get_num_threads() if is_large else 1
 
 
 def attention(compiled: ctypes.CDLL, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:

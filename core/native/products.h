@@ -172,10 +172,15 @@ void in_blocks(int64_t rows, Run run) {
     if (row < rows) block(std::integral_constant<int, 1>{});
 }
 
+// A part of a product's outputs, in whole panels.
+struct Outputs {
+    int64_t first, end;
+};
+
 template <class Weight>
-void multiply(const Linear& linear, const float* x, int64_t rows, Activation activation, float* y) {
-    auto weights = static_cast<const Weight*>(linear.weights);
-    for (int64_t first = 0; first < linear.outputs; first += PANEL, weights += PANEL * linear.inputs)
+void multiply(const Linear& linear, const float* x, int64_t rows, Activation activation, Outputs part, float* y) {
+    auto weights = static_cast<const Weight*>(linear.weights) + part.first * linear.inputs;
+    for (int64_t first = part.first; first < part.end; first += PANEL, weights += PANEL * linear.inputs)
         in_blocks(rows, [&](int64_t row, auto n) {
             Vector sums[n()][VECTORS];
             panel<n()>(x + row * linear.inputs, linear.inputs, weights, sums);
@@ -184,11 +189,12 @@ void multiply(const Linear& linear, const float* x, int64_t rows, Activation act
 }
 
 template <bool VNNI>
-void multiply_rounded(const Linear& linear, const float* x, int64_t rows, Activation activation, float* y) {
+void multiply_rounded(const Linear& linear, const float* x, int64_t rows, Activation activation, Outputs part,
+                      float* y) {
     const Rounded rounded(x, rows, linear.inputs);
     const int64_t inputs = (linear.inputs + FOUR - 1) / FOUR * FOUR;
-    auto weights = static_cast<const uint8_t*>(linear.weights);
-    for (int64_t first = 0; first < linear.outputs; first += PANEL, weights += PANEL * inputs)
+    auto weights = static_cast<const uint8_t*>(linear.weights) + part.first * inputs;
+    for (int64_t first = part.first; first < part.end; first += PANEL, weights += PANEL * inputs)
         in_blocks(rows, [&](int64_t row, auto n) {
             Vector sums[n()][VECTORS];
             panel<n()>(rounded, row, inputs, weights, VNNI, sums);
@@ -196,13 +202,17 @@ void multiply_rounded(const Linear& linear, const float* x, int64_t rows, Activa
         });
 }
 
-void apply(const Linear& linear, const float* x, int64_t rows, float* y, Activation activation = NONE) {
+void apply(const Linear& linear, const float* x, int64_t rows, float* y, Activation activation, Outputs part) {
     switch (linear.kind) {
-        case INT8: return has_vnni() ? multiply_rounded<true>(linear, x, rows, activation, y)
-                                     : multiply_rounded<false>(linear, x, rows, activation, y);
-        case FLOAT16: return multiply<uint16_t>(linear, x, rows, activation, y);
-        default: return multiply<float>(linear, x, rows, activation, y);
+        case INT8: return has_vnni() ? multiply_rounded<true>(linear, x, rows, activation, part, y)
+                                     : multiply_rounded<false>(linear, x, rows, activation, part, y);
+        case FLOAT16: return multiply<uint16_t>(linear, x, rows, activation, part, y);
+        default: return multiply<float>(linear, x, rows, activation, part, y);
     }
+}
+
+void apply(const Linear& linear, const float* x, int64_t rows, float* y, Activation activation = NONE) {
+    apply(linear, x, rows, y, activation, {0, linear.outputs});
 }
 
 }  // namespace
