@@ -24,6 +24,7 @@ from core.export import cli as explain_cli
 from core.file_translation import cli as translate_cli
 from core.file_translation.interrupt import JobStoppedError
 from core.formats import cli as convert_cli
+from core.history import cli as history_cli
 
 NOT_MEASURED = "not measured for an imported model: off unless chosen, by --precision fast or HEADLIGHT_PRECISION=fast"
 
@@ -211,6 +212,11 @@ COMMANDS: dict[str, Command] = {
         contrast_cli.run_faithfulness,
     ),
     "lens": ("print the tokens that every layer predicts", lens_cli.add_arguments, lens_cli.run),
+    "over-training": (
+        "print what the snapshots of a training make of a sentence, or the scores of their heads",
+        history_cli.add_arguments,
+        history_cli.run,
+    ),
     "step": ("print every number on one token's way through a layer", step_cli.add_arguments, step_cli.run),
     "cut": ("set attention weights, and translate again", cut_cli.add_arguments, cut_cli.run),
     "patch": (

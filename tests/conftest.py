@@ -21,10 +21,12 @@ from xdist.scheduler import LoadFileScheduling
 
 from core.checkpoint import save_checkpoint
 from core.config import PRESETS
+from core.history import pack_history
 from core.images.line_reader import LineReader
 from core.images.rendering import CHARACTERS
 from core.model import Transformer
 from core.parsing.trees import linearise, read_trees
+from core.runlog import format_log
 from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
 from core.translator import Translator
 
@@ -240,4 +242,38 @@ def line_checkpoint(tmp_path_factory: pytest.TempPathFactory, line_reader: LineR
     """A checkpoint of the untrained model of `line_reader`. Do not modify it: copy it."""
     path = tmp_path_factory.mktemp("lines") / "tiny-lines.safetensors"
     save_checkpoint(path, line_reader.translator.model, line_reader.translator.tokenizer, {"steps": 0})
+    return path
+
+
+@pytest.fixture(scope="session")
+def run_history(
+    tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer
+) -> Path:
+    """The folder of a run with three snapshots, and its log. Do not modify it: copy it.
+
+    Step 0 is a random initialisation, step 300 is `tiny_model`, and step 100 the mean of the two.
+    """
+    folder = tmp_path_factory.mktemp("runs") / "tiny-run"
+    (folder / "history").mkdir(parents=True)
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        first = Transformer(tiny_model.config).requires_grad_(False)
+    for step, share in ((0, 0.0), (100, 0.5), (300, 1.0)):
+        model = copy.deepcopy(first)
+        for name, parameter in model.named_parameters():
+            parameter.lerp_(tiny_model.get_parameter(name), share)
+        path = folder / "history" / f"step-{step:08d}.safetensors"
+        save_checkpoint(path, model, tokenizer, {"preset": "tiny", "steps": step}, torch.float16)
+    lines = [
+        {"kind": kind, "step": step, "nll": nll} for step, nll in ((25, 6.0), (300, 3.5)) for kind in ("train", "valid")
+    ]
+    (folder / "log.jsonl").write_text(format_log(lines), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def history_file(tmp_path_factory: pytest.TempPathFactory, run_history: Path) -> Path:
+    """The snapshots of `run_history` in one file. Do not modify it: copy it."""
+    path = tmp_path_factory.mktemp("histories") / "tiny.history.zip"
+    pack_history(run_history, path)
     return path

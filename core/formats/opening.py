@@ -20,8 +20,12 @@ def own_file(files: SourceFiles) -> Path | None:
         `.safetensors`; None for checkpoints of other projects.
 
     Raises:
-        CheckpointError: there are several checkpoints of Headlight.
+        CheckpointError: there are several checkpoints of Headlight, or it is a file of `core.history`.
     """
+    if any(name.endswith(f"{SUFFIX}.shuffled") for name in files.names):
+        raise CheckpointError(
+            f"{files.label} has the snapshots of a training, not one checkpoint: open it on the page Over training"
+        )
     own = sorted(name for name in files.names if name.endswith(SUFFIX) and is_own(files.path(name)))
     if len(own) > 1:
         names = ", ".join(own[:3]) + (", ..." if own[3:] else "")

@@ -113,7 +113,7 @@ def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            _check_entries(path, entries)
+            check_entries(path, entries)
             found: dict[str, Path] = {}
             for number, entry in enumerate(entries):
                 name = PurePosixPath(entry.filename).name
@@ -130,7 +130,7 @@ def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
         raise CheckpointError(f"{path.name} is a damaged or unusual zip archive: {ADVICE} ({error})") from error
 
 
-def _check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
+def check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
     """Check what an archive declares, before anything is unpacked."""
     if len(entries) > MAX_ENTRIES:
         raise CheckpointError(f"{path.name} has {len(entries)} files, at most {MAX_ENTRIES} are read")

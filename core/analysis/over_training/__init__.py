@@ -1,0 +1,1 @@
+"""A sentence and the heads at several snapshots of one training run."""

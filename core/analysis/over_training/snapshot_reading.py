@@ -1,0 +1,99 @@
+"""A sentence as one snapshot of a training reads it.
+
+Every snapshot searches its own translation. Attention maps, score-cards and lens are those of one fixed target, the
+best translation of the last snapshot, fed to all of them token by token (teacher forcing): so the maps of all snapshots
+have the same rows and columns, and what changes from one to the next is the model alone.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.analysis.alignment.first_head import AgreementTally
+from core.analysis.heads.corpus_maps import batch_maps
+from core.analysis.heads.head import Maps
+from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.heads.scoring import Frequencies, Scorer
+from core.analysis.lens.logit_lens import LogitLens, logit_lens
+from core.results import Explanation, ScoredText
+from core.translator import Translator
+
+BATCH_SIZE = 8  # sentences
+
+Pair = tuple[str, Sequence[int]]  # a source and the token ids of its target
+
+
+@dataclass(frozen=True)
+class SnapshotReading:
+    """A sentence at one snapshot.
+
+    Attributes:
+        step: optimizer steps of the training so far.
+        translation: best hypothesis of the snapshot's own beam search.
+        lens: logit lens of the fixed target, with its explanation: maps and log-probabilities.
+        cards: score-card of every head on the fixed target.
+    """
+
+    step: int
+    translation: ScoredText
+    lens: LogitLens
+    cards: tuple[ScoreCard, ...]
+
+    @property
+    def explanation(self) -> Explanation:
+        return self.lens.explanation
+
+    @property
+    def log_prob(self) -> float:
+        """Log-probability of the fixed target, `</s>` included, in nats."""
+        return sum(self.explanation.log_probs)
+
+    @property
+    def level_probabilities(self) -> tuple[float, ...]:
+        """Probability of a token of the fixed target by the logit lens at each level: [L + 1].
+
+        Geometric means over the tokens: exp of the mean log-probability.
+        """
+        return tuple(math.exp(value) for value in self.lens.predicted_log_probs.double().mean(1).tolist())
+
+
+def read_snapshot(
+    translator: Translator,
+    step: int,
+    source: str,
+    target: Sequence[int],
+    beam_size: int = 4,
+    length_penalty: float = 0.6,
+    frequencies: Frequencies | None = None,
+) -> SnapshotReading:
+    """Translate a sentence with a snapshot, and replay the fixed target.
+
+    Args:
+        target: token ids of the fixed target.
+        beam_size, length_penalty: as for `Translator.translate`.
+        frequencies: as for `score_cards`.
+
+    Raises:
+        ValueError: as `Translator.translate` and `Translator.explain`.
+    """
+    best = translator.translate(source, beam_size, length_penalty, 1).hypotheses[0]
+    lens = logit_lens(translator, source, target, 1)
+    return SnapshotReading(step, best, lens, tuple(cards_of([lens.explanation.maps], frequencies)))
+
+
+def cards_on(
+    translator: Translator, pairs: Sequence[Pair], frequencies: Frequencies | None = None
+) -> tuple[ScoreCard, ...]:
+    """Score-card of every head on a sample of sentences with fixed targets."""
+    batches = (pairs[start : start + BATCH_SIZE] for start in range(0, len(pairs), BATCH_SIZE))
+    return cards_of([maps for batch in batches for maps in batch_maps(translator, batch)], frequencies)
+
+
+def cards_of(sentences: Sequence[Maps], frequencies: Frequencies | None) -> tuple[ScoreCard, ...]:
+    """Score-cards with the agreement of cross-attention heads."""
+    scorer, agreement = Scorer(frequencies), AgreementTally()
+    for maps in sentences:
+        scorer.add(maps)
+        agreement.add(maps["cross"])
+    shares = agreement.shares()
+    return tuple(card.with_agreement(shares.get(card.head, math.nan)) for card in scorer.cards())

@@ -1,0 +1,6 @@
+"""Checkpoints of one training run at several steps: opened one at a time, and packed into one file."""
+
+from core.history.packing import pack_history
+from core.history.snapshots import History, open_history
+
+__all__ = ["History", "open_history", "pack_history"]

@@ -1,0 +1,53 @@
+"""The snapshots of a run in one file, thin enough to ship.
+
+Of 16 bits of a trained weight, sign and significand are nearly random, and only the exponent compresses. bfloat16 has 9
+such bits, float16 has 11: deflated and shuffled (see `core.history.snapshots`), a weight takes about 11 bits in
+bfloat16 and 14 in float16. So all snapshots but the last are rounded to bfloat16, which changes weights by at most
+0.4 %; the last one keeps float16, and equals the checkpoint that `python -m train average --last 1 --half` writes.
+"""
+
+import tempfile
+import zipfile
+from pathlib import Path
+
+import torch
+
+from core.checkpoint import save_checkpoint, write_atomically
+from core.history.snapshots import LOG, SHUFFLED, History, open_history, shuffled
+from core.runlog import format_log, thin_log
+
+
+def pack_history(source: str | Path, output: str | Path) -> History:
+    """Write the snapshots of a run, and its thinned log, to one file.
+
+    Args:
+        source: as for `open_history`.
+        output: a zip archive; an existing file is replaced.
+
+    Returns:
+        The history in the new file.
+
+    Raises:
+        CheckpointError, FileNotFoundError: as `open_history`.
+        ValueError: a weight is too large for float16.
+        OSError: the file cannot be written.
+    """
+    history, path = open_history(source), Path(output)
+    write_atomically(path, lambda temporary: _write(history, temporary))
+    return open_history(path)
+
+
+def _write(history: History, path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive, tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+        for step in history.steps:
+            dtype = torch.float16 if step == history.steps[-1] else torch.bfloat16
+            found, file = history.checkpoint(step), Path(folder) / f"step-{step:08d}.safetensors"
+            facts = {**found.training, "stored_as": str(dtype).removeprefix("torch.")}
+            save_checkpoint(file, found.model, found.tokenizer, facts, dtype)
+            _add(archive, f"{file.name}{SHUFFLED}", shuffled(file.read_bytes()))
+        if history.log:
+            _add(archive, LOG, format_log(thin_log(history.log)).encode())
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)

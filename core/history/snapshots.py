@@ -1,0 +1,265 @@
+"""Snapshots of one training run, in a folder or in one archive, loaded one at a time.
+
+The files are named `step-00001000.safetensors`, as `python -m train fit` names them. In an archive that `pack_history`
+wrote, they end in `.shuffled`: first the bytes of the file at even positions, then those at odd positions (the shuffle
+filter of HDF5 and Blosc). That puts the high bytes of 16-bit weights, which have few values, next to each other, and
+they compress. The archive is a zip archive with the run's thinned `log.jsonl`. Everything is untrusted.
+"""
+
+import hashlib
+import math
+import re
+import tempfile
+import threading
+import zipfile
+import zlib
+from collections import OrderedDict
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from core.checkpoint import ADVICE, Checkpoint, CheckpointError, load_checkpoint
+from core.device import best_device
+from core.formats.source_files import MAX_SMALL_FILE, check_entries, is_archive, open_source
+from core.runlog import Line, read_log
+from core.translator import Translator
+
+SNAPSHOT = re.compile(r"step-(\d{1,12})\.safetensors(\.shuffled)?")
+SHUFFLED = ".shuffled"
+LOG = "log.jsonl"
+FOLDERS = ("history", "snapshots")  # of a run, in order of preference
+MAX_SNAPSHOTS = 200
+MAX_SHUFFLED = 256 * 2**20  # bytes of a shuffled snapshot, which is in memory as a whole while it is read
+KEPT = 3  # translators in memory
+
+
+class _Files(Protocol):
+    """Files of a history by name."""
+
+    names: frozenset[str]
+
+    def digest(self) -> str:
+        """Return a digest that changes with the files."""
+        ...
+
+    def opened(self, name: str) -> AbstractContextManager[Path]:
+        """Return the path of a file, which exists inside the block."""
+        ...
+
+
+class History:
+    """The snapshots of one run; safe to share between threads.
+
+    Attributes:
+        label: name of the folder or archive.
+        steps: of the snapshots, in increasing order.
+        digest: in hexadecimal; differs between histories.
+        log: train and valid lines of the run's log with `step` and `nll` (nats per token), if it came along.
+    """
+
+    def __init__(self, label: str, files: _Files) -> None:
+        self.label, self._files = label, files
+        self._names = _snapshot_names(label, files)
+        self.steps = tuple(self._names)
+        self.digest = files.digest()
+        self.log = self._read_log()
+        self._kept: OrderedDict[int, Translator] = OrderedDict()  # by step, the oldest use first
+        self._lock = threading.Lock()
+        last = self._load(self.steps[-1])
+        self.config, self.tokenizer_bytes = last.config, last.tokenizer.to_bytes()
+        self._keep(self.steps[-1], last)
+
+    def checkpoint(self, step: int) -> Checkpoint:
+        """Load the snapshot of a step.
+
+        Raises:
+            CheckpointError: it is damaged, or of another model or step than it should be.
+            ValueError: there is none.
+        """
+        found = self._load(step)
+        if found.config != self.config or found.tokenizer.to_bytes() != self.tokenizer_bytes:
+            raise CheckpointError(
+                f"{self.label}: step {step} has another configuration or tokenizer than step {self.steps[-1]}: give "
+                f"the snapshots of one run"
+            )
+        return found
+
+    def translator(self, step: int) -> Translator:
+        """Return a translator with the snapshot of a step, and keep the last few in memory.
+
+        Raises:
+            CheckpointError, ValueError: as `checkpoint`.
+        """
+        with self._lock:
+            if step not in self._kept:
+                self._keep(step, self.checkpoint(step))
+            self._kept.move_to_end(step)
+            return self._kept[step]
+
+    def __iter__(self) -> Iterator[tuple[int, Translator]]:
+        """Yield each step with its translator, in order."""
+        return ((step, self.translator(step)) for step in self.steps)
+
+    def _keep(self, step: int, checkpoint: Checkpoint) -> None:
+        model = checkpoint.model.to(best_device())
+        self._kept[step] = Translator(model, checkpoint.tokenizer, checkpoint.training)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    def _load(self, step: int) -> Checkpoint:
+        if step not in self._names:
+            raise ValueError(
+                f"{self.label} has no snapshot of step {step}: it has those of {', '.join(map(str, self.steps))}"
+            )
+        with self._files.opened(self._names[step]) as path:
+            found = load_checkpoint(path)
+        if found.training.get("steps") != step:
+            raise CheckpointError(
+                f"{self.label}: {self._names[step]} says that it was trained for {found.training.get('steps')!r:.40} "
+                f"steps, its name says {step}"
+            )
+        return found
+
+    def _read_log(self) -> tuple[Line, ...]:
+        if LOG not in self._files.names:
+            return ()
+        with self._files.opened(LOG) as path:
+            if path.stat().st_size > MAX_SMALL_FILE:
+                raise CheckpointError(f"{self.label}: {LOG} has more than {MAX_SMALL_FILE} bytes")
+            try:
+                lines = read_log(path)
+            except ValueError as error:
+                raise CheckpointError(f"{self.label}: {LOG} cannot be read: {error}") from error
+        return tuple(
+            {"kind": line["kind"], "step": line["step"], "nll": float(line["nll"])}
+            for line in lines
+            if line["kind"] != "sample" and isinstance(line.get("nll"), float) and math.isfinite(line["nll"])
+        )
+
+
+def open_history(source: str | Path) -> History:
+    """Open the snapshots of a run; only the last one is loaded.
+
+    Args:
+        source: a run's folder, a folder or zip archive of snapshots, or a file of `pack_history`, which must stay where
+            it is while the history is in use.
+
+    Raises:
+        CheckpointError: it has no two snapshots, the last one cannot be used, or an archive is damaged or hostile.
+        FileNotFoundError: there is no such file or folder.
+    """
+    path = Path(source)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {path}: give a run's folder, or a file of `python -m train history`")
+    if path.is_dir():
+        return History(path.resolve().name, _Folder(path))
+    if not is_archive(path):
+        raise CheckpointError(
+            f"{path.name} is not a history: give a run's folder, or a zip archive of its snapshots, as "
+            f"`python -m train history` writes it"
+        )
+    return History(path.name, _Archive(path))
+
+
+def shuffled(data: bytes) -> bytes:
+    """Return the bytes at even positions, then those at odd positions."""
+    return data[::2] + data[1::2]
+
+
+def unshuffled(data: bytes) -> bytes:
+    """Undo `shuffled`."""
+    found, half = bytearray(len(data)), (len(data) + 1) // 2
+    found[::2], found[1::2] = data[:half], data[half:]
+    return bytes(found)
+
+
+def _snapshot_names(label: str, files: _Files) -> dict[int, str]:
+    """Return the names of the snapshots by step, in increasing order.
+
+    Raises:
+        CheckpointError: there are fewer than two or too many, or two of one step.
+    """
+    found: dict[int, str] = {}
+    for name in files.names:
+        if (parts := SNAPSHOT.fullmatch(name)) is not None:
+            if int(parts[1]) in found:
+                raise CheckpointError(f"{label} has two snapshots of step {int(parts[1])}: remove one")
+            found[int(parts[1])] = name
+    if not 2 <= len(found) <= MAX_SNAPSHOTS:
+        raise CheckpointError(
+            f"{label} has {len(found)} snapshots named as step-00001000.safetensors, expected 2 to {MAX_SNAPSHOTS}: "
+            f"`python -m train fit --history 12` keeps some of a run"
+        )
+    return dict(sorted(found.items()))
+
+
+class _Folder:
+    """A run's folder, or one of snapshots."""
+
+    def __init__(self, path: Path) -> None:
+        inner = [path / name for name in FOLDERS if (path / name).is_dir() and not (path / name).is_symlink()]
+        self._paths: dict[str, Path] = {}
+        for folder in (path, *reversed(inner)):  # the preferred one last
+            with open_source([folder]) as files:
+                found = {name: files.path(name) for name in files.names if name == LOG or SNAPSHOT.fullmatch(name)}
+            if set(found) - {LOG}:
+                self._paths = {name: file for name, file in self._paths.items() if name == LOG}
+            self._paths |= found
+        self.names = frozenset(self._paths)
+
+    def digest(self) -> str:
+        facts = sorted((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in self._paths.values())
+        return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+    @contextmanager
+    def opened(self, name: str) -> Generator[Path]:
+        yield self._paths[name]
+
+
+class _Archive:
+    """A zip archive; an entry is unpacked into a temporary file while it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._open() as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            check_entries(path, entries)
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        for entry in entries:
+            name = PurePosixPath(entry.filename).name
+            if name in self._entries:
+                raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give the snapshots of one run")
+            self._entries[name] = entry
+        self.names = frozenset(self._entries)
+
+    def digest(self) -> str:
+        with open(self._path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    @contextmanager
+    def opened(self, name: str) -> Generator[Path]:
+        entry = self._entries[name]
+        if name.endswith(SHUFFLED) and entry.file_size > MAX_SHUFFLED:
+            raise CheckpointError(
+                f"{self._path.name}: {name} has {entry.file_size} bytes, at most {MAX_SHUFFLED} are read"
+            )
+        with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+            path = Path(folder) / name.removesuffix(SHUFFLED)
+            with self._open() as archive, archive.open(entry) as packed, open(path, "wb") as file:
+                if name.endswith(SHUFFLED):
+                    file.write(unshuffled(packed.read()))
+                else:
+                    while block := packed.read(2**20):  # zipfile stops at the declared size
+                        file.write(block)
+            yield path
+
+    @contextmanager
+    def _open(self) -> Generator[zipfile.ZipFile]:
+        try:
+            with zipfile.ZipFile(self._path) as archive:
+                yield archive
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{self._path.name} is a damaged or unusual zip archive: {ADVICE} ({error})"
+            ) from error

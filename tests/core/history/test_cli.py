@@ -1,0 +1,45 @@
+"""The commands `train history` and `core over-training`."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+import train.__main__ as train
+from core import __main__ as core
+from core.config import PRESETS
+from core.history import open_history
+
+NUM_HEADS = PRESETS["tiny"].num_heads
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+
+
+def test_a_run_is_packed(run_history: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "run.zip"
+    assert train.main(["history", str(run_history), "-o", str(output)]) == 0
+    assert "3 snapshots of 0, 100, 300 steps" in capsys.readouterr().out
+    assert open_history(output).steps == (0, 100, 300)
+    assert train.main(["history", str(run_history), "-o", str(tmp_path / "run.tar")]) == 1
+    assert "run.tar must end in .zip" in capsys.readouterr().err
+
+
+def test_translations_and_scores_as_csv(history_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["over-training", "--history", str(history_file), "--text", "Where?", "--beam-size", "2"]
+    assert core.main(arguments) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["step"] for row in rows] == ["0", "100", "300"]
+    last = open_history(history_file).translator(300).translate("Where?", 2)
+    assert rows[-1]["translation"] == last.text
+    explanation = open_history(history_file).translator(300).explain("Where?", last.hypotheses[0].token_ids)
+    assert float(rows[-1]["log_prob"]) == pytest.approx(sum(explanation.log_probs), abs=1e-4)
+    assert core.main([*arguments, "--score", "entropy"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    heads = {(row["kind"], row["layer"], row["head"]) for row in rows}
+    assert len(rows) == 3 * len(heads) == 3 * sum(len(layer) for layer in explanation.maps.values()) * NUM_HEADS
+    assert core.main([*arguments, "--tolerance", "2"]) == 1
+    assert "--tolerance (2.0) must be from 0 to 1" in capsys.readouterr().err

@@ -1,0 +1,201 @@
+"""Histories: opened one snapshot at a time, packed without loss where that is promised, and refused if hostile."""
+
+import random
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from core.config import PRESETS
+from core.formats.opening import own_file
+from core.formats.source_files import open_source
+from core.history import open_history, snapshots
+from core.history.snapshots import LOG, SHUFFLED, shuffled, unshuffled
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
+
+STEPS = (0, 100, 300)
+
+
+def weights(model: Transformer) -> list[torch.Tensor]:
+    return [parameter for _, parameter in model.named_parameters()]
+
+
+@given(st.binary())
+@settings(max_examples=30)
+def test_shuffling_is_undone(data: bytes) -> None:
+    assert unshuffled(shuffled(data)) == data
+    assert shuffled(data)[: (len(data) + 1) // 2] == bytes(data[place] for place in range(0, len(data), 2))
+
+
+def test_a_run_its_snapshots_and_an_archive_of_them_are_the_same_history(run_history: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "plain.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in (run_history / "history").iterdir():
+            file.write(path, f"run/history/{path.name}")
+    for source in (run_history, run_history / "history", archive):
+        found = open_history(source)
+        assert found.steps == STEPS
+        for step in STEPS:
+            own = load_checkpoint(run_history / "history" / f"step-{step:08d}.safetensors")
+            assert all(map(torch.equal, weights(own.model), weights(found.translator(step).model)))
+    assert [line["step"] for line in open_history(run_history).log] == [25, 25, 300, 300]
+    assert open_history(archive).log == ()
+
+
+def test_a_packed_history_keeps_the_last_snapshot_exactly_and_rounds_the_others(
+    run_history: Path, history_file: Path
+) -> None:
+    run, packed = open_history(run_history), open_history(history_file)
+    assert (packed.steps, packed.log) == (run.steps, run.log)
+    for step in STEPS:
+        own, found = weights(run.checkpoint(step).model), weights(packed.checkpoint(step).model)
+        expected = own if step == STEPS[-1] else [each.bfloat16().float() for each in own]
+        assert all(map(torch.equal, expected, found))
+    assert packed.checkpoint(0).training == {"preset": "tiny", "steps": 0, "stored_as": "bfloat16"}
+
+
+def test_a_digest_is_of_the_files(run_history: Path, history_file: Path, tmp_path: Path) -> None:
+    shutil.copy(history_file, tmp_path / "again.zip")
+    assert open_history(tmp_path / "again.zip").digest == open_history(history_file).digest
+    assert open_history(run_history).digest != open_history(history_file).digest
+
+
+def test_few_snapshots_are_in_memory(run_history: Path, history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+
+    def load(path: Path) -> object:
+        loaded.append(path.name)
+        return load_checkpoint(path)
+
+    monkeypatch.setattr(snapshots, "load_checkpoint", load)
+    monkeypatch.setattr(snapshots, "KEPT", 2)
+    found = open_history(history_file)
+    assert loaded == ["step-00000300.safetensors"]
+    for step in (300, 0, 0, 100, 0, 300):
+        found.translator(step)
+    assert loaded[1:] == [f"step-{step:08d}.safetensors" for step in (0, 100, 300)]
+
+
+def test_a_run_prefers_its_history_to_its_snapshots(run_history: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(run_history, run)
+    (run / "snapshots").mkdir()
+    shutil.copy(run / "history" / "step-00000300.safetensors", run / "snapshots" / "step-00000300.safetensors")
+    assert open_history(run).steps == STEPS
+    shutil.rmtree(run / "history")
+    with pytest.raises(CheckpointError, match=r"^run has 1 snapshots named as .*expected 2 to 200"):
+        open_history(run)
+
+
+def test_what_is_no_history_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"^there is no .*none: give a run's folder"):
+        open_history(tmp_path / "none")
+    with pytest.raises(CheckpointError, match=r"^tiny.safetensors is not a history: give a run's folder"):
+        open_history(tiny_checkpoint)
+
+
+def test_other_pages_say_where_a_packed_history_opens(history_file: Path) -> None:
+    with (
+        open_source([history_file]) as files,
+        pytest.raises(CheckpointError, match=r"^tiny.history.zip has the snapshots .*on the page Over training$"),
+    ):
+        own_file(files)
+
+
+def rewritten(source: Path, target: Path, change: Callable[[str, bytes], list[tuple[str, bytes]]]) -> Path:
+    """Copy an archive with other entries in place of each."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            for entry in change(name, old.read(name)):
+                new.writestr(*entry)
+    return target
+
+
+LAST = f"step-00000300.safetensors{SHUFFLED}"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda name, data: [(f"../{name}", data)], r"the name '\.\./.*' leads out of the archive"),
+        (lambda name, data: [(f"a/{name}", data), (f"b/{name}", data)], r"has two files named"),
+        (lambda name, data: [(name, data)] if name in (LAST, LOG) else [], r"has 1 snapshots named as"),
+        (
+            lambda name, data: [(name, data)] + [("step-300.safetensors", data)] * (name == LAST),
+            r"has two snapshots of step",
+        ),
+        (lambda name, data: [(name, data[: len(data) // 2] if name == LAST else data)], r"step-00000300"),
+        (lambda name, data: [(name.replace("300", "301"), data)], r"was trained for 300 steps, its name says 301"),
+        (lambda name, data: [(name, b'{"kind": 1}\n' if name == LOG else data)], r"log\.jsonl cannot be read"),
+        (lambda name, data: [(name, bytes(2**27) if name == LAST else data)], r"would unpack to"),
+    ],
+)
+def test_damaged_and_hostile_archives_are_refused(
+    history_file: Path, tmp_path: Path, change: Callable[[str, bytes], list[tuple[str, bytes]]], message: str
+) -> None:
+    with pytest.raises(CheckpointError, match=message):
+        open_history(rewritten(history_file, tmp_path / "hostile.zip", change))
+
+
+def test_a_large_shuffled_snapshot_is_not_read(history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "MAX_SHUFFLED", 1000)
+    with pytest.raises(CheckpointError, match=r"step-00000300.*has \d+ bytes, at most 1000 are read$"):
+        open_history(history_file)
+
+
+def test_a_long_log_is_not_read(history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "MAX_SMALL_FILE", 10)
+    with pytest.raises(CheckpointError, match=r"log\.jsonl has more than 10 bytes"):
+        open_history(history_file)
+
+
+def test_numbers_of_the_log_are_finite(history_file: Path, tmp_path: Path) -> None:
+    values = '"nll": NaN', '"nll": "x"', '"loss": 1.0'
+    log = "".join(f'{{"kind": "train", "step": 1, {value}}}\n' for value in values).encode()
+    path = rewritten(history_file, tmp_path / "log.zip", lambda name, data: [(name, log if name == LOG else data)])
+    assert open_history(path).log == ()
+
+
+def test_any_byte_may_be_damaged(history_file: Path, tmp_path: Path) -> None:
+    generator, data = random.Random(1), history_file.read_bytes()
+    for _ in range(12):
+        damaged = bytearray(data)
+        for _ in range(8):
+            damaged[generator.randrange(len(data))] = generator.randrange(256)
+        path = tmp_path / "damaged.zip"
+        path.write_bytes(damaged)
+        try:
+            found = open_history(path)
+            for step in found.steps:
+                found.translator(step)
+        except CheckpointError:
+            continue
+
+
+def test_a_snapshot_of_another_model_is_refused(
+    run_history: Path, tmp_path: Path, tokenizer: SentencePieceTokenizer
+) -> None:
+    shutil.copytree(run_history, tmp_path / "run")
+    other = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2))
+    path = tmp_path / "run" / "history" / "step-00000100.safetensors"
+    save_checkpoint(path, other, tokenizer, {"steps": 100})
+    found = open_history(tmp_path / "run")
+    with pytest.raises(CheckpointError, match=r"^run: step 100 has another configuration or tokenizer than step 300"):
+        found.translator(100)
+    with pytest.raises(ValueError, match=r"^run has no snapshot of step 7: it has those of 0, 100, 300$"):
+        found.translator(7)
+
+
+def test_a_link_out_of_the_folder_is_refused(run_history: Path, tmp_path: Path) -> None:
+    shutil.copytree(run_history, tmp_path / "run")
+    (tmp_path / "run" / "history" / "step-00000400.safetensors").symlink_to(run_history / "log.jsonl")
+    with pytest.raises(CheckpointError, match=r"is a link to a file outside the folder"):
+        open_history(tmp_path / "run")
