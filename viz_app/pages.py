@@ -42,6 +42,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
     "Models": (
         AppPage("checkpoint", "Checkpoint", has_sentence=False),
         AppPage("training", "Training", has_sentence=False),
+        AppPage("over_training", "Over training"),
         AppPage("parsing", "Parsing"),
         AppPage("picture", "Read a picture", has_sentence=False),
         AppPage("score", "Score a file"),

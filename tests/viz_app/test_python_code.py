@@ -14,9 +14,11 @@ from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
 from viz_app.features.ablation.switched_heads import HeadsOffSlot
 from viz_app.features.contrast.faithfulness_sample import FaithfulnessSample
+from viz_app.features.over_training import measurement
 from viz_app.features.parsing import parser_model
 from viz_app.features.positions.score_decomposition import FIRST_LAYER
 from viz_app.features.score.scored_file import ScoredFile
+from viz_app.session import model_paths, sample_sentences
 from viz_app.session.models import ROOT
 
 Row = tuple[Callable[[], bytes], Callable[[str], str]]  # the CSV, and the script from the name of its file
@@ -183,6 +185,26 @@ def test_lens(start: Start, rows: dict[str, Row]) -> None:
     for name in [name for name in rows if not name.startswith(("lens", "encoder-levels"))]:
         del rows[name]  # of the page Translate
     run_all(rows, 3)
+
+
+def test_over_training(start: Start, rows: dict[str, Row], history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
+    monkeypatch.setattr(job_control, "TURN", 60.0)
+    for module in (measurement, sample_sentences):
+        monkeypatch.setattr(module, "SHIPPED", ("A dog runs.", "Where is it?"))
+    app = opened(start(text="Where?", beam_size="1", history=str(history_file)), "over_training")
+    healthy(app.select_slider(key="trained_steps").set_value(100).run())
+    for view, count in (("Roles", 3), ("Layers", 1), ("Translations", 1), ("Loss", 1)):
+        rows.clear()
+        healthy(app.segmented_control(key="trained_view").set_value(view).run())
+        if view != "Roles":
+            for name in [name for name in rows if name.startswith("snapshot")]:
+                del rows[name]  # compared above
+        run_all(rows, count)
+    rows.clear()
+    healthy(app.segmented_control(key="trained_view").set_value("Score").run())
+    healthy(app.segmented_control(key="trained_on").set_value("Sentence").run())
+    run_all({"score": rows["trained-score-cross"]}, 1)
 
 
 def test_step_through(start: Start, rows: dict[str, Row]) -> None:

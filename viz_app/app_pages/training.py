@@ -61,6 +61,9 @@ def page() -> None:
             help="A folder on this machine, as given to `python -m train fit --run` or `python -m train table3 -o`.",
             width=320,
         )
+        st.page_link(
+            "app_pages/over_training.py", label="Over training", icon=":material/arrow_forward:", width="content"
+        )
     place = Path(typed.strip()).expanduser() if typed and typed.strip() else None
     try:
         if view == TABLE_3:

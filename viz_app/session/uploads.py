@@ -37,7 +37,7 @@ def uploaded_models(
     refusals: list[ModelError] = []
     with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
         try:
-            sources = as_sources(_copies(files, Path(folder)))
+            sources = as_sources(copies(files, Path(folder)))
         except ModelError as error:
             return [], [error]
         for source in sources:
@@ -48,7 +48,7 @@ def uploaded_models(
     return models, refusals
 
 
-def _copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:
+def copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:
     """Copy files into folders of their own, under their names.
 
     Raises:

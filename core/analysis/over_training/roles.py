@@ -2,8 +2,9 @@
 
 Olsson et al. 2022 (arXiv 2209.11895) follow a score of every head over the snapshots of a training to see induction
 heads appear. Here it is any score of the score-cards, and a role is the most specific label of a head (`head_labels`,
-by the criteria of Voita et al. 2019 and Clark et al. 2019). Two definitions, of which the first is the settling time of
-control engineering:
+by the criteria of Voita et al. 2019 and Clark et al. 2019). A head whose weights are spread out has that role and no
+other: early in a training all weights are nearly equal, and where the largest of them is says little. Two definitions,
+of which the first is the settling time of control engineering:
 
 - a score has **settled** at the first snapshot from which on it stays within a tolerance of its value at the last;
 - a role is **taken** at the first snapshot from which on the head meets its criterion at every snapshot.
@@ -20,6 +21,7 @@ from core.analysis.heads.head import Head
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 
+SPREAD = "spread out"
 TOLERANCE = 0.1  # of a score, which is from 0 to 1
 
 Cards = Sequence[ScoreCard]
@@ -56,8 +58,8 @@ class Development(NamedTuple):
 
 
 def role(card: ScoreCard) -> str | None:
-    """Most specific label of a head, a key of `labels.DEFINITIONS`; None if it meets no criterion."""
-    return next((label.base_name for label in head_labels(card)), None)
+    """Role of a head, a key of `labels.DEFINITIONS`; None if it meets no criterion."""
+    return next(iter(_roles(card)), None)
 
 
 def settled_at(values: Sequence[float], tolerance: float = TOLERANCE) -> int | None:
@@ -86,7 +88,7 @@ def taken_at(cards: Cards) -> int | None:
     last = role(cards[-1])
     if last is None:
         return None
-    return _first_of_run([last in {label.base_name for label in head_labels(card)} for card in cards])
+    return _first_of_run([last in _roles(card) for card in cards])
 
 
 def developments(cards: Sequence[Cards], score: str, tolerance: float = TOLERANCE) -> list[Development]:
@@ -128,6 +130,12 @@ def development_columns(steps: Sequence[int], found: Sequence[Development]) -> d
         "settled": [each.settled is not None and number >= each.settled for each, number, _ in rows],
         "taken": [each.taken is not None and number >= each.taken for each, number, _ in rows],
     }
+
+
+def _roles(card: ScoreCard) -> list[str]:
+    """Roles whose criteria a head meets, most specific first."""
+    names = [label.base_name for label in head_labels(card)]
+    return [SPREAD] if SPREAD in names else names
 
 
 def _first_of_run(holds: Sequence[bool]) -> int:

@@ -30,11 +30,16 @@ def test_a_value_that_is_not_known_has_not_settled() -> None:
 
 def test_a_role_is_taken_when_its_criterion_is_met_for_good() -> None:
     assert (role(MIXED), role(PREVIOUS), role(SPREAD)) == (None, "previous word", "spread out")
-    both = replace(SPREAD, previous=0.8)  # spread out is among its labels, not the first
+    both = replace(PREVIOUS, confidence=0.9)  # "one word at a time" is among its labels, not the first
     assert taken_at([SPREAD, PREVIOUS, MIXED, PREVIOUS, both]) == 3
-    assert taken_at([MIXED, both, SPREAD]) == 1
+    assert taken_at([MIXED, both, replace(MIXED, confidence=0.9)]) == 1
     assert taken_at([PREVIOUS, MIXED]) is None
     assert taken_at([PREVIOUS]) == 0
+
+
+def test_a_head_that_is_spread_out_has_no_other_role() -> None:
+    assert role(replace(SPREAD, previous=0.8)) == "spread out"
+    assert taken_at([replace(SPREAD, previous=0.8), PREVIOUS]) == 1
 
 
 def test_developments_follow_every_head() -> None:

@@ -23,7 +23,7 @@ SOURCE = "A dog runs through the green grass."
 @pytest.fixture(scope="module")
 def readings(history_file: Path) -> list[SnapshotReading]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
         history = open_history(history_file)
         target = history.translator(300).translate(SOURCE, 2).hypotheses[0].token_ids
         return [read_snapshot(translator, step, SOURCE, target, 2) for step, translator in history]
@@ -32,7 +32,7 @@ def readings(history_file: Path) -> list[SnapshotReading]:
 def test_the_last_snapshot_is_the_checkpoint(
     run_history: Path, readings: list[SnapshotReading], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.translator.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
     own = Translator.from_checkpoint(run_history / "history" / "step-00000300.safetensors")
     translation, last = own.translate(SOURCE, 2), readings[-1]
     explanation = own.explain(SOURCE, translation.hypotheses[0].token_ids)

@@ -1,0 +1,118 @@
+"""The page "Over training" without a browser."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.viz_app.pages import Start, healthy, opened, state_of
+from viz_app.controls import job_control
+from viz_app.features.over_training import histories, measurement
+from viz_app.features.over_training.histories import Upload
+from viz_app.features.over_training.measurement import Measurement, MeasurementSlot
+from viz_app.features.over_training.selection import SelectedHeads
+from viz_app.session import model_paths
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure two sentences in one run of the page, for a visitor on this machine."""
+    monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
+    monkeypatch.setattr(measurement, "SHIPPED", ("A dog runs.", "Where is it?"))
+    monkeypatch.setattr(job_control, "TURN", 60.0)
+
+
+def test_a_step_a_head_and_all_views(start: Start, history_file: Path) -> None:
+    app = opened(start(beam_size="1", text="Where?", history=str(history_file)), "over_training")
+    assert app.select_slider(key="trained_steps").value == 300
+    assert any("the same translation as at the end" in each.value for each in app.caption)
+    app.select_slider(key="trained_steps").set_value(0)
+    state_of(app, SelectedHeads).select("cross", (1, 2))
+    healthy(app.run())
+    assert app.query_params["trained_head"] == "2.3"
+    assert any(each.value.startswith("Step 0: ") for each in app.caption)
+    assert any("**Cross L2 H3** at the end, step 300" in each.value for each in app.markdown)
+    for view, shown in (("Score", "have a role"), ("Layers", "each layer"), ("Loss", "Loss of the run")):
+        healthy(app.segmented_control(key="trained_view").set_value(view).run())
+        assert any(shown in each.value for each in app.markdown)
+    healthy(app.segmented_control(key="trained_view").set_value("Translations").run())
+    assert list(app.dataframe[-1].value["step"]) == [0, 100, 300]
+
+
+def test_the_address_holds_step_head_and_score(start: Start, history_file: Path) -> None:
+    address = {"kind": "Encoder", "trained_steps": "100", "trained_head": "1.2", "trained_score": "Spread over tokens"}
+    app = opened(start(beam_size="1", text="Where?", history=str(history_file), **address), "over_training")
+    assert app.select_slider(key="trained_steps").value == 100
+    assert any("**Encoder L1 H2** at step 100" in each.value for each in app.markdown)
+    assert app.selectbox(key="trained_score").value == "entropy"
+
+
+def test_a_head_that_does_not_exist_is_not_selected(start: Start, history_file: Path) -> None:
+    app = opened(start(beam_size="1", text="Where?", history=str(history_file), trained_head="9.1"), "over_training")
+    assert "trained_head" not in app.query_params
+
+
+def test_self_attention_has_no_links(start: Start, history_file: Path) -> None:
+    address = {"kind": "Encoder", "trained_score": "Linked like other heads"}
+    app = opened(start(beam_size="1", text="Where?", history=str(history_file), **address), "over_training")
+    assert any("Self-attention links no words" in each.value for each in app.caption)
+
+
+def test_a_stopped_measurement_shows_the_last_snapshot(
+    start: Start, history_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_control, "TURN", 0.0)
+    address = {"history": str(history_file), "trained_steps": "100"}
+    app = opened(start(beam_size="1", text="Where?", **address), "over_training")
+    job = measured(app).job
+    assert (measured(app).steps, job.done) == ((300,), 1)
+    healthy(app.button(key="over_training").click().run())  # Stop
+    assert not job.running
+    assert any("Step 100 is not measured yet" in each.value for each in app.caption)
+
+
+def test_a_long_sentence_is_refused(start: Start, history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measurement, "MAX_TOKENS", 2)
+    app = opened(start(beam_size="1", text="Where?", history=str(history_file)), "over_training")
+    assert any(
+        "at most 2 are followed over a training: shorten it" in each.value.replace("\\", "") for each in app.error
+    )
+
+
+def test_what_is_no_history_is_refused(start: Start, tiny_checkpoint: Path) -> None:
+    app = opened(start(beam_size="1", text="Where?", history=str(tiny_checkpoint)), "over_training")
+    assert any("is not a history" in each.value.replace("\\", "") for each in app.error)
+    healthy(app.text_input(key="history").set_value("/nowhere").run())
+    assert any("There is no file or folder /nowhere" in each.value.replace("\\", "") for each in app.error)
+
+
+def test_without_a_history_the_page_says_how_to_make_one(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histories, "SHIPPED", Path("none"))
+    app = opened(start(beam_size="1", text="Where?"), "over_training")
+    assert "No snapshots of a training are shipped" in app.info[0].value
+
+
+def test_without_a_sentence_the_page_says_so(start: Start, history_file: Path) -> None:
+    app = opened(start(text="", history=str(history_file)), "over_training")
+    assert any("Enter a sentence" in caption.value for caption in app.caption)
+
+
+def test_an_upload_is_opened_or_refused(
+    start: Start, history_file: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(histories, "SHIPPED", Path("none"))
+    app = opened(start(beam_size="1", text="Where?"), "over_training")
+    app.file_uploader(key="history_upload").set_value((history_file.name, history_file.read_bytes(), "application/zip"))
+    healthy(app.run())
+    assert app.select_slider(key="trained_steps").value == 300
+    upload = state_of(app, Upload)
+    assert upload.training is not None
+    assert upload.training.path == Path("tiny.history.zip")
+    app.file_uploader(key="history_upload").set_value(("a.zip", tiny_checkpoint.read_bytes(), "application/zip"))
+    healthy(app.run())
+    assert any("a.zip is not a history" in each.value.replace("\\", "") for each in app.error)
+
+
+def measured(app: object) -> Measurement:
+    found = state_of(app, MeasurementSlot).measurement  # type: ignore[arg-type]
+    assert found is not None
+    return found

@@ -1,0 +1,242 @@
+"""Over training: a sentence and the heads at every snapshot of a training, and when heads take their roles."""
+
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.heads.head import Head
+from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
+from viz_app.components.cell_grid import cell_grid
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.tables import show_table
+from viz_app.controls.toolbar import kind_box
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.features.over_training import histories, measurement, snapshot_view
+from viz_app.features.over_training.histories import Training
+from viz_app.features.over_training.measurement import Measurement, script
+from viz_app.features.over_training.selection import BASES, BASIS, STEP, SelectedHeads, selected_head
+from viz_app.figures import ablation, training_curves
+from viz_app.figures import over_training as figures
+from viz_app.figures.export.cell_grid import export_grid
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.over_training import step_name
+from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.session import python_code, readings
+from viz_app.session.state import session_object
+
+VIEWS = ROLES, SCORE, LAYERS, TRANSLATIONS, LOSS = "Roles", "Score", "Layers", "Translations", "Loss"
+HOW_TO_READ = """
+**Snapshots** are checkpoints of one training, from the random parameters of step 0 to the last step. Each translates
+the sentence with its own beam search; the bar above has the translation of the current checkpoint. Everything else is
+of **one target**, the last snapshot's translation, which all snapshots are given token by token: so maps have the same
+rows and columns at every step. Move the slider with the arrow keys.
+"""
+ABOUT_ROLES = f"""
+A **role** is the most specific thing that a head does, by the criteria at "What heads do" on the page Heads, unless its
+weights are spread out: then that is its role, since the largest of nearly equal weights says little. It is **taken**
+(bold) at the first snapshot from which on the head meets the criterion at every snapshot. A score has **settled** at
+the first snapshot from which on it stays within {TOLERANCE} of its last value. Olsson et al. (2022) follow scores of
+heads over a training in this way. Between two snapshots nothing is known.
+"""
+ABOUT_LAYERS = """
+The **logit lens** (nostalgebraist 2020) at every snapshot: the state after each layer, read as if it were the last one.
+A cell is the probability of a token of the last snapshot's translation, as the geometric mean over its tokens.
+"""
+ABOUT_BASIS = """
+Sample: 32 shipped sentences, with the last snapshot's greedy translations as targets. One sentence says little about a
+head.
+"""
+NOT_MEANT = (
+    "One training with one seed: another one would give other heads these roles, at other steps. A role says where a "
+    "head attends, not that the model needs it."
+)
+ABOUT_BADGE = (
+    "The last snapshot is given the translation that its own search has found: both must give each token the same "
+    "probability."
+)
+GAP = 1e-4  # nats
+
+
+@st.fragment
+def page() -> None:
+    """Draw everything below the sentence; a click in it runs only this part again."""
+    training, reading = histories.training_box(), readings.reading()
+    if training is None:
+        return
+    if reading is None:
+        st.caption("Enter a sentence above to follow it over a training.")
+        return
+    found = measurement.measurement(training.history, reading.search)
+    job_control(found.job, "over_training", "Measure", partial(snapshots, training, found))
+
+
+def snapshots(training: Training, found: Measurement) -> None:
+    """Draw the selected snapshot, and what changes over all that are measured so far."""
+    if not found.steps:
+        return
+    step = step_box(found)
+    now = found.sentence.readings[step]
+    snapshot_view.translation(now, found.last)
+    kind = kind_box()
+    head = selected_head(kind, found.last.explanation.maps[kind])
+    with st.container(key="side-by-side"):
+        left, right = st.columns([4, 7], gap="large")
+        with left:
+            snapshot_view.overview(training, found, now, head)
+            snapshot_view.card(found, step, head, (BASIS.requested or BASES[0]) == BASES[0])
+        with right:
+            snapshot_view.large(training, found, now, head)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        view = segments("View", VIEWS, ROLES, "trained_view", hide_label=True)
+        of_heads = view in (ROLES, SCORE)
+        basis = segments(
+            "Measured on", BASES, BASES[0], BASIS.key, hide_label=True, help=ABOUT_BASIS, disabled=not of_heads
+        )
+        score: str = st.selectbox(
+            "Score",
+            SCORES,
+            format_func=figures.SCORE_NAMES.__getitem__,
+            key="trained_score",
+            bind="query-params",
+            label_visibility="collapsed",
+            disabled=not of_heads,
+            width=260,
+        )
+    if of_heads:
+        heads(training, found, step, head, score, view, basis == BASES[0])
+    elif view == LAYERS:
+        layers(training, found, step)
+    elif view == TRANSLATIONS:
+        translations(training, found)
+    else:
+        loss(training, found, step)
+    st.caption(NOT_MEANT)
+    badge(found)
+
+
+def step_box(found: Measurement) -> int:
+    """Select a snapshot; while that is not measured yet, the last one is shown."""
+    steps = found.history.steps
+    STEP.keep_within(steps, steps[-1])
+    step = st.select_slider(
+        "Steps of training",
+        steps,
+        steps[-1],
+        format_func=step_name,
+        key=STEP.key,
+        bind="query-params",
+        help=HOW_TO_READ,
+    )
+    if step in found.steps:
+        return step
+    st.caption(f"Step {step_name(step)} is not measured yet: the last one is shown.")
+    return steps[-1]
+
+
+def heads(
+    training: Training, found: Measurement, step: int, head: Head, score: str, view: str, on_sample: bool
+) -> None:
+    """Draw the roles, or one score, of all heads of a kind over the snapshots."""
+    theme, steps, kind = page_theme(), found.steps, head.kind
+    if score == "agreement" and kind != "cross":
+        st.caption("Self-attention links no words: select another score, or cross-attention.")
+        return
+    of_kind = [[card for card in each if card.head.kind == kind] for each in found.cards(on_sample)]
+    all_heads = developments(of_kind, score)
+    selected = next(each for each in all_heads if each.head == head)
+    st.markdown(f"**{figures.roles_text(all_heads, steps)}**", help=ABOUT_ROLES)
+    st.caption(f"{ablation.head_title(head)}: {figures.head_text(selected, steps)}.")
+    title = f"{figures.SCORE_NAMES[score]} of all heads over training"
+    if view == ROLES:
+        grid = figures.roles_grid(all_heads, steps, selected, step, score, theme)
+
+        def click(place: tuple[int, int]) -> None:
+            session_object(SelectedHeads).select(kind, all_heads[place[0]].head[1:])
+            STEP.set(steps[place[1]])
+
+        cell_grid(grid, click, key="trained_roles")
+        draw = partial(export_grid, grid, theme=theme, title="Roles of heads by step")
+    else:
+        chart = figures.score_curves(all_heads, steps, selected, step, score, theme)
+        st.plotly_chart(chart, theme=None, config=CHART_CONFIG, key="trained_curves", alt=title)
+        draw = partial(export_chart, chart, theme=theme)
+    code = f"""
+{measurement.cards_part(on_sample)}
+from core.analysis.over_training.roles import development_columns, developments
+from viz_app.figures.over_training import roles_table
+cards = [[card for card in each if card.head.kind == {kind!r}] for each in cards]
+table = roles_table(development_columns(history.steps, developments(cards, {score!r})))""".strip()
+    downloads(
+        f"trained-{view.lower()}-{kind}",
+        draw,
+        lambda: figures.roles_table(development_columns(steps, all_heads)),
+        title="When heads take their roles" if view == ROLES else title,
+        python=partial(script, training, found, code),
+    )
+
+
+def layers(training: Training, found: Measurement, step: int) -> None:
+    """Draw the logit lens over the snapshots; a click selects a step."""
+    shown = [found.sentence.readings[each] for each in found.steps]
+    st.markdown("**How probable each layer finds the last translation**", help=ABOUT_LAYERS)
+    grid = figures.lens_grid(shown, step, page_theme())
+    cell_grid(grid, lambda place: STEP.set(found.steps[place[1]]), key="trained_layers")
+    part = "from viz_app.figures.over_training import lens_table\ntable = lens_table(list(readings.values()))"
+    downloads(
+        "trained-layers",
+        partial(export_grid, grid, theme=page_theme(), title=figures.PROBABILITY),
+        lambda: figures.lens_table(shown),
+        title="Probability by layer over training",
+        python=partial(script, training, found, part),
+    )
+
+
+def translations(training: Training, found: Measurement) -> None:
+    """Draw the translations of all snapshots."""
+    table = figures.translations_table([found.sentence.readings[each] for each in found.steps])
+    config = {
+        "step": st.column_config.NumberColumn("Step", format="localized", width=80),
+        "translation": st.column_config.TextColumn("Own translation"),
+        "log_prob": st.column_config.NumberColumn("Log-probability of the last one", format="%.2f", width=200),
+    }
+    show_table(table, height="content", column_config=config)
+    name = "translations_table"
+    part = f"from viz_app.figures.over_training import {name}\ntable = {name}(list(readings.values()))"
+    downloads("trained-translations", table=lambda: table, python=partial(script, training, found, part))
+
+
+def loss(training: Training, found: Measurement, step: int) -> None:
+    """Draw the loss of the run, with its snapshots."""
+    lines = training.history.log
+    if not lines:
+        st.info("These snapshots have no log: open the run's folder, or a file of `python -m train history`.")
+        return
+    st.markdown("**Loss of the run**: a line at each snapshot, the strong one at the selected step")
+    chart = figures.loss(lines, found.steps, step, page_theme())
+    title = training_curves.MEASURES["nll"]
+    st.plotly_chart(chart, theme=None, config=CHART_CONFIG, key="trained_loss", alt=title)
+    code = f"""
+from core.history import open_history
+from viz_app.figures.training_curves import curves_table
+table = curves_table(open_history({python_code.shown_path(training.path)!r}).log)""".strip()
+    downloads(
+        "trained-loss",
+        partial(export_chart, chart, theme=page_theme()),
+        lambda: training_curves.curves_table(lines),
+        title="Loss of a training, and its snapshots",
+        of_sentence=False,
+        python=lambda file: python_code.script(file, code),
+    )
+
+
+def badge(found: Measurement) -> None:
+    """Compare the replay of the last snapshot with its search."""
+    last = found.last
+    pairs = zip(last.translation.token_log_probs, last.explanation.log_probs, strict=False)
+    gap = max(abs(own - replayed) for own, replayed in pairs)
+    check_badge("last snapshot equals its search", gap < GAP, ABOUT_BADGE, f"largest difference {gap:.1g} nats")
+
+
+page()

@@ -1,0 +1,121 @@
+"""The training whose snapshots are shown: the shipped one, one by path, or an upload."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from core.history import History, open_history
+from core.history.snapshots import FOLDERS
+from core.shipped import shipped_folder
+from viz_app.figures.display_text import plain
+from viz_app.session import model_paths
+from viz_app.session.models import ModelError
+from viz_app.session.state import session_object
+from viz_app.session.uploads import copies
+
+SHIPPED = shipped_folder("checkpoints") / "multi30k.history.zip"
+ADDRESS = "history"  # query parameter
+ABOUT_PATH = """
+A run's folder with snapshots, or a file of `python -m train history`. `python -m train fit PRESET --data DATA --run RUN
+--history 12` keeps twelve snapshots of a run in RUN/history, more of them early than late, and `python -m train history
+RUN -o FILE.zip` packs them into one file.
+"""
+
+
+@dataclass(frozen=True)
+class Training:
+    """An opened history, and where it lies; a relative path is the name of an upload."""
+
+    history: History
+    path: Path
+
+
+@dataclass
+class Upload:
+    """The uploaded history of a session.
+
+    Attributes:
+        read: id of the file that was read last.
+        folder: has its copy as long as this object.
+        refused: why it was refused, or "".
+    """
+
+    read: str = ""
+    training: Training | None = None
+    folder: "tempfile.TemporaryDirectory[str] | None" = None
+    refused: str = ""
+
+
+@st.cache_resource(max_entries=4, show_spinner="Opening the snapshots")
+def _opened(path: str, stamp: tuple[int, ...]) -> History:
+    return open_history(path)
+
+
+def training_at(path: Path) -> Training:
+    """Open a history; it is opened again when its files have changed.
+
+    Raises:
+        ModelError: it cannot be used.
+    """
+    try:
+        places = [each for each in (path, *(path / name for name in FOLDERS)) if each.exists()]
+        stamp = tuple(each.stat().st_mtime_ns for each in places)
+        return Training(_opened(str(path), stamp), path)
+    except (ValueError, OSError) as error:
+        raise ModelError(str(error)) from error
+
+
+def training_box() -> Training | None:
+    """Select a training; None if there is none to show, for a reason that is on the page."""
+    typed, upload = _path_box(), session_object(Upload)
+    problem = upload.refused
+    try:
+        if typed:
+            return training_at(model_paths.openable_path(typed))
+        if upload.training is not None:
+            return upload.training
+        if SHIPPED.exists() and not problem:
+            return training_at(SHIPPED)
+    except ModelError as error:
+        problem = str(error)
+    if problem:
+        st.error(plain(problem))
+    else:
+        st.info(f"No snapshots of a training are shipped with this copy of Headlight. {plain(ABOUT_PATH.strip())}")
+    return None
+
+
+def _path_box() -> str:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        listed, typed = list(model_paths.listed_paths()), None
+        if model_paths.may_type_path():
+            typed = st.text_input(
+                "Training",
+                key=ADDRESS,
+                bind="query-params",
+                placeholder="that of the shipped multi30k",
+                help=ABOUT_PATH,
+                width=320,
+            )
+        elif listed:
+            typed = st.selectbox("Training", listed, None, key=ADDRESS, bind="query-params", help=ABOUT_PATH, width=320)
+        with st.popover("Upload"):
+            _upload_box()
+    return (typed or "").strip()
+
+
+def _upload_box() -> None:
+    upload = session_object(Upload)
+    file = st.file_uploader("A file of `python -m train history`", key="history_upload", help=ABOUT_PATH)
+    if file is None:
+        upload.read, upload.training, upload.folder, upload.refused = "", None, None, ""
+    elif file.file_id != upload.read:
+        upload.read, upload.training, upload.refused = file.file_id, None, ""
+        upload.folder = tempfile.TemporaryDirectory(prefix="headlight-")
+        try:
+            (copy,) = copies([(file.name, file)], Path(upload.folder.name))
+            upload.training = Training(open_history(copy), Path(file.name))
+        except (ModelError, ValueError, OSError) as error:
+            upload.refused = str(error)

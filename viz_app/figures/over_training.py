@@ -1,0 +1,234 @@
+"""Heads, lens and loss over the snapshots of a training, as figures, grids and tables."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.analysis.over_training.roles import Development
+from core.analysis.over_training.snapshot_reading import SnapshotReading
+from core.capture import AttentionMap
+from core.runlog import Line
+from viz_app.figures import training_curves
+from viz_app.figures.cell_grid import CellGrid, GridCell, Legend
+from viz_app.figures.display_text import decimal
+from viz_app.figures.head_grid import readable_on
+from viz_app.figures.lens import level_name
+from viz_app.figures.plotly_chart import bare_axis, empty_figure
+from viz_app.figures.scorecard_text import SHORT_NAMES
+from viz_app.figures.theme import Theme, head_name
+from viz_app.figures.weight_tables import lines_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCORE_NAMES: dict[str, str] = {
+    "confidence": "Largest weight",
+    "entropy": "Spread over tokens",
+    "previous": "Weight on the previous position",
+    "same_position": "Weight on the same position",
+    "following": "Weight on the next position",
+    "same_token": "Weight on the same word",
+    "rare_token": "Rarest token has most",
+    "sink_share": "Weight on end mark, first token and punctuation",
+    "agreement": "Linked like other heads",
+}
+MIXED = "mixed"
+PROBABILITY = "probability of a token of the last translation, geometric mean"
+
+
+def step_name(step: int) -> str:
+    """Return a step as text: `1,093`."""
+    return f"{step:,}"
+
+
+def score_curves(
+    found: Sequence[Development], steps: Sequence[int], selected: Development, step: int, score: str, theme: Theme
+) -> go.Figure:
+    """Plot one score of all heads over the snapshots, which stand at equal distances.
+
+    The selected head is a strong line in its colour, with a ring where its score has settled.
+    """
+    figure = empty_figure(theme, 360, margin=(56, 12, 12, 52))
+    places = list(range(len(steps)))
+    for each in (*(each for each in found if each.head != selected.head), selected):
+        is_selected, mark = each.head == selected.head, theme.head_mark(each.head.head)
+        figure.add_scatter(
+            x=places,
+            y=each.values,
+            mode="lines",
+            line={"color": mark.color if is_selected else theme.faint, "width": 3 if is_selected else 0.8},
+            hovertemplate=f"{head_name(*each.head[1:])}: %{{y:.3f}}<extra></extra>",
+        )
+    if selected.settled is not None:
+        mark = theme.head_mark(selected.head.head)
+        figure.add_scatter(
+            x=[selected.settled],
+            y=[selected.values[selected.settled]],
+            mode="markers",
+            marker={
+                "size": 11,
+                "symbol": "circle-open",
+                "color": mark.color,
+                "line": {"width": 2, "color": mark.color},
+            },
+            hovertemplate=f"settled by step {step_name(steps[selected.settled])}<extra></extra>",
+        )
+    if step in steps:
+        figure.add_vline(x=steps.index(step), line={"color": theme.faint, "width": 1, "dash": "dot"})
+    text = {"size": 12, "color": theme.faint}
+    ticks: dict[str, Any] = {"tickfont": {**text, "family": theme.monospace_font}}
+    names = [step_name(each) for each in steps]
+    x_title = {"text": "steps of training (not to scale)", "font": text, "standoff": 6}
+    y_title = {"text": SCORE_NAMES[score], "font": text, "standoff": 6}
+    return figure.update_layout(
+        hovermode="closest",
+        xaxis=bare_axis(
+            range=[-0.4, len(steps) - 0.6], tickvals=places, ticktext=names, tickangle=0, title=x_title, **ticks
+        ),
+        yaxis=bare_axis(range=[0, 1], title=y_title, **ticks) | {"showgrid": True, "gridcolor": theme.hairline},
+    )
+
+
+def roles_grid(
+    found: Sequence[Development], steps: Sequence[int], selected: Development, step: int, score: str, theme: Theme
+) -> CellGrid:
+    """Return a grid with a row for each head and a column for each snapshot.
+
+    A cell has the head's role, bold from where on it is taken, and is coloured by the score.
+    """
+    shades = theme.sequential
+
+    def cell(each: Development, number: int) -> GridCell:
+        value, role = each.values[number], each.roles[number]
+        share = 0.0 if np.isnan(value) else min(max(value, 0.0), 1.0)
+        color = shades[round(share * (len(shades) - 1))]
+        shown = "no value" if np.isnan(value) else decimal(value, 3)
+        return GridCell(
+            text=SHORT_NAMES[role] if role else "",
+            name=f"{head_name(*each.head[1:])}, step {step_name(steps[number])}: {role or MIXED}; "
+            f"{SCORE_NAMES[score].lower()} {shown}",
+            color=color,
+            text_color=readable_on(color),
+            marked=(each.head, steps[number]) == (selected.head, step),
+            strong=each.taken is not None and number >= each.taken,
+        )
+
+    colors = tuple(shades[round(share * (len(shades) - 1))] for share in (0, 0.25, 0.5, 0.75, 1))
+    return CellGrid(
+        columns=[step_name(each) for each in steps],
+        rows=[(head_name(*each.head[1:]), [cell(each, number) for number in range(len(steps))]) for each in found],
+        name="Roles of heads by step",
+        cell_width=6,
+        legend=Legend(f"{SCORE_NAMES[score].lower()}; bold: the role that stays", colors, "0", "1"),
+    )
+
+
+def roles_text(found: Sequence[Development], steps: Sequence[int]) -> str:
+    """Say how many heads have a role in the end, and by which step half and all of them have it."""
+    taken = sorted(each.taken for each in found if each.taken is not None)
+    if not taken:
+        return f"None of these {len(found)} heads meets a criterion in the end."
+    half, last = (step_name(steps[number]) for number in (taken[(len(taken) - 1) // 2], taken[-1]))
+    if half == last:
+        return f"{len(taken)} of {len(found)} heads have a role in the end, all of them by step {last}."
+    return (
+        f"{len(taken)} of {len(found)} heads have a role in the end: half of these by step {half}, all by step {last}."
+    )
+
+
+def head_text(each: Development, steps: Sequence[int]) -> str:
+    """Say when the score of a head has settled, and since when it has its role."""
+
+    def since(number: int) -> str:
+        return (
+            "from the first snapshot on"
+            if number == 0
+            else f"after step {step_name(steps[number - 1])}, by step {step_name(steps[number])}"
+        )
+
+    parts: list[str] = []
+    if each.settled is not None:
+        parts.append(f"its score settles {since(each.settled)}")
+    if each.taken is None:
+        parts.append("it has no role in the end")
+    else:
+        parts.append(f"its role, {each.roles[-1]}, is taken {since(each.taken)}")
+    return "; ".join(parts)
+
+
+def lens_grid(readings: Sequence[SnapshotReading], step: int, theme: Theme) -> CellGrid:
+    """Return a grid with a row for each level of the decoder, the last on top, and a column for each snapshot."""
+    shades = theme.sequential
+
+    def cell(each: SnapshotReading, level: int) -> GridCell:
+        value = each.level_probabilities[level]
+        color = shades[round(min(value, 1.0) * (len(shades) - 1))]
+        return GridCell(
+            text=decimal(value, 2) if value >= 0.005 else "",
+            name=f"{level_name(level)}, step {step_name(each.step)}: {decimal(value, 4)}",
+            color=color,
+            text_color=readable_on(color),
+            marked=each.step == step,
+        )
+
+    levels = range(readings[0].lens.num_layers, -1, -1)
+    colors = tuple(shades[round(share * (len(shades) - 1))] for share in (0, 0.25, 0.5, 0.75, 1))
+    return CellGrid(
+        columns=[step_name(each.step) for each in readings],
+        rows=[(level_name(level), [cell(each, level) for each in readings]) for level in levels],
+        name="Probabilities by layer and step",
+        cell_width=6,
+        legend=Legend(PROBABILITY, colors, "0", "1"),
+    )
+
+
+def loss(lines: Sequence[Line], steps: Sequence[int], step: int, theme: Theme) -> go.Figure:
+    """Plot the loss of the run, with a line at each snapshot, the strongest at the current one."""
+    figure = training_curves.curves(lines, "nll", theme)
+    for each in steps:
+        is_current = each == step
+        line = {"color": theme.text if is_current else theme.hairline, "width": 1.5 if is_current else 1}
+        figure.add_vline(x=each, line=line, layer="below")
+    return figure
+
+
+def lens_table(readings: Sequence[SnapshotReading]) -> "pd.DataFrame":
+    """Return a row for each snapshot and level."""
+    import pandas as pd
+
+    rows = [(each.step, level, value) for each in readings for level, value in enumerate(each.level_probabilities)]
+    return pd.DataFrame(rows, columns=["step", "level", "probability"])
+
+
+def translations_table(readings: Sequence[SnapshotReading]) -> "pd.DataFrame":
+    """Return the translation of each snapshot, and the log-probability that it gives the last one's."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "step": [each.step for each in readings],
+            "translation": [each.translation.text for each in readings],
+            "log_prob": [each.log_prob for each in readings],
+        }
+    )
+
+
+def maps_table(maps: Mapping[int, AttentionMap], head: int) -> "pd.DataFrame":
+    """Return every weight of one head at each step of `maps`."""
+    import pandas as pd
+
+    tables: list[pd.DataFrame] = []
+    for step, attention in maps.items():
+        table = lines_table(attention, [head])
+        table.insert(0, "step", step)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def roles_table(columns: Mapping[str, Sequence[object]]) -> "pd.DataFrame":
+    """Return the columns of `development_columns` as a table."""
+    import pandas as pd
+
+    return pd.DataFrame(columns)
