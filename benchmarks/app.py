@@ -39,6 +39,7 @@ ECHO_PAGE = 'import streamlit as st\n\nst.text(st.text_input("Sentence"))\n'
 ECHO = "[data-testid=stText]"
 HEAD_MAP = "canvas.picture"
 GRID = "style.maps"
+BOX = ".stMain .stTextInput input"  # not that of the sidebar
 MEGABYTE = 10**6
 PARTS = ("start", "clicks", "long", "memory")
 IDLE = 6_000  # milliseconds until a new server is idle
@@ -171,7 +172,7 @@ def cold_start(browser: Browser, checkpoint: Path | None, root: Path) -> tuple[f
         page.locator("#frame").wait_for()
         page.wait_for_function("performance.getEntriesByType('paint').length > 0")
         shell = time.perf_counter() - started
-        page.locator(".stTextInput input").wait_for()
+        page.locator(BOX).wait_for()
         box = time.perf_counter() - started
         page.locator(".tokens").wait_for()
         translation = time.perf_counter() - started
@@ -216,7 +217,7 @@ def echo_page(browser: Browser) -> Iterator[Page]:
 
 def echo(page: Page, subject: str) -> float:
     """Return the seconds from Enter until a sentence is repeated."""
-    box = page.locator(".stTextInput input")
+    box = page.locator(BOX)
     box.fill(SENTENCE.format(subject))
     return waited(page, ECHO, lambda: box.press("Enter"))
 
@@ -290,8 +291,8 @@ def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]
         page.locator(".tokens").wait_for()
         bar = page.get_by_role("group", name="Source", exact=True)
         started = time.perf_counter()
-        page.locator(".stTextInput input").first.fill(text)
-        page.locator(".stTextInput input").first.press("Enter")
+        page.locator(BOX).first.fill(text)
+        page.locator(BOX).first.press("Enter")
         bar.get_by_role("button").nth(len(text.split()) - 1).wait_for()
         entered.append(time.perf_counter() - started)
         settle(page)
@@ -400,7 +401,7 @@ def settle(page: Page) -> None:
 
 def enter(page: Page, subject: str) -> float:
     """Return the seconds from Enter to the words and the grid of a new sentence."""
-    box = page.locator(".stTextInput input").first
+    box = page.locator(BOX).first
     box.fill(SENTENCE.format(subject))
     return waited(page, GRID, lambda: box.press("Enter"), f'.word[aria-label="{subject}"]')
 

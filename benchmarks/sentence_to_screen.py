@@ -98,7 +98,7 @@ def timed(call: Callable[[], V]) -> tuple[V, float]:
 
 def on_screen(page: Page, text: str) -> float:
     """Seconds from Enter until the words and the grid of a new sentence are on the screen."""
-    box = page.locator(".stTextInput input").first
+    box = page.locator(".stMain .stTextInput input").first
     box.fill(text)
     last = text.split()[-1]
     seconds = waited(page, GRID, lambda: box.press("Enter"), f'[aria-label="Source"] .word[aria-label="{last}"]')
