@@ -1,6 +1,7 @@
 """Fixtures for all tests: a tokenizer learned from a few sentences, a tiny model, and a checkpoint of both."""
 
 import copy
+import gc
 import multiprocessing
 import os
 import sys
@@ -110,6 +111,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             (rank for rank, folder in enumerate(FOLDERS) if item.nodeid.startswith(folder)), len(FOLDERS)
         )
     )
+
+
+def pytest_collection_finish() -> None:
+    """Leave the modules that are imported by now, which live to the end, out of every garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

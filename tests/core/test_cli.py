@@ -267,11 +267,13 @@ def test_explain_says_what_is_wrong_and_writes_nothing(
 
 def test_as_a_program(tiny_checkpoint: Path, feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size"]
-    command = [sys.executable, "-m", "core", *arguments, "1"]
+    command = [sys.executable, "-X", "importtime", "-m", "core", *arguments, "1"]
     done = subprocess.run(command, input=b"No.\n\n", capture_output=True, check=True, timeout=120)
     assert done.stdout.count(b"\n") == 2
     assert done.stdout.endswith(b"\n\n")
     assert b"2/2" in done.stderr
+    assert b"safetensors" in done.stderr
+    assert b"sympy" not in done.stderr, "PyTorch's compiler, which some operations import, takes a second or more"
     feed(b"No.\n")
     assert cli.main([*arguments, "99"]) == 1
     assert "Traceback" not in capsys.readouterr().err

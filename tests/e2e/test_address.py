@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 PAUSE = 4  # milliseconds between messages of the server, each of which the page then draws on its own
@@ -19,15 +18,13 @@ WebSocket.prototype.addEventListener = function (name, handler, ...rest) {
 """
 
 
-@pytest.mark.parametrize(("last_click", "delays"), [("Skip the tour", (100, 400, 800, 2000)), ("Done", (100, 800))])
-def test_a_sentence_typed_while_the_tour_goes_away_enters_the_address(
-    page: Page, app: str, last_click: str, delays: tuple[int, ...]
-) -> None:
+def test_a_sentence_typed_while_the_tour_goes_away_enters_the_address(page: Page, app: str) -> None:
     page.add_init_script(SLOW)
     page.goto(f"{app}?beam_size=1&text=Where%3F")
     box = page.get_by_label("Sentence", exact=True)
     expect(page.locator(".hypotheses")).to_be_visible()
-    for delay in delays:
+    delay = 0
+    for last_click, delay in (("Skip the tour", 100), ("Skip the tour", 800), ("Done", 400)):
         for step in range(2, 7) if last_click == "Done" else ():
             page.get_by_role("button", name="Next").click()
             expect(page.get_by_text(f"{step} of 6")).to_be_visible()
@@ -43,16 +40,17 @@ def test_a_sentence_typed_while_the_tour_goes_away_enters_the_address(
         expect(page.get_by_text("1 of 6")).to_be_visible()
         expect(page).to_have_url(re.compile(rf"text={delay}\.$"))
     page.reload()
-    expect(box).to_have_value(f"{delays[-1]}.")
+    expect(box).to_have_value(f"{delay}.")
 
 
 def test_sentence_and_settings_stay_in_the_address_on_every_page(page: Page, app: str) -> None:
     """Also if the page is changed before the first one has been drawn."""
-    for wait in (0, 3000):
+    for is_drawn in (False, True):
         page.goto(f"{app}/positions?text=Where%3F&beam_size=2&length_penalty=1.3&hypotheses=2")
         link = page.get_by_role("link", name="Training")
         expect(link).to_be_visible()
-        page.wait_for_timeout(wait)
+        if is_drawn:
+            expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
         link.click()
         expect(page).to_have_url(re.compile(r"/training\?"))
         for parameter in ("text=Where", "beam_size=2", r"length_penalty=1\.3", "hypotheses=2"):
@@ -64,8 +62,7 @@ def test_sentence_and_settings_stay_in_the_address_on_every_page(page: Page, app
     expect(page.get_by_label("Sentence", exact=True)).to_have_value("Where?")
 
 
-@pytest.mark.parametrize("value", ["nan", "17", "0", "many", "4.5"])
-def test_an_impossible_setting_in_the_address_is_ignored(page: Page, app: str, value: str) -> None:
-    page.goto(f"{app}/?tour=off&text=Where%3F&beam_size={value}&hypotheses=1")
+def test_an_impossible_setting_in_the_address_is_ignored(page: Page, app: str) -> None:
+    page.goto(f"{app}/?tour=off&text=Where%3F&beam_size=many&hypotheses=1")
     expect(page.locator(".hypotheses")).to_be_visible()
     expect(page).not_to_have_url(re.compile("beam_size"))

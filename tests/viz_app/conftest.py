@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+import streamlit.config
 import torch
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.capture import AttentionMap, Kind
 from tests.viz_app.pages import Start, healthy
@@ -17,8 +19,11 @@ from viz_app.session.models import CHECKPOINT_VARIABLE
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 MakeMap = Callable[..., AttentionMap]
 
-# Every run of an AppTest scans all installed packages for components, which takes a third of its time.
-manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
+# A run of an AppTest would scan all installed packages for components, of which the app uses none, compile the app's
+# scripts, and collect statistics of its use, which the app's settings turn off: together two thirds of its time.
+manifest_scanner.scan_component_manifests = list
+app_test.ScriptCache = local_script_runner.ScriptCache = functools.cache(ScriptCache)  # one for all runs
+streamlit.config.set_option("browser.gatherUsageStats", False)
 
 
 @pytest.fixture(scope="session")

@@ -102,6 +102,13 @@ def test_the_address_holds_the_sentence_and_the_settings(app: AppTest) -> None:
     assert len(app.selectbox(key="hypothesis").options) == 1
 
 
+@pytest.mark.parametrize("value", ["nan", "17", "0", "many", "4.5"])
+def test_an_impossible_setting_in_the_address_is_ignored(start: Start, value: str) -> None:
+    app = healthy(start(text="Where?", beam_size=value).run())
+    assert app.slider(key="beam_size").value == 4
+    assert "beam_size" not in app.query_params
+
+
 def test_an_example_is_translated_by_a_click(app: AppTest) -> None:
     app.run()
     app.button(key=f"example: {sentence_input.EXAMPLES[1]}").click()

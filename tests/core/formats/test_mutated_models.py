@@ -20,7 +20,7 @@ from tests.core.formats.fairseq_models import fairseq_state, old_names, write_fa
 from tests.core.formats.marian_cpp_models import write_marian
 from tests.core.formats.marian_models import Pairs
 
-CASES = int(os.environ.get("FUZZ_CASES", "280"))
+CASES = int(os.environ.get("FUZZ_CASES", "140"))
 VALUES = [None, True, -1, 0, 10**9, 10**30, 0.5, "", "x", [], [[0]], {}, "\ud800"]
 
 

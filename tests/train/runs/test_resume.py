@@ -91,9 +91,9 @@ def test_a_kill_before_any_write_is_harmless(tmp_path: Path, run_fit: Fit, monke
 def fit_arguments(data: Path, folder: Path) -> list[str]:
     settings = [
         "--steps",
-        "30",
+        "12",
         "--snapshot-every",
-        "10",
+        "4",
         "--max-length",
         "60",
         "--batch-tokens",
@@ -126,9 +126,9 @@ def test_a_killed_process_resumes_to_the_same_bits(
     )
     uninterrupted.start()
     first.start()
-    kill_when(first, (killed / "snapshots" / "step-00000010.safetensors").exists)  # its state may be saved or not
+    kill_when(first, (killed / "snapshots" / "step-00000004.safetensors").exists)  # its state may be saved or not
     second.start()
-    kill_when(second, lambda: any(line["step"] == 25 for line in log_of_running(killed)))
+    kill_when(second, lambda: any(line["step"] == 9 for line in log_of_running(killed)))
     last.start()
     for process in (uninterrupted, last):
         process.join(300)
@@ -137,7 +137,8 @@ def test_a_killed_process_resumes_to_the_same_bits(
 
 
 def run_module(arguments: list[str]) -> None:
-    """`python -m train`, in this process."""
+    """`python -m train`, in this process, with a line of the log for every third step."""
+    train.loop.LOG_EVERY = 3
     sys.argv = ["train", *arguments]
     runpy.run_module("train", run_name="__main__")
 

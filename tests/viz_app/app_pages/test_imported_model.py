@@ -53,7 +53,8 @@ def test_every_page_shows_it_and_its_memory_is_free_when_it_is_closed(app: AppTe
     assert "1 + 2 layers" in shown(app)
     assert "Marian (OPUS-MT) in Hugging Face&#x27;s layout" in shown(app)
     for page in PAGES:
-        opened(app, page.name)
+        app.switch_page(f"app_pages/{page.name}.py")
+        healthy(app.run())
         assert not app.error, f"{page.name}: {app.error[0].value}"
         assert reading(app).translation.source_tokens[0] == ">>deu<<", page.name
     opened(app, "positions")
