@@ -7,69 +7,47 @@ new to the app. Run it on an otherwise idle machine, under Linux, whose /proc gi
 """
 
 import argparse
-import base64
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+from pages import (
+    BOX,
+    GRID,
+    MEGABYTE,
+    SENTENCE,
+    SUBJECTS,
+    Received,
+    app_folder,
+    browser_heap,
+    click,
+    echo,
+    echo_page,
+    enter,
+    go_to,
+    heads_page,
+    new_page,
+    server_memory,
+    settle,
+    waited,
+)
+from playwright.sync_api import Browser, sync_playwright
 
 from core import Translator
 from viz_app.pages import PAGES
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 from viz_app.session.models import ROOT, shipped_path
 
-# words of one token, each a button of that name on the page
-SUBJECTS = ("man", "woman", "boy", "girl", "dog", "child", "people", "teacher")
-SENTENCE = "The old {} from the house near the river told us that there had never been much snow in winter"  # 20 words
 LONG = 100  # tokens, `</s>` included
 SWITCHES = 20
 # budgets of the shell, as a factor of the empty page, and of the translation, in seconds more than page and torch
 SHELL, TRANSLATION = 1.3, 1.5
 EMPTY_PAGE = 'import streamlit as st\n\nst.text("Hello")\n'
-ECHO_PAGE = 'import streamlit as st\n\nst.text(st.text_input("Sentence"))\n'
-ECHO = "[data-testid=stText]"
-HEAD_MAP = "canvas.picture"
-GRID = "style.maps"
-BOX = ".stMain .stTextInput input"  # not that of the sidebar
-MEGABYTE = 10**6
 PARTS = ("start", "clicks", "long", "memory")
-IDLE = 6_000  # milliseconds until a new server is idle
-PATIENCE = 20_000  # milliseconds, timeout of a measurement
-# Streamlit's components live in shadow roots, which selectors do not enter.
-FIND = """selector => {
-  const all = [document, ...[...document.querySelectorAll("*")].flatMap((node) => node.shadowRoot ?? [])];
-  return all.map((root) => root.querySelector(selector)).find(Boolean);
-}"""
-ADDRESS = f"""selector => {{
-  const image = ({FIND})(selector);
-  return image?.toDataURL?.() ?? image?.textContent;
-}}"""
-# The clock starts at the event's own time stamp and is read in the page at every frame, without the driver's delays.
-WATCH = f"""([selector, other]) => {{
-  const [find, address] = [{FIND}, {ADDRESS}];
-  const old = address(selector);
-  let begun;
-  const starts = (event) => event.type === "click" || event.key === "Enter";
-  const begin = (event) => starts(event) && (begun ??= window.begun = event.timeStamp);
-  for (const type of ["click", "keydown"]) window.addEventListener(type, begin, {{ capture: true }});
-  window.watched = new Promise((resolve) => {{
-    const look = () => {{
-      const found = begun && address(selector);
-      if (found && found !== old && (!other || find(other))) resolve(performance.now() - begun);
-      else requestAnimationFrame(look);
-    }};
-    requestAnimationFrame(look);
-  }});
-}}"""
 
 
 @dataclass(frozen=True)
@@ -133,13 +111,6 @@ def main() -> None:
     print(*rows, sep="\n")
 
 
-def new_page(browser: Browser) -> Page:
-    """Open a page without cache or cookies, in a desktop window."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(PATIENCE)
-    return context.new_page()
-
-
 def cold_starts(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
     """Measure the time from the command to the first screen, an empty page and `import torch`, in turns."""
     empty: list[float] = []
@@ -193,35 +164,6 @@ def empty_page(browser: Browser) -> float:
     return seconds
 
 
-@contextmanager
-def app_folder(script: str) -> Iterator[Path]:
-    """A folder with a Streamlit script, `main.py`, and the app's settings."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        shutil.copytree(ROOT / "viz_app" / ".streamlit", folder / ".streamlit")
-        (folder / "main.py").write_text(script, encoding="utf-8")
-        yield folder
-
-
-@contextmanager
-def echo_page(browser: Browser) -> Iterator[Page]:
-    """A page that only repeats what is entered, warmed up."""
-    with app_folder(ECHO_PAGE) as folder, running_app(root=folder, script="main.py") as address:
-        page = new_page(browser)
-        page.goto(address)
-        echo(page, SUBJECTS[-1])
-        settle(page)
-        yield page
-        page.context.close()
-
-
-def echo(page: Page, subject: str) -> float:
-    """Return the seconds from Enter until a sentence is repeated."""
-    box = page.locator(BOX)
-    box.fill(SENTENCE.format(subject))
-    return waited(page, ECHO, lambda: box.press("Enter"))
-
-
 def import_torch() -> float:
     """Return the seconds for `import torch` in a new process, its start included."""
     started = time.perf_counter()
@@ -263,21 +205,6 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
         unit = "x" if times is ratios else "s"
         rows.append(Row(name, unit, own, statistics.median(before) / 2 if before and halved else None, before))
     return rows
-
-
-@contextmanager
-def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterator[Page]:
-    """The page Heads of an app that is warmed up."""
-    with running_app(checkpoint, root) as address:
-        page = new_page(browser)
-        page.goto(f"{address}/heads?view=Map")
-        page.locator(HEAD_MAP).wait_for()
-        settle(page)
-        page.wait_for_timeout(IDLE)
-        enter(page, SUBJECTS[-1])  # the first sentence takes longer
-        settle(page)
-        yield page
-        page.context.close()
 
 
 def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]:
@@ -343,82 +270,6 @@ def page_switches(browser: Browser, address: str) -> list[Row]:
     ]
     page.context.close()
     return rows
-
-
-class Received:
-    """Counts the bytes that a page receives from now on, by DevTools: response bodies and web socket messages,
-    decompressed.
-    """
-
-    def __init__(self, page: Page) -> None:
-        self.bytes = 0
-        devtools = page.context.new_cdp_session(page)
-        devtools.on("Network.dataReceived", lambda event: self._add(event["dataLength"]))
-        devtools.on("Network.webSocketFrameReceived", lambda event: self._add(frame_size(event["response"])))
-        devtools.send("Network.enable")
-
-    def _add(self, size: int) -> None:
-        self.bytes += size
-
-
-def frame_size(frame: dict[str, object]) -> int:
-    """Return the bytes of a message; DevTools give binary ones in base 64."""
-    payload = str(frame["payloadData"])
-    return len(base64.b64decode(payload)) if frame["opcode"] == 2 else len(payload.encode())
-
-
-def server_memory(address: str) -> float:
-    """Return the resident memory of the server at an address, in MB."""
-    port = str(urlsplit(address).port).encode()
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            if port in (status.parent / "cmdline").read_bytes().split(b"\0"):
-                line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS"))
-                return int(line.split()[1]) * 1024 / MEGABYTE
-        except OSError:  # the process has ended
-            continue
-    raise RuntimeError(f"no process of /proc was started with the port {port.decode()}")
-
-
-def browser_heap(devtools: CDPSession) -> float:
-    """Return the JavaScript heap after a garbage collection, in MB."""
-    devtools.send("HeapProfiler.collectGarbage")
-    return devtools.send("Runtime.getHeapUsage")["usedSize"] / MEGABYTE
-
-
-def go_to(page: Page, title: str) -> None:
-    """Open another page of the app and wait until its script has run."""
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name=title, exact=True).click()
-    settle(page)
-
-
-def settle(page: Page) -> None:
-    """Wait until the page's script has run, and half a second longer."""
-    page.wait_for_timeout(200)
-    page.locator(".stApp[data-test-script-state=notRunning]").wait_for()
-    page.wait_for_timeout(500)
-
-
-def enter(page: Page, subject: str) -> float:
-    """Return the seconds from Enter to the words and the grid of a new sentence."""
-    box = page.locator(BOX).first
-    box.fill(SENTENCE.format(subject))
-    return waited(page, GRID, lambda: box.press("Enter"), f'.word[aria-label="{subject}"]')
-
-
-def click(page: Page, layer: int, head: int) -> tuple[float, float]:
-    """Return the seconds from a click on a head (numbered from 0) to its map, and to the server's answer."""
-    name = f"L{layer + 1} H{head + 1}"
-    drawn = waited(page, HEAD_MAP, page.get_by_role("button", name=name, exact=True).click)
-    page.locator(".stMultiSelect").get_by_text(name, exact=True).wait_for()
-    return drawn, page.evaluate("performance.now() - window.begun") / 1000
-
-
-def waited(page: Page, selector: str, act: Callable[[], None], other: str = "") -> float:
-    """Return the seconds from the click or Enter in `act` until `selector` has changed and `other` is on the page."""
-    page.evaluate(WATCH, [selector, other])
-    act()
-    return page.evaluate("window.watched") / 1000
 
 
 if __name__ == "__main__":

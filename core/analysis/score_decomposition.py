@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from core.analysis.attribution.forward_trace import added_bias
 from core.analysis.heads.head import attention_layers
 from core.capture import attention_path
-from core.model import Transformer
+from core.model import MultiHeadAttention, Transformer
 from core.translator import Translator
 
 Part = Literal["content_content", "content_position", "position_content", "position_position", "bias"]
@@ -90,18 +90,10 @@ def score_parts(
     """
     source_ids, fed, _ = translator.token_ids(source, target)
     token_ids = source_ids if kind == "encoder_self" else fed
-    seen: list[Tensor] = []
     with translator.inspect() as model:
         attention = attention_layers(model)[kind, 0]
         norms = _norms_of_input(model, kind)
-        handle = attention.weights.register_forward_pre_hook(lambda _module, arguments: seen.append(arguments[0][0]))
-        # a forward hook selects the explicit path, which computes scores
-        watch = attention.weights.register_forward_hook(lambda _module, _arguments, _output: None)
-        try:
-            model(translator.batch([source_ids]), translator.batch([fed]))
-        finally:
-            handle.remove()
-            watch.remove()
+        scores = _scores(model, attention, translator.batch([source_ids]), translator.batch([fed]))
         embedding = model.embedding if kind == "encoder_self" else model.fed_embedding
         content = embedding.tokens(torch.tensor(token_ids, device=model.device)) * embedding.scale
         position = embedding.positions(0, len(token_ids))
@@ -112,7 +104,6 @@ def score_parts(
             gain * (side - side.mean(-1, keepdim=True)) * scale.rsqrt() for side in (content, position)
         )
         constant = norm.bias.cpu().double()
-    scores = seen[0].float().cpu()
 
     def projected(layer: torch.nn.Linear) -> list[Tensor]:
         """Content [H, L, E], position [H, L, E], bias [H, 1, E] after a projection.
@@ -146,6 +137,20 @@ def score_parts(
         scores - row_constant.float().cpu(),
         scores[0] > -math.inf,
     )
+
+
+def _scores(model: Transformer, attention: MultiHeadAttention, source_ids: Tensor, fed: Tensor) -> Tensor:
+    """Masked scores [H, Q, K] of a layer for one sentence, on the CPU."""
+    seen: list[Tensor] = []
+    handle = attention.weights.register_forward_pre_hook(lambda _module, arguments: seen.append(arguments[0][0]))
+    # a forward hook selects the explicit path, which computes scores
+    watch = attention.weights.register_forward_hook(lambda _module, _arguments, _output: None)
+    try:
+        model(source_ids, fed)
+    finally:
+        handle.remove()
+        watch.remove()
+    return seen[0].float().cpu()
 
 
 def _norms_of_input(model: Transformer, kind: SelfAttentionKind) -> list[nn.LayerNorm]:

@@ -18,6 +18,36 @@ def add_command(commands: Commands) -> None:
         "prepare", help="turn parallel text into a tokenizer and token shards; run again to resume"
     )
     parser.add_argument("folder", type=Path, help="output folder")
+    _add_text(parser)
+    parser.add_argument("--vocab-size", type=int, default=37_000, help=f"pieces of the joint vocabulary ({DEFAULT})")
+    parser.add_argument(
+        "--tokenizer",
+        type=Path,
+        metavar="FILE",
+        help="use this SentencePiece model, or that of this .safetensors checkpoint, instead of learning one",
+    )
+    parser.add_argument(
+        "--labels",
+        type=Path,
+        metavar="FILE",
+        help=f"one label for each training pair, such as its origin: {TEXT_FORMATS}",
+    )
+    parser.add_argument(
+        "--repeat",
+        nargs="*",
+        default=[],
+        metavar="LABEL=TIMES",
+        help="how often the pairs of a label occur in an epoch (default: once; 0 leaves them out)",
+    )
+    _add_filters(parser)
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the folder's content even if it was prepared from other text"
+    )
+    parser.set_defaults(run=_prepare)
+
+
+def _add_text(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name the text."""
     for part, purpose in (("", "training"), ("valid-", "validation")):
         for side in ("source", "target"):
             parser.add_argument(
@@ -46,26 +76,10 @@ def add_command(commands: Commands) -> None:
         metavar=("SOURCE", "TARGET"),
         help="names of the two sides in the files of --pairs and --valid-pairs, such as en de",
     )
-    parser.add_argument("--vocab-size", type=int, default=37_000, help=f"pieces of the joint vocabulary ({DEFAULT})")
-    parser.add_argument(
-        "--tokenizer",
-        type=Path,
-        metavar="FILE",
-        help="use this SentencePiece model, or that of this .safetensors checkpoint, instead of learning one",
-    )
-    parser.add_argument(
-        "--labels",
-        type=Path,
-        metavar="FILE",
-        help=f"one label for each training pair, such as its origin: {TEXT_FORMATS}",
-    )
-    parser.add_argument(
-        "--repeat",
-        nargs="*",
-        default=[],
-        metavar="LABEL=TIMES",
-        help="how often the pairs of a label occur in an epoch (default: once; 0 leaves them out)",
-    )
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    """Add the conditions for leaving out pairs."""
     parser.add_argument(
         "--max-words",
         type=int,
@@ -80,10 +94,6 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument("--no-identical", action="store_true", help="leave out pairs with two identical sides")
     parser.add_argument("--no-duplicates", action="store_true", help="leave out pairs that occurred before")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the folder's content even if it was prepared from other text"
-    )
-    parser.set_defaults(run=_prepare)
 
 
 def _prepare(options: argparse.Namespace) -> None:

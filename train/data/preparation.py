@@ -10,7 +10,6 @@ import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,13 +21,14 @@ from core.checkpoint import load_checkpoint, write_atomically
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
 from train.data.filters import Filters, Sieve
 from train.data.parallel_text import Pair, ParallelText, read_lines
+from train.data.preparation_settings import SETTINGS, request_of, require_same_settings, settings_of
 from train.data.shard_writer import ShardWriter
 from train.data.token_shards import MANIFEST, SIDES, DataError, read_manifest
 
 CHUNK = 50_000  # pairs in memory at once
 TOKENIZER_SENTENCES = 1_000_000  # sampled evenly; more would take memory and hardly change the pieces
 UNFINISHED = "unfinished"
-SETTINGS = "settings.json"  # the input and options of a finished folder
+COUNTS = ("pairs", "source_tokens", "target_tokens")  # of a `ShardWriter`
 
 
 def prepare(
@@ -67,30 +67,22 @@ def prepare(
         ValueError: the text is too small for the vocabulary.
     """
     filters, repeat = filters or Filters(), repeat or {}
-    if not train.files:
-        raise DataError("there is no training text: give --source and --target, --pairs, or --set")
-    if not valid.files:
-        raise DataError("there is no validation text: give --valid-source and --valid-target, --valid-pairs, or --set")
-    settings = _settings(train, valid, vocab_size, tokenizer, labels, repeat, filters, symbols)
+    _require_files(train, valid)
+    settings = settings_of(train, valid, vocab_size, tokenizer, labels, repeat, filters, symbols)
     if not overwrite:
-        _require_same_settings(folder, settings)
+        require_same_settings(folder, settings)
     work = folder / UNFINISHED
-    request = _request(train, valid, vocab_size, tokenizer, labels, repeat, filters, *symbols)
+    request = request_of(train, valid, vocab_size, tokenizer, labels, repeat, filters, *symbols)
     with _writing(folder):
         _start(work, request)
         if (work / MANIFEST).exists():
             return _finish(folder, work)
-        valid_pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
-        if not valid_pairs:
-            raise DataError(f"there is no validation pair in {_names(valid)}: every pair has an empty side")
+        valid_pairs = _validation_pairs(valid)
         given = _load_tokenizer(tokenizer) if tokenizer else None  # fails before the text is read, which takes long
         survey, times = _survey(work, train, labels, repeat, filters)
         pieces = _tokenizer(work, train, times, vocab_size, given, symbols)
         counts = _write_tokens(work, train, times, pieces)
-        with ShardWriter(work / "valid", pieces.vocab_size) as writer:
-            _append(writer, pieces, valid_pairs, np.ones(len(valid_pairs), dtype=np.int64))
-        for side, lines in zip(SIDES, zip(*valid_pairs, strict=True), strict=True):
-            (work / f"valid.{side}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        valid_counts = _write_validation(work, valid_pairs, pieces)
         manifest = {
             "files": settings["files"],
             "vocab_size": pieces.vocab_size,
@@ -98,11 +90,26 @@ def prepare(
             **survey,
             "repeat": repeat,
             "train": counts,
-            "valid": dict(zip(counts, writer.counts, strict=True)),
+            "valid": valid_counts,
         }
         _write_json(work / SETTINGS, settings)
         _write_json(work / MANIFEST, manifest)
         return _finish(folder, work)
+
+
+def _require_files(train: ParallelText, valid: ParallelText) -> None:
+    if not train.files:
+        raise DataError("there is no training text: give --source and --target, --pairs, or --set")
+    if not valid.files:
+        raise DataError("there is no validation text: give --valid-source and --valid-target, --valid-pairs, or --set")
+
+
+def _validation_pairs(valid: ParallelText) -> list[Pair]:
+    """Read the validation pairs without an empty side."""
+    pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
+    if not pairs:
+        raise DataError(f"there is no validation pair in {_names(valid)}: every pair has an empty side")
+    return pairs
 
 
 @contextmanager
@@ -113,82 +120,6 @@ def _writing(folder: Path) -> Iterator[None]:
     except OSError as error:
         advice = "free disk space, or give another folder; the same command resumes"
         raise DataError(f"{folder} could not be written: {error}; {advice}") from error
-
-
-def _request(train: ParallelText, valid: ParallelText, *options: object) -> dict[str, Any]:
-    """Return files and options, which must be the same to resume an interrupted `prepare`."""
-    files = [
-        (str(path), path.stat().st_size, path.stat().st_mtime_ns)
-        for text in (train, valid)
-        for path in text.files
-        if path.exists()
-    ]
-    return {"files": files, "languages": train.languages, "options": [str(option) for option in options]}
-
-
-def _settings(
-    train: ParallelText,
-    valid: ParallelText,
-    vocab_size: int,
-    tokenizer: Path | None,
-    labels: Path | None,
-    repeat: dict[str, int],
-    filters: Filters,
-    symbols: Sequence[str],
-) -> dict[str, Any]:
-    """Return the content of settings.json, without folders and dates, so that a copied folder has the same."""
-    return {
-        "files": [path.name for path in train.files],
-        "bytes": _sizes(train.files),
-        "valid_files": [path.name for path in valid.files],
-        "valid_bytes": _sizes(valid.files),
-        "languages": list(train.languages) if train.languages else None,
-        **({} if tokenizer else {"vocab_size": vocab_size}),
-        "tokenizer": tokenizer.name if tokenizer else "learned from the training text",
-        "labels": labels.name if labels else None,
-        "repeat": repeat,
-        **asdict(filters),
-        "symbols": list(symbols),
-    }
-
-
-def _sizes(files: Sequence[Path]) -> list[int | None]:
-    return [path.stat().st_size if path.is_file() else None for path in files]
-
-
-def _require_same_settings(folder: Path, settings: dict[str, Any]) -> None:
-    """Check that a finished folder has these settings. Older folders have only some of them, in the manifest.
-
-    Raises:
-        DataError: the folder was prepared from other text or with other settings.
-    """
-    if not (folder / MANIFEST).exists():
-        return
-    existing: dict[str, Any] = {}
-    for name in (MANIFEST, SETTINGS):
-        if (folder / name).exists():
-            existing |= json.loads((folder / name).read_text(encoding="utf-8"))
-    differing = [name for name in settings if name in existing and existing[name] != settings[name]]
-    if differing:
-        values = {
-            name: f" ({_shown(existing[name])}, not {_shown(settings[name])})"
-            for name in differing
-            if name != "symbols"
-        }
-        named = ", ".join(name + values.get(name, "") for name in differing)
-        raise DataError(
-            f"{folder} holds text that was prepared with another {named}: give another folder, or --overwrite to "
-            f"replace it"
-        )
-
-
-def _shown(value: Any) -> str:
-    """Format a setting as on the command line."""
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    if isinstance(value, dict):
-        return " ".join(f"{label}={times}" for label, times in value.items()) or "none"
-    return "none" if value is None else str(value)
 
 
 def _start(work: Path, request: dict[str, Any]) -> None:
@@ -309,7 +240,16 @@ def _write_tokens(work: Path, train: ParallelText, times: np.ndarray, pieces: Se
             _append(writer, pieces, chunk, times[start : start + CHUNK])
             writer.flush()
             _write_json(progress, {"read": start + len(chunk), "counts": writer.counts})
-    return dict(zip(("pairs", "source_tokens", "target_tokens"), writer.counts, strict=True))
+    return dict(zip(COUNTS, writer.counts, strict=True))
+
+
+def _write_validation(work: Path, pairs: list[Pair], pieces: SentencePieceTokenizer) -> dict[str, int]:
+    """Write the shards of the validation pairs, and their text."""
+    with ShardWriter(work / "valid", pieces.vocab_size) as writer:
+        _append(writer, pieces, pairs, np.ones(len(pairs), dtype=np.int64))
+    for side, lines in zip(SIDES, zip(*pairs, strict=True), strict=True):
+        (work / f"valid.{side}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return dict(zip(COUNTS, writer.counts, strict=True))
 
 
 def _append(writer: ShardWriter, pieces: SentencePieceTokenizer, pairs: list[Pair], times: np.ndarray) -> None:

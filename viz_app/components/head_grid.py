@@ -51,20 +51,13 @@ def grid_payload(
     Raises:
         ValueError: There are no maps, or their sizes differ.
     """
-    width = max((attention.num_heads for attention in maps), default=0)
-    # the row of combinations may be longer
-    heads = max((attention.num_heads for attention in maps if attention.layer >= 0), default=0)
-    columns = (
-        ["all heads", *[""] * (width - 1)]
-        if per_layer
-        else [f"H{head + 1}" if head < heads else "" for head in range(width)]
-    )
+    columns = _column_names(maps, per_layer)
     name = head_names.layer_name if per_layer else head_names.name_of
     named_rows = grid_rows(maps, order)
     rows = [row for _, row in named_rows]
     layers = maps
     if order is not None:
-        columns = [""] * width
+        columns = [""] * len(columns)
         maps = _arranged(maps, rows)
 
     def cell(layer: int, head: int) -> dict[str, Any]:
@@ -90,9 +83,18 @@ def grid_payload(
         **highlight_data(place, links),
         "rowHeight": row_height,
         "weights": _weights(layers),
-        "looks": [head_look(theme, head) for head in range(width)],
+        "looks": [head_look(theme, head) for head in range(len(columns))],
         "rows": [{"name": title, "cells": [cell(*place) for place in row]} for title, row in named_rows],
     }
+
+
+def _column_names(maps: Sequence[AttentionMap], per_layer: bool) -> list[str]:
+    """Names of as many columns as the longest row has maps; that of combinations may be longer than those of heads."""
+    width = max((attention.num_heads for attention in maps), default=0)
+    if per_layer:
+        return ["all heads", *[""] * (width - 1)]
+    heads = max((attention.num_heads for attention in maps if attention.layer >= 0), default=0)
+    return [f"H{head + 1}" if head < heads else "" for head in range(width)]
 
 
 def grid_rows(

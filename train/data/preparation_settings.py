@@ -1,0 +1,89 @@
+"""Input and options of a prepared folder, which a repeated `prepare` must have in common with it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from train.data.filters import Filters
+from train.data.parallel_text import ParallelText
+from train.data.token_shards import MANIFEST, DataError
+
+SETTINGS = "settings.json"  # the input and options of a finished folder
+
+
+def request_of(train: ParallelText, valid: ParallelText, *options: object) -> dict[str, Any]:
+    """Return files and options, which must be the same to resume an interrupted `prepare`."""
+    files = [
+        (str(path), path.stat().st_size, path.stat().st_mtime_ns)
+        for text in (train, valid)
+        for path in text.files
+        if path.exists()
+    ]
+    return {"files": files, "languages": train.languages, "options": [str(option) for option in options]}
+
+
+def settings_of(
+    train: ParallelText,
+    valid: ParallelText,
+    vocab_size: int,
+    tokenizer: Path | None,
+    labels: Path | None,
+    repeat: dict[str, int],
+    filters: Filters,
+    symbols: Sequence[str],
+) -> dict[str, Any]:
+    """Return the content of settings.json, without folders and dates, so that a copied folder has the same."""
+    return {
+        "files": [path.name for path in train.files],
+        "bytes": _sizes(train.files),
+        "valid_files": [path.name for path in valid.files],
+        "valid_bytes": _sizes(valid.files),
+        "languages": list(train.languages) if train.languages else None,
+        **({} if tokenizer else {"vocab_size": vocab_size}),
+        "tokenizer": tokenizer.name if tokenizer else "learned from the training text",
+        "labels": labels.name if labels else None,
+        "repeat": repeat,
+        **asdict(filters),
+        "symbols": list(symbols),
+    }
+
+
+def _sizes(files: Sequence[Path]) -> list[int | None]:
+    return [path.stat().st_size if path.is_file() else None for path in files]
+
+
+def require_same_settings(folder: Path, settings: dict[str, Any]) -> None:
+    """Check that a finished folder has these settings. Older folders have only some of them, in the manifest.
+
+    Raises:
+        DataError: the folder was prepared from other text or with other settings.
+    """
+    if not (folder / MANIFEST).exists():
+        return
+    existing: dict[str, Any] = {}
+    for name in (MANIFEST, SETTINGS):
+        if (folder / name).exists():
+            existing |= json.loads((folder / name).read_text(encoding="utf-8"))
+    differing = [name for name in settings if name in existing and existing[name] != settings[name]]
+    if differing:
+        values = {
+            name: f" ({_shown(existing[name])}, not {_shown(settings[name])})"
+            for name in differing
+            if name != "symbols"
+        }
+        named = ", ".join(name + values.get(name, "") for name in differing)
+        raise DataError(
+            f"{folder} holds text that was prepared with another {named}: give another folder, or --overwrite to "
+            f"replace it"
+        )
+
+
+def _shown(value: Any) -> str:
+    """Format a setting as on the command line."""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if isinstance(value, dict):
+        return " ".join(f"{label}={times}" for label, times in value.items()) or "none"
+    return "none" if value is None else str(value)
