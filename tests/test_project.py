@@ -45,57 +45,55 @@ def test_setup_takes_one_command() -> None:
     assert set_up[1].endswith("pytest\n")
 
 
-def test_ci_runs_the_command_of_the_readme(tmp_path: Path) -> None:
-    """Run `.ci/run` with every program but bash and grep replaced by a script that records its call."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name in (
-        "python3",
-        "python",
-        "pip",
-        "apt-get",
-        "ruff",
-        "pyright",
-        "lint-imports",
-        "mktemp",
-        "mkdocs",
-        "rm",
-        "node",
+def run_ci(folder: Path, failing: str = "") -> tuple[int, list[str]]:
+    """Run `.ci/run` with every program but bash, cat and grep replaced by a script that records its call.
+
+    Returns:
+        The exit status, and the calls of the programs.
+    """
+    programs, copy = folder / "bin", folder / "clone"
+    for path in (programs, copy / ".ci", copy / ".venv" / "bin"):
+        path.mkdir(parents=True)
+    names = ("python3", "python", "apt-get", "ruff", "pyright", "lint-imports", "mktemp", "mkdocs", "rm", "node")
+    for program in (
+        *(programs / name for name in names),
+        *(copy / ".venv" / "bin" / name for name in ("pip", "pytest")),
     ):
-        program = programs / name
-        # the folder of Node.js is the one thing that is read from what a program prints
-        program.write_text(f'#!/bin/sh\necho "{name} $@" >> "{tmp_path}/calls"\necho "{tmp_path}"\n')
-        program.chmod(0o755)
-    copy = tmp_path / "clone"
-    (copy / ".ci").mkdir(parents=True)
-    (copy / ".venv" / "bin").mkdir(parents=True)
-    for name in ("pip", "pytest"):
-        program = copy / ".venv" / "bin" / name
-        program.write_text(f'#!/bin/sh\necho ".venv/bin/{name} $@" >> "{tmp_path}/calls"\n')
+        name = program.relative_to(copy) if program.is_relative_to(copy) else program.name
+        # what a program prints is read as a folder: of Node.js, and for temporary files
+        record = f'echo "{name} $@" >> "{folder}/calls"\necho "{folder}"'
+        program.write_text(f"#!/bin/sh\n{record}\nexit {int(program.name == failing)}\n")
         program.chmod(0o755)
     shutil.copy(ROOT / ".ci" / "run", copy / ".ci" / "run")
     shutil.copy(ROOT / "README.md", copy)
-    subprocess.run([copy / ".ci" / "run"], check=True, env={"PATH": f"{programs}:/usr/bin:/bin"}, capture_output=True)
-    calls = [
-        call.rstrip()
-        for call in (tmp_path / "calls").read_text().splitlines()
-        if not call.startswith(("apt-get", "python3 -c", "python -c"))
-    ]
+    environment = {"PATH": f"{programs}:/usr/bin:/bin"}
+    done = subprocess.run([copy / ".ci" / "run"], env=environment, capture_output=True)
+    calls = [call.rstrip() for call in (folder / "calls").read_text().splitlines()]
+    return done.returncode, [call for call in calls if not call.startswith(("apt-get", "python3 -c", "python -c"))]
+
+
+def test_ci_runs_the_command_of_the_readme_and_all_other_checks(tmp_path: Path) -> None:
+    status, calls = run_ci(tmp_path)
+    assert status == 0
+    assert calls[:3] == ["python3 -m venv .venv", ".venv/bin/pip install -c constraints.txt -e .[test]", "mktemp -d"]
+    assert calls[-2:] == [".venv/bin/pytest", f"rm -r {tmp_path}"]
     npm = f"{tmp_path}/lib/node_modules/npm/bin/npm-cli.js"
-    assert calls == [
-        "python3 -m venv .venv",
-        ".venv/bin/pip install -c constraints.txt -e .[test]",
-        ".venv/bin/pytest",
-        "ruff check",
-        "ruff format --check",
-        "pyright",
+    assert sorted(calls[3:-2]) == [
         "lint-imports --no-cache",
-        "mktemp -d",
-        f"mkdocs build --quiet --site-dir {tmp_path}",
-        f"rm -r {tmp_path}",
+        f"mkdocs build --quiet --site-dir {tmp_path}/site",
         f"node {npm} ci --no-audit --no-fund",
         f"node {npm} run check",
+        "pyright",
+        "ruff check",
+        "ruff format --check",
     ]
+
+
+@pytest.mark.parametrize("failing", ["pip", "ruff", "mkdocs", "node", "pytest"])
+def test_ci_fails_if_any_check_fails(tmp_path: Path, failing: str) -> None:
+    status, calls = run_ci(tmp_path, failing)
+    assert status == 1
+    assert (".venv/bin/pytest" in calls) == (failing == "pytest")
 
 
 def test_the_file_map_names_what_is_there() -> None:
