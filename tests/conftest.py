@@ -85,14 +85,16 @@ TREES = """\
 
 
 # Folders in the order of their running time: workers that start with the longest files finish together.
-FOLDERS = ("tests/e2e/", "tests/train/", "tests/viz_app/", "tests/core/")
+FOLDERS = ("tests/e2e/", "tests/core/formats/", "tests/train/", "tests/viz_app/", "tests/core/")
+# Run in one worker: what they share takes long to start, a browser and an app, or to import, transformers.
+TOGETHER = FOLDERS[:2]
 
 
 class ByFile(LoadFileScheduling):
-    """Run the tests of a file in one worker, and those of tests/e2e too: they share a browser and an app server."""
+    """Run the tests of a file, and those of each folder of `TOGETHER`, in one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return FOLDERS[0] if nodeid.startswith(FOLDERS[0]) else super()._split_scope(nodeid)
+        return next((folder for folder in TOGETHER if nodeid.startswith(folder)), super()._split_scope(nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -114,9 +116,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave the modules that are imported by now, which live to the end, out of every garbage collection."""
+    """Look for garbage less often, and not among the modules that are imported by now: a tenth of the running time."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,9 @@ def test_a_click_on_a_cell_shows_its_heads(page: Page, app: str) -> None:
     expect(page).to_have_url(re.compile(r"patch=cross\.2\.1"))
     expect(page.get_by_text(re.compile(r"^Cross-attention L2 at <s>: .*, and each of its heads alone"))).to_be_visible()
     page.get_by_text("Paths between heads").click()
-    expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
     sender = page.get_by_role("group", name="Effects of heads through").get_by_role("button").first
+    expect(sender).to_be_visible()
+    expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
     sender.click()
     expect(page.get_by_text("by the position of its output")).to_be_visible()
     expect(page).to_have_url(re.compile(r"sender=encoder_self\.1\.1"))

@@ -31,7 +31,6 @@ def healthy(app: AppTest) -> AppTest:
 
 
 def opened(app: AppTest, page: str) -> AppTest:
-    """The same on another page; each of the two has run once."""
-    healthy(app.run())
+    """The same on another page, which has run once."""
     app.switch_page(f"app_pages/{page}.py")
     return healthy(app.run())

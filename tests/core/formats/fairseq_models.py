@@ -1,5 +1,7 @@
 """Files of fairseq with the weights of an FSMT model, whose arithmetic is the same."""
 
+from __future__ import annotations
+
 import json
 import re
 from argparse import Namespace
@@ -8,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import FSMTForConditionalGeneration
+import transformers  # imports its models when they are used
 
 PIECE_END = "</w>"
 OPTIONS: dict[str, Any] = {
@@ -32,7 +34,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def fairseq_state(model: FSMTForConditionalGeneration) -> dict[str, torch.Tensor]:
+def fairseq_state(model: transformers.FSMTForConditionalGeneration) -> dict[str, torch.Tensor]:
     """Parameters under the names of newer versions of fairseq."""
     state = {name.removeprefix("model."): tensor for name, tensor in model.state_dict().items()}
     state = {name: tensor for name, tensor in state.items() if "embed_positions" not in name}

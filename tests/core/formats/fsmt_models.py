@@ -1,5 +1,7 @@
 """FSMT models of transformers with random or briefly trained weights, saved as people share them."""
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -8,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers  # imports its models when they are used
 from sacremoses import MosesTokenizer
-from transformers import FSMTConfig, FSMTForConditionalGeneration, FSMTTokenizer, GenerationConfig
 
 Pairs = Sequence[tuple[str, str]]
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
@@ -63,7 +65,7 @@ def write_tokenizer(folder: Path, pairs: Pairs, two: bool = False) -> tuple[int,
 
 def write_model(
     folder: Path, pairs: Pairs, *, two: bool = False, steps: int = 0, dtype: torch.dtype = torch.float32, **changes: Any
-) -> FSMTForConditionalGeneration:
+) -> transformers.FSMTForConditionalGeneration:
     """Write a folder as `save_pretrained` does, and read it again.
 
     Args:
@@ -73,7 +75,7 @@ def write_model(
     """
     folder.mkdir(exist_ok=True)
     source_size, target_size = write_tokenizer(folder, pairs, two)
-    config = FSMTConfig(
+    config = transformers.FSMTConfig(
         **{
             "langs": ["en", "de"],
             "src_vocab_size": source_size,
@@ -92,12 +94,12 @@ def write_model(
         }
     )
     torch.manual_seed(0)
-    model = FSMTForConditionalGeneration(config).eval()
+    model = transformers.FSMTForConditionalGeneration(config).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "layer_norm" in name or name.endswith("bias"):  # no gain of one, no bias of zero
                 parameter.add_(torch.randn_like(parameter), alpha=0.1)
-    model.generation_config = GenerationConfig(
+    model.generation_config = transformers.GenerationConfig(
         pad_token_id=1, bos_token_id=0, decoder_start_token_id=2, eos_token_id=2, num_beams=4, max_length=128
     )
     for stack in (model.model.encoder, model.model.decoder):
@@ -108,18 +110,22 @@ def write_model(
     if dtype != torch.float32:  # published files have no tables of positions, which half precision would round
         state = {name: tensor for name, tensor in state.items() if "embed_positions" not in name}
     model.save_pretrained(folder, state_dict=state)
-    return FSMTForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+    return transformers.FSMTForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
 
 
 def target_ids(folder: Path, texts: Sequence[str]) -> torch.Tensor:
     """Ids of targets with `</s>`; FSMT's tokenizer numbers sources only, so with both sides exchanged."""
-    exchanged = FSMTTokenizer(["de", "en"], folder / "vocab-tgt.json", folder / "vocab-src.json", folder / "merges.txt")
+    exchanged = transformers.FSMTTokenizer(
+        ["de", "en"], folder / "vocab-tgt.json", folder / "vocab-src.json", folder / "merges.txt"
+    )
     return exchanged(list(texts), return_tensors="pt", padding=True).input_ids
 
 
-def train(model: FSMTForConditionalGeneration, folder: Path, pairs: Pairs, steps: int) -> None:
+def train(model: transformers.FSMTForConditionalGeneration, folder: Path, pairs: Pairs, steps: int) -> None:
     """Learn the pairs by heart."""
-    batch = FSMTTokenizer.from_pretrained(folder)([source for source, _ in pairs], return_tensors="pt", padding=True)
+    batch = transformers.FSMTTokenizer.from_pretrained(folder)(
+        [source for source, _ in pairs], return_tensors="pt", padding=True
+    )
     target = target_ids(folder, [target for _, target in pairs])
     fed = torch.cat((torch.full((len(target), 1), 2), target[:, :-1]), 1)
     optimizer = torch.optim.Adam([each for each in model.parameters() if each.requires_grad], lr=5e-3)

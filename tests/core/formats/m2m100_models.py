@@ -1,5 +1,7 @@
 """M2M100 and NLLB models of transformers with random or briefly trained weights, saved as people share them."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,8 +9,8 @@ from typing import Any
 
 import sentencepiece
 import torch
+import transformers  # imports its models when they are used
 from torch.nn.utils.rnn import pad_sequence
-from transformers import GenerationConfig, M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer
 
 from core.formats.m2m100 import LANGUAGES
 from tests.core.formats.marian_models import sentencepiece_model
@@ -48,7 +50,7 @@ def write_model(
     dtype: torch.dtype = torch.float32,
     generation: dict[str, Any] | None = None,
     **changes: Any,
-) -> M2M100ForConditionalGeneration:
+) -> transformers.M2M100ForConditionalGeneration:
     """Write a folder as `save_pretrained` does, and read it again.
 
     Args:
@@ -58,7 +60,7 @@ def write_model(
     """
     folder.mkdir(exist_ok=True)
     vocab_size = write_tokenizer(folder, pairs, nllb) + 2
-    config = M2M100Config(
+    config = transformers.M2M100Config(
         **{
             "vocab_size": vocab_size,
             "d_model": 32,
@@ -78,12 +80,12 @@ def write_model(
         }
     )
     torch.manual_seed(0)
-    model = M2M100ForConditionalGeneration(config).eval()
+    model = transformers.M2M100ForConditionalGeneration(config).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "layer_norm" in name or name.endswith("bias"):  # no gain of one, no bias of zero
                 parameter.add_(torch.randn_like(parameter), alpha=0.1)
-    model.generation_config = GenerationConfig(
+    model.generation_config = transformers.GenerationConfig(
         **{
             "pad_token_id": 1,
             "bos_token_id": 0,
@@ -95,12 +97,17 @@ def write_model(
         }
     )
     if steps:
-        train(model, M2M100Tokenizer.from_pretrained(folder), pairs, steps)
+        train(model, transformers.M2M100Tokenizer.from_pretrained(folder), pairs, steps)
     model.to(dtype).save_pretrained(folder)
-    return M2M100ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+    return transformers.M2M100ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
 
 
-def train(model: M2M100ForConditionalGeneration, tokenizer: M2M100Tokenizer, pairs: Pairs, steps: int) -> None:
+def train(
+    model: transformers.M2M100ForConditionalGeneration,
+    tokenizer: transformers.M2M100Tokenizer,
+    pairs: Pairs,
+    steps: int,
+) -> None:
     """Learn the pairs by heart, pair n from and to the languages `DIRECTIONS[n % 3]`."""
     sources: list[torch.Tensor] = []
     targets: list[torch.Tensor] = []

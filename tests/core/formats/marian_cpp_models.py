@@ -1,5 +1,7 @@
 """Files of Marian itself with the weights of a Marian model of transformers."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Sequence
@@ -8,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import MarianMTModel
+import transformers  # imports its models when they are used
 
 from core.model import sinusoidal_encoding
 from tests.core.formats.marian_models import Pairs, write_model
@@ -50,7 +52,7 @@ NAMES = {
 }
 
 
-def marian_arrays(model: MarianMTModel, two: bool = False) -> dict[str, np.ndarray]:
+def marian_arrays(model: transformers.MarianMTModel, two: bool = False) -> dict[str, np.ndarray]:
     """Parameters under the names of Marian, matrices as inputs x outputs, without the row of `<pad>`."""
     state = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
     arrays = {"decoder_ff_logit_out_b": state["final_logits_bias"][:, :-1]}
@@ -96,7 +98,9 @@ def save_arrays(folder: Path, arrays: dict[str, np.ndarray], **options: Any) -> 
     np.savez(folder / "opus.npz", **arrays, **{"special:model.yml": np.frombuffer(yaml(found), dtype=np.int8)})
 
 
-def write_marian(folder: Path, pairs: Pairs, *, two: bool = False, codes: Sequence[str] = ()) -> MarianMTModel:
+def write_marian(
+    folder: Path, pairs: Pairs, *, two: bool = False, codes: Sequence[str] = ()
+) -> transformers.MarianMTModel:
     """Write a folder, and return the model with Marian's own positions and norms.
 
     Args:

@@ -1,5 +1,7 @@
 """Marian models of transformers with random or briefly trained weights, saved as people share them."""
 
+from __future__ import annotations
+
 import io
 import json
 from collections.abc import Sequence
@@ -8,7 +10,7 @@ from typing import Any
 
 import sentencepiece
 import torch
-from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
+import transformers  # imports its models when they are used
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -71,7 +73,7 @@ def write_model(
     dtype: torch.dtype = torch.float32,
     generation: dict[str, Any] | None = None,
     **changes: Any,
-) -> MarianMTModel:
+) -> transformers.MarianMTModel:
     """Write a folder as `save_pretrained` does, and read it again.
 
     Args:
@@ -82,7 +84,7 @@ def write_model(
     """
     folder.mkdir(exist_ok=True)
     vocab_size, target_size = write_tokenizer(folder, pairs, codes, two)
-    config = MarianConfig(
+    config = transformers.MarianConfig(
         **{
             "vocab_size": vocab_size,
             "decoder_vocab_size": target_size,
@@ -107,14 +109,14 @@ def write_model(
         }
     )
     torch.manual_seed(0)
-    model = MarianMTModel(config).eval()
+    model = transformers.MarianMTModel(config).eval()
     with torch.no_grad():
         model.final_logits_bias.normal_(std=0.3)
         for name, parameter in model.named_parameters():
             if "layer_norm" in name or name.endswith("bias"):  # no gain of one, no bias of zero
                 parameter.add_(torch.randn_like(parameter), alpha=0.1)
     pad = config.pad_token_id
-    model.generation_config = GenerationConfig(
+    model.generation_config = transformers.GenerationConfig(
         **{
             "pad_token_id": pad,
             "decoder_start_token_id": config.decoder_start_token_id,
@@ -126,12 +128,12 @@ def write_model(
         }
     )
     if steps:
-        train(model, MarianTokenizer.from_pretrained(folder), pairs, steps)
+        train(model, transformers.MarianTokenizer.from_pretrained(folder), pairs, steps)
     model.to(dtype).save_pretrained(folder)
-    return MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
+    return transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
 
 
-def train(model: MarianMTModel, tokenizer: MarianTokenizer, pairs: Pairs, steps: int) -> None:
+def train(model: transformers.MarianMTModel, tokenizer: transformers.MarianTokenizer, pairs: Pairs, steps: int) -> None:
     """Learn the pairs by heart."""
     batch = tokenizer([source for source, _ in pairs], return_tensors="pt", padding=True)
     labels = tokenizer(text_target=[target for _, target in pairs], return_tensors="pt", padding=True).input_ids

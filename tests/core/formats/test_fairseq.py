@@ -1,5 +1,7 @@
 """Files of fairseq: the same weights as FSMT models, which transformers reads."""
 
+from __future__ import annotations
+
 import pickle
 import sys
 from argparse import Namespace
@@ -10,8 +12,8 @@ from typing import Any
 
 import pytest
 import torch
+import transformers  # imports its models when they are used
 from sentencepiece import SentencePieceProcessor
-from transformers import FSMTForConditionalGeneration, FSMTTokenizer
 
 from core import __main__ as cli
 from core.byte_pair_encoding import BytePairEncoding, read_merges
@@ -25,7 +27,9 @@ from tests.core.formats.test_weights import Command
 
 
 @pytest.fixture(scope="module")
-def fsmt(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> tuple[Path, FSMTForConditionalGeneration]:
+def fsmt(
+    tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs
+) -> tuple[Path, transformers.FSMTForConditionalGeneration]:
     """An FSMT model with two vocabularies."""
     folder = tmp_path_factory.mktemp("fsmt")
     return folder, write_model(folder, parallel_text, two=True)
@@ -38,13 +42,13 @@ def test_the_same_logits_as_fsmt(
     rename: Callable[..., Any],
     container: Callable[..., Any],
     legacy: bool,
-    fsmt: tuple[Path, FSMTForConditionalGeneration],
+    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration],
     tmp_path: Path,
     parallel_text: Pairs,
 ) -> None:
     folder, reference = fsmt
     write_fairseq(tmp_path, folder, rename(fairseq_state(reference)), container, legacy)
-    found, tokenizer = import_checkpoint(tmp_path), FSMTTokenizer.from_pretrained(folder)
+    found, tokenizer = import_checkpoint(tmp_path), transformers.FSMTTokenizer.from_pretrained(folder)
     assert (found.config.bos_id, found.config.eos_id, found.config.pad_id) == (2, 2, 1)
     assert found.config.early_stopping
     assert found.config.penalty_formula == "length"
@@ -60,7 +64,7 @@ def test_the_same_logits_as_fsmt(
 
 
 def test_a_converted_file_is_the_same_model(
-    fsmt: tuple[Path, FSMTForConditionalGeneration], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_fairseq(tmp_path / "model", fsmt[0], fairseq_state(fsmt[1]))
     out = tmp_path / "out.safetensors"
@@ -75,7 +79,9 @@ def test_a_converted_file_is_the_same_model(
     assert explanation.log_probs[: len(best.token_ids)] == pytest.approx(best.token_log_probs, abs=1e-4)
 
 
-def test_tied_matrices_are_found_by_content(fsmt: tuple[Path, FSMTForConditionalGeneration], tmp_path: Path) -> None:
+def test_tied_matrices_are_found_by_content(
+    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path
+) -> None:
     state = fairseq_state(fsmt[1])
     del state["decoder.output_projection.weight"]  # as old files with share_decoder_input_output_embed
     write_fairseq(tmp_path, fsmt[0], state)
@@ -83,7 +89,7 @@ def test_tied_matrices_are_found_by_content(fsmt: tuple[Path, FSMTForConditional
 
 
 def test_norms_before_the_sub_layers_and_after_the_stacks(
-    fsmt: tuple[Path, FSMTForConditionalGeneration], tmp_path: Path
+    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path
 ) -> None:
     """Pre-norm with final norms, whose gain and bias are the only parameters of the last step before the logits."""
     state = fairseq_state(fsmt[1])
@@ -98,7 +104,7 @@ def test_norms_before_the_sub_layers_and_after_the_stacks(
 
 
 def test_a_sentencepiece_model_splits_without_moses(
-    fsmt: tuple[Path, FSMTForConditionalGeneration], tmp_path: Path, parallel_text: Pairs
+    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path, parallel_text: Pairs
 ) -> None:
     write_fairseq(tmp_path, fsmt[0], fairseq_state(fsmt[1]))
     (tmp_path / "bpecodes").unlink()
@@ -141,7 +147,7 @@ def fairseq_class(monkeypatch: pytest.MonkeyPatch, module: str, name: str) -> ty
 
 
 def test_objects_of_fairseq_and_omegaconf_are_not_needed(
-    fsmt: tuple[Path, FSMTForConditionalGeneration], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meter = fairseq_class(monkeypatch, "fairseq.meters", "AverageMeter")()
     meter.avg = 3.0
@@ -167,7 +173,7 @@ def test_objects_of_fairseq_and_omegaconf_are_not_needed(
     assert import_checkpoint(tmp_path).config.num_encoder_layers == 2
 
 
-def test_nothing_is_executed(fsmt: tuple[Path, FSMTForConditionalGeneration], tmp_path: Path) -> None:
+def test_nothing_is_executed(fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path) -> None:
     folder = tmp_path / "model"
     state = fairseq_state(fsmt[1])
 
@@ -203,7 +209,7 @@ def test_nothing_is_executed(fsmt: tuple[Path, FSMTForConditionalGeneration], tm
     ],
 )
 def test_what_cannot_be_imported_is_refused(
-    changes: dict[str, Any], message: str, fsmt: tuple[Path, FSMTForConditionalGeneration], tmp_path: Path
+    changes: dict[str, Any], message: str, fsmt: tuple[Path, transformers.FSMTForConditionalGeneration], tmp_path: Path
 ) -> None:
     write_fairseq(tmp_path, fsmt[0], fairseq_state(fsmt[1]), **changes)
     with pytest.raises(CheckpointError, match=message):
@@ -233,7 +239,7 @@ def test_damaged_files_are_refused(
     name: str,
     data: bytes | None,
     message: str | None,
-    fsmt: tuple[Path, FSMTForConditionalGeneration],
+    fsmt: tuple[Path, transformers.FSMTForConditionalGeneration],
     tmp_path: Path,
 ) -> None:
     write_fairseq(tmp_path, fsmt[0], fairseq_state(fsmt[1]))

@@ -1,5 +1,7 @@
 """FSMT models against transformers."""
 
+from __future__ import annotations
+
 import json
 import shutil
 from pathlib import Path
@@ -7,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import FSMTTokenizer
+import transformers  # imports its models when they are used
 
 from core import __main__ as cli
 from core.checkpoint import CheckpointError, load_checkpoint
@@ -40,7 +42,7 @@ def copy(original: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_same_logits_as_transformers(shape: str, tmp_path: Path, parallel_text: Pairs) -> None:
     reference = write_model(tmp_path, parallel_text, **SHAPES[shape])
-    found, tokenizer = import_checkpoint(tmp_path), FSMTTokenizer.from_pretrained(tmp_path)
+    found, tokenizer = import_checkpoint(tmp_path), transformers.FSMTTokenizer.from_pretrained(tmp_path)
     assert found.config.tied == ("all" if shape == "tied" else "none")
     for source, target in parallel_text[:6]:
         source_ids = tokenizer(source, return_tensors="pt").input_ids
@@ -58,7 +60,7 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
     reference = write_model(tmp_path / "model", pairs, steps=60, init_std=0.05, encoder_layers=1, decoder_layers=1)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
-    tokenizer = FSMTTokenizer.from_pretrained(tmp_path / "model")
+    tokenizer = transformers.FSMTTokenizer.from_pretrained(tmp_path / "model")
     for text, _ in pairs:
         with torch.inference_mode():
             ids = reference.generate(**tokenizer(text, return_tensors="pt"))[0].tolist()
@@ -70,7 +72,7 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
 @pytest.mark.parametrize("two", [False, True])
 def test_the_same_tokens_as_transformers(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
     write_model(tmp_path, parallel_text, two=two)
-    found, reference = import_checkpoint(tmp_path).tokenizer, FSMTTokenizer.from_pretrained(tmp_path)
+    found, reference = import_checkpoint(tmp_path).tokenizer, transformers.FSMTTokenizer.from_pretrained(tmp_path)
     texts = [
         *(source for source, _ in parallel_text),
         "“Where,” she said, ‘is the nearest station…’ （东京）",

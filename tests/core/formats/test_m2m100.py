@@ -1,14 +1,16 @@
 """M2M100 and NLLB models against transformers."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import transformers  # imports its models when they are used
 from safetensors.torch import load_file
 from sentencepiece import SentencePieceProcessor
-from transformers import M2M100Tokenizer, NllbTokenizer
 
 from core import __main__ as cli
 from core.checkpoint import CheckpointError, load_checkpoint
@@ -21,7 +23,7 @@ from tests.core.formats.marian_models import short_pairs
 @pytest.mark.parametrize("shape", [{}, {"encoder_layers": 3, "decoder_layers": 1, "decoder_ffn_dim": 40}])
 def test_the_same_logits_as_transformers(shape: dict[str, Any], tmp_path: Path, parallel_text: Pairs) -> None:
     reference = write_model(tmp_path, parallel_text, **shape)
-    found, tokenizer = import_checkpoint(tmp_path), M2M100Tokenizer.from_pretrained(tmp_path)
+    found, tokenizer = import_checkpoint(tmp_path), transformers.M2M100Tokenizer.from_pretrained(tmp_path)
     assert (found.config.norm, found.config.final_norm, found.config.tied) == ("pre", True, "all")
     for source, target in parallel_text[:6]:
         source_ids = tokenizer(source, return_tensors="pt").input_ids
@@ -39,7 +41,7 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
     reference = write_model(tmp_path / "model", pairs, steps=70, init_std=0.05, encoder_layers=1, decoder_layers=1)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
-    tokenizer = M2M100Tokenizer.from_pretrained(tmp_path / "model")
+    tokenizer = transformers.M2M100Tokenizer.from_pretrained(tmp_path / "model")
     for number, (text, _) in enumerate(pairs):
         source, target = DIRECTIONS[number % 3]
         tokenizer.src_lang = source
@@ -63,7 +65,7 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
 
 def test_the_same_tokens_as_m2m100(tmp_path: Path, parallel_text: Pairs) -> None:
     write_model(tmp_path, parallel_text)
-    found, reference = import_checkpoint(tmp_path).tokenizer, M2M100Tokenizer.from_pretrained(tmp_path)
+    found, reference = import_checkpoint(tmp_path).tokenizer, transformers.M2M100Tokenizer.from_pretrained(tmp_path)
     texts = ["A dog runs.", "“Where,” she said …", "unknown: ☃ 東京", "5 % – or 1\u00a0000 « francs »!"]
     for text in [*texts, *(source for source, _ in parallel_text)]:
         assert found.encode(text) == reference(text).input_ids[:-1], text
@@ -90,7 +92,9 @@ def test_the_same_tokens_as_nllb(tmp_path: Path, parallel_text: Pairs) -> None:
         if processor.piece_to_id(first) and processor.piece_to_id(second)
     ]
     vocabulary = {found.piece(token_id): token_id for token_id in range(found.vocab_size)}
-    reference = NllbTokenizer(vocabulary, merges, extra_special_tokens=list(NLLB_LANGUAGES), src_lang="eng_Latn")
+    reference = transformers.NllbTokenizer(
+        vocabulary, merges, extra_special_tokens=list(NLLB_LANGUAGES), src_lang="eng_Latn"
+    )
     for text, _ in parallel_text:
         assert found.encode(text) == reference(text).input_ids[:-1], text
     assert found.language_codes == (">>deu_Latn<<", ">>eng_Latn<<", ">>fra_Latn<<")

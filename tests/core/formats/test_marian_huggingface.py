@@ -1,5 +1,7 @@
 """Marian models of Hugging Face against transformers."""
 
+from __future__ import annotations
+
 import json
 import shutil
 import zipfile
@@ -9,8 +11,8 @@ from typing import Any
 
 import pytest
 import torch
+import transformers  # imports its models when they are used
 from safetensors.torch import load_file, save_file
-from transformers import MarianMTModel, MarianTokenizer
 
 from core import __main__ as cli
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
@@ -56,9 +58,9 @@ def changed(folder: Path, tmp_path: Path) -> Callable[..., Path]:
 
 
 def logits_of_both(
-    reference: MarianMTModel, found: Checkpoint, folder: Path, pairs: Pairs
+    reference: transformers.MarianMTModel, found: Checkpoint, folder: Path, pairs: Pairs
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    tokenizer = MarianTokenizer.from_pretrained(folder)
+    tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
     batch = tokenizer([source for source, _ in pairs], return_tensors="pt", padding=True)
     target = tokenizer(text_target=[target for _, target in pairs], return_tensors="pt", padding=True).input_ids
     start = torch.full((len(target), 1), reference.config.decoder_start_token_id)
@@ -85,7 +87,7 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
     reference = write_model(tmp_path / "model", pairs, steps=60, init_std=0.05, encoder_layers=1, decoder_layers=1)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
-    tokenizer = MarianTokenizer.from_pretrained(tmp_path / "model")
+    tokenizer = transformers.MarianTokenizer.from_pretrained(tmp_path / "model")
     for text, _ in pairs:
         batch = tokenizer(tokenizer.normalize(text), return_tensors="pt")
         with torch.inference_mode():
@@ -100,7 +102,7 @@ def test_the_same_tokens_as_transformers(two: bool, tmp_path: Path, parallel_tex
     write_model(tmp_path / "model", parallel_text, codes=[">>deu<<", ">>fra<<"], two=two)
     found, reference = (
         import_checkpoint(tmp_path / "model").tokenizer,
-        MarianTokenizer.from_pretrained(tmp_path / "model"),
+        transformers.MarianTokenizer.from_pretrained(tmp_path / "model"),
     )
     texts = [
         "A dog runs.",
@@ -154,7 +156,7 @@ def test_progress_is_the_share_of_the_weights_that_has_been_read(folder: Path) -
 
 def test_attention_of_transformers_is_that_of_the_imported_model(folder: Path, parallel_text: Pairs) -> None:
     source, target = parallel_text[0]
-    reference = MarianMTModel.from_pretrained(folder, attn_implementation="eager").eval()
+    reference = transformers.MarianMTModel.from_pretrained(folder, attn_implementation="eager").eval()
     found = import_checkpoint(folder)
     translator = Translator(found.model, found.tokenizer)
     expected = translator.explain(source, target)
@@ -223,7 +225,7 @@ def test_a_pytorch_file_is_the_same(legacy: bool, folder: Path, tmp_path: Path) 
     shared = state["model.shared.weight"]  # older files have all copies, and the table of positions
     state |= {f"model.{stack}.embed_tokens.weight": shared for stack in ("encoder", "decoder")}
     state["lm_head.weight"] = shared
-    positions = MarianMTModel.from_pretrained(folder).model.encoder.embed_positions.weight.detach().clone()
+    positions = transformers.MarianMTModel.from_pretrained(folder).model.encoder.embed_positions.weight.detach().clone()
     state["model.encoder.embed_positions.weight"] = positions
     torch.save(state, copy / "pytorch_model.bin", _use_new_zipfile_serialization=not legacy)
     found, expected = import_checkpoint(copy), import_checkpoint(folder)
@@ -258,7 +260,7 @@ def test_probabilities_of_excluded_tokens_can_be_shared_out(
 ) -> None:
     pad = json.loads((folder / "config.json").read_text())["pad_token_id"]
     copy = changed("generation_config.json", renormalize_logits=True, bad_words_ids=[[7], [pad]])
-    found, reference = import_checkpoint(copy), MarianMTModel.from_pretrained(copy).eval()
+    found, reference = import_checkpoint(copy), transformers.MarianMTModel.from_pretrained(copy).eval()
     assert found.config.never_ids == (7,)
     ours, theirs = logits_of_both(reference, found, copy, parallel_text[:1])
     theirs = theirs.clone().index_fill(-1, torch.tensor([7, pad]), -torch.inf)

@@ -61,7 +61,7 @@ def test_no_text_is_smaller_than_readable(draw: Draw) -> None:
 def test_a_slide_has_the_drawing_in_its_size_and_a_caption(draw: Draw) -> None:
     plain = draw("svg")
     with slide(CAPTION):
-        svg, png, pdf = draw("svg"), draw("png"), draw("pdf")
+        svg, png = draw("svg"), draw("png")
     width, height = size(svg)
     assert width / height == pytest.approx(16 / 9, rel=1e-3)
     assert min(size(svg)[axis] - size(plain)[axis] for axis in (0, 1)) > 0
@@ -71,8 +71,13 @@ def test_a_slide_has_the_drawing_in_its_size_and_a_caption(draw: Draw) -> None:
     assert set(points(plain)) <= set(points(svg))
     assert len(points(svg)) > len(points(plain))
     assert struct.unpack(">II", png[16:24]) == (SLIDE_PIXELS, SLIDE_PIXELS * 9 // 16)
-    assert pdf.startswith(b"%PDF")
     assert draw("svg") == plain  # outside the block as before
+
+
+def test_slides_of_matplotlib_and_of_plotly_are_pdfs_too(make_map: MakeMap) -> None:
+    with slide(CAPTION):
+        assert export_map(make_map(), 0, "pdf").startswith(b"%PDF")
+        assert export_chart(sinusoids([0, 2], 8, 16, LIGHT), "pdf").startswith(b"%PDF")
 
 
 def test_the_drawing_stands_above_the_caption_and_inside_the_slide(draw: Draw) -> None:
