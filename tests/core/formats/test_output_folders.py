@@ -1,5 +1,7 @@
 """Models written for transformers and CTranslate2, which open them and are the oracles."""
 
+from __future__ import annotations
+
 import copy
 import json
 from collections.abc import Callable, Iterator
@@ -9,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import MarianMTModel, MarianTokenizer
+import transformers  # imports its models when they are used
 
 from core import __main__ as cli
 from core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -93,7 +95,7 @@ def test_transformers_and_our_import_compute_the_same_logits(
 ) -> None:
     checkpoint = random_checkpoint(tokenizer, **SHAPES[shape])
     write_marian(checkpoint, tmp_path / "out")
-    theirs: Any = MarianMTModel.from_pretrained(tmp_path / "out").eval()
+    theirs: Any = transformers.MarianMTModel.from_pretrained(tmp_path / "out").eval()
     again = import_checkpoint(tmp_path / "out").model
     for source, target in batches(tokenizer, parallel_text[:4], checkpoint.config):
         with torch.inference_mode():
@@ -109,8 +111,11 @@ def test_transformers_and_our_import_give_the_same_translations(
 ) -> None:
     """Beam 4, without a length penalty, whose formulas differ."""
     cli.main(["convert", str(trained), str(tmp_path / "out"), "--to", "marian"])
-    model: Any = MarianMTModel.from_pretrained(tmp_path / "out")
-    reference, ours = MarianTokenizer.from_pretrained(tmp_path / "out"), Translator.from_checkpoint(trained)
+    model: Any = transformers.MarianMTModel.from_pretrained(tmp_path / "out")
+    reference, ours = (
+        transformers.MarianTokenizer.from_pretrained(tmp_path / "out"),
+        Translator.from_checkpoint(trained),
+    )
     imported = import_checkpoint(tmp_path / "out")
     again = Translator(imported.model, imported.tokenizer)
     for text, _ in [*short_pairs(parallel_text)[:8], (QUOTED, "")]:
@@ -163,8 +168,10 @@ def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path, parallel_text:
     options = {"num_beams": 6, "length_penalty": 0.8}
     write_model(tmp_path / "in", parallel_text, codes=[">>deu<<"], two=True, dtype=torch.float16, generation=options)
     write_marian(import_checkpoint(tmp_path / "in"), tmp_path / "out")
-    first, second = (MarianMTModel.from_pretrained(tmp_path / name, dtype=torch.float32) for name in ("in", "out"))
-    tokenizers = [MarianTokenizer.from_pretrained(tmp_path / name) for name in ("in", "out")]
+    first, second = (
+        transformers.MarianMTModel.from_pretrained(tmp_path / name, dtype=torch.float32) for name in ("in", "out")
+    )
+    tokenizers = [transformers.MarianTokenizer.from_pretrained(tmp_path / name) for name in ("in", "out")]
     assert (tmp_path / "out/model.safetensors").stat().st_size < 1.1 * (
         tmp_path / "in/model.safetensors"
     ).stat().st_size
@@ -245,7 +252,10 @@ def test_a_dictionary_of_pieces_becomes_a_vocabulary(
 ) -> None:
     model = random_checkpoint(tokenizer, tied="target", target_vocab_size=tokenizer.vocab_size).model
     write_marian(Checkpoint(model, ours := dictionary_tokenizer(tokenizer)), tmp_path / "out")
-    found, reference = import_checkpoint(tmp_path / "out").tokenizer, MarianTokenizer.from_pretrained(tmp_path / "out")
+    found, reference = (
+        import_checkpoint(tmp_path / "out").tokenizer,
+        transformers.MarianTokenizer.from_pretrained(tmp_path / "out"),
+    )
     for source, target in [*parallel_text, (QUOTED, "☃")]:
         assert [*found.encode(source), 2] == [*ours.encode(source), 2] == reference(source).input_ids
         ids = ours.target.encode(target)
