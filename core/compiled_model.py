@@ -7,28 +7,28 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from core.cache import DecoderCache
 from core.config import HeadShape, TransformerConfig
 from core.model import Decoder, DecoderLayer, Encoder, EncoderLayer, KeysValues, Transformer
 from core.native import library
 
+MOST_COPIED = 2**28  # parameters, a gigabyte in float32
 StepWeights = tuple[Tensor, Tensor]  # [layers, B, W, H, position + 1], in decoder order, and [layers, B, W, H, S]
 
 
 class CompiledEncoder:
-    """The encoder's layers and norms; its weights are copied.
+    """The encoder's layers and norms.
 
     Args:
         model: in float32 on a CPU.
-        dtype: of the copied matrices, see `library.panelled`.
+        dtype: of the matrices, see `library.Matrix`.
     """
 
     def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype) -> None:
         self._compiled = compiled
         self._heads = model.config.encoder_heads
-        self._weights = _Weights(compiled, dtype, dtype)
+        self._weights = _Weights(compiled, model, dtype, dtype)
         layers = [self._layer(layer) for layer in cast("Iterable[EncoderLayer]", model.encoder.layers)]
         self._layers = (library.EncoderLayerStruct * len(layers))(*layers)
         self._stack = self._weights.stack(model.config, self._layers, self._heads, model.encoder)
@@ -62,11 +62,11 @@ class CompiledEncoder:
 
 
 class CompiledDecoder:
-    """The decoder's layers and the projection to the vocabulary; all weights are copied.
+    """The decoder's layers and the projection to the vocabulary.
 
     Args:
         model: in float32 on a CPU.
-        dtype: of the copied matrices, see `library.panelled`.
+        dtype: of the matrices, see `library.Matrix`.
         exact: of the second ones of the feed-forward networks; None: the same.
 
     Attributes:
@@ -79,7 +79,7 @@ class CompiledDecoder:
         self.name = f"{str(dtype).removeprefix('torch.')} weights"
         self._compiled = compiled
         self._heads = model.config.decoder_heads
-        self._weights = _Weights(compiled, dtype, exact or dtype)
+        self._weights = _Weights(compiled, model, dtype, exact or dtype)
         layers = list(cast("Iterable[DecoderLayer]", model.decoder.layers))
         self._layers = (library.DecoderLayerStruct * len(layers))(*map(self._layer, layers))
         self._memory_projections = [
@@ -144,11 +144,12 @@ class CompiledDecoder:
 
 
 class _Weights:
-    """Copies of weights, kept as long as the structs that point to them."""
+    """Weights, kept as long as the structs that point to them. Those of a large model in float32 are not copied."""
 
-    def __init__(self, compiled: ctypes.CDLL, dtype: torch.dtype, exact: torch.dtype) -> None:
-        self._panel_width, self._dtype, self._exact = compiled.panel_width(), dtype, exact
-        self._tensors: list[Tensor] = []
+    def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, exact: torch.dtype) -> None:
+        self._compiled, self._dtype, self._exact = compiled, dtype, exact
+        self._is_large = sum(each.numel() for each in model.parameters()) > MOST_COPIED
+        self._kept: list[library.Matrix | Tensor] = []
 
     def linear(self, *projections: nn.Linear) -> library.LinearStruct:
         """One product for all, their outputs side by side."""
@@ -160,18 +161,18 @@ class _Weights:
 
     def matrix(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None = None) -> library.LinearStruct:
         """`x @ weight.T + bias`, from [outputs, inputs] and [outputs]."""
-        outputs, inputs = weight.shape
         dtype = dtype or self._dtype
-        panels, scales = library.panelled(weight, self._panel_width, dtype)
-        padded = None if bias is None else F.pad(bias.detach(), (0, -outputs % self._panel_width))
-        pointers = (None if tensor is None else self._kept(tensor) for tensor in (panels, padded, scales))
-        return library.LinearStruct(*pointers, library.KINDS[dtype], inputs, outputs)
+        layout = None if dtype == torch.float32 and self._is_large else dtype
+        self._kept.append(matrix := library.Matrix(self._compiled, weight, bias, layout))
+        return matrix.struct
 
     def norm(self, norm: nn.Module) -> library.NormStruct:
         """A LayerNorm; pointers to nothing for an `nn.Identity`."""
         if not isinstance(norm, nn.LayerNorm):
             return library.NormStruct(None, None)
-        return library.NormStruct(*(self._kept(tensor.detach().clone()) for tensor in (norm.weight, norm.bias)))
+        copies = [tensor.detach().clone() for tensor in (norm.weight, norm.bias)]
+        self._kept += copies
+        return library.NormStruct(*(tensor.data_ptr() for tensor in copies))
 
     def stack(
         self, config: TransformerConfig, layers: ctypes.Array[Any], heads: HeadShape, stack: Encoder | Decoder
@@ -180,11 +181,6 @@ class _Weights:
         sizes = len(layers), config.d_model, *heads, config.norm == "pre", library.ACTIVATIONS[config.activation]
         norms = map(self.norm, (stack.input_norm, stack.output_norm))
         return library.StackStruct(ctypes.addressof(layers), *sizes, *norms, config.norm_eps)
-
-    def _kept(self, tensor: Tensor) -> int:
-        """Keep a copy of weights; its address."""
-        self._tensors.append(tensor)
-        return tensor.data_ptr()
 
 
 def joined(*projections: nn.Linear) -> tuple[Tensor, Tensor | None]:

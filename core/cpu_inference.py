@@ -1,6 +1,6 @@
 """The model with its matrices laid out for inference on a CPU, in two precisions.
 
-`exact` computes in float32, with the one product of `core.cpu_products` that this PyTorch has for these weights. `fast`
+`exact` computes in float32, with the one product of `core.cpu_products` that there is for these weights. `fast`
 uses what is fastest in a short measurement on this machine: compiled steps of decoding, exact or in 8-bit integers, or
 PyTorch's, which takes for each shape of matrix 8-bit integers, bfloat16 or the exact product. Where they are close, the
 choice may differ from one start to the next.
@@ -22,6 +22,7 @@ from core.cache import DecoderCache
 from core.compiled_model import CompiledDecoder, CompiledEncoder, StepWeights, joined
 from core.cpu_products import (
     BFloat16Linear,
+    CompiledLinear,
     HalfPackedLinear,
     Int8Linear,
     PackedLinear,
@@ -97,7 +98,7 @@ class PackedTransformer(Transformer):
     def __init__(self, model: Transformer, precision: Precision = "exact") -> None:
         nn.Module.__init__(self)
         self.choices: dict[tuple[int, int, int], Choice] = {}
-        self.products = [HalfPackedLinear if halves(model) else PackedLinear]
+        self.products = [exact_product(model)]
         if precision == "fast":
             self.products += [*([Int8Linear] if has_int8() else []), *([BFloat16Linear] if has_bfloat16() else [])]
         packed = self._fastest if len(self.products) > 1 else self._exact
@@ -269,7 +270,8 @@ def packing_obstacle(model: Transformer) -> str | None:
         return f"it is on {weight.device}"
     if weight.dtype != torch.float32:
         return f"its weights are in {weight.dtype}".replace("torch.", "")
-    return None if has_packed() or halves(model) else "this PyTorch has no packed product for its weights"
+    has_product = native.library() or has_packed() or halves(model)
+    return None if has_product else "this PyTorch has no packed product for its weights"
 
 
 def packable(model: Transformer) -> bool:
@@ -284,6 +286,13 @@ def computation(model: Transformer) -> str:
     if not native.library():
         return "packed matrices, PyTorch's layers: the steps are not compiled for this processor"
     return f"compiled layers, {native.capability()}"
+
+
+def exact_product(model: Transformer) -> type[HalfPackedLinear | CompiledLinear | PackedLinear]:
+    """The product in float32 for the weights of a model that can be packed."""
+    if halves(model):
+        return HalfPackedLinear
+    return CompiledLinear if native.library() else PackedLinear
 
 
 def halves(model: Transformer) -> bool:

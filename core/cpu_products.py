@@ -6,11 +6,12 @@ is not tuned for, reaches a third of the memory bandwidth. Two libraries include
 matrices in half precision and computes in float32, which is exact for a checkpoint saved in half precision; or it
 multiplies 8-bit integers. oneDNN reads float32 or bfloat16 in its own blocked layout.
 
-No product in float32 guarantees results of a row that are independent of the other rows to the bit: the order of
-summation may depend on the number of rows. FBGEMM's kernels for one and for two rows sum in different orders with AVX2,
-not with AVX-512; oneDNN's for one row did with AVX-512 and 1,030 columns; MKL's do almost always. All satisfy the error
-bound of a float32 sum in any order (Higham 2002, section 4.2): |computed - x W^T - b| <= n u / (1 - n u) (|x| |W|^T +
-|b|) for n - 1 columns, u = 2^-24. So results of different batches agree to rounding, and no better.
+`CompiledLinear` alone guarantees results of a row that are independent of the other rows to the bit. With the others
+the order of summation may depend on the number of rows: FBGEMM's kernels for one and for two rows sum in different
+orders with AVX2, not with AVX-512; oneDNN's for one row did with AVX-512 and 1,030 columns; MKL's do almost always. All
+satisfy the error bound of a float32 sum in any order (Higham 2002, section 4.2): |computed - x W^T - b| <=
+n u / (1 - n u) (|x| |W|^T + |b|) for n - 1 columns, u = 2^-24. So results of different batches agree to rounding, and no
+better.
 
 All modules are forward only, from x [..., inputs] in float32 to [..., outputs] in float32.
 """
@@ -26,6 +27,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
+
+from core.native import library as native
 
 Product = Callable[[Tensor, Tensor | None], nn.Module]  # weight [outputs, inputs] and bias [outputs] -> the product
 
@@ -49,6 +52,23 @@ class HalfPackedLinear(nn.Module):
         if self._direct is not None and x.numel() <= SMALL_INPUT:
             return torch.fbgemm_linear_fp16_weight_fp32_activation(x, self._direct, self.bias)
         return torch.ops.quantized.linear_dynamic_fp16.default(x, self._packed)
+
+
+class CompiledLinear(nn.Module):
+    """`nn.Linear` in float32, compiled, on the weights themselves: no second copy."""
+
+    name = "float32"
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        compiled = native.library()
+        if compiled is None:
+            raise RuntimeError("decoder_step.cpp is not compiled for this processor: use PackedLinear")
+        self._compiled = compiled
+        self._matrix = native.Matrix(compiled, weight, bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return native.product(self._compiled, x, self._matrix)
 
 
 class PackedLinear(nn.Module):

@@ -381,7 +381,7 @@ void step_part(const Stack& stack, const LayerCache* caches, const Step* step, i
 extern "C" {
 
 // Raise it, in library.py too, with every change of a struct or function below.
-int64_t interface_version() { return 5; }
+int64_t interface_version() { return 6; }
 
 int64_t panel_width() { return PANEL; }
 
@@ -395,6 +395,12 @@ void best_tokens(const float* logits, int64_t rows, int64_t vocabulary, int64_t 
 }
 
 void attention(const Attention* heads) { attend(*heads); }
+
+// y [rows, outputs] from x [rows, inputs].
+void product(const Linear* linear, const float* x, int64_t rows, int64_t threads, float* y) {
+    in_threads(num_panels(*linear), threads,
+               [=](int64_t first, int64_t panels) { apply_part(*linear, x, rows, y, first, panels); });
+}
 
 // Keys and values of the memory [batch, length, d_model] for one decoder layer: [batch, heads, length, d] each.
 void keys_values(const Linear* product, const float* memory, int64_t batch, int64_t length, int64_t heads, int64_t d_k,
@@ -422,9 +428,6 @@ void decoder_step(const Stack* stack, const LayerCache* caches, const Linear* pr
         step_part(*stack, caches, step, first, batch);
     });
     // Each thread reads a part of the matrix, of which there is more than of anything else.
-    in_threads((projection->outputs + PANEL - 1) / PANEL, step->projection_threads, [=](int64_t first, int64_t panels) {
-        apply(*projection, step->x, step->batch * step->width, step->logits, NONE,
-              {first * PANEL, std::min((first + panels) * PANEL, projection->outputs)});
-    });
+    product(projection, step->x, step->batch * step->width, step->projection_threads, step->logits);
 }
 }

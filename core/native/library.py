@@ -17,8 +17,9 @@ from torch.nn import functional as F
 
 VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # by CPU capability, best first
 KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2}
+ROW_MAJOR = 3  # the kind of weights that are not copied
 ACTIVATIONS: dict[str, int] = {"relu": 1, "gelu": 2, "swish": 3}
-INTERFACE_VERSION = 5  # of decoder_step.cpp: a library compiled from another version is not used
+INTERFACE_VERSION = 6  # of decoder_step.cpp: a library compiled from another version is not used
 MAX_INT8 = 127
 BYTES_ADDED = 4  # neighbouring inputs of an 8-bit product, added by one instruction
 ROWS_OF_ONE_THREAD = 16
@@ -142,6 +143,7 @@ def load(path: Path) -> ctypes.CDLL | None:
         "keys_values": [pointer, pointer, *[integer] * 6, pointer, pointer],
         "decoder_step": [pointer] * 4,
         "attention": [pointer],
+        "product": [pointer, pointer, integer, integer, pointer],
         "best_tokens": [pointer, integer, integer, integer, pointer, integer, integer, pointer, pointer],
     }
     for name, arguments in signatures.items():
@@ -184,6 +186,38 @@ def threads_of_product(rows: int, product: LinearStruct) -> int:
     """Number of threads for one product with so many rows."""
     is_large = rows * product.inputs * product.outputs > MULTIPLICATIONS_OF_ONE_THREAD
     return torch.get_num_threads() if is_large else 1
+
+
+class Matrix:
+    """Weights of a product as the library reads them.
+
+    Args:
+        weight: [outputs, inputs] in float32.
+        bias: [outputs] or None.
+        dtype: of a copy in panels, see `panelled`; None: the weights themselves, for a third less speed with many rows.
+
+    Attributes:
+        struct: points to the weights, as long as this object exists.
+    """
+
+    def __init__(
+        self, compiled: ctypes.CDLL, weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None = None
+    ) -> None:
+        width, (outputs, inputs) = compiled.panel_width(), weight.shape
+        panels, scales = panelled(weight, width, dtype) if dtype else (weight.detach().contiguous(), None)
+        padded = None if bias is None else F.pad(bias.detach(), (0, -outputs % width))
+        self._tensors = panels, padded, scales
+        pointers = (None if tensor is None else tensor.data_ptr() for tensor in self._tensors)
+        self.struct = LinearStruct(*pointers, KINDS[dtype] if dtype else ROW_MAJOR, inputs, outputs)
+
+
+def product(compiled: ctypes.CDLL, x: Tensor, matrix: Matrix) -> Tensor:
+    """[..., inputs] -> [..., outputs]. A row's result does not depend on the other rows."""
+    x, rows = x.contiguous(), x.numel() // x.size(-1)
+    y = x.new_empty(*x.shape[:-1], matrix.struct.outputs)
+    threads = threads_of_product(rows, matrix.struct)
+    compiled.product(ctypes.addressof(matrix.struct), x.data_ptr(), rows, threads, y.data_ptr())
+    return y
 
 
 def attention(compiled: ctypes.CDLL, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:

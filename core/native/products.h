@@ -8,12 +8,16 @@
 
 #include "vectors.h"
 
-constexpr int PANEL = 32;               // outputs whose weights lie side by side: [outputs / PANEL, inputs, PANEL]
+constexpr int PANEL = 32;               // outputs computed together
 constexpr int VECTORS = PANEL / LANES;  // of a panel's row
 constexpr int ROWS = LANES == 16 ? 8 : 2;  // whose sums fit the registers
+constexpr int DOTS = 4;                    // outputs of ROW_MAJOR at once
+constexpr int DOT_ROWS = LANES == 16 ? 6 : 2;
 
+// FLOAT32, FLOAT16: [outputs / PANEL, inputs, PANEL].
 // INT8: [outputs / PANEL, inputs / FOUR, PANEL, FOUR] and 128 more than the weight; `inputs` rounded up.
-enum Kind : int64_t { FLOAT32 = 0, FLOAT16 = 1, INT8 = 2 };
+// ROW_MAJOR: float32 [outputs, inputs] as PyTorch has it, so without a copy; a third slower for many rows.
+enum Kind : int64_t { FLOAT32 = 0, FLOAT16 = 1, INT8 = 2, ROW_MAJOR = 3 };
 constexpr int FOUR = 4;  // products of bytes that one instruction adds
 
 enum Activation : int64_t { NONE = 0, RELU = 1, GELU = 2, SWISH = 3 };
@@ -30,6 +34,40 @@ struct Linear {
 }
 
 namespace {
+
+// Sums of the outputs from `first` on: products of vectors along the inputs, added up at the end.
+template <int N>
+inline void panel(const float* x, const Linear& linear, int64_t first, Vector (&sums)[N][VECTORS]) {
+    const int64_t inputs = linear.inputs, whole = inputs - inputs % LANES;
+    float columns[N][PANEL];
+    for (int group = 0; group < PANEL; group += DOTS) {
+        const float* weights[DOTS];
+        for (int n = 0; n < DOTS; ++n)
+            weights[n] = static_cast<const float*>(linear.weights) +
+                         std::min<int64_t>(first + group + n, linear.outputs - 1) * inputs;
+        Vector totals[N][DOTS]{};
+        auto add = [&](auto read, int64_t i) {
+            Vector w[DOTS];
+            for (int n = 0; n < DOTS; ++n) {
+                w[n] = read(weights[n] + i);
+                __builtin_prefetch(weights[n] + DOTS * inputs + i);  // of the next group
+            }
+            for (int row = 0; row < N; ++row) {
+                const Vector v = read(x + row * inputs + i);
+                for (int n = 0; n < DOTS; ++n) totals[row][n] += v * w[n];
+            }
+        };
+        for (int64_t i = 0; i < whole; i += LANES) add([](const float* from) { return load(from); }, i);
+        if (whole < inputs)
+            add([&](const float* from) {
+                Vector last{};
+                std::memcpy(&last, from, (inputs - whole) * sizeof(float));
+                return last;
+            }, whole);
+        for (int row = 0; row < N; ++row) store_sums(&columns[row][group], totals[row]);
+    }
+    std::memcpy(sums, columns, sizeof columns);
+}
 
 template <int N, class Weight>
 inline void panel(const float* x, int64_t inputs, const Weight* weights, Vector (&sums)[N][VECTORS]) {
@@ -156,18 +194,18 @@ void finish(const Linear& linear, Vector (&sums)[N][VECTORS], int64_t first, Act
     }
 }
 
-// Calls run(row, n) for blocks of n rows, a constant.
-template <class Run>
+// Calls run(row, n) for blocks of n rows, a constant of at most MOST.
+template <int MOST, class Run>
 void in_blocks(int64_t rows, Run run) {
     int64_t row = 0;
     auto block = [&](auto n) {
         run(row, n);
         row += n();
     };
-    for (; row + ROWS <= rows;) block(std::integral_constant<int, ROWS>{});
-    if constexpr (ROWS > 4)
+    for (; row + MOST <= rows;) block(std::integral_constant<int, MOST>{});
+    if constexpr (MOST > 4)
         if (row + 4 <= rows) block(std::integral_constant<int, 4>{});
-    if constexpr (ROWS > 2)
+    if constexpr (MOST > 2)
         if (row + 2 <= rows) block(std::integral_constant<int, 2>{});
     if (row < rows) block(std::integral_constant<int, 1>{});
 }
@@ -177,11 +215,21 @@ struct Outputs {
     int64_t first, end;
 };
 
+void multiply_row_major(const Linear& linear, const float* x, int64_t rows, Activation activation, Outputs part,
+                        float* y) {
+    for (int64_t first = part.first; first < part.end; first += PANEL)
+        in_blocks<DOT_ROWS>(rows, [&](int64_t row, auto n) {
+            Vector sums[n()][VECTORS];
+            panel<n()>(x + row * linear.inputs, linear, first, sums);
+            finish<n()>(linear, sums, first, activation, y + row * linear.outputs);
+        });
+}
+
 template <class Weight>
 void multiply(const Linear& linear, const float* x, int64_t rows, Activation activation, Outputs part, float* y) {
     auto weights = static_cast<const Weight*>(linear.weights) + part.first * linear.inputs;
     for (int64_t first = part.first; first < part.end; first += PANEL, weights += PANEL * linear.inputs)
-        in_blocks(rows, [&](int64_t row, auto n) {
+        in_blocks<ROWS>(rows, [&](int64_t row, auto n) {
             Vector sums[n()][VECTORS];
             panel<n()>(x + row * linear.inputs, linear.inputs, weights, sums);
             finish<n()>(linear, sums, first, activation, y + row * linear.outputs);
@@ -195,7 +243,7 @@ void multiply_rounded(const Linear& linear, const float* x, int64_t rows, Activa
     const int64_t inputs = (linear.inputs + FOUR - 1) / FOUR * FOUR;
     auto weights = static_cast<const uint8_t*>(linear.weights) + part.first * inputs;
     for (int64_t first = part.first; first < part.end; first += PANEL, weights += PANEL * inputs)
-        in_blocks(rows, [&](int64_t row, auto n) {
+        in_blocks<ROWS>(rows, [&](int64_t row, auto n) {
             Vector sums[n()][VECTORS];
             panel<n()>(rounded, row, inputs, weights, VNNI, sums);
             finish<n()>(linear, sums, first, activation, y + row * linear.outputs);
@@ -207,8 +255,16 @@ void apply(const Linear& linear, const float* x, int64_t rows, float* y, Activat
         case INT8: return has_vnni() ? multiply_rounded<true>(linear, x, rows, activation, part, y)
                                      : multiply_rounded<false>(linear, x, rows, activation, part, y);
         case FLOAT16: return multiply<uint16_t>(linear, x, rows, activation, part, y);
+        case ROW_MAJOR: return multiply_row_major(linear, x, rows, activation, part, y);
         default: return multiply<float>(linear, x, rows, activation, part, y);
     }
+}
+
+int64_t num_panels(const Linear& linear) { return (linear.outputs + PANEL - 1) / PANEL; }
+
+// The outputs of some of the panels.
+void apply_part(const Linear& linear, const float* x, int64_t rows, float* y, int64_t first, int64_t panels) {
+    apply(linear, x, rows, y, NONE, {first * PANEL, std::min((first + panels) * PANEL, linear.outputs)});
 }
 
 void apply(const Linear& linear, const float* x, int64_t rows, float* y, Activation activation = NONE) {

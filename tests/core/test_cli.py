@@ -17,6 +17,7 @@ from core.cpu_inference import PackedTransformer, computation
 from core.export import load_explanation
 from core.file_translation import lines
 from core.model import Transformer
+from core.native import library
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
@@ -199,6 +200,7 @@ def test_inspect_shows_what_is_in_the_file(
 def test_inspect_where_nothing_is_packed(
     tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(library, "library", lambda: None)
     for product in ("has_packed", "has_half"):
         monkeypatch.setattr(f"core.cpu_inference.{product}", lambda: False)
     assert cli.main(["inspect", str(tiny_checkpoint)]) == 0

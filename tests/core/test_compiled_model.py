@@ -149,7 +149,8 @@ def search(model: Transformer, sources: Tensor, limit: int = 12, **changes: Any)
 @pytest.mark.parametrize("kind", [*library.VARIANTS, "PyTorch"])
 @pytest.mark.parametrize("seed", range(16))
 def test_a_random_architecture(seed: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Logits and translations of the plain model, for every build and without any."""
+    """Logits and translations of the plain model, for every build and without any, with and without copied weights."""
+    monkeypatch.setattr("core.compiled_model.MOST_COPIED", 2**28 if seed % 3 else 0)
     compiled = None if kind == "PyTorch" else build(kind)
     monkeypatch.setattr(library, "library", lambda: compiled)
     config = random_config(seed)
@@ -187,8 +188,10 @@ def test_the_memory_of_the_model(name: str, half: bool) -> None:
     torch.testing.assert_close(PackedTransformer(model).encode(SOURCE), model.encode(SOURCE), atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("copied", [0, 2**28])
 @pytest.mark.parametrize("name", ["tiny", "OPUS-MT", "NLLB"])
-def test_a_row_has_the_same_bits_whatever_is_beside_it(name: str) -> None:
+def test_a_row_has_the_same_bits_whatever_is_beside_it(name: str, copied: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.compiled_model.MOST_COPIED", copied)
     packed = PackedTransformer(random_model(CONFIGS[name]))
     alone = steps(packed, SOURCE[1:], [[[1]], [[6]], [[30]]])
     for width in (2, 3, 7, MOST_FEW_ROWS, MOST_FEW_ROWS + 1, 40):

@@ -13,6 +13,7 @@ from core.cpu_inference import (
     PackedTransformer,
     choose,
     computation,
+    exact_product,
     halves,
     measure,
     packable,
@@ -29,6 +30,7 @@ from core.cpu_products import (
     has_packed,
 )
 from core.model import Transformer
+from core.native import library
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])
 TARGET = torch.tensor([[1, 6, 30, 12], [1, 8, 0, 0]])
@@ -55,7 +57,7 @@ def test_the_same_numbers(model: Transformer) -> None:
     packed = PackedTransformer(model)
     assert products_of(packed) == set()  # none is packed before it is used
     torch.testing.assert_close(packed(SOURCE, TARGET), model(SOURCE, TARGET), atol=1e-5, rtol=1e-5)
-    assert products_of(packed) == {HalfPackedLinear if halves(model) else PackedLinear}
+    assert products_of(packed) == {exact_product(model)}
 
 
 @needs_onednn
@@ -78,7 +80,8 @@ def test_halves_are_used_only_where_nothing_is_lost(model: Transformer) -> None:
 @pytest.mark.parametrize("model", ["half"], indirect=True)
 @pytest.mark.parametrize("without", ["FBGEMM", "oneDNN", "both"])
 def test_without_a_product_another_is_taken(model: Transformer, without: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A PyTorch for another processor, of another version, or with another engine set."""
+    """A PyTorch for another processor, of another version, or with another engine set; and nothing is compiled."""
+    monkeypatch.setattr(library, "library", lambda: None)
     expected = {
         "FBGEMM": PackedLinear if has_packed() else None,
         "oneDNN": HalfPackedLinear if has_half() else None,
@@ -170,7 +173,7 @@ def test_fast_computes_nearly_the_same(
     expected = model(SOURCE, TARGET)
     error = (packed(SOURCE, TARGET) - expected).norm() / expected.norm()
     assert 0 < error < 0.1
-    exact = HalfPackedLinear if halves(model) else PackedLinear
+    exact = exact_product(model)
     assert products_of(packed) == {reduced, exact}
     assert {type(layer.feed_forward.outer.product) for layer in packed.decoder.layers} == {exact}
 
@@ -192,7 +195,7 @@ def test_few_rows_and_many_may_have_different_products(
     few, many = SOURCE[:, :4], SOURCE.repeat(10, 1)  # 8 and 100 rows
     torch.testing.assert_close(packed.encode(few), model.encode(few), atol=1e-5, rtol=1e-5)
     assert not torch.allclose(packed.encode(many), model.encode(many), atol=1e-5, rtol=1e-5)
-    assert products_of(packed) == {HalfPackedLinear if halves(model) else PackedLinear, reduced}
+    assert products_of(packed) == {exact_product(model), reduced}
 
 
 @needs_onednn

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from core import cpu_products
+from core.native import library
 
 LESSER = {  # environment in which each library takes the kernels that it has for processors with AVX2 and no more
     "FBGEMM_ENABLE_INSTRUCTIONS": "AVX2",
@@ -73,6 +74,7 @@ BOUNDS: dict[str, Bound] = {
     for name, bound, is_available in (
         ("HalfPackedLinear", float32_bound, cpu_products.has_half()),
         ("PackedLinear", float32_bound, cpu_products.has_packed()),
+        ("CompiledLinear", float32_bound, library.library() is not None),
         ("Int8Linear", int8_bound, cpu_products.has_int8()),
         ("BFloat16Linear", bfloat16_bound, cpu_products.has_bfloat16()),
         ("F.linear", float32_bound, True),
@@ -164,6 +166,18 @@ def test_a_pytorch_without_the_operators_is_recognised(monkeypatch: pytest.Monke
     assert not any(
         (cpu_products.has_half(), cpu_products.has_int8(), cpu_products.has_packed(), cpu_products.has_bfloat16())
     )
+
+
+@pytest.mark.skipif("CompiledLinear" not in BOUNDS, reason="decoder_step.cpp is not compiled for this processor")
+def test_a_compiled_row_does_not_depend_on_the_others(multiplied: tuple[Results, tuple[bool, bool, str]]) -> None:
+    for found in multiplied[0]["CompiledLinear"]:
+        assert all(torch.equal(result, found[-1][: len(result)]) for result in found)
+
+
+def test_a_compiled_product_needs_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "library", lambda: None)
+    with pytest.raises(RuntimeError, match="is not compiled for this processor: use PackedLinear"):
+        cpu_products.CompiledLinear(torch.ones(2, 2), None)
 
 
 @needs_int8

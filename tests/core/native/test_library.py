@@ -118,20 +118,16 @@ def test_panels_hold_the_weights(dtype: torch.dtype) -> None:
         assert (errors <= scales[:37, None] / 2 * (1 + 1e-5)).all()  # half of a step at most
 
 
-def product(compiled: ctypes.CDLL, x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype, threads: int) -> Tensor:
-    """x W^T + b for x [B, L, inputs], by the product that makes keys and values: here, one head of keys."""
-    (outputs, inputs), width = weight.shape, compiled.panel_width()
-    panels, scales = library.panelled(weight, width, dtype)
-    padded = F.pad(bias, (0, -outputs % width))
-    pointers = panels.data_ptr(), padded.data_ptr(), None if scales is None else scales.data_ptr()
-    linear = library.LinearStruct(*pointers, library.KINDS[dtype], inputs, outputs)
-    keys = torch.empty(*x.shape[:2], outputs)
-    pointers, sizes = (ctypes.addressof(linear), x.data_ptr()), (*x.shape[:2], 1, outputs, 0, threads)
-    compiled.keys_values(*pointers, *sizes, keys.data_ptr(), keys.data_ptr())
-    return keys
+def product(
+    compiled: ctypes.CDLL, x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype | None, threads: int
+) -> Tensor:
+    """x W^T + b for x [B, L, inputs]."""
+    matrix, y = library.Matrix(compiled, weight, bias, dtype), x.new_empty(*x.shape[:2], len(weight))
+    compiled.product(ctypes.addressof(matrix.struct), x.data_ptr(), x.shape[:2].numel(), threads, y.data_ptr())
+    return y
 
 
-@pytest.mark.parametrize("dtype", library.KINDS)
+@pytest.mark.parametrize("dtype", [*library.KINDS, None])
 @pytest.mark.parametrize("inputs", [1, 6, 37, 256])
 @pytest.mark.parametrize(("batch", "length"), [(1, 1), (1, 7), (3, 5), (2, 16), (5, 11)])
 def test_products(compiled: ctypes.CDLL, dtype: torch.dtype, inputs: int, batch: int, length: int) -> None:
