@@ -10,8 +10,8 @@ multiplies 8-bit integers. oneDNN reads float32 or bfloat16 in its own blocked l
 the order of summation may depend on the number of rows: FBGEMM's kernels for one and for two rows sum in different
 orders with AVX2, not with AVX-512; oneDNN's for one row did with AVX-512 and 1,030 columns; MKL's do almost always. All
 satisfy the error bound of a float32 sum in any order (Higham 2002, section 4.2): |computed - x W^T - b| <=
-n u / (1 - n u) (|x| |W|^T + |b|) for n - 1 columns, u = 2^-24. So results of different batches agree to rounding, and no
-better.
+n u / (1 - n u) (|x| |W|^T + |b|) for n - 1 columns, u = 2^-24. So results of different batches agree to rounding, and
+no better.
 
 All modules are forward only, from x [..., inputs] in float32 to [..., outputs] in float32.
 """
