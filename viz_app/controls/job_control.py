@@ -27,7 +27,11 @@ def job_control(job: Job, key: str, start: str = "Continue", below: Callable[[],
         st.fragment(_turn, run_every=PAUSE if job.running else None)(job, key, start, below)
         return
     if below:
-        below()
+        with (
+            st.container()
+        ):  # as that of the fragment: widgets that move lose the focus, and their place in the address
+            st.container()  # as that of the progress
+            below()
 
 
 def _turn(job: Job, key: str, start: str, below: Callable[[], None] | None) -> None:
