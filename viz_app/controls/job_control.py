@@ -27,10 +27,8 @@ def job_control(job: Job, key: str, start: str = "Continue", below: Callable[[],
         st.fragment(_turn, run_every=PAUSE if job.running else None)(job, key, start, below)
         return
     if below:
-        with (
-            st.container()
-        ):  # as that of the fragment: widgets that move lose the focus, and their place in the address
-            st.container()  # as that of the progress
+        with st.container():  # in place of the fragment: a widget that moves loses the focus
+            st.container()  # in place of the progress
             below()
 
 
