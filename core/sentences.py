@@ -1,7 +1,9 @@
 """Sentence splitting by a simple rule that loses no text."""
 
 import re
+from collections.abc import Iterable
 
+LANGUAGE_CODES = re.compile(r"(>>[^<>\s]+<<\s*)+")  # such as `>>fra<<`, at the start of a source
 ENDS = (".", "!", "?", "…")
 # allowed between the end of a sentence and white space; German closing quotes are the English opening ones
 CLOSERS = "\"')]}»”’“‘"
@@ -29,3 +31,17 @@ def split_sentences(text: str) -> list[tuple[str, str]]:
     if start < len(text):
         pairs.append((text[start:], ""))
     return pairs
+
+
+def with_language_codes(sentences: Iterable[str]) -> list[str]:
+    """Begin every sentence of a text with the language codes that the last sentence before it began with.
+
+    A sentence with codes of its own keeps them.
+    """
+    found: list[str] = []
+    codes = ""
+    for sentence in sentences:
+        own = LANGUAGE_CODES.match(sentence)
+        found.append(sentence if own else codes + sentence)
+        codes = own[0] if own else codes
+    return found

@@ -26,7 +26,7 @@ from core.decoding import (
 from core.device import best_device
 from core.model import Transformer
 from core.results import Explanation, ScoredText, TextTranslation, Translation
-from core.sentences import split_sentences
+from core.sentences import split_sentences, with_language_codes
 from core.shared_model import SharedModel, Source
 from core.text_codec import TextCodec, require_text
 from core.tokenizer import SPACE_MARK, Tokenizer
@@ -201,7 +201,8 @@ class Translator(TextCodec):
     ) -> TextTranslation:
         """Translate a text of any length sentence by sentence, see `core.sentences`.
 
-        Line breaks and spaces between sentences are kept.
+        Line breaks and spaces between sentences are kept. Codes of languages such as `>>fra<<` are for all sentences
+        up to the next ones.
 
         Raises:
             ValueError: as `translate_batch`, if a single sentence is too long.
@@ -209,8 +210,13 @@ class Translator(TextCodec):
         require_text(text)
         sentences = split_sentences(text)
         before = sentences.pop(0)[1] if not sentences[0][0] else ""
+        texts = [sentence for sentence, _ in sentences]
         translations = self.translate_batch(
-            [sentence for sentence, _ in sentences], beam_size, length_penalty, num_hypotheses, progress
+            with_language_codes(texts) if self.tokenizer.language_codes else texts,
+            beam_size,
+            length_penalty,
+            num_hypotheses,
+            progress,
         )
         return TextTranslation(tuple(translations), (before, *(separator for _, separator in sentences)))
 

@@ -10,18 +10,20 @@ class AppPage(NamedTuple):
         name: of the script in app_pages/, and of the address.
         title: in the sidebar.
         has_sentence: whether the sentence and its translation are shown above the page; elsewhere they are kept.
+        needs_model: whether it is not drawn for attention without a model.
     """
 
     name: str
     title: str
     has_sentence: bool = True
+    needs_model: bool = True
 
 
 GROUPS: dict[str, tuple[AppPage, ...]] = {
     "Look": (
         AppPage("translate", "Translate"),
-        AppPage("heads", "Heads"),
-        AppPage("alignment", "Alignment"),
+        AppPage("heads", "Heads", needs_model=False),
+        AppPage("alignment", "Alignment", needs_model=False),
         AppPage("compare", "Compare"),
     ),
     "Change": (
@@ -33,18 +35,18 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
         AppPage("patching", "Patching"),
     ),
     "Paper": (
-        AppPage("sections", "The paper, section by section", has_sentence=False),
+        AppPage("sections", "The paper, section by section", has_sentence=False, needs_model=False),
         AppPage("step_through", "Step by step"),
         AppPage("positions", "Positions"),
         AppPage("paper_figures", "Figures", has_sentence=False),
-        AppPage("why", "Table 1", has_sentence=False),
+        AppPage("why", "Table 1", has_sentence=False, needs_model=False),
     ),
     "Models": (
-        AppPage("checkpoint", "Checkpoint", has_sentence=False),
-        AppPage("training", "Training", has_sentence=False),
+        AppPage("checkpoint", "Checkpoint", has_sentence=False, needs_model=False),
+        AppPage("training", "Training", has_sentence=False, needs_model=False),
         AppPage("over_training", "Over training"),
         AppPage("parsing", "Parsing"),
-        AppPage("picture", "Read a picture", has_sentence=False),
+        AppPage("picture", "Read a picture", has_sentence=False, needs_model=False),
         AppPage("score", "Score a file"),
     ),
 }

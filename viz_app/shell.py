@@ -9,7 +9,8 @@ from viz_app.figures.display_text import sentence_case
 from viz_app.layout import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
 from viz_app.layout.tour import restart_button, tour
 from viz_app.pages import GROUPS, PAGES
-from viz_app.session import permalink
+from viz_app.session import permalink, readings
+from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current
 from viz_app.session.state import session_object
 
@@ -29,7 +30,7 @@ with st.container():
 target_language.complete_sentence()
 search, menu, below = sentence_input.sentence_box()
 shown = next(each for each in PAGES if pages[each.name] == page)
-sentence_input.hide(not shown.has_sentence)
+sentence_input.hide(not shown.has_sentence, session_object(OpenModels).has_attention_only)
 model = sidebar.checkpoint_box()
 restart_button()
 if model is not None:
@@ -38,7 +39,8 @@ if model is not None:
         permalink.restore_target(model, search)
     except ValueError as error:
         problem = str(error)
-    reading = sentence_input.read(model, search, menu, below, problem)
+    has_model = model.explanation is None
+    reading = readings.given_reading(model) or sentence_input.read(model, search, menu, below, problem)
     current = session_object(Current)
     current.model, current.reading = model, reading
     with below:
@@ -53,15 +55,17 @@ if model is not None:
                 with st.container(width="stretch"):
                     sentence_input.show_words(reading)
                 share_menu.menu(reading)
-        if reading is None or (shown == PAGES[0] and search.text in sentence_input.EXAMPLES):
+        if reading is None or (has_model and shown == PAGES[0] and search.text in sentence_input.EXAMPLES):
             sentence_input.examples()
-    if wrong_task.needs_text(shown) and model.line_reader is not None:
+    if shown.needs_model and not has_model:
+        wrong_task.attention_note(model, page.title)
+    elif wrong_task.needs_text(shown) and model.line_reader is not None:
         wrong_task.picture_note(model, page.title)
     elif page.title in wrong_task.PAGES and model.parser is not None:
         wrong_task.note(model, page.title)
     else:
         page.run()
-        if reading is not None and shown.has_sentence:
+        if reading is not None and has_model and shown.has_sentence:
             source_note(reading, note)
         if reading is not None and page.title in badges.PAGES:
             badges.badges(reading)

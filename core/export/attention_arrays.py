@@ -41,6 +41,7 @@ MAX_TOKENS, MAX_TOKEN = 1024, 512  # of either side; characters of one
 MAX_BYTES = 2**30  # of a file, unpacked
 SUM_TOLERANCE = 2e-2  # of a row in half precision
 LATER_TOLERANCE = 1e-6  # weight on later tokens
+MAX_HEADS = 4096  # of one kind, in all layers
 
 
 class ArrayError(ValueError):
@@ -122,6 +123,16 @@ def save_arrays(path: str | Path, arrays: Arrays) -> None:
     write_atomically(Path(path), lambda temporary: temporary.write_bytes(file.getvalue()))
 
 
+def holds_arrays(path: str | Path) -> bool:
+    """Whether a file is an array file, by the names of its arrays; it may be damaged."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False
+    return all(f"{name}.npy" in names for name in TOKENS)
+
+
 def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
     """Read an untrusted array file. Nothing is unpickled, and the size is checked before it is unpacked.
 
@@ -143,6 +154,18 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
         raise ArrayError(f"{path.name} is no NPZ file of arrays, or damaged: {error}") from error
 
 
+def attention_facts(explanation: Explanation) -> dict[str, str]:
+    """Describe an explanation without a model by the names of facts, in the order of display."""
+    maps = explanation.maps
+    heads = [f"{kind.removesuffix('_self')} {len(found)} x {found[0].num_heads}" for kind, found in maps.items()]
+    return {
+        "format": "attention without a model",
+        "layers x heads": ", ".join(heads),
+        "tokens": f"{len(explanation.source_tokens)} of the source, {len(explanation.predicted_tokens)} of the target",
+        "probabilities": "given" if explanation.log_probs else "not given",
+    }
+
+
 def _tokens(arrays: Arrays, name: str) -> tuple[str, ...]:
     """Tokens as pieces: `SPACE_MARK` begins a word."""
     found = arrays.get(name)
@@ -153,7 +176,13 @@ def _tokens(arrays: Arrays, name: str) -> tuple[str, ...]:
         raise ArrayError(f"{name} has {len(found)} tokens, expected 1 to {MAX_TOKENS}")
     if found.dtype.itemsize > 4 * MAX_TOKEN:
         raise ArrayError(f"{name} has a token of more than {MAX_TOKEN} characters")
-    return tuple(token.replace(GPT2_SPACE, SPACE_MARK) for token in found.tolist())
+    tokens: list[str] = found.tolist()
+    for token in tokens:
+        try:
+            token.encode()
+        except UnicodeEncodeError as error:
+            raise ArrayError(f"{name} has the token {token!r:.60}, with a lone surrogate") from error
+    return tuple(token.replace(GPT2_SPACE, SPACE_MARK) for token in tokens)
 
 
 def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.Tensor:
@@ -163,6 +192,8 @@ def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.T
             f"{name} is {found.dtype} {list(found.shape)}, expected floats [layers, heads, {queries}, {keys}], as many "
             f"as the tokens"
         )
+    if (heads := found.shape[0] * found.shape[1]) > MAX_HEADS:
+        raise ArrayError(f"{name} has {heads} heads in {found.shape[0]} layers, at most {MAX_HEADS} are read")
     weights = torch.from_numpy(found.astype(np.float32))
     if not weights.isfinite().all() or float(weights.min()) < 0:
         raise ArrayError(f"{name} has weights that are negative or not finite, expected the softmax over keys")

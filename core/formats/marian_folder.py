@@ -5,7 +5,9 @@ operations treat the coordinates of a hidden state alike, the paper's order is t
 coordinates in every parameter that reads or writes hidden states.
 """
 
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any, cast
 
@@ -67,11 +69,34 @@ def write_marian(checkpoint: Checkpoint, path: Path) -> None:
             (folder / name).write_bytes(data)
 
 
+def check_marian(checkpoint: Checkpoint) -> None:
+    """Check that a model can be written.
+
+    Raises:
+        ValueError: the layout has no room for the architecture or the tokenizer; the message names the option.
+    """
+    require_values(checkpoint.config, VALUES, LAYOUT)
+    sentencepiece_files(checkpoint, LAYOUT)
+
+
+def marian_archive(checkpoint: Checkpoint, name: str) -> bytes:
+    """Return `marian_files` as a zip archive of one folder.
+
+    Args:
+        name: of the folder.
+    """
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:  # uncompressed: weights hardly get smaller
+        for each, data in marian_files(checkpoint).items():
+            archive.writestr(f"{name}/{each}", data)
+    return file.getvalue()
+
+
 def marian_files(checkpoint: Checkpoint) -> dict[str, bytes]:
     """Return the files of a model in Hugging Face's layout of Marian.
 
     Raises:
-        ValueError: the layout has no room for the architecture or the tokenizer; the message names the option.
+        ValueError: see `check_marian`.
     """
     model, config = checkpoint.model, checkpoint.config
     settings = marian_settings(config)

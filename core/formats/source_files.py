@@ -98,12 +98,14 @@ def _folder(folder: Path) -> dict[str, Path]:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip archive, and not one that PyTorch wrote."""
+    """Whether a file is a zip archive, and not one that PyTorch or NumPy wrote."""
     if not zipfile.is_zipfile(path):
         return False
     try:
         with zipfile.ZipFile(path) as archive:
-            return not any(name.endswith("/data.pkl") for name in archive.namelist())
+            names = archive.namelist()
+            is_numpy = bool(names) and all(name.endswith(".npy") for name in names)
+            return not is_numpy and not any(name.endswith("/data.pkl") for name in names)
     except (zipfile.BadZipFile, ValueError, NotImplementedError):
         return True  # a damaged one: unpacking says so
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.sentences import split_sentences
+from core.sentences import split_sentences, with_language_codes
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,13 @@ def test_it_takes_time_in_proportion_to_the_text() -> None:
     assert len(split_sentences("a " * 200_000)) == 1
     assert len(split_sentences(" " * 200_000)) == 1
     assert len(split_sentences("a.\n" * 100_000)) == 100_000
+
+
+def test_language_codes_are_for_all_sentences_up_to_the_next_ones() -> None:
+    assert with_language_codes([">>fra<< One.", "Two.", ">>deu<< >>spa<<Three.", "Four."]) == [
+        ">>fra<< One.",
+        ">>fra<< Two.",
+        ">>deu<< >>spa<<Three.",
+        ">>deu<< >>spa<<Four.",
+    ]
+    assert with_language_codes(["One.", "a >>fra<< b."]) == ["One.", "a >>fra<< b."]

@@ -86,6 +86,9 @@ def sentence() -> None:
     if reading is None:
         st.caption("Enter a sentence above to see its alignment.")
         return
+    if "cross" not in reading.explain().maps:
+        st.info(f"{plain(reading.model.name)} has no cross-attention, which aligns words.")
+        return
     method, place, rows, cross = toolbar(reading)
     alignment = align_words(cross, place, rows)
     left, right = st.container(key="side-by-side").columns(2, gap="large")
@@ -110,10 +113,11 @@ def sentence() -> None:
 
 def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequence[AttentionMap]]:
     """Select a method, one of its heads or means, and the decoder rows to align by."""
+    METHOD.keep_within(reading.methods, "attention")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         method: Method = st.selectbox(
             "Method",
-            METHOD_NAMES,
+            reading.methods,
             format_func=METHOD_NAMES.__getitem__,
             key=METHOD.key,
             bind="query-params",
@@ -196,8 +200,10 @@ def picture(
 def shares(reading: readings.Reading) -> tuple[float, ...]:
     """Return the share of each target word that comes from the source.
 
-    The result is empty if ALTI cannot be applied to this model.
+    The result is empty if ALTI cannot be applied to this model, or there is none.
     """
+    if reading.model.explanation is not None:
+        return ()
     try:
         rolled = reading.method_maps("rolled_contributions")
     except (RuntimeError, ValueError) as error:
@@ -297,6 +303,6 @@ def coverage_text(weights: Tensor) -> str:
 
 
 sentence()
-if readings.reading() is not None:
+if readings.reading() is not None and readings.model().explanation is None:
     st.divider()
     text_with_gold()

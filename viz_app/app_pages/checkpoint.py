@@ -1,9 +1,13 @@
 """Checkpoint: the open models side by side, and what the current one makes of three sentences."""
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
+from core import Checkpoint
+from core.formats.marian_folder import check_marian, marian_archive
 from viz_app.controls.downloads import downloads
 from viz_app.controls.search_progress import stoppable
 from viz_app.features.checkpoint.facts_table import facts_by_model, facts_html, facts_table
@@ -22,6 +26,10 @@ Each column is an open model, the current one first; grey is what is as in the p
 tied matrices once. **Search of the source** are the settings that the model came with; the app searches with those next
 to the sentence. **Options not applied** change the source's translations and have no counterpart here.
 """
+ABOUT_MARIAN = """
+The model in Hugging Face's layout of Marian: `MarianMTModel` and `MarianTokenizer` of transformers open the unpacked
+folder, and its README says what differs. `python -m core convert` writes it too, and CTranslate2's format.
+"""
 ABOUT_TRIAL = """
 Translated now, with beam 4 and length penalty 0.6. The number is the log-probability per token, in nats: how sure the
 model is, not how good its translation is.
@@ -36,12 +44,37 @@ def page() -> None:
     st.markdown(f"**{plain(model.name)}**: what was read", help=HOW_TO_READ)
     st.html(facts_html(facts))
     downloads("checkpoint", table=lambda: facts_table(facts), of_sentence=False)
-    if model.line_reader is not None:  # no sentences
+    if model.explanation is not None:  # no sentences
+        st.page_link("app_pages/heads.py", label="See its heads", icon=":material/arrow_forward:")
+        return
+    as_marian(model)
+    if model.line_reader is not None:
         st.page_link("app_pages/picture.py", label="Read a picture", icon=":material/arrow_forward:")
         return
     st.divider()
     st.markdown("**Three sentences**", help=ABOUT_TRIAL)
     trial(model)
+
+
+def as_marian(model: Model) -> None:
+    """Offer the model to transformers, or say why it cannot be written for it."""
+    checkpoint = Checkpoint(model.translator.model, model.translator.tokenizer, model.translator.training)
+    try:
+        check_marian(checkpoint)
+    except ValueError as error:
+        st.caption(plain(sentence_case(str(error))))
+        return
+    name = Path(model.name).stem
+    st.download_button(
+        "For transformers (zip)",
+        partial(marian_archive, checkpoint, f"{name}-marian"),
+        f"{name}-marian.zip",
+        "application/zip",
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+        help=ABOUT_MARIAN,
+    )
 
 
 def trial(model: Model) -> None:

@@ -114,7 +114,7 @@ def page() -> None:
 def view_boxes() -> CompareView:
     """Select the settings of both sides."""
     kind = toolbar.kind_box()
-    method = toolbar.method_box("compare_weights")
+    method = toolbar.method_box(key="compare_weights")
     view: SideView = segments("View", VIEWS, "Map", "compare_view", hide_label=True)
     return CompareView(kind, Weights(method), toolbar.token_boxes(), view)
 

@@ -61,7 +61,7 @@ def overview_and_detail() -> None:
         st.caption("Enter a sentence above to see the heads.")
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        kind = kind_or_joint_box()
+        kind = kind_or_joint_box(reading.explain().maps)
         place = st.container(width="content")
         tokens = token_boxes()
     if kind == JOINT:
@@ -77,8 +77,10 @@ def overview_and_detail() -> None:
 
 def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenView) -> None:
     """Draw the heads of one kind of attention."""
+    has_model = reading.model.explanation is None
     try:
-        sentence_sample.restore_sample(reading.model)
+        if has_model:
+            sentence_sample.restore_sample(reading.model)
     except ValueError as error:
         st.error(sentence_case(str(error)))
     overview, detail = st.container(key="overview-and-detail").columns([5, 6], gap="medium")
@@ -89,7 +91,7 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
     with overview:
         st.markdown(f"**{head_names.KIND_NAMES[kind]} attention**: {head_names.KIND_TEXTS[kind]}", help=HOW_TO_READ)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            sort, method = head_overview.grid_boxes()
+            sort, method = head_overview.grid_boxes(reading.methods)
             output = output_box(reading, step_tokens(reading, kind, tokens, step)) if method == "gradient" else None
             weights = Weights(method, output)
             labels = head_overview.label_box(cards, weights.per_layer)
@@ -110,7 +112,7 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
     with boxes:
         heads = heads_box(reading, kind, weights, maps)
         top_mass = head_detail.mass_box(view)
-        can_cut = method == "attention" and view in ("Lines", "Map")
+        can_cut = has_model and method == "attention" and view in ("Lines", "Map")
         cuts = partial(cut_panel.cutting, reading, kind, tokens) if can_cut and cut_panel.cut_toggle() else None
     shown = HeadsView(kind, view, tokens, weights, top_mass, step, several)
     maps = chosen_heads.with_combined(maps, heads)

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from core.config import PRESETS
 from core.runlog import of_kind
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
@@ -141,7 +142,9 @@ def run_facts(run: run_records.Run) -> dict[str, Any]:
 
     For the shipped run, they are in the metadata of its checkpoint.
     """
-    return run.facts or (readings.model().translator.training if readings.model().name == run.name else {})
+    model = readings.model()
+    is_of_run = model.explanation is None and model.name == run.name
+    return run.facts or (model.translator.training if is_of_run else {})
 
 
 def has_log(run: run_records.Run) -> bool:
@@ -185,7 +188,9 @@ def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
     """Draw the learning rate schedule, with sliders for its parameters."""
     facts = run_facts(run)
     recipe, config = facts.get("recipe", {}), facts.get("config", {})
-    d_model: int = config.get("d_model") or readings.model().translator.model.config.d_model
+    model = readings.model()
+    shown = PRESETS["base"] if model.explanation is not None else model.translator.model.config
+    d_model: int = config.get("d_model") or shown.d_model
     columns = st.columns(5, gap="medium")
     steps = min(max(100, int(recipe.get("steps", 30_000))), 1_000_000)
     last_step = columns[0].number_input(

@@ -45,7 +45,7 @@ def sentence_payload(explanation: Explanation, selected: Iterable[WordSelection]
     """
     return {
         "source": _words(explanation.source_tokens, None),
-        "target": _words(explanation.predicted_tokens, explanation.log_probs),
+        "target": _words(explanation.predicted_tokens, explanation.log_probs or None),
         "directions": {"source": direction(explanation.source), "target": direction(explanation.target)},
         "selected": [word_name(word) for word in selected],
     }

@@ -1,5 +1,6 @@
 """Widgets of several pages: method, kind of attention, and tokens to show."""
 
+from collections.abc import Collection, Sequence
 from typing import Literal, cast
 
 import streamlit as st
@@ -18,11 +19,12 @@ KIND_NAMES: dict[KindOrJoint, str] = {**head_names.KIND_NAMES, JOINT: "Joint"}
 _KIND = Widget[KindOrJoint]("kind")
 
 
-def method_box(key: str = "weights") -> Method:
-    """Select an attribution method."""
+def method_box(methods: Sequence[Method] = tuple(METHOD_NAMES), key: str = "weights") -> Method:
+    """Select one of some attribution methods."""
+    Widget[Method](key).keep_within(methods, methods[0])
     return st.selectbox(
         "Weights",
-        METHOD_NAMES,
+        methods,
         format_func=METHOD_NAMES.__getitem__,
         key=key,
         bind="query-params",
@@ -36,15 +38,17 @@ def kind_box() -> Kind:
     return cast("Kind", _kind_box(KINDS))
 
 
-def kind_or_joint_box() -> KindOrJoint:
-    """Select a kind of attention, or all three in one matrix."""
-    return _kind_box((*KINDS, JOINT))
+def kind_or_joint_box(kinds: Collection[Kind]) -> KindOrJoint:
+    """Select a kind of attention, or all three in one matrix if there are three."""
+    found: list[KindOrJoint] = [kind for kind in KINDS if kind in kinds]
+    return _kind_box((*found, JOINT) if len(found) == len(KINDS) else tuple(found))
 
 
 def _kind_box(kinds: tuple[KindOrJoint, ...]) -> KindOrJoint:
-    _KIND.keep_within(kinds, "cross")  # not every page has the joint view
+    default: KindOrJoint = "cross" if "cross" in kinds else kinds[0]
+    _KIND.keep_within(kinds, default)  # not every page has the joint view
     names: dict[KindOrJoint, str] = {kind: KIND_NAMES[kind] for kind in kinds}
-    return segments("Attention", names, "cross", _KIND.key, hide_label=True)
+    return segments("Attention", names, default, _KIND.key, hide_label=True)
 
 
 def token_boxes() -> TokenView:

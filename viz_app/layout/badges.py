@@ -44,7 +44,13 @@ def checks(about: readings.Reading, searched: bool) -> "list[Check]":
 
 @st.fragment
 def badges(about: readings.Reading) -> None:
-    """Draw the badges. Call it last on a page: it runs the model twice."""
+    """Draw the badges. Call it last on a page: it runs the model twice, if there is one."""
+    if about.model.explanation is not None:
+        st.caption(
+            f"Read from {plain(about.model.name)}, where every row sums to 1 and no weight is on later tokens. More "
+            f"cannot be checked without the model."
+        )
+        return
     found = checks(about, searched=about.forced is None or about.forced.target is None)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="trust"):
         st.caption("Checked now", width="content")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PROGRESS_DELAY = 0.4  # seconds before a progress bar is shown
 ABOUT_UPLOAD = f"{models.OPENABLE} Files stay on the machine that runs the app, and nothing in them is executed."
-ABOUT_PATH = "A folder, a zip archive or a .safetensors file. There is no limit on its size."
+ABOUT_PATH = "A folder, a zip archive, or a .safetensors or .npz file. There is no limit on its size."
 
 
 @dataclass

@@ -197,13 +197,13 @@ def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", 
     return index or 0
 
 
-def hide(is_hidden: bool) -> None:
-    """Hide the sentence on pages that do not use it.
+def hide(is_hidden: bool, is_given: bool = False) -> None:
+    """Hide the sentence on pages that do not use it, or only the box if there is no model to translate another.
 
     It is drawn all the same: a widget that is not drawn loses its value and its place in the address.
     """
-    display = "none" if is_hidden else "flex"
-    st.html(f"<style>.st-key-sentence, .st-key-below-sentence {{ display: {display}; }}</style>")
+    box, below = ("none" if each else "flex" for each in (is_hidden or is_given, is_hidden))
+    st.html(f"<style>.st-key-sentence {{ display: {box}; }} .st-key-below-sentence {{ display: {below}; }}</style>")
 
 
 def examples() -> None:

@@ -51,6 +51,13 @@ def python(reading: readings.Reading) -> str:
     from viz_app.session.python_code import joined, reading_part
 
     file, found = file_name(reading.translation.source) + ".json", record(reading)
+    if reading.model.explanation is not None:
+        return joined(
+            reading_part(reading),
+            f"""
+from core.export import ExplanationRecord, save_explanation
+save_explanation({file!r}, ExplanationRecord(explanation, settings={found.settings}))  # or .npz, or .html""".strip(),
+        )
     return joined(
         reading_part(reading),
         f"""
@@ -86,8 +93,10 @@ def file_content(reading: readings.Reading, suffix: str, shown: "ShownHeads") ->
 
 def record(reading: readings.Reading) -> "ExplanationRecord":
     """Return the explanation with facts about the model and the search."""
-    from core.export import record_of
+    from core.export import ExplanationRecord, record_of
 
+    if reading.model.explanation is not None:
+        return ExplanationRecord(reading.explain(), settings={"arrays": reading.model.name})
     search = reading.search
     settings: dict[str, Any] = {"target": "forced" if reading.forced else "search"}
     settings |= readings.search_settings(reading.model, search)

@@ -1,6 +1,7 @@
 """The checkpoint in the sidebar: the current model, and the others that are open."""
 
 import html
+from collections.abc import Iterable
 from typing import Any
 
 import streamlit as st
@@ -87,8 +88,11 @@ def facts_html(model: Model) -> str:
 
     The file is untrusted, so all its text is escaped.
     """
+    from core.export.attention_arrays import attention_facts
     from core.formats.model_facts import OWN_FORMAT, origin_of
 
+    if model.explanation is not None:
+        return _facts_list(model, attention_facts(model.explanation).values())
     config = model.translator.model.config
     parameters = sum(parameter.numel() for parameter in model.translator.model.parameters())
     facts = [
@@ -103,6 +107,10 @@ def facts_html(model: Model) -> str:
         facts.append(training)
     if model.translator.precision == "fast":
         facts.append("translates in reduced precision; maps are exact")
+    return _facts_list(model, facts)
+
+
+def _facts_list(model: Model, facts: Iterable[str]) -> str:
     lines = "".join(f"<li>{html.escape(fact)}</li>" for fact in facts)
     return (
         f'<div class="facts"><b title="SHA-256 {model.digest[:16]}">{html.escape(model.name)}</b><ul>{lines}</ul></div>'

@@ -1,4 +1,4 @@
-"""The note in place of a page about translations while the current model writes trees or reads pictures."""
+"""The note in place of a page that the current model does not fit: one about translations, or one that runs a model."""
 
 import streamlit as st
 
@@ -23,6 +23,19 @@ def note(model: Model, title: str) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.page_link("app_pages/parsing.py", label="See its tree on the page Parsing", icon=":material/arrow_forward:")
+        st.button("Use a translation model", on_click=translation_model, key="translation_model")
+
+
+def attention_note(model: Model, title: str) -> None:
+    """Say that a page needs a model, and lead to the pages that do not, or to a model.
+
+    Args:
+        title: of the page.
+    """
+    st.info(f"**{plain(model.name)} is attention without a model.** The page {title} runs one.")
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.page_link("app_pages/heads.py", label="See its heads", icon=":material/arrow_forward:")
+        st.page_link("app_pages/alignment.py", label="Its alignment", icon=":material/arrow_forward:")
         st.button("Use a translation model", on_click=translation_model, key="translation_model")
 
 

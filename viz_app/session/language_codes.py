@@ -8,7 +8,12 @@ MARK = ">>"  # begins every code
 
 
 def codes_of(model: Model) -> tuple[str, ...]:
-    """Return the codes of a model, that of its default target first; none if it has one target language."""
+    """Return the codes of a model, that of its default target first.
+
+    There are none for a model with one target language, and without a model.
+    """
+    if model.explanation is not None:
+        return ()
     tokenizer = model.translator.tokenizer
     return tuple(sorted(tokenizer.language_codes, key=lambda code: code.strip("<>") != tokenizer.languages[1]))
 

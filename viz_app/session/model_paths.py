@@ -13,7 +13,7 @@ from viz_app.session.models import ModelError
 
 LOOPBACK_ADDRESSES = ("127.0.0.1", "localhost", "::1")
 PROXY_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
-SUFFIXES = (".safetensors", ".zip")
+SUFFIXES = (".safetensors", ".zip", ".npz")
 MOST_LISTED = 200
 
 

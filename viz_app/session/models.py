@@ -19,7 +19,7 @@ from viz_app.session import environment
 from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
-    from core import Translator
+    from core import Explanation, Translator
     from core.cpu_inference import Precision
     from core.formats.progress import Progress
     from core.images.line_reader import LineReader
@@ -28,34 +28,58 @@ if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
 ROOT = Path(__file__).resolve().parents[2]
 OPENABLE = (  # advice after a refusal
     "Headlight opens its own .safetensors files, and models of other projects such as OPUS-MT, with all their files in "
-    "a folder, in a zip archive or together: docs/formats.md lists the formats."
+    "a folder, in a zip archive or together: docs/formats.md lists the formats. It also opens attention that another "
+    "program has computed, as an .npz file."
 )
 
 
 @dataclass(frozen=True)
 class Model:
-    """A loaded checkpoint.
+    """A loaded checkpoint, or attention that another program has computed.
 
     Attributes:
         name: of its file or folder.
         digest: SHA-256 in hexadecimal, of its file or, for a checkpoint of another project, of its contents (see
             `content_digest`); part of the key of every cached result.
-        translator: shared by all sessions that use the same checkpoint.
+        content: shared by all sessions that use the same checkpoint: its translator, or the explanation of an array
+            file (`core.export.attention_arrays`), which has no model.
         path: of its file or folder on this machine; the name of an uploaded one.
         is_imported: whether it is a checkpoint of another project.
     """
 
     name: str
     digest: str
-    translator: "Translator" = field(compare=False)
+    content: "Translator | Explanation" = field(compare=False)
     path: str = ""
     is_imported: bool = False
+
+    @property
+    def translator(self) -> "Translator":
+        """The model with its tokenizer.
+
+        Raises:
+            ModelError: there is only attention.
+        """
+        from core import Translator
+
+        if not isinstance(self.content, Translator):
+            raise ModelError(f"{self.name} is attention without a model: open a checkpoint in the sidebar.")
+        return self.content
+
+    @property
+    def explanation(self) -> "Explanation | None":
+        """The attention of an array file; None if there is a model."""
+        from core import Explanation
+
+        return self.content if isinstance(self.content, Explanation) else None
 
     @cached_property
     def parser(self) -> "Parser | None":
         """The parser of a model that writes trees; None for one that translates."""
         from core.parsing.parser import NotAParserError, Parser
 
+        if self.explanation is not None:
+            return None
         try:
             return Parser(self.translator)
         except NotAParserError:
@@ -66,6 +90,8 @@ class Model:
         """The reader of a model that takes image patches; None for one that takes text."""
         from core.images.line_reader import LineReader, NotALineReaderError
 
+        if self.explanation is not None:
+            return None
         try:
             return LineReader(self.translator)
         except NotALineReaderError:
@@ -73,15 +99,15 @@ class Model:
 
     @property
     def translates(self) -> bool:
-        """Whether it neither writes trees nor reads pictures."""
-        return self.parser is None and self.line_reader is None
+        """Whether it is a model that neither writes trees nor reads pictures."""
+        return self.explanation is None and self.parser is None and self.line_reader is None
 
     def release(self) -> None:
-        """Drop the translator: this object cannot be used any more.
+        """Drop the content: this object cannot be used any more.
 
         Streamlit keeps the callbacks of all pages that a session has seen, and with them their readings, to its end.
         """
-        for name in ("translator", "parser", "line_reader"):
+        for name in ("content", "parser", "line_reader"):
             vars(self).pop(name, None)
 
 
@@ -135,7 +161,7 @@ def model_at(path: Path) -> Model:
 
 
 def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" = None) -> Model:
-    """Load a checkpoint of Headlight or of another project, which may be hostile.
+    """Load a checkpoint of Headlight or of another project, or an array file, which may be hostile.
 
     Args:
         paths: a folder, a zip archive, or the files.
@@ -147,16 +173,20 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
     """
     from core import Translator
     from core.device import best_device
+    from core.export.attention_arrays import explanation_of_arrays, holds_arrays, load_arrays
     from core.formats.importing import import_files
     from core.formats.opening import content_digest, own_file
     from core.formats.progress import reporting
     from core.formats.source_files import open_source
 
     name = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
+    if len(paths) == 1 and holds_arrays(arrays := paths[0]):
+        with _refusals(name):
+            digest = _sha256(arrays)
+            return Model(name, digest, _shared(digest, lambda: explanation_of_arrays(load_arrays(arrays))), path)
     with _refusals(name), open_source(paths) as files:
         if (own := own_file(files)) is not None:
-            with open(own, "rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = _sha256(own)
             return Model(name, digest, _shared(digest, lambda: _own_translator(own)), path)
         _require_room()
         with reporting(progress):
@@ -175,6 +205,10 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _file_digest(path: str, mtime_ns: int, size: int) -> str:
+    return _sha256(Path(path))
+
+
+def _sha256(path: Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -191,12 +225,14 @@ def _own_translator(path: Path) -> "Translator":
     return Translator.from_checkpoint(path, precision=precision())
 
 
-# Translators by digest and precision: models hold them, and sessions and `_kept` hold models.
-_in_memory: "WeakValueDictionary[tuple[str, Precision], Translator]" = WeakValueDictionary()
+# Contents by digest and precision: models hold them, and sessions and `_kept` hold models.
+_in_memory: "WeakValueDictionary[tuple[str, Precision], Translator | Explanation]" = WeakValueDictionary()
 
 
-def _shared(digest: str, load: "Callable[[], Translator]", is_kept: bool = False) -> "Translator":
-    """The translator of a checkpoint, loaded unless it is in memory.
+def _shared(
+    digest: str, load: "Callable[[], Translator | Explanation]", is_kept: bool = False
+) -> "Translator | Explanation":
+    """The content of a checkpoint or an array file, loaded unless it is in memory.
 
     Args:
         is_kept: load it even if many models are in memory.

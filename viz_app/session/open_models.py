@@ -31,6 +31,12 @@ class OpenModels:
         """
         return self.opened.get(self.current) or models.shipped_model()
 
+    @property
+    def has_attention_only(self) -> bool:
+        """Whether the current one is attention without a model."""
+        model = self.opened.get(self.current)
+        return model is not None and model.explanation is not None
+
     def all(self) -> list[Model]:
         """Return all open models, the one that the app starts with first, if there is one."""
         try:

@@ -64,7 +64,13 @@ translator = Translator.from_checkpoint({shown_path(path)!r}{precision}){comment
 
 
 def explanation_part(model: Model, source: str, target: str | Sequence[int]) -> str:
-    """Explain a translation as `explanation`."""
+    """Explain a translation as `explanation`, or read it from the array file."""
+    if model.explanation is not None:
+        path = Path(model.path)
+        comment = "" if path.is_absolute() else "  # the file that you uploaded"
+        return f"""
+from core.export.attention_arrays import explanation_of_arrays, load_arrays
+explanation = explanation_of_arrays(load_arrays({shown_path(path)!r})){comment}""".strip()
     given = repr(target) if isinstance(target, str) else f"{list(target)}  # {_text(model, target)}"
     return f"""
 {model_part(model)}
@@ -87,6 +93,10 @@ def all_maps_part(method: "Method", output: "Output | None") -> str:
     """Compute the maps of all kinds by a method as `all_maps`, after `explanation_part`."""
     if method == "attention":
         return "all_maps = explanation.maps"
+    if method == "rollout":
+        return """
+from core.analysis.attribution.rollout import attention_rollout
+all_maps = attention_rollout(explanation.maps)""".strip()
     if output is None:
         return f"""
 from core.analysis.attribution.methods import METHODS

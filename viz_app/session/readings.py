@@ -1,5 +1,6 @@
 """The current reading: a sentence, its translation, and the target to explain."""
 
+import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
@@ -132,6 +133,17 @@ class Reading:
         """Return the maps of one attribution method, with all tokens, see `method_maps`."""
         return method_maps(self.model, self.translation.source, self.hypothesis.token_ids, method, output)
 
+    @property
+    def methods(self) -> "tuple[Method, ...]":
+        """The attribution methods that can be applied: without a model, those that need weights only."""
+        from core.analysis.attribution.methods import METHODS
+
+        if self.model.explanation is None:
+            return tuple(METHODS)
+        maps = self.model.explanation.maps
+        is_whole = "encoder_self" in maps and len(maps.get("decoder_self", ())) == len(maps.get("cross", ())) > 0
+        return ("attention", "rollout") if is_whole else ("attention",)
+
     def maps(
         self, kind: "Kind", tokens: TokenView, method: "Method" = "attention", output: "Output | None" = None
     ) -> "Sequence[AttentionMap]":
@@ -190,13 +202,32 @@ def _forced_text(model: Model, search: Search, forced: Forced, _progress: Search
     return translator.translate(search.text, search.beam_size, penalty, 1, _progress, forced.prefix).hypotheses[0]
 
 
-@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)  # one of 512 tokens takes 150 MB
+def given_reading(model: Model) -> Reading | None:
+    """Return the reading of an array file, whose target is the only hypothesis; None for a model.
+
+    Its token ids are numbers that tell its tokens apart.
+    """
+    from core import ScoredText, Translation
+
+    if (found := model.explanation) is None:
+        return None
+    tokens = found.predicted_tokens
+    target = ScoredText(found.target, tuple(range(len(tokens))), tokens, found.log_probs, math.nan)
+    translation = Translation(found.source, found.source_tokens, (target,))
+    return Reading(model, Search(found.source, 1, 0.0, 1), translation, 0, target)
+
+
 def explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
-    """Return the model's pass over a source and a target.
+    """Return the model's pass over a source and a target, or what an array file has.
 
     Raises:
         ValueError: as `Translator.explain`.
     """
+    return model.explanation or _explanation(model, source, target)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)  # one of 512 tokens takes 150 MB
+def _explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
     return model.translator.explain(source, target)
 
 
@@ -211,6 +242,7 @@ def method_maps(
     Raises:
         ValueError: as `Translator.explain`; `output` with another method than the gradient, or not of this target.
         RuntimeError: the method cannot be applied to this model.
+        ModelError: there is no model, and the method needs one.
     """
     if output is not None and method != "gradient":
         raise ValueError(f"output is {output} with the method {method!r}: only 'gradient' takes an output")
@@ -225,7 +257,10 @@ def _computed_maps(
 ) -> "Maps":
     from core.analysis.attribution.gradients import attention_gradients, gradient_maps
     from core.analysis.attribution.methods import METHODS
+    from core.analysis.attribution.rollout import attention_rollout
 
+    if model.explanation is not None and method == "rollout":
+        return attention_rollout(model.explanation.maps)
     if output is None:
         return METHODS[method](model.translator, source, target)
     return gradient_maps(attention_gradients(model.translator, source, target, output))

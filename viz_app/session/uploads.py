@@ -25,19 +25,22 @@ def uploaded_models(
 ) -> tuple[list[Model], list[ModelError]]:
     """Load the models in files that came together, and return those that can be used and the refusals.
 
-    Every archive and every checkpoint of Headlight is a model, all other files together are one. The files are copied
-    to a temporary folder of bounded size, checked, loaded, and removed.
+    Every archive, every checkpoint of Headlight and every array file is a model, all other files together are one. The
+    files are copied to a temporary folder of bounded size, checked, loaded, and removed.
 
     Args:
         progress: as for `opened_model`.
     """
+    from core.export.attention_arrays import holds_arrays
     from core.formats.opening import as_sources
 
     models: list[Model] = []
     refusals: list[ModelError] = []
     with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
         try:
-            sources = as_sources(copies(files, Path(folder)))
+            paths = copies(files, Path(folder))
+            arrays = [path for path in paths if holds_arrays(path)]
+            sources = [*([path] for path in arrays), *as_sources([path for path in paths if path not in arrays])]
         except ModelError as error:
             return [], [error]
         for source in sources:

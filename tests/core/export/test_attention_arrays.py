@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from core import __main__ as cli
 from core.export import ExplanationRecord, as_bytes, load_explanation, save_explanation
@@ -179,3 +181,31 @@ def test_the_command_writes_an_explanation_and_names_what_is_wrong(
     source.write_bytes(b"hello")
     assert cli.main(["explain-arrays", str(source), "-o", str(output)]) != 0
     assert "attention.npz is no NPZ file of arrays" in capsys.readouterr().err
+
+
+def test_the_documented_lines_make_the_arrays_of_any_model_of_transformers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tiny BART, with learned positions and GELU, which no importer reads."""
+    words = ["<s>", "<pad>", "</s>", "<unk>", "A", "dog", "runs", "."]
+    split = Tokenizer(models.WordLevel({word: token_id for token_id, word in enumerate(words)}, unk_token="<unk>"))
+    split.pre_tokenizer = pre_tokenizers.Whitespace()
+    split.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
+    PreTrainedTokenizerFast(tokenizer_object=split, pad_token="<pad>", eos_token="</s>").save_pretrained(tmp_path)
+    sizes = dict.fromkeys(("encoder_layers", "decoder_layers", "encoder_attention_heads", "decoder_attention_heads"), 2)
+    widths = {"d_model": 16, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 32}
+    torch.manual_seed(0)
+    BartForConditionalGeneration(BartConfig(vocab_size=len(words), **sizes, **widths)).save_pretrained(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[3] / "docs" / "formats.md").read_text()
+    code = next(block.split("```")[0] for block in text.split("```python")[1:] if "AutoTokenizer" in block)
+    names: dict[str, Any] = {"name": str(tmp_path)}
+    exec(code, names)
+    found = explanation_of_arrays(load_arrays(tmp_path / "attention.npz"))
+    assert found.source_tokens == ("<s>", "A", "dog", "runs", ".", "</s>")
+    assert found.fed_tokens[0] == "</s>", "BART's start"
+    for kind, outputs in (("encoder_self", "encoder_attentions"), ("cross", "cross_attentions")):
+        expected = [layer[0] for layer in names["outputs"][outputs]]
+        assert [torch.equal(own.weights, layer) for own, layer in zip(found.maps[kind], expected, strict=True)] == [
+            True
+        ] * 2

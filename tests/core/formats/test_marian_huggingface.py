@@ -97,6 +97,13 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
         assert found.text == tokenizer.decode(ids, skip_special_tokens=True)
 
 
+def test_a_language_code_is_for_every_sentence_of_a_text(tmp_path: Path, parallel_text: Pairs) -> None:
+    write_model(tmp_path, parallel_text, codes=[">>deu<<", ">>fra<<"])
+    checkpoint = import_checkpoint(tmp_path)
+    found = Translator(checkpoint.model, checkpoint.tokenizer).translate_text(">>fra<< It rains. Where?", beam_size=1)
+    assert [sentence.source_tokens[0] for sentence in found.sentences] == [">>fra<<", ">>fra<<"]
+
+
 @pytest.mark.parametrize("two", [False, True])
 def test_the_same_tokens_as_transformers(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
     write_model(tmp_path / "model", parallel_text, codes=[">>deu<<", ">>fra<<"], two=two)

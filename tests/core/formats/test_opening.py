@@ -4,6 +4,7 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.checkpoint import CheckpointError
@@ -66,3 +67,10 @@ def test_the_name_of_a_file_in_an_archive_is_bounded(tmp_path: Path) -> None:
     expected = r"^model\.zip: the name 'x+ is longer than 255 bytes$"
     with pytest.raises(CheckpointError, match=expected), open_source([tmp_path / "model.zip"]):
         pass
+
+
+def test_arrays_of_numpy_are_no_archive_and_belong_to_the_files_around_them(tmp_path: Path) -> None:
+    np.savez(tmp_path / "model.npz", Wemb=np.zeros(3))
+    (tmp_path / "vocab.yml").write_text("a: 0")
+    paths = [tmp_path / "model.npz", tmp_path / "vocab.yml"]
+    assert as_sources(paths) == [paths]

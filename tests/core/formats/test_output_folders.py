@@ -19,7 +19,7 @@ from core.config import PRESETS, TransformerConfig
 from core.dictionary_tokenizer import DictionaryTokenizer
 from core.formats import import_checkpoint
 from core.formats.ctranslate2_folder import write_ctranslate2
-from core.formats.marian_folder import marian_files, write_marian
+from core.formats.marian_folder import marian_archive, marian_files, write_marian
 from core.formats.output_folder import new_folder, storage_type
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
@@ -308,6 +308,13 @@ def test_parameters_are_stored_without_loss(tiny_model: Transformer) -> None:
     assert storage_type(model) == torch.float32
     assert storage_type(model.bfloat16().float()) in (torch.float16, torch.bfloat16)
     assert storage_type(model.half().float()) == torch.float16
+
+
+def test_the_archive_of_a_model_is_opened_again(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    checkpoint = load_checkpoint(tiny_checkpoint)
+    (tmp_path / "tiny.zip").write_bytes(marian_archive(checkpoint, "tiny"))
+    found = import_checkpoint(tmp_path / "tiny.zip")
+    assert found.tokenizer.encode(QUOTED) == checkpoint.tokenizer.encode(QUOTED)
 
 
 def test_the_readme_says_what_differs(tiny_checkpoint: Path) -> None:

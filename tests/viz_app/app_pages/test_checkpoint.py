@@ -1,5 +1,12 @@
 """The page Checkpoint without a browser."""
 
+from dataclasses import replace
+from pathlib import Path
+
+from core.checkpoint import save_checkpoint
+from core.config import PRESETS
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.features.checkpoint.facts_table import PAPER, facts_html, facts_table
 from viz_app.features.checkpoint.trial_sentences import ISO_639_3, SENTENCES, sentences_in
@@ -37,3 +44,16 @@ def test_the_sentences_are_in_the_language_of_the_source() -> None:
     assert sentences_in("xx") == (SENTENCES["en"], False)
     assert sentences_in("") == (SENTENCES["en"], False)
     assert set(ISO_639_3.values()) == set(SENTENCES)
+
+
+def test_it_is_offered_to_transformers_unless_marians_layout_has_no_room(
+    start: Start, tokenizer: SentencePieceTokenizer, tmp_path: Path
+) -> None:
+    app = opened(start(text="Where?", beam_size="1"), "checkpoint")
+    assert any(each.proto.label == "For transformers (zip)" for each in app.get("download_button"))
+    model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, neighbourhood=8)).eval()
+    save_checkpoint(tmp_path / "near.safetensors", model, tokenizer)
+    app = opened(start(tmp_path / "near.safetensors", text="Where?", beam_size="1"), "checkpoint")
+    assert not any(each.proto.label == "For transformers (zip)" for each in app.get("download_button"))
+    reasons = [caption.value.replace("\\", "") for caption in app.caption]
+    assert any("no room for this model: neighbourhood is 8" in reason for reason in reasons)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.config import PRESETS
+from core.export.attention_arrays import attention_facts
 from core.formats.model_facts import architecture_facts, model_facts
 from viz_app.session.models import Model
 from viz_app.session.open_models import distinct_names
@@ -19,7 +20,9 @@ def facts_by_model(found: Sequence[Model]) -> dict[str, dict[str, str]]:
     """Return the facts about each model by its name, and those of the paper's base model."""
     names = distinct_names(found)
     facts = {
-        names[each.digest]: model_facts(each.translator.model, each.translator.tokenizer, each.translator.training)
+        names[each.digest]: attention_facts(each.explanation)
+        if each.explanation is not None
+        else model_facts(each.translator.model, each.translator.tokenizer, each.translator.training)
         for each in found
     }
     return {**facts, PAPER: architecture_facts(PRESETS["base"])}

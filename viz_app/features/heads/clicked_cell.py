@@ -43,8 +43,8 @@ class ClickedCell:
 
 
 def on_cell(about: Reading, view: HeadsView, attention: AttentionMap) -> OnCell | None:
-    """Return what a click on a cell of a map does; None for a map that no scores are behind."""
-    if attention.layer < 0 or view.weights.method != "attention":
+    """Return what a click on a cell of a map does; None for a map that no scores are behind, or no model."""
+    if attention.layer < 0 or view.weights.method != "attention" or about.model.explanation is not None:
         return None
     return partial(_click, about, view, attention.layer)
 

@@ -77,9 +77,9 @@ class Arrangement:
         return [head for head in heads if head in kept]
 
 
-def grid_boxes() -> tuple[Sort, Method]:
-    """Select the order of the grid and the attribution method."""
-    method = method_box()
+def grid_boxes(methods: Sequence[Method]) -> tuple[Sort, Method]:
+    """Select the order of the grid and one of the attribution methods."""
+    method = method_box(methods)
     per_layer = method in PER_LAYER
     sort: Sort = st.selectbox(
         "Sorted",

@@ -46,7 +46,7 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
     st.markdown("**Joint**: encoder, cross and decoder attention in one matrix", help=HOW_TO_READ)
     explanation = reading.explain()
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        method = method_box()
+        method = method_box(reading.methods)
         output = output_box(reading, None) if method == "gradient" else None
         layer, head = _place_boxes(explanation.maps, method in PER_LAYER)
         view = segments("View", ("Map", "Table"), "Map", "joint_view", hide_label=True)
@@ -64,7 +64,8 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
     name = f"{'all layers' if layer is None else f'L{layer + 1}'} {head if isinstance(head, str) else f'H{head + 1}'}"
     if view == "Map":
         options = word_selection.drawing_options(reading, links(explanation, tokens))
-        if method == "attention" and layer is not None and isinstance(head, int):
+        has_scores = method == "attention" and reading.model.explanation is None
+        if has_scores and layer is not None and isinstance(head, int):
             on_cell = clicked_cell.on_joint_cell(reading, joint, tokens, layer, head)
             joint_attention_map(joint, name, page_theme(), on_cell=on_cell, **options)
             clicked_cell.link(reading, layer, head)

@@ -60,7 +60,8 @@ OWN_SAMPLE = (
 def _scored(
     reading: readings.Reading, kind: Kind, sample: tuple[str, ...], error_rates: tuple[tuple[Head, float], ...]
 ) -> list[ScoreCard]:
-    frequencies = sentence_sample.frequencies(reading.model, sample)
+    has_model = reading.model.explanation is None
+    frequencies = sentence_sample.frequencies(reading.model, sample) if has_model else None
     maps, agreement = reading.explain().maps[kind], AgreementTally()
     if kind == "cross":
         agreement.add(maps)
@@ -135,7 +136,8 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
     for name, text in label_texts(found, heads):
         st.caption(f"**{name}** {plain(text)}")
     show_table(card_table(found, heads), height="content", column_config={"measure": "Measure", "scale": "Scale"})
-    sample_box(reading)
+    if reading.model.explanation is None:
+        sample_box(reading)
 
 
 def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]) -> pd.DataFrame:
