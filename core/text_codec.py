@@ -110,7 +110,7 @@ class TextCodec:
         first = self.config.forced_first_id if first is None else first
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
-    def _with_certain_first(self, log_probs: list[float], token_ids: Sequence[int], source: str) -> list[float]:
+    def with_certain_first(self, log_probs: list[float], token_ids: Sequence[int], source: str) -> list[float]:
         """Log-probabilities of a target, 0 for a first token that the model or the text forces."""
         first = self._begun([], source)
         return [0.0, *log_probs[1:]] if first and list(token_ids[:1]) == first else log_probs

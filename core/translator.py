@@ -243,7 +243,7 @@ class Translator(TextCodec):
             .squeeze(1)
             .tolist()
         )
-        log_probs = self._with_certain_first(log_probs, ids, source)
+        log_probs = self.with_certain_first(log_probs, ids, source)
         total = sum(log_probs)
         if not math.isfinite(total):
             raise NonFiniteError("for this target")
@@ -285,7 +285,7 @@ class Translator(TextCodec):
             source_tokens=source_tokens,
             fed_tokens=fed_tokens,
             predicted_tokens=predicted_tokens,
-            log_probs=tuple(self._with_certain_first(found.log_probs, ids[2], source)),
+            log_probs=tuple(self.with_certain_first(found.log_probs, ids[2], source)),
             alternatives=tuple(
                 tuple((name(position, token_id), value) for token_id, value in zip(*best, strict=True))
                 for position, best in enumerate(zip(found.top_ids, found.top_log_probs, strict=True))

@@ -55,6 +55,7 @@ class BeamTree:
         best: token ids of the best hypothesis.
         finished: all finished hypotheses, best first.
         num_forced: length of the forced prefix. Each of its tokens is the only candidate of its position.
+        start: piece that the decoder begins with.
     """
 
     steps: tuple[tuple[BeamNode, ...], ...]
@@ -63,6 +64,7 @@ class BeamTree:
     best: tuple[int, ...]
     finished: tuple[Hypothesis, ...]
     num_forced: int = 0
+    start: str = "<s>"
 
     def path(self, node: BeamNode) -> list[BeamNode]:
         """The node and its ancestors, from the first token on."""
@@ -170,6 +172,7 @@ def build_tree(
         best=best,
         finished=last.finished,
         num_forced=num_forced,
+        start=tokenizer.piece(options.bos_id),
     )
 
 

@@ -83,6 +83,7 @@ def _check_model(translator: Translator, explanation: Explanation, hypothesis: S
     if hypothesis is not None and translator.precision == "exact":
         # A search that reached its limit has no `</s>`, so the replay may be one token longer.
         replayed = explicit.gather(1, torch.tensor(predicted, device=explicit.device)[:, None]).flatten().tolist()
+        replayed = translator.with_certain_first(replayed, predicted, explanation.source)
         error = max(
             abs(ours - theirs)
             for log_probs in (hypothesis.token_log_probs, explanation.log_probs)

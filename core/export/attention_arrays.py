@@ -157,10 +157,12 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
 def attention_facts(explanation: Explanation) -> dict[str, str]:
     """Describe an explanation without a model by the names of facts, in the order of display."""
     maps = explanation.maps
-    heads = [f"{kind.removesuffix('_self')} {len(found)} x {found[0].num_heads}" for kind, found in maps.items()]
+    layers = [
+        f"{kind.removesuffix('_self')} {len(found)} of {found[0].num_heads} heads" for kind, found in maps.items()
+    ]
     return {
         "format": "attention without a model",
-        "layers x heads": ", ".join(heads),
+        "layers": ", ".join(layers),
         "tokens": f"{len(explanation.source_tokens)} of the source, {len(explanation.predicted_tokens)} of the target",
         "probabilities": "given" if explanation.log_probs else "not given",
     }

@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import Page, expect
 
+from core.export.attention_arrays import save_arrays
 from tests.core.formats.marian_models import Pairs, write_model
 
 
@@ -39,3 +41,23 @@ def test_a_model_is_opened_by_its_files_and_by_its_path(
     expect(table).to_have_text(["", "tiny.safetensors", "Paper, base model"])
     expect(page).to_have_url(re.compile("text=The"))
     assert set(requests) == {app.removeprefix("http://")}
+
+
+def test_attention_without_a_model_is_drawn_and_closed(page: Page, app: str, tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 4, 2))
+    arrays = {"source_tokens": ["\u2581A", "\u2581<i>dog", "</s>"], "target_tokens": ["<s>", "\u2581Hund", "</s>"]}
+    save_arrays(
+        tmp_path / "dog.npz", {"cross_attentions": rows} | {name: np.array(each) for name, each in arrays.items()}
+    )
+    page.goto(f"{app}/heads?tour=off&beam_size=1&text=The+old+house.")
+    sidebar, box = page.get_by_test_id("stSidebar"), page.get_by_role("textbox", name="Sentence")
+    sidebar.locator("input[type=file]").set_input_files(tmp_path / "dog.npz")
+    expect(sidebar).to_contain_text("cross 2 of 4 heads")
+    expect(page.get_by_role("button", name="<i>dog").first).to_be_visible()
+    expect(page.get_by_text("Encoder", exact=True)).to_have_count(0)
+    expect(box).to_be_hidden()
+    sidebar.get_by_role("link", name="Switches").click()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("dog.npz is attention without a model.")
+    page.get_by_role("button", name="Close").click()
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
+    expect(box).to_have_value("The old house.")

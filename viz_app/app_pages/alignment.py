@@ -265,7 +265,7 @@ def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
     """Draw the tables behind the picture."""
     view = segments("Numbers", ("Target words", "Source words"), "Target words", "numbers_of")
     if view == "Target words":
-        table = target_table(alignment, shares(reading))
+        table = target_table(alignment, shares(reading)).dropna(axis="columns", how="all")
         columns = {
             "target": st.column_config.TextColumn("Target", width=90),
             "looks_at": st.column_config.TextColumn("Linked to", width=90, help="The source word of largest weight."),

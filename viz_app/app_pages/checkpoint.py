@@ -62,7 +62,7 @@ def as_marian(model: Model) -> None:
     try:
         check_marian(checkpoint)
     except ValueError as error:
-        st.caption(plain(sentence_case(str(error))))
+        st.caption(sentence_case(str(error)))
         return
     name = Path(model.name).stem
     st.download_button(

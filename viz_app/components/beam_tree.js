@@ -33,6 +33,7 @@ const HINT =
  *
  * @typedef {object} Data See `tree_payload`.
  * @property {Candidate[][]} steps
+ * @property {Span[]} start
  * @property {string[]} reasons
  * @property {string} stop
  * @property {string} direction
@@ -127,7 +128,7 @@ function tree(state) {
   grid.style.setProperty("--columns", String(data.columns));
   const start = element("div", "row start");
   const root = element("span", "node start");
-  root.append(element("span", "mark"), tokenSpan([["<s>", "special"]]), element("span", "score", "start"));
+  root.append(element("span", "mark"), tokenSpan(data.start), element("span", "score", "start"));
   start.append(root);
   grid.append(element("span", "number", "0"), start);
   data.steps.forEach((candidates, index) => {

@@ -22,8 +22,9 @@ def tree_payload(tree: BeamTree, selected: BeamNode | None = None, end: BeamNode
         end: End of the hypothesis that is shown for it; by default itself.
 
     Returns:
-        `steps`: for each position its candidates, with an index into `reasons`; `stop`: why the search ended;
-        `direction`: reading direction of the best hypothesis; `selected`, `end`: position and rank of each.
+        `steps`: for each position its candidates, with an index into `reasons`; `start`: the start token; `stop`: why
+        the search ended; `direction`: reading direction of the best hypothesis; `selected`, `end`: position and rank of
+        each.
     """
     reasons: dict[str, int] = {}
     best = {tree.best[:length] for length in range(1, len(tree.best) + 1)}
@@ -48,6 +49,7 @@ def tree_payload(tree: BeamTree, selected: BeamNode | None = None, end: BeamNode
             ]
             for nodes in tree.steps
         ],
+        "start": label_spans(tree.start),
         "reasons": list(reasons),
         "stop": stop_reason(tree),
         "direction": direction(

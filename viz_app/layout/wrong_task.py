@@ -32,7 +32,7 @@ def attention_note(model: Model, title: str) -> None:
     Args:
         title: of the page.
     """
-    st.info(f"**{plain(model.name)} is attention without a model.** The page {title} runs one.")
+    st.info(f"**{plain(model.name)} is attention without a model.** The page {title} needs a model.")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.page_link("app_pages/heads.py", label="See its heads", icon=":material/arrow_forward:")
         st.page_link("app_pages/alignment.py", label="Its alignment", icon=":material/arrow_forward:")

@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from sentencepiece import SentencePieceProcessor
 
 from core import __main__ as cli
+from core.analysis.sanity_checks import check_explanation
 from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats import import_checkpoint
 from core.translator import Translator
@@ -59,6 +60,7 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
             assert explanation.predicted_tokens[0] == f"__{target}__"
             length = len(found.hypotheses[0].token_ids)
             assert explanation.log_probs[:length] == pytest.approx(found.hypotheses[0].token_log_probs, abs=1e-4)
+            assert all(check.passed for check in check_explanation(translator, explanation, found.hypotheses[0]))
             scored = translator.score(prefix + text, found.hypotheses[0].token_ids, length_penalty=1.0)
             assert scored.score == pytest.approx(found.hypotheses[0].score, abs=1e-4)
 

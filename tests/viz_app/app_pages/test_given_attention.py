@@ -59,7 +59,7 @@ def app(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 def test_every_page_draws_it_or_says_that_it_needs_a_model(app: AppTest, arrays: Path) -> None:
     upload(app, arrays)
     assert "attention without a model" in shown(app)
-    assert "3 x 3" in shown(app)
+    assert "encoder 3 of 3 heads, decoder 2 of 3 heads, cross 2 of 3 heads" in shown(app)
     for page in PAGES:
         opened(app, page.name)
         assert not app.error, f"{page.name}: {app.error[0].value}"

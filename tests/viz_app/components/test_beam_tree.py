@@ -38,6 +38,7 @@ def test_payload(tree: BeamTree) -> None:
     assert (first["best"], first["until"], first["parent"], first["glued"]) == (True, 2, None, False)
     assert pruned["spans"] == [["</s>", "special"]]
     assert payload["steps"][1][1]["glued"]
+    assert tree_payload(replace(tree, start="</s>"))["start"] == [("</s>", "special")]
     assert payload["reasons"][pruned["reason"]].startswith("Pruned: a finished hypothesis counts only")
     assert tree_payload(tree)["selected"] is tree_payload(tree)["end"] is None
     assert tree_payload(tree, tree.steps[0][0], tree.steps[1][0])["end"] == [2, 0]

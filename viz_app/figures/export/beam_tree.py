@@ -32,7 +32,9 @@ def export_tree(tree: BeamTree, file_format: Format, theme: Theme = LIGHT) -> by
     axes.set_xlim(-0.9, columns - 0.45)
     axes.set_ylim(rows + 1.1, -0.6)
     best = {tree.best[:length] for length in range(1, len(tree.best) + 1)}
-    axes.text(0, 0, "<s>", ha="center", va="center", color=theme.faint, fontsize=LABEL_POINTS)
+    axes.text(
+        0, 0, short(tree.start, MAX_CHARACTERS), ha="center", va="center", color=theme.faint, fontsize=LABEL_POINTS
+    )
     for nodes in tree.steps:
         axes.text(
             -0.7,

@@ -203,3 +203,11 @@ def test_a_whole_word_is_not_taken_for_a_piece_of_the_same_letters() -> None:
     assert word_groups(pieces) == [range(3)]
     assert word_groups(tuple(map(Word, pieces))) == [range(1), range(1, 2), range(2, 3)]
     assert word_groups(pieces) == [range(3)]
+
+
+def test_codes_of_languages_are_words_of_their_own_without_a_joint_mark() -> None:
+    for code in (">>deu<<", "__de__", "deu_Latn"):
+        assert not continues_word(code)
+        assert readable(code) == code
+        assert word_groups([code, "ch", "\u2581The"]) == [range(1), range(1, 2), range(2, 3)]
+    assert continues_word("deu")
