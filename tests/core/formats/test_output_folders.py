@@ -69,7 +69,7 @@ def batches(
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs, tokenizer: SentencePieceTokenizer) -> Path:
-    """A checkpoint of Headlight that has learned short sentences by heart, so that ties do not decide a search."""
+    """A checkpoint of Headlight that has learned short sentences by heart: neither ties nor stopping rules decide."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         config = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, dropout=0.0, num_encoder_layers=1)
@@ -79,7 +79,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs, toke
         source = translator.batch([[*tokenizer.encode(text), config.eos_id] for text, _ in pairs])
         target = translator.batch([[config.bos_id, *tokenizer.encode(text), config.eos_id] for _, text in pairs])
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-        for _ in range(60):
+        for _ in range(120):
             logits = model(source, target[:, :-1]).flatten(0, 1)
             optimizer.zero_grad()
             torch.nn.functional.cross_entropy(logits, target[:, 1:].flatten(), ignore_index=config.pad_id).backward()
