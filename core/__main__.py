@@ -12,6 +12,7 @@ from torch import nn
 
 from core.analysis.alignment import cli
 from core.analysis.attribution import contrast_cli, logit_cli
+from core.analysis.corpus import cli as corpus_cli
 from core.analysis.interventions import cli as cut_cli
 from core.analysis.interventions import patch_cli
 from core.analysis.layers import cli as layers_cli
@@ -190,6 +191,11 @@ COMMANDS: dict[str, Command] = {
         explain_cli.run_arrays,
     ),
     "score": ("score the words of a file of sentences, worst first", score_cli.add_arguments, score_cli.run),
+    "corpus": (
+        "index the strongest examples of all heads and neurons over a file of sentences",
+        corpus_cli.add_arguments,
+        corpus_cli.run,
+    ),
     "align": ("rank every cross-attention head as a word aligner", cli.add_arguments, cli.run),
     "contributions": (
         "split the logit of a predicted token over heads, attended tokens and networks",

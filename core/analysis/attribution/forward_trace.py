@@ -54,14 +54,19 @@ class SubLayer:
         Returns:
             [H, K, D]: the vector that each head adds for each key at weight 1.
         """
-        values = self.attention.keys_values(self.memory[None])[1][0]  # [H, K, d_v]
-        columns = self.attention.out_proj.weight.view(-1, self.attention.num_heads, values.size(-1))  # [D, H, d_v]
-        return torch.einsum("hkv,dhv->hkd", values, columns)
+        return transformed(self.attention, self.memory[None])[0]
 
     def row_blocks(self) -> Iterator[slice]:
         """Slices of the queries that keep a tensor [rows, K, D] within `BLOCK_NUMBERS`."""
         step = max(1, BLOCK_NUMBERS // self.memory.numel())
         return (slice(start, start + step) for start in range(0, len(self.x), step))
+
+
+def transformed(attention: MultiHeadAttention, memory: Tensor) -> Tensor:
+    """`SubLayer.transformed` of a batch: [B, K, D] -> [B, H, K, D]."""
+    values = attention.keys_values(memory)[1]  # [B, H, K, d_v]
+    columns = attention.out_proj.weight.view(-1, attention.num_heads, values.size(-1))  # [D, H, d_v]
+    return torch.einsum("bhkv,dhv->bhkd", values, columns)
 
 
 def added_bias(layer: nn.Linear) -> Tensor:

@@ -27,6 +27,8 @@ class ScoreCard:
         alignment_error_rate: as a word aligner, from `alignment.head_error_rates`.
         agreement: share of the target words that a head of cross-attention links like the other heads, from
             `alignment.first_head.AgreementTally`.
+        copies, translates: weight on tokens for which the head promotes the token itself, or the predicted token, from
+            `corpus.promotion`.
     """
 
     head: Head
@@ -45,6 +47,8 @@ class ScoreCard:
     rare_token: float = math.nan
     alignment_error_rate: float = math.nan
     agreement: float = math.nan
+    copies: float = math.nan
+    translates: float = math.nan
 
     @property
     def sink_share(self) -> float:

@@ -9,6 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
@@ -132,7 +133,7 @@ class _Tally:
         self._offsets: list[Counter[int]] = [Counter() for _ in range(like.num_heads)]
 
     def add(self, layer: AttentionMap, frequencies: Frequencies | None) -> None:
-        seen = _Choices(layer)
+        seen = MeasuredRows(layer)
         self.num_tokens += len(seen.rows)
         for name, values in seen.measures(frequencies).items():
             self._sums[name] += values.sum(-1)
@@ -157,7 +158,7 @@ class _Tally:
         )
 
 
-class _Choices:
+class MeasuredRows:
     """Rows of one map with at least two visible keys.
 
     Attributes:
@@ -178,21 +179,10 @@ class _Choices:
 
     def measures(self, frequencies: Frequencies | None) -> dict[str, Tensor]:
         """Value of each measure for every row it is defined for: [H, rows]."""
-        keys = self.layer.key_tokens
-        end = torch.tensor([token == EOS for token in keys])
-        start = torch.tensor([token == BOS or position == 0 for position, token in enumerate(keys)]) & ~end
-        punctuation = torch.tensor([is_punctuation(token) for token in keys]) & ~start & ~end
-        offset = torch.arange(len(keys)) - self.rows[:, None]  # [R, K]
         found = {
             "entropy": -torch.xlogy(self.weights, self.weights).sum(-1) / self.visible.sum(1).log(),
-            "confidence": self._confidence(end),
-            "sink_end": self.weights[..., end].sum(-1),
-            "sink_start": self.weights[..., start].sum(-1),
-            "sink_punctuation": self.weights[..., punctuation].sum(-1),
-            "previous": (self.weights * (offset == -1)).sum(-1),
-            "same_position": (self.weights * (offset == 0)).sum(-1),
-            "following": (self.weights * (offset == 1)).sum(-1),
-            "same_token": (self.weights * self._same_token(offset)).sum(-1),
+            "confidence": self._confidence(),
+            **{name: (self.weights * place).sum(-1) for name, place in self.places.items()},
         }
         return (
             found
@@ -200,7 +190,31 @@ class _Choices:
             else {**found, "rare_token": (self.favourite == self._rarest(frequencies)).float()}
         )
 
-    def _confidence(self, end: Tensor) -> Tensor:
+    @cached_property
+    def places(self) -> dict[str, Tensor]:
+        """Keys at the place that a measure of `ScoreCard` is named after: boolean [R, K]."""
+        keys = self.layer.key_tokens
+        end = self._is_end
+        start = torch.tensor([token == BOS or position == 0 for position, token in enumerate(keys)]) & ~end
+        punctuation = torch.tensor([is_punctuation(token) for token in keys]) & ~start & ~end
+        offset = torch.arange(len(keys)) - self.rows[:, None]  # [R, K]
+        return {
+            "sink_end": end.expand_as(offset),
+            "sink_start": start.expand_as(offset),
+            "sink_punctuation": punctuation.expand_as(offset),
+            "previous": offset == -1,
+            "same_position": offset == 0,
+            "following": offset == 1,
+            "same_token": self._same_token(offset),
+        }
+
+    @cached_property
+    def _is_end(self) -> Tensor:
+        """[K] boolean."""
+        return torch.tensor([token == EOS for token in self.layer.key_tokens])
+
+    def _confidence(self) -> Tensor:
+        end = self._is_end
         real = [index for index, row in enumerate(self.rows) if self.layer.query_tokens[int(row)] != EOS]
         return self.weights[:, real][..., ~end].amax(-1) if bool((~end).any()) else self.weights[:, :0, 0]
 

@@ -1,0 +1,134 @@
+"""Behaviours to search heads by: a measure of score-cards in words, and the place of its examples."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from core.analysis.corpus.index import CorpusIndex
+from core.analysis.heads.scorecards import ScoreCard
+from core.capture import KINDS, Kind
+
+
+class Behaviour(NamedTuple):
+    """A behaviour of heads.
+
+    Attributes:
+        name: in the imperative mood of a search: "looks at the previous token".
+        text: definition of its score, which is from 0 to 1, more of the behaviour being more.
+        place: of its examples, one of `PLACES`.
+        kinds: of attention that it is defined for.
+    """
+
+    name: str
+    text: str
+    place: str
+    score: Callable[[ScoreCard], float]
+    kinds: tuple[Kind, ...] = KINDS
+
+
+SELF: tuple[Kind, ...] = ("encoder_self", "decoder_self")
+BEHAVIOURS: dict[str, Behaviour] = {
+    "previous": Behaviour(
+        "looks at the previous token",
+        "share of the weight on the token before; in cross-attention, before the position of the predicted token",
+        "previous",
+        lambda card: card.previous,
+    ),
+    "itself": Behaviour(
+        "looks at the same position",
+        "share of the weight on the token itself; in cross-attention, at the position of the predicted token",
+        "same_position",
+        lambda card: card.same_position,
+    ),
+    "next": Behaviour(
+        "looks at the next token",
+        "share of the weight on the token after; in cross-attention, after the position of the predicted token",
+        "following",
+        lambda card: card.following,
+    ),
+    "distance": Behaviour(
+        "looks at a fixed distance",
+        "share of tokens whose largest weight is at the head's most frequent distance (Voita et al. 2019)",
+        "any",
+        lambda card: card.offset_share,
+    ),
+    "same": Behaviour(
+        "looks at the same word",
+        "share of the weight on other occurrences of the token; in cross-attention, on source tokens equal to the "
+        "predicted one",
+        "same_token",
+        lambda card: card.same_token,
+    ),
+    "rare": Behaviour(
+        "looks at the rarest token",
+        "share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019)",
+        "elsewhere",
+        lambda card: card.rare_token,
+    ),
+    "end": Behaviour("looks at the end mark", "share of the weight on </s>", "sink_end", lambda card: card.sink_end),
+    "first": Behaviour(
+        "looks at the first token",
+        "share of the weight on <s> or the first token",
+        "sink_start",
+        lambda card: card.sink_start,
+    ),
+    "punctuation": Behaviour(
+        "looks at punctuation",
+        "share of the weight on punctuation",
+        "sink_punctuation",
+        lambda card: card.sink_punctuation,
+    ),
+    "copies": Behaviour(
+        "copies",
+        "share of the weight on tokens for which the head promotes this very token among the five most (Wang et al. "
+        "2022)",
+        "copies",
+        lambda card: card.copies,
+        ("decoder_self", "cross"),
+    ),
+    "translates": Behaviour(
+        "writes the translation",
+        "share of the weight on source tokens for which the head promotes the predicted token among the five most",
+        "translates",
+        lambda card: card.translates,
+        ("cross",),
+    ),
+    "links": Behaviour(
+        "links words like the other heads",
+        "share of target words linked like the mean of the heads in the upper half of the layers",
+        "any",
+        lambda card: card.agreement,
+        ("cross",),
+    ),
+    "gold": Behaviour(
+        "agrees with gold links",
+        "1 minus the alignment error rate (Och & Ney 2003) on sentences with links annotated by people",
+        "any",
+        lambda card: 1 - card.alignment_error_rate,
+        ("cross",),
+    ),
+    "one": Behaviour(
+        "looks at one token at a time",
+        "mean of the largest weight of a row, without </s> (Voita et al. 2019)",
+        "any",
+        lambda card: card.confidence,
+    ),
+    "spread": Behaviour(
+        "looks everywhere",
+        "entropy of the weights over its maximum (Clark et al. 2019)",
+        "any",
+        lambda card: card.entropy,
+    ),
+}
+
+
+def ranked(index: CorpusIndex, behaviour: str, kinds: Sequence[Kind] = KINDS) -> list[tuple[ScoreCard, float]]:
+    """Heads with their score, highest first; those without one are left out.
+
+    Args:
+        behaviour: key of `BEHAVIOURS`.
+        kinds: of the heads.
+    """
+    found = BEHAVIOURS[behaviour]
+    scores = [(card, found.score(card)) for card in index.cards if card.head.kind in kinds]
+    return sorted((each for each in scores if not math.isnan(each[1])), key=lambda each: -each[1])

@@ -1,0 +1,179 @@
+"""Index of a corpus: the strongest examples of every head and neuron, and the score-cards of the heads."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.analysis.corpus.recording import Neuron, Stack
+from core.analysis.heads.head import Head
+from core.analysis.heads.scorecards import ScoreCard
+
+QUANTILES = (0.5, 0.9, 0.99, 0.999)
+PLACES = (
+    "any",
+    "elsewhere",
+    "previous",
+    "same_position",
+    "following",
+    "same_token",
+    "sink_start",
+    "sink_end",
+    "sink_punctuation",
+    "copies",
+    "translates",
+)
+"""Where the key of an example is, named after the measures of `ScoreCard`, see `corpus.strength`."""
+
+Floats = NDArray[np.float32]
+Numbers = NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class CorpusFacts:
+    """Origin of an index.
+
+    Attributes:
+        checkpoint: name of the checkpoint's file.
+        digest: its SHA-256 in hexadecimal.
+        corpus: name of the sentences.
+        licence, attribution: of the sentences; "" if not stated.
+        translations: `given`, or the beam size of the search.
+        num_sentences: that were read.
+        num_tokens: predicted tokens of their translations.
+    """
+
+    checkpoint: str
+    digest: str
+    corpus: str
+    licence: str = ""
+    attribution: str = ""
+    translations: str = "1"
+    num_sentences: int = 0
+    num_tokens: int = 0
+
+
+class IndexedSentence(NamedTuple):
+    """A sentence of an index.
+
+    Attributes:
+        line: its line in the corpus, from 1.
+        source_length: number of source tokens, S.
+        target: token ids of the translation, without `</s>`.
+    """
+
+    line: int
+    source: str
+    source_length: int
+    target: tuple[int, ...]
+
+
+class HeadExample(NamedTuple):
+    """A query and a key of a sentence, and the strength of a head there; see `corpus.strength`."""
+
+    strength: float
+    sentence: IndexedSentence
+    query: int
+    key: int
+
+
+class NeuronExample(NamedTuple):
+    """A position of a sentence, and the activation of a neuron there.
+
+    In the decoder, it is the position of the token that was fed.
+    """
+
+    activation: float
+    sentence: IndexedSentence
+    position: int
+
+
+@dataclass(frozen=True, eq=False)
+class HeadTable:
+    """Examples of all heads: N heads in the order of the index's cards, P places, k examples.
+
+    Attributes:
+        strengths: [N, P, k], strongest first; 0 where there are fewer.
+        sentences: [N, P, k] from 0, in the order of `CorpusIndex.sentences`.
+        queries, keys: [N, P, k] positions from 0.
+        quantiles: [N, len(QUANTILES)] over all rows of their strongest key.
+    """
+
+    strengths: Floats
+    sentences: Numbers
+    queries: Numbers
+    keys: Numbers
+    quantiles: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class NeuronTable:
+    """Examples of the neurons of one stack: L layers, F neurons each, k examples.
+
+    Attributes:
+        activations: [L, F, k], highest first; 0 where there are fewer.
+        sentences, positions: [L, F, k]
+        quantiles: [L, F, len(QUANTILES)] over all tokens.
+        active: [L, F] share of tokens with a positive activation.
+    """
+
+    activations: Floats
+    sentences: Numbers
+    positions: Numbers
+    quantiles: Floats
+    active: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusIndex:
+    """Strongest examples of heads and neurons over a corpus, and scores of the heads.
+
+    Attributes:
+        sentences: those that are an example.
+        cards: of every head, by kind, then by layer.
+        heads: in the order of the cards.
+    """
+
+    facts: CorpusFacts
+    sentences: tuple[IndexedSentence, ...]
+    cards: tuple[ScoreCard, ...]
+    heads: HeadTable
+    neurons: dict[Stack, NeuronTable] = field(default_factory=dict[Stack, NeuronTable])
+
+    @cached_property
+    def rows(self) -> dict[Head, int]:
+        """Row of each head in `heads` and `cards`."""
+        return {card.head: row for row, card in enumerate(self.cards)}
+
+    def card(self, head: Head) -> ScoreCard:
+        """Score-card of a head.
+
+        Raises:
+            KeyError: the model has no such head.
+        """
+        return self.cards[self.rows[head]]
+
+    def head_examples(self, head: Head, place: str = "any") -> list[HeadExample]:
+        """Examples of a head, strongest first.
+
+        Args:
+            place: one of `PLACES`.
+        """
+        table, at = self.heads, (self.rows[head], PLACES.index(place))
+        columns = (table.strengths[at], table.sentences[at], table.queries[at], table.keys[at])
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [HeadExample(value, self.sentences[number], *place) for value, number, *place in rows if value > 0]
+
+    def neuron_examples(self, neuron: Neuron) -> list[NeuronExample]:
+        """Examples of a neuron, highest activation first."""
+        table, at = self.neurons[neuron.stack], (neuron.layer, neuron.neuron)
+        columns = (table.activations[at], table.sentences[at], table.positions[at])
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [NeuronExample(value, self.sentences[number], place) for value, number, place in rows if value > 0]
+
+    def has_neuron(self, neuron: Neuron) -> bool:
+        """Whether the model has this neuron."""
+        layers, width, _ = self.neurons[neuron.stack].activations.shape
+        return 0 <= neuron.layer < layers and 0 <= neuron.neuron < width

@@ -1,0 +1,347 @@
+"""Files of indexes: compressed NPZ, without pickle, and checked as hostile when read.
+
+    header            JSON: format, version, facts, shape of the model, names of the cards' columns and of the places
+    sources           UTF-8 texts of N sentences, one a line
+    lines             [N] uint32     source_lengths  [N] uint16
+    target_lengths    [N] uint16     target_ids      [their sum] int32
+    cards             [heads, columns] float64
+    head_strengths    [heads, places, k] float32;    head_sentences, head_queries, head_keys  likewise uint16
+    head_quantiles    [heads, quantiles] float32
+    STACK_activations [layers, neurons, k] float32;  STACK_sentences, STACK_positions  likewise uint16
+    STACK_quantiles   [layers, neurons, quantiles] float32;  STACK_active  [layers, neurons] float32
+
+STACK is `encoder` and `decoder`. Attributes of `core.analysis.corpus.index` describe the arrays.
+"""
+
+import dataclasses
+import io
+import json
+import math
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from core.analysis.corpus.index import (
+    PLACES,
+    QUANTILES,
+    CorpusFacts,
+    CorpusIndex,
+    HeadTable,
+    IndexedSentence,
+    NeuronTable,
+)
+from core.analysis.corpus.recording import STACKS, Stack
+from core.analysis.heads.head import Head
+from core.analysis.heads.scorecards import ScoreCard
+from core.capture import KINDS
+from core.checkpoint import write_atomically
+from core.strict_json import json_object
+
+SUFFIX = ".corpus.npz"
+FORMAT, VERSION = "headlight-corpus-index", 1
+MAX_BYTES = 2**28  # of a file, unpacked
+MAX_HEADER = 2**16
+MAX_TEXT = 4_096  # characters of a source
+MAX_FACT = 1_000  # characters of a fact
+MAX_HEADS, MAX_NEURONS, MAX_EXAMPLES = 2**14, 2**22, 100
+MAX_LENGTH = 1_024  # tokens of a sentence
+DAMAGE = (  # what reading a damaged or hostile file may raise
+    zipfile.BadZipFile,
+    zlib.error,
+    ValueError,
+    TypeError,
+    SyntaxError,
+    OverflowError,
+    EOFError,
+    RuntimeError,
+    OSError,
+)
+COLUMNS = tuple(field.name for field in dataclasses.fields(ScoreCard) if field.name != "head")
+COUNTS = ("num_tokens", "offset")  # columns that are whole numbers
+Arrays = dict[str, NDArray[Any]]
+_Shape = dict[str, tuple[int, int]]  # layers, and heads or neurons of each, by kind or stack
+
+
+class CorpusIndexError(ValueError):
+    """This is no index of a corpus; the message says why."""
+
+
+def save_index(path: str | Path, index: CorpusIndex) -> None:
+    """Write an index atomically.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    content = index_bytes(index)
+    write_atomically(Path(path), lambda temporary: temporary.write_bytes(content))
+
+
+def index_bytes(index: CorpusIndex) -> bytes:
+    """An index as the content of a file."""
+    sentences, heads = index.sentences, index.heads
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "facts": dataclasses.asdict(index.facts),
+        "heads": {kind: _head_shape(index, kind) for kind in KINDS},
+        "neurons": {stack: index.neurons[stack].active.shape for stack in STACKS},
+        "columns": COLUMNS,
+        "places": PLACES,
+        "quantiles": QUANTILES,
+    }
+    arrays: Arrays = {
+        "header": _text_array(json.dumps(header)),
+        "sources": _text_array("\n".join(sentence.source for sentence in sentences)),
+        "lines": np.array([sentence.line for sentence in sentences], np.uint32),
+        "source_lengths": np.array([sentence.source_length for sentence in sentences], np.uint16),
+        "target_lengths": np.array([len(sentence.target) for sentence in sentences], np.uint16),
+        "target_ids": np.array([token_id for sentence in sentences for token_id in sentence.target], np.int32),
+        "cards": np.array([[getattr(card, name) for name in COLUMNS] for card in index.cards], np.float64),
+        **{f"head_{field.name}": getattr(heads, field.name) for field in dataclasses.fields(HeadTable)},
+    }
+    for stack in STACKS:
+        table = index.neurons[stack]
+        arrays |= {f"{stack}_{field.name}": getattr(table, field.name) for field in dataclasses.fields(NeuronTable)}
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def load_index(path: str | Path) -> CorpusIndex:
+    """Read an untrusted index. Nothing is unpickled, and sizes are checked before anything is unpacked.
+
+    Raises:
+        CorpusIndexError: it is none, is damaged, or of a later version.
+        OSError: it cannot be read.
+    """
+    path = Path(path)
+    return parse_index(path.read_bytes() if path.stat().st_size <= MAX_BYTES else b"", path.name)
+
+
+def parse_index(content: bytes, name: str) -> CorpusIndex:
+    """As `load_index`, from the content of a file. Args: name, of the file, for messages."""
+    try:
+        arrays = _arrays(content)
+        return _index(arrays)
+    except CorpusIndexError as error:
+        raise CorpusIndexError(f"{name} is no index of a corpus, or damaged: {error}") from error
+    except DAMAGE as error:
+        raise CorpusIndexError(
+            f"{name} is no index of a corpus, or damaged: expected a file that python -m core corpus has written "
+            f"({error})"
+        ) from error
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def _arrays(content: bytes) -> Arrays:
+    """Unpack arrays whose shapes agree with their bytes."""
+    found: Arrays = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+        if (size := sum(entry.file_size for entry in entries)) > MAX_BYTES:
+            raise CorpusIndexError(f"it would unpack to {size} bytes, at most {MAX_BYTES} are read")
+        for entry in entries:
+            name = entry.filename.removesuffix(".npy")
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise CorpusIndexError(f"the array {name!r:.60} is compressed in an unknown way")
+            with archive.open(entry) as file:
+                data = file.read(entry.file_size + 1)  # the declared size may be a lie
+            start = io.BytesIO(data)
+            if npy.read_magic(start) != (1, 0):
+                raise CorpusIndexError(f"the array {name!r:.60} has an unknown version")
+            shape, in_columns, dtype = npy.read_array_header_1_0(start)
+            expected = start.tell() + math.prod(shape) * dtype.itemsize
+            if dtype.hasobject or in_columns or name in found or min(shape, default=0) < 0 or expected != len(data):
+                raise CorpusIndexError(f"the array {name!r:.60} has type {dtype} and shape {list(shape)!s:.60}")
+            found[name] = np.frombuffer(data, dtype, offset=start.tell()).reshape(shape)
+    return found
+
+
+def _index(arrays: Arrays) -> CorpusIndex:
+    header = json_object(_text(arrays, "header", MAX_HEADER))
+    if header.get("format") != FORMAT:
+        raise CorpusIndexError(f"its format is {header.get('format')!r:.60}, expected {FORMAT!r}")
+    if header.get("version") != VERSION:
+        raise CorpusIndexError(
+            f"its version is {header.get('version')!r:.20}, this Headlight reads {VERSION}: build it again"
+        )
+    for name, expected in (("columns", COLUMNS), ("places", PLACES), ("quantiles", QUANTILES)):
+        if header.get(name) != list(expected):
+            raise CorpusIndexError(f"its {name} are not those of this Headlight: build it again")
+    heads, neurons = _shape(header, "heads", KINDS, MAX_HEADS), _shape(header, "neurons", STACKS, MAX_NEURONS)
+    sentences = _sentences(arrays)
+    examples = _examples(arrays)
+    table = HeadTable(
+        **_fields(arrays, "head", HeadTable, (sum(layers * count for layers, count in heads.values()),), examples)
+    )
+    lengths = np.array([[each.source_length, len(each.target) + 1] for each in sentences], np.int64).reshape(-1, 2)
+    _check_places(table.strengths, table.sentences, lengths, _sides(heads), (table.queries, table.keys))
+    tables: dict[Stack, NeuronTable] = {
+        stack: NeuronTable(**_fields(arrays, stack, NeuronTable, neurons[stack], examples)) for stack in STACKS
+    }
+    for side, (stack, each) in enumerate(tables.items()):
+        sides = np.full((*neurons[stack], 1, 1), side)
+        _check_places(each.activations, each.sentences, lengths, sides, (each.positions,))
+    known = {"header", "sources", "lines", "source_lengths", "target_lengths", "target_ids", "cards"}
+    known |= {f"head_{field.name}" for field in dataclasses.fields(HeadTable)}
+    known |= {f"{stack}_{field.name}" for stack in STACKS for field in dataclasses.fields(NeuronTable)}
+    if unknown := sorted(arrays.keys() - known):
+        raise CorpusIndexError(f"the array {unknown[0]!r:.60} is unknown")
+    return CorpusIndex(_facts(header), sentences, _cards(arrays, heads), table, tables)
+
+
+def _text(arrays: Arrays, name: str, most: int) -> str:
+    data = _array(arrays, name, np.uint8, None)
+    if data.size > most:
+        raise CorpusIndexError(f"its {name} has {data.size} bytes, at most {most} are read")
+    return data.tobytes().decode()
+
+
+def _array(arrays: Arrays, name: str, dtype: type[np.generic], shape: tuple[int, ...] | None) -> NDArray[Any]:
+    """An array of this type and shape. Args: shape, None: any of one axis."""
+    found = arrays.get(name)
+    if found is None:
+        raise CorpusIndexError(f"the array {name!r} is missing")
+    if found.dtype != dtype or (found.shape != shape if shape is not None else found.ndim != 1):
+        wanted = f"{np.dtype(dtype)} {list(shape) if shape is not None else '[any]'}"
+        raise CorpusIndexError(f"{name} is {found.dtype} {list(found.shape)}, expected {wanted}")
+    return found
+
+
+def _shape(header: dict[str, Any], name: str, keys: tuple[str, ...], most: int) -> _Shape:
+    found: Any = header.get(name)
+    is_shape = isinstance(found, dict) and tuple(found) == keys and all(map(_is_pair, found.values()))
+    if not is_shape or sum(layers * count for layers, count in found.values()) > most:
+        raise CorpusIndexError(f"its {name} are {found!r:.80}, expected layers and their sizes, at most {most} in all")
+    return {key: (found[key][0], found[key][1]) for key in keys}
+
+
+def _is_pair(value: object) -> bool:
+    """Whether a value from JSON is two positive integers."""
+    match value:
+        case [int(first), int(second)]:
+            return not isinstance(first, bool) and not isinstance(second, bool) and first > 0 and second > 0
+        case _:
+            return False
+
+
+def _facts(header: dict[str, Any]) -> CorpusFacts:
+    found: Any = header.get("facts")
+    fields = {field.name: field.type for field in dataclasses.fields(CorpusFacts)}
+    if not isinstance(found, dict) or found.keys() != fields.keys():
+        raise CorpusIndexError(f"its facts are {found!r:.80}, expected {', '.join(fields)}")
+    for name, kind in fields.items():
+        value = found[name]
+        if not (isinstance(value, str) and len(value) <= MAX_FACT if kind is str else _is_count(value)):
+            raise CorpusIndexError(f"its {name} is {value!r:.80}, expected {'a text' if kind is str else 'a number'}")
+    return CorpusFacts(**found)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def _sentences(arrays: Arrays) -> tuple[IndexedSentence, ...]:
+    lines = _array(arrays, "lines", np.uint32, None)
+    lengths = [_array(arrays, name, np.uint16, lines.shape) for name in ("source_lengths", "target_lengths")]
+    ids = _array(arrays, "target_ids", np.int32, (int(lengths[1].sum(dtype=np.int64)),))
+    sources = _text(arrays, "sources", MAX_BYTES).split("\n")
+    if len(sources) != len(lines) or len(lines) > 2**16 or max(map(len, sources)) > MAX_TEXT:
+        raise CorpusIndexError(
+            f"it has {len(sources)} texts for {len(lines)} sentences, expected as many, at most {2**16}, of at most "
+            f"{MAX_TEXT} characters"
+        )
+    if not all(source.strip() for source in sources) or any((each >= MAX_LENGTH).any() for each in lengths):
+        raise CorpusIndexError(f"it has a blank sentence, or one of more than {MAX_LENGTH} tokens")
+    if ids.size and ids.min() < 0:
+        raise CorpusIndexError(f"it has the token id {ids.min()}, expected 0 or more")
+    stops = lengths[1].cumsum(dtype=np.int64).tolist()
+    targets = [tuple(ids[start:stop].tolist()) for start, stop in zip([0, *stops], stops, strict=False)]
+    columns = lines.tolist(), sources, lengths[0].tolist(), targets
+    return tuple(IndexedSentence(*each) for each in zip(*columns, strict=True))
+
+
+def _examples(arrays: Arrays) -> int:
+    """Number of examples of each head and neuron, k."""
+    found = arrays.get("head_strengths")
+    count = found.shape[-1] if found is not None and found.ndim else 0
+    if not 1 <= count <= MAX_EXAMPLES:
+        raise CorpusIndexError(f"it has {count} examples of a head, expected 1 to {MAX_EXAMPLES}")
+    return count
+
+
+def _fields(
+    arrays: Arrays, prefix: str, table: type[HeadTable] | type[NeuronTable], shape: tuple[int, ...], examples: int
+) -> dict[str, Any]:
+    """Check the arrays of a table; the first one has values in decreasing order."""
+    places = (len(PLACES),) if table is HeadTable else ()
+    found: dict[str, NDArray[Any]] = {}
+    for number, field in enumerate(dataclasses.fields(table)):
+        axes = {"quantiles": (len(QUANTILES),), "active": ()}.get(field.name, (*places, examples))
+        dtype = np.float32 if number == 0 or field.name in ("quantiles", "active") else np.uint16
+        found[field.name] = array = _array(arrays, f"{prefix}_{field.name}", dtype, (*shape, *axes))
+        if dtype is np.float32 and not (np.isfinite(array) & (array >= 0)).all():
+            raise CorpusIndexError(f"{prefix}_{field.name} has values that are negative or not finite")
+    values = next(iter(found.values()))
+    if (values[..., 1:] > values[..., :-1]).any():
+        raise CorpusIndexError(f"the examples of {prefix} are not in order, expected the strongest first")
+    return found
+
+
+def _sides(heads: _Shape) -> NDArray[Any]:
+    """Side of query and key of each head, 0 the source and 1 the translation: [heads, 1, 1, 2]."""
+    sides = {"encoder_self": (0, 0), "decoder_self": (1, 1), "cross": (1, 0)}
+    rows = [sides[kind] for kind, (layers, count) in heads.items() for _ in range(layers * count)]
+    return np.array(rows)[:, None, None, :]
+
+
+def _check_places(
+    values: NDArray[Any],
+    sentences: NDArray[Any],
+    lengths: NDArray[Any],
+    sides: NDArray[Any],
+    positions: tuple[NDArray[Any], ...],
+) -> None:
+    """Check that every example is in a sentence. Args: lengths, [N, 2]; sides, [..., 1, len(positions)]."""
+    is_example = values > 0
+    if (sentences[is_example] >= len(lengths)).any():
+        raise CorpusIndexError(f"it has an example beyond its {len(lengths)} sentences")
+    for number, each in enumerate(positions):
+        length = lengths[np.where(is_example, sentences, 0), np.broadcast_to(sides[..., number], sentences.shape)]
+        if (is_example & (each >= length)).any():
+            raise CorpusIndexError("it has an example beyond the end of its sentence")
+
+
+def _cards(arrays: Arrays, heads: _Shape) -> tuple[ScoreCard, ...]:
+    names = [
+        Head(kind, layer, head) for kind in KINDS for layer in range(heads[kind][0]) for head in range(heads[kind][1])
+    ]
+    values = _array(arrays, "cards", np.float64, (len(names), len(COLUMNS)))
+    counts = values[:, [COLUMNS.index(name) for name in COUNTS]]
+    if np.isinf(values).any() or not (np.abs(counts) < 2**53).all():
+        raise CorpusIndexError("its cards have values that are infinite, or counts that are no numbers")
+    return tuple(
+        ScoreCard(
+            head, **{name: int(value) if name in COUNTS else value for name, value in zip(COLUMNS, row, strict=True)}
+        )
+        for head, row in zip(names, values.tolist(), strict=True)
+    )
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def _text_array(text: str) -> NDArray[Any]:
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def _head_shape(index: CorpusIndex, kind: str) -> tuple[int, int]:
+    heads = [card.head for card in index.cards if card.head.kind == kind]
+    return 1 + max(head.layer for head in heads), 1 + max(head.head for head in heads)

@@ -1,0 +1,89 @@
+"""Attention, its inputs, and feed-forward activations of a batch of sentences, in one forward pass."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from core.analysis.heads.corpus_maps import batch_maps
+from core.analysis.heads.head import Maps, attention_layers
+from core.capture import Kind
+from core.model import FeedForward, Transformer
+from core.translator import Translator
+
+Stack = Literal["encoder", "decoder"]
+STACKS: tuple[Stack, ...] = ("encoder", "decoder")
+Pair = tuple[str, Sequence[int]]  # a source, and the token ids of its translation
+
+
+class Neuron(NamedTuple):
+    """Hidden unit of a feed-forward network, counted from 0."""
+
+    stack: Stack
+    layer: int
+    neuron: int
+
+    def __str__(self) -> str:
+        """Display name, counted from 1: `encoder L3 N512`."""
+        return f"{self.stack} L{self.layer + 1} N{self.neuron + 1}"
+
+
+@dataclass(frozen=True)
+class RecordedBatch:
+    """What one forward pass computed for B sentences; tensors are padded on the right.
+
+    Attributes:
+        maps: the attention maps of each sentence, without padding.
+        memories: [B, K, D] input of the keys and values of every attention layer.
+        activations: [B, L, d_ff] of every feed-forward network, after the activation function.
+    """
+
+    maps: list[Maps]
+    memories: dict[tuple[Kind, int], Tensor]
+    activations: dict[tuple[Stack, int], Tensor]
+
+
+@torch.inference_mode()
+def record_batch(translator: Translator, pairs: Sequence[Pair]) -> RecordedBatch:
+    """Run sentences and their translations through the model, teacher-forced.
+
+    Raises:
+        ValueError: as `Translator.token_ids`.
+    """
+    memories: dict[tuple[Kind, int], Tensor] = {}
+    activations: dict[tuple[Stack, int], Tensor] = {}
+    handles: list[Any] = []
+    with translator.inspect() as model:
+        try:
+            for key, attention in attention_layers(model).items():
+                handles.append(attention.register_forward_pre_hook(_keep(memories, key, argument=1)))
+            for place, network in feed_forward_networks(model).items():
+                handles.append(network.outer.register_forward_pre_hook(_keep(activations, place, argument=0)))
+            maps = batch_maps(translator, pairs)
+        finally:
+            for handle in handles:
+                handle.remove()
+    return RecordedBatch(maps, memories, activations)
+
+
+def feed_forward_networks(model: Transformer) -> dict[tuple[Stack, int], FeedForward]:
+    """Feed-forward networks of a model by stack and layer, in order."""
+    found: dict[tuple[Stack, int], FeedForward] = {}
+    counts = {"encoder": len(model.encoder.layers), "decoder": len(model.decoder.layers)}
+    for stack in STACKS:
+        for layer in range(counts[stack]):
+            network = model.get_submodule(f"{stack}.layers.{layer}.feed_forward")
+            assert isinstance(network, FeedForward)
+            found[stack, layer] = network
+    return found
+
+
+def _keep(found: dict[Any, Tensor], key: object, argument: int) -> Callable[[nn.Module, tuple[Any, ...]], None]:
+    """A hook that records one argument of a module."""
+
+    def hook(_module: nn.Module, arguments: tuple[Any, ...]) -> None:
+        found[key] = arguments[argument]
+
+    return hook

@@ -1,0 +1,68 @@
+"""Strength of a head at a query and a key, and the places where examples are searched.
+
+The strength is the norm of what the head writes for one key in one row,
+
+    s_ij = ||a_ij f(x_j)||,        f(x) = (x W_V + b_V) W_O,
+
+in the units of the hidden states (Kobayashi et al. 2020, "Attention is Not Only a Weight"). The weight a_ij alone would
+rank resting places highest: heads often put a weight near 1 on `</s>` or a comma, whose vector is short, and write next
+to nothing.
+
+Most heads are strongest where they always look, which one example shows as well as ten. So the strongest pair of a
+sentence is also searched at each place alone, such as the previous token, and `elsewhere`: at keys that are neither
+special, the first token or punctuation nor at distance -1, 0 or 1. A sentence gives at most one example of a head at a
+place, its strongest. Rows with a single visible key are left out, as in score-cards.
+"""
+
+import torch
+from torch import Tensor
+
+from core.analysis.corpus.index import PLACES
+from core.analysis.heads.scoring import MeasuredRows
+from core.capture import AttentionMap
+
+USUAL = ("sink_end", "sink_start", "sink_punctuation", "previous", "same_position", "following")
+
+
+def place_masks(rows: MeasuredRows, promoting: dict[str, Tensor] | None = None) -> Tensor:
+    """Keys at each place of `PLACES`: boolean [P, H or 1, R, K].
+
+    Args:
+        rows: R rows of one layer.
+        promoting: [H, Q, K] for `copies` and `translates`, see `promotion.promotes`; without them there are none.
+    """
+    places = {
+        "any": rows.visible,
+        "elsewhere": rows.visible & ~torch.stack([rows.places[name] for name in USUAL]).any(0),
+        **{name: place & rows.visible for name, place in rows.places.items()},
+    }
+    if not promoting:
+        nowhere = torch.zeros_like(rows.visible)
+        return torch.stack([places.get(name, nowhere) for name in PLACES])[:, None]
+    heads = rows.weights.size(0)
+    masks = torch.zeros(len(PLACES), heads, *rows.visible.shape, dtype=torch.bool)
+    for number, name in enumerate(PLACES):
+        if name in promoting:
+            masks[number] = promoting[name][:, rows.rows]
+        elif name in places:
+            masks[number] = places[name]
+    return masks
+
+
+def strongest(strengths: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+    """The strongest pair of each head and place.
+
+    Args:
+        strengths: [H, R, K]
+        masks: [P, H or 1, R, K]
+
+    Returns:
+        Strengths [H, P], 0 where there is none, and the index of each among the R * K pairs.
+    """
+    best = (strengths * masks).flatten(2).max(-1)  # [P, H]
+    return best.values.T, best.indices.T
+
+
+def map_strengths(attention: AttentionMap, norms: Tensor) -> Tensor:
+    """s_ij of one layer. Args: norms, ||f(x_j)|| [H, K]. Returns [H, Q, K]."""
+    return attention.weights * norms[:, None, : attention.weights.size(-1)]

@@ -1,0 +1,217 @@
+"""The index compared with brute force over everything that passes of one sentence at a time compute."""
+
+import math
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from core.analysis.alignment.first_head import AgreementTally
+from core.analysis.attribution.forward_trace import trace_forward
+from core.analysis.attribution.norms import head_norms
+from core.analysis.corpus.collection import EXAMPLES, CorpusPass
+from core.analysis.corpus.index import PLACES, QUANTILES, CorpusIndex, HeadExample, NeuronExample
+from core.analysis.corpus.recomputation import head_strength, neuron_activation
+from core.analysis.corpus.recording import Neuron, feed_forward_networks
+from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.scoring import MeasuredRows, Scorer, piece_frequencies
+from core.analysis.word_scores.scoring import Line
+from core.capture import KINDS
+from core.translator import Translator
+from tests.core.analysis.corpus.conftest import FACTS
+
+Found = tuple[float, int, int, int]  # a strength, and the line, query and key
+
+
+def of_sentence(translator: Translator, line: Line) -> Iterator[tuple[Head, str, Found]]:
+    """The strongest pair of each head at each place but those of promoted tokens, by loops."""
+    trace = trace_forward(translator, line.source, line.target or "")
+    for kind in KINDS:
+        for sublayer in trace.sublayers[kind]:
+            attention, norms = sublayer.map, head_norms(sublayer)
+            keys = attention.key_tokens
+            names = attention.row_tokens if kind == "cross" else attention.query_tokens
+            best: dict[tuple[int, str], Found] = {}
+            for query, key in attention.visible.nonzero().tolist():
+                if attention.visible[query].sum() == 1:
+                    continue
+                at = {
+                    "previous": key == query - 1,
+                    "same_position": key == query,
+                    "following": key == query + 1,
+                    "same_token": keys[key] == names[query] and (kind == "cross" or key != query),
+                    "sink_end": keys[key] == "</s>",
+                    "sink_start": keys[key] != "</s>" and (key == 0 or keys[key] == "<s>"),
+                    "sink_punctuation": key > 0 and keys[key] in (".", ",", "?"),
+                }
+                at["any"] = True
+                at["elsewhere"] = not any(each for name, each in at.items() if name not in ("same_token", "any"))
+                for head, norm in enumerate(norms[:, query, key].tolist()):
+                    for place in (place for place, is_there in at.items() if is_there):
+                        if norm > best.get((head, place), (0.0,))[0]:
+                            best[head, place] = norm, line.number, query, key
+            yield from ((Head(kind, attention.layer, head), place, found) for (head, place), found in best.items())
+
+
+def positions(examples: list[HeadExample]) -> list[tuple[int, int, int]]:
+    return [(each.sentence.line, each.query, each.key) for each in examples]
+
+
+def test_examples_of_heads_are_those_of_brute_force(translator: Translator, lines: list[Line], index: CorpusIndex):
+    expected: dict[tuple[Head, str], list[Found]] = {}
+    for line in lines:
+        for head, place, found in of_sentence(translator, line):
+            expected.setdefault((head, place), []).append(found)
+    for head in all_heads(translator.model):
+        for place in PLACES:
+            if place in ("copies", "translates"):
+                continue
+            best = sorted(expected.get((head, place), []), key=lambda each: -each[0])[:EXAMPLES]
+            examples = index.head_examples(head, place)
+            assert positions(examples) == [each[1:] for each in best], (head, place)
+            assert [each.strength for each in examples] == pytest.approx([each[0] for each in best], rel=1e-4)
+    elsewhere = [len(index.head_examples(head, "elsewhere")) for head in all_heads(translator.model)]
+    assert all(elsewhere)
+
+
+def test_examples_of_neurons_are_those_of_brute_force(translator: Translator, lines: list[Line], index: CorpusIndex):
+    model = translator.model
+    activations: dict[tuple[str, int], list[torch.Tensor]] = {}
+    for line in lines:
+        inputs: dict[tuple[str, int], torch.Tensor] = {}
+        networks = feed_forward_networks(model)
+        handles = [
+            network.register_forward_pre_hook(
+                lambda _module, arguments, key=key, inputs=inputs: inputs.update({key: arguments[0][0]})
+            )
+            for key, network in networks.items()
+        ]
+        translator.explain(line.source, line.target or "")
+        for handle in handles:
+            handle.remove()
+        for key, network in networks.items():
+            activations.setdefault(key, []).append(network.inner(inputs[key]).relu())  # [L, F]
+    for (stack, layer), found in activations.items():
+        tokens = torch.cat(found)
+        table = index.neurons[stack]
+        torch.testing.assert_close(torch.tensor(table.active[layer]), (tokens > 0).float().mean(0))
+        torch.testing.assert_close(
+            torch.tensor(table.quantiles[layer, :, QUANTILES.index(0.9)]),
+            tokens.quantile(0.9, 0, interpolation="higher"),
+            rtol=1 / 15,
+            atol=1e-4,
+        )
+        best = torch.stack([each.max(0).values for each in found])  # [N, F]
+        for neuron in range(best.size(1)):
+            name = Neuron(stack, layer, neuron)
+            order = [row for row in best[:, neuron].argsort(descending=True).tolist() if best[row, neuron] > 0]
+            examples = index.neuron_examples(name)
+            assert [each.sentence.line for each in examples] == [lines[row].number for row in order[:EXAMPLES]]
+            for example, row in zip(examples, order, strict=False):
+                assert example.position == found[row][:, neuron].argmax()
+                assert example.activation == pytest.approx(best[row, neuron].item(), rel=1e-4)
+
+
+def test_scores_are_those_of_score_cards(translator: Translator, lines: list[Line], index: CorpusIndex):
+    scorer, agreement = (
+        Scorer(piece_frequencies(translator.tokenizer, [line.source for line in lines])),
+        AgreementTally(),
+    )
+    for line in lines:
+        maps = translator.explain(line.source, line.target or "").maps
+        scorer.add(maps)
+        agreement.add(maps["cross"])
+    shares = agreement.shares()
+    for card, expected in zip(index.cards, scorer.cards(), strict=True):
+        expected = expected.with_agreement(shares.get(card.head, math.nan))
+        for name, value in vars(expected).items():
+            if name not in ("head", "copies", "translates"):
+                assert getattr(card, name) == pytest.approx(value, rel=1e-4, abs=1e-6, nan_ok=True), (card.head, name)
+        assert card.head == expected.head
+        assert math.isnan(card.copies) == (card.head.kind == "encoder_self")
+        assert math.isnan(card.translates) == (card.head.kind != "cross")
+
+
+def test_the_quantiles_of_a_head_are_over_the_strongest_key_of_each_row(
+    translator: Translator, lines: list[Line], index: CorpusIndex
+):
+    rows: list[torch.Tensor] = []
+    for line in lines:
+        sublayer = trace_forward(translator, line.source, line.target or "").sublayers["decoder_self"][1]
+        rows.append(head_norms(sublayer)[2, MeasuredRows(sublayer.map).rows].amax(-1))
+    expected = torch.cat(rows).quantile(torch.tensor(QUANTILES), interpolation="higher")
+    found = index.heads.quantiles[index.rows[Head("decoder_self", 1, 2)]]
+    torch.testing.assert_close(torch.tensor(found), expected, rtol=1 / 15, atol=0)
+
+
+@pytest.mark.parametrize("batch_size", [1, 12])
+def test_the_batch_size_does_not_change_the_result(
+    translator: Translator, lines: list[Line], index: CorpusIndex, batch_size: int
+):
+    corpus = CorpusPass(translator, lines, batch_size=batch_size)
+    assert list(corpus.steps()) == [batch_size] * (12 // batch_size)
+    other = corpus.index(FACTS)
+    assert other.sentences == index.sentences
+    for name in ("sentences", "queries", "keys"):
+        assert (getattr(other.heads, name) == getattr(index.heads, name)).all(), name
+    for stack, table in index.neurons.items():
+        torch.testing.assert_close(torch.tensor(other.neurons[stack].activations), torch.tensor(table.activations))
+        assert (other.neurons[stack].positions == table.positions).all()
+    for mine, theirs in zip(other.cards, index.cards, strict=True):
+        assert mine.head == theirs.head
+        assert list(vars(mine).values())[1:] == pytest.approx(
+            list(vars(theirs).values())[1:], rel=1e-4, abs=1e-6, nan_ok=True
+        )
+
+
+def test_an_example_is_computed_again_from_the_model(translator: Translator, index: CorpusIndex):
+    for head in (Head("encoder_self", 1, 2), Head("decoder_self", 0, 1), Head("cross", 2, 3)):
+        for example in index.head_examples(head):
+            assert head_strength(translator, head, example) == pytest.approx(example.strength, rel=1e-4)
+    for neuron in (Neuron("encoder", 1, 7), Neuron("decoder", 2, 30)):
+        examples = index.neuron_examples(neuron)
+        assert examples
+        for example in examples:
+            assert neuron_activation(translator, neuron, example) == pytest.approx(example.activation, rel=1e-4)
+    beyond = index.head_examples(Head("cross", 0, 0))[0]._replace(query=60)
+    with pytest.raises(ValueError, match="beyond the end of its sentence: the index belongs to another model"):
+        head_strength(translator, Head("cross", 0, 0), beyond)
+    far = NeuronExample(1.0, beyond.sentence, 60)
+    with pytest.raises(ValueError, match="beyond the end of its sentence"):
+        neuron_activation(translator, Neuron("encoder", 0, 0), far)
+
+
+def test_an_index_can_be_made_before_the_end(
+    translator: Translator, lines: list[Line], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("core.analysis.corpus.collection.WINDOW", 1)
+    corpus = CorpusPass(translator, lines, batch_size=3)
+    with pytest.raises(ValueError, match="no sentence has been read"):
+        corpus.index(FACTS)
+    steps = corpus.steps()
+    next(steps)
+    part = corpus.index(FACTS)
+    assert (part.facts.num_sentences, {each.line for each in part.sentences}) == (3, {1, 2, 3})
+    next(steps)
+    assert {each.line for each in corpus.index(FACTS).sentences} == {1, 2, 3, 4, 5, 6}
+    assert {each.line for each in part.sentences} == {1, 2, 3}
+
+
+def test_repeated_and_long_lines_are_left_out(translator: Translator):
+    lines = [Line(1, "A dog."), Line(2, "A dog."), Line(3, "very " * 200), Line(4, "A cat.", "Eine Katze.")]
+    corpus = CorpusPass(translator, lines)
+    assert [line.number for line in corpus.lines] == [1, 4]
+    assert corpus.left_out == 2
+    with pytest.raises(ValueError, match="no sentence has at most 128 tokens"):
+        CorpusPass(translator, lines[2:3])
+
+
+def test_too_many_sentences_are_refused(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("core.analysis.corpus.collection.MAX_SENTENCES", 1)
+    with pytest.raises(ValueError, match="there are 2 sentences, at most 1 can be indexed"):
+        CorpusPass(translator, [Line(1, "A."), Line(2, "B.")])
+
+
+def test_a_translation_that_cannot_be_scored_is_named(translator: Translator):
+    with pytest.raises(ValueError, match="line 7: the target has"):
+        list(CorpusPass(translator, [Line(7, "A dog.", "sehr " * 900)]).steps())

@@ -1,0 +1,119 @@
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.analysis.corpus.index import PLACES, CorpusIndex
+from core.analysis.corpus.index_file import CorpusIndexError, index_bytes, load_index, parse_index, save_index
+from core.analysis.corpus.recording import Neuron
+
+Arrays = dict[str, np.ndarray]
+
+
+def test_a_file_has_the_whole_index(tmp_path: Path, index: CorpusIndex):
+    path = tmp_path / "index.corpus.npz"
+    save_index(path, index)
+    found = load_index(path)
+    assert (found.facts, found.sentences) == (index.facts, index.sentences)
+    assert list(map(repr, found.cards)) == list(map(repr, index.cards))  # NaN is equal to nothing
+    for head in index.rows:
+        assert all(found.head_examples(head, place) == index.head_examples(head, place) for place in PLACES)
+    assert found.neuron_examples(Neuron("decoder", 1, 5)) == index.neuron_examples(Neuron("decoder", 1, 5))
+    assert all((found.neurons[stack].quantiles == table.quantiles).all() for stack, table in index.neurons.items())
+    assert index_bytes(found) == index_bytes(index)
+
+
+def rewritten(index: CorpusIndex, change: Callable[[Arrays], Any]) -> bytes:
+    with np.load(io.BytesIO(index_bytes(index))) as file:
+        arrays = {name: file[name].copy() for name in file.files}
+    change(arrays)
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def header(**changes: object) -> Callable[[Arrays], None]:
+    def change(arrays: Arrays) -> None:
+        found = {**json.loads(arrays["header"].tobytes()), **changes}
+        arrays["header"] = np.frombuffer(json.dumps(found).encode(), np.uint8)
+
+    return change
+
+
+def put(name: str, place: Any, value: object) -> Callable[[Arrays], None]:
+    return lambda arrays: arrays[name].__setitem__(place, value)
+
+
+def replaced(name: str, make: Callable[[np.ndarray], np.ndarray]) -> Callable[[Arrays], None]:
+    return lambda arrays: arrays.update({name: make(arrays[name])})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (header(format="other"), "its format is 'other', expected 'headlight-corpus-index'"),
+        (header(version=2), "its version is 2, this Headlight reads 1: build it again"),
+        (header(places=["any"]), "its places are not those of this Headlight"),
+        (header(facts={"corpus": 1}), "its facts are"),
+        (header(heads={"encoder_self": [10**9, 10**9]}), "its heads are .*expected layers and their sizes"),
+        (header(neurons={"encoder": [2, 48], "decoder": [3, True]}), "its neurons are"),
+        (replaced("header", lambda _: np.frombuffer(b"[]", np.uint8)), "expected a JSON object"),
+        (replaced("header", lambda _: np.zeros(2**17, np.uint8)), "its header has 131072 bytes"),
+        (replaced("sources", lambda _: np.frombuffer(b"\xff", np.uint8)), "can't decode byte"),
+        (replaced("sources", lambda _: np.frombuffer(b"one", np.uint8)), "it has 1 texts for 12 sentences"),
+        (replaced("sources", lambda _: np.frombuffer(b"\n" * 11, np.uint8)), "it has a blank sentence"),
+        (put("source_lengths", 0, 5000), "or one of more than 1024 tokens"),
+        (put("target_ids", 0, -1), "it has the token id -1"),
+        (lambda arrays: arrays.pop("cards"), "the array 'cards' is missing"),
+        (lambda arrays: arrays.update(more=np.zeros(1)), "the array 'more' is unknown"),
+        (replaced("cards", lambda cards: cards[:-1]), r"cards is float64 \[29, \d+\], expected float64 \[30, \d+\]"),
+        (put("cards", (0, 0), np.inf), "its cards have values that are infinite"),
+        (replaced("head_keys", lambda keys: keys.astype(np.int64)), "head_keys is int64 .*expected uint16"),
+        (put("head_strengths", (0, 0, 0), np.nan), "head_strengths has values that are negative or not finite"),
+        (put("head_strengths", (0, 0, 0), 0), "the examples of head are not in order"),
+        (put("head_sentences", (0, 0, 0), 12), "it has an example beyond its 12 sentences"),
+        (put("head_queries", (0, 0, 0), 500), "it has an example beyond the end of its sentence"),
+        (put("encoder_positions", (0, 0, 0), 500), "it has an example beyond the end of its sentence"),
+        (replaced("head_strengths", lambda values: values[..., :0]), "it has 0 examples of a head"),
+        (replaced("lines", lambda lines: np.asfortranarray(np.stack([lines] * 2))), "the array 'lines' has type"),
+        (replaced("lines", lambda _: np.array(["a"] * 12)), "lines is <U1"),
+    ],
+)
+def test_a_hostile_file_is_refused(index: CorpusIndex, change: Callable[[Arrays], Any], message: str):
+    with pytest.raises(CorpusIndexError, match=f"x.npz is no index of a corpus, or damaged: .*{message}"):
+        parse_index(rewritten(index, change), "x.npz")
+
+
+def test_objects_are_not_unpickled(index: CorpusIndex):
+    file = io.BytesIO()
+    np.savez(file, lines=np.array([{}], object), allow_pickle=True)
+    with pytest.raises(CorpusIndexError, match="the array 'lines' has type object"):
+        parse_index(file.getvalue(), "x.npz")
+
+
+def test_declared_sizes_are_checked_before_memory_is_taken(monkeypatch: pytest.MonkeyPatch):
+    file, array = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array_header_1_0(array, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("cards.npy", array.getvalue())
+    with pytest.raises(CorpusIndexError, match=r"the array 'cards' has type float64 and shape \[1000000000000\]"):
+        parse_index(file.getvalue(), "x.npz")
+    monkeypatch.setattr("core.analysis.corpus.index_file.MAX_BYTES", 10)
+    with pytest.raises(CorpusIndexError, match="it would unpack to 128 bytes, at most 10 are read"):
+        parse_index(file.getvalue(), "x.npz")
+
+
+def test_files_that_are_none_are_refused(tmp_path: Path, index: CorpusIndex):
+    content = index_bytes(index)
+    middle = bytearray(content)
+    middle[len(content) // 2] ^= 0xFF
+    for number, damaged in enumerate([b"", b"not a zip file", content[:-40], bytes(middle)]):
+        path = tmp_path / f"{number}.npz"
+        path.write_bytes(damaged)
+        with pytest.raises(CorpusIndexError, match=f"{number}.npz is no index of a corpus, or damaged"):
+            load_index(path)

@@ -1,0 +1,36 @@
+"""Compared with the lexicon of a head, which reads the same from the trace of a whole pass."""
+
+import pytest
+import torch
+
+from core.analysis.attribution.logit_lexicon import head_lexicon
+from core.analysis.attribution.logit_trace import trace_logits
+from core.analysis.corpus.promotion import MOST_PROMOTED, promoted_tokens, promotes
+from core.analysis.corpus.recording import record_batch
+from core.analysis.heads.head import Head
+from core.capture import AttentionMap
+from core.translator import Translator
+
+SOURCE, TARGET = "The old house.", "Das alte Haus."
+
+
+@pytest.mark.parametrize("name", ["translator", "norm_first"])
+def test_promoted_tokens_are_those_of_the_lexicon(name: str, request: pytest.FixtureRequest):
+    translator: Translator = request.getfixturevalue(name)
+    memories = record_batch(translator, [(SOURCE, translator.target_ids(TARGET))]).memories
+    trace = trace_logits(translator, SOURCE, TARGET)
+    for layer in range(3):
+        found = promoted_tokens(translator.model, "cross", layer, memories["cross", layer])[0]
+        for head in range(4):
+            expected = head_lexicon(trace, Head("cross", layer, head), MOST_PROMOTED)
+            assert found[head].tolist() == [[token_id for token_id, _ in entries] for entries in expected]
+
+
+def test_a_head_copies_its_key_and_translates_to_what_is_predicted():
+    tokens, fed, predicted = ("\u2581a", "\u2581b", "</s>"), ("<s>", "\u2581x"), ("\u2581x", "</s>")
+    cross = AttentionMap("cross", 0, torch.ones(1, 2, 3) / 3, fed, tokens, predicted)
+    promoted = torch.tensor([[[4, 9], [8, 4], [2, 8]]])  # of `a` 4, of `b` 5, of `</s>` 2
+    found = promotes(cross, promoted, [4, 5, 2], [8, 2])
+    assert found["copies"].int().tolist() == [[[1, 0, 0]] * 2]  # `</s>` is no word to copy
+    assert found["translates"].int().tolist() == [[[0, 1, 0], [0, 0, 0]]]
+    assert promotes(cross, promoted, None, [8, 2]).keys() == {"translates"}
