@@ -25,6 +25,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
         AppPage("heads", "Heads", needs_model=False),
         AppPage("alignment", "Alignment", needs_model=False),
         AppPage("compare", "Compare"),
+        AppPage("corpus", "Corpus", has_sentence=False),
     ),
     "Change": (
         AppPage("beam", "Beam"),

@@ -8,7 +8,17 @@ from viz_app.pages import AppPage
 from viz_app.session.models import Model
 
 # titles of the pages about translations
-PAGES = ("Translate", "Beam", "Switches", "Alignment", "Compare", "Layer by layer", "Patching", "Score a file")
+PAGES = (
+    "Translate",
+    "Beam",
+    "Switches",
+    "Alignment",
+    "Compare",
+    "Corpus",
+    "Layer by layer",
+    "Patching",
+    "Score a file",
+)
 
 
 def note(model: Model, title: str) -> None:
@@ -41,7 +51,7 @@ def attention_note(model: Model, title: str) -> None:
 
 def needs_text(page: AppPage) -> bool:
     """Whether a page is about what a model does with a text."""
-    return page.has_sentence or page.name == "paper_figures"
+    return page.has_sentence or page.name in ("paper_figures", "corpus")
 
 
 def picture_note(model: Model, title: str) -> None:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from core.analysis.attribution.forward_trace import transformed
+from core.analysis.corpus.recording import feed_forward_networks
 from core.analysis.heads.head import attention_layers
 from core.byte_pieces import is_special
 from core.capture import AttentionMap, Kind
@@ -38,23 +39,40 @@ def promoted_tokens(model: Transformer, kind: Kind, layer: int, memory: Tensor) 
         [B, H, K, MOST_PROMOTED], best first.
     """
     vectors = transformed(attention_layers(model)[kind, layer], memory)  # [B, H, K, D]
-    for norm in _following_norms(model, kind, layer):
-        vectors = norm.weight * (vectors - vectors.mean(-1, keepdim=True))
+    sublayer = "cross_attention" if kind == "cross" else "self_attention"
     # one sentence at a time: [H, K, V] takes 3 MB for 12 tokens and 8,000 pieces
-    best = [(each @ model.unembedding.T).topk(min(MOST_PROMOTED, model.unembedding.size(0))) for each in vectors]
-    return torch.stack([each.indices for each in best]).cpu()
+    best = [_logits(model, layer, sublayer, each).topk(_most(model, MOST_PROMOTED)).indices for each in vectors]
+    return torch.stack(best).cpu()
 
 
-def _following_norms(model: Transformer, kind: Kind, layer: int) -> list[nn.LayerNorm]:
-    """Norms that act on the residual stream after an attention sub-layer of the decoder, in order."""
-    place = layer, SUBLAYERS.index("cross_attention" if kind == "cross" else "self_attention")
+@torch.inference_mode()
+def promoted_by_neuron(model: Transformer, layer: int, neuron: int, count: int = MOST_PROMOTED) -> list[int]:
+    """Ids of the tokens that a neuron of the decoder promotes most, best first.
+
+    When active, it adds a multiple of its column of W_2 to the state (Geva et al. 2022, "Transformer Feed-Forward
+    Layers Build Predictions by Promoting Concepts in the Vocabulary Space").
+    """
+    network = feed_forward_networks(model)["decoder", layer]
+    logits = _logits(model, layer, "feed_forward", network.outer.weight[:, neuron])
+    return logits.topk(_most(model, count)).indices.tolist()
+
+
+def _most(model: Transformer, count: int) -> int:
+    return min(count, model.unembedding.size(0))
+
+
+def _logits(model: Transformer, layer: int, sublayer: str, vectors: Tensor) -> Tensor:
+    """Logits from vectors that a sub-layer of the decoder adds, up to a factor for each row: [..., D] -> [..., V]."""
     norms = [
-        model.get_submodule(f"decoder.layers.{number}.{sublayer}_norm")
+        model.get_submodule(f"decoder.layers.{number}.{name}_norm")
         for number in range(len(model.decoder.layers) if model.config.norm == "post" else 0)
-        for step, sublayer in enumerate(SUBLAYERS)
-        if (number, step) >= place
+        for step, name in enumerate(SUBLAYERS)
+        if (number, step) >= (layer, SUBLAYERS.index(sublayer))
     ]
-    return [norm for norm in (*norms, model.decoder.output_norm) if isinstance(norm, nn.LayerNorm)]
+    for norm in (*norms, model.decoder.output_norm):
+        if isinstance(norm, nn.LayerNorm):
+            vectors = norm.weight * (vectors - vectors.mean(-1, keepdim=True))
+    return vectors @ model.unembedding.T
 
 
 def promotes(

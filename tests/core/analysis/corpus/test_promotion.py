@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from core.analysis.attribution.logit_lexicon import head_lexicon
-from core.analysis.attribution.logit_trace import trace_logits
-from core.analysis.corpus.promotion import MOST_PROMOTED, promoted_tokens, promotes
-from core.analysis.corpus.recording import record_batch
+from core.analysis.attribution.logit_trace import FeedForwardWrite, FrozenNorm, trace_logits
+from core.analysis.corpus.promotion import MOST_PROMOTED, promoted_by_neuron, promoted_tokens, promotes
+from core.analysis.corpus.recording import feed_forward_networks, record_batch
 from core.analysis.heads.head import Head
 from core.capture import AttentionMap
 from core.translator import Translator
@@ -24,6 +24,18 @@ def test_promoted_tokens_are_those_of_the_lexicon(name: str, request: pytest.Fix
         for head in range(4):
             expected = head_lexicon(trace, Head("cross", layer, head), MOST_PROMOTED)
             assert found[head].tolist() == [[token_id for token_id, _ in entries] for entries in expected]
+
+
+@pytest.mark.parametrize("name", ["translator", "norm_first"])
+def test_a_neuron_promotes_what_its_column_adds_to_the_logits(name: str, request: pytest.FixtureRequest):
+    translator: Translator = request.getfixturevalue(name)
+    trace = trace_logits(translator, SOURCE, TARGET)
+    place = next(n for n, each in enumerate(trace.stream) if isinstance(each, FeedForwardWrite) and each.layer == 1)
+    vector = feed_forward_networks(translator.model)["decoder", 1].outer.weight[:, 7].double()
+    for norm in (each for each in trace.stream[place:] if isinstance(each, FrozenNorm)):
+        vector = norm.unscaled(vector) / norm.sigma[2]  # of any row
+    expected = (trace.unembedding.double() @ vector).topk(4).indices.tolist()
+    assert promoted_by_neuron(translator.model, 1, 7, 4) == expected
 
 
 def test_a_head_copies_its_key_and_translates_to_what_is_predicted():

@@ -1,0 +1,156 @@
+"""Corpus: the strongest examples of every head and neuron over thousands of sentences."""
+
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.capture import KINDS, Kind
+from viz_app.controls.job_control import job_control
+from viz_app.controls.widgets import segments
+from viz_app.features.corpus import opened_index, selection
+from viz_app.features.corpus.heads_part import HeadSearch, heads_part
+from viz_app.features.corpus.neurons_part import NeuronSearch, neurons_part
+from viz_app.features.corpus.neurons_part import boxes as neuron_boxes
+from viz_app.features.corpus.opened_index import OpenedIndex, OwnIndex
+from viz_app.figures.corpus import PLACE_NAMES
+from viz_app.figures.display_text import plain, sentence_case
+from viz_app.figures.head_names import KIND_NAMES
+from viz_app.session import readings
+from viz_app.session.models import Model
+from viz_app.session.python_code import shown_path
+from viz_app.session.state import Widget, session_object
+
+HOW_TO_READ = """
+One pass over a corpus keeps, for every **head**, the sentences in which it writes most, anywhere and at each kind of
+place, and for every **neuron** of the feed-forward networks those in which its activation is highest. Heads are found
+by what they do on average over the corpus.
+
+Click an example to open its sentence on the page Heads, with this head and these words selected.
+
+Examples show what a head or neuron responds to most in these sentences. They do not show what the model would do
+without it (see Switches and Patching), and a corpus of other sentences has other examples.
+"""
+ABOUT_FORM = """
+Sentences, one a line; after a tab their translations, if they are not to be the model's own, by greedy search. A few
+hundred take a minute or two, and the result grows while you look at it. For thousands, use the command.
+"""
+VIEWS = ("Heads", "Neurons")
+EVERY_KIND = "all"
+BEHAVIOUR, PLACE = Widget[str]("behaviour"), Widget[str]("corpus_place")
+BEHAVIOUR_NAMES = {each.name[0].upper() + each.name[1:]: key for key, each in BEHAVIOURS.items()}
+PLACE_TITLES = {key: name[0].upper() + name[1:] for key, name in PLACE_NAMES.items()}
+
+
+def page() -> None:
+    """Draw the page."""
+    model, own = readings.model(), session_object(OwnIndex)
+    is_missing = opened_index.is_missing(own.of(model))  # before the address is written
+    opened, problem = opened_index.opened_index(model)
+    chosen = selection.selected()
+    if chosen.take_opening():
+        st.switch_page("app_pages/heads.py")
+    job = own.unfinished_job(model)
+    headline(opened)
+    if problem:
+        st.warning(sentence_case(problem))
+    if is_missing:
+        st.caption("This link was made with its author's own index, which it does not include: build or open it below.")
+    if opened is not None or job is not None:
+        search = toolbar(model)
+        if job is not None:
+            job_control(job, "corpus_job", below=partial(shown, model, search))
+        else:
+            shown(model, search)
+        chosen.write_address()
+    form(model, is_open=opened is None and job is None)
+
+
+def headline(opened: OpenedIndex | None) -> None:
+    """Say what is indexed, from where."""
+    if opened is None:
+        st.markdown("**Strongest examples** of every head and neuron over a corpus", help=HOW_TO_READ)
+        return
+    facts = opened.index.facts
+    translations = {"given": "with given translations", "1": "translated greedily"}.get(
+        facts.translations, f"translated with beam size {plain(facts.translations)}"
+    )
+    st.markdown(
+        f"**Strongest examples** of every head and neuron in {facts.num_sentences:,} sentences, "
+        f"{facts.num_tokens:,} predicted tokens",
+        help=HOW_TO_READ,
+    )
+    origin = ", ".join(filter(None, (facts.corpus, facts.attribution, facts.licence)))
+    st.caption(f"{plain(origin)}; {translations} by {plain(facts.checkpoint)}.")
+
+
+def toolbar(model: Model) -> HeadSearch | NeuronSearch:
+    """Select heads by a behaviour, or neurons of a layer."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        view = segments("Show", VIEWS, VIEWS[0], "corpus_view")
+        return head_boxes(model) if view == VIEWS[0] else neuron_boxes(model)
+
+
+def head_boxes(model: Model) -> HeadSearch:
+    """Select a behaviour, a kind of attention, a layer, and the place of examples."""
+    name = st.selectbox("Behaviour", list(BEHAVIOUR_NAMES), key=BEHAVIOUR.key, bind="query-params", width=270)
+    names: dict[str, str] = {EVERY_KIND: "All", **{kind: KIND_NAMES[kind] for kind in KINDS}}
+    kind = segments("Attention", names, EVERY_KIND, "corpus_kind")
+    layers = len(model.translator.model.encoder.layers), len(model.translator.model.decoder.layers)
+    options = ["All", *(str(layer + 1) for layer in range(max(layers)))]
+    layer = st.selectbox("Layer", options, key="corpus_layer", bind="query-params", width=90)
+    behaviour = BEHAVIOUR_NAMES[name]
+    PLACE.preset_for(behaviour, lambda: PLACE_TITLES[BEHAVIOURS[behaviour].place])
+    place = st.selectbox(
+        "Examples looking at",
+        list(PLACE_TITLES.values()),
+        key=PLACE.key,
+        bind="query-params",
+        width=200,
+        help="Off the usual places: neither at a special or the first token or punctuation, nor at the same position "
+        "or one next to it. There, heads show what else they do.",
+    )
+    kinds: tuple[Kind, ...] = tuple(each for each in KINDS if kind in (EVERY_KIND, each))
+    chosen = next(key for key, title in PLACE_TITLES.items() if title == place)
+    return HeadSearch(behaviour, kinds, None if layer == "All" else int(layer) - 1, chosen)
+
+
+def shown(model: Model, search: HeadSearch | NeuronSearch) -> None:
+    """Draw the index as far as it is built."""
+    opened, _ = opened_index.opened_index(model)
+    if opened is None:
+        st.caption("The first sentences are being read.")
+    elif isinstance(search, NeuronSearch):
+        neurons_part(model, opened, search)
+    else:
+        heads_part(model, opened, search)
+
+
+@st.fragment
+def form(model: Model, is_open: bool) -> None:
+    """Build an index of other sentences, or open one."""
+    own, path = session_object(OwnIndex), Path(model.path)
+    with st.expander("Index of your own sentences", expanded=is_open):
+        st.caption(ABOUT_FORM)
+        with st.form("corpus_form", border=False):
+            left, right = st.columns(2, gap="large")
+            file = left.file_uploader("File of sentences, or an index", key="corpus_file", max_upload_size=64)
+            text = right.text_area("Or paste lines", key="corpus_text", height=100, persist_state="session")
+            submitted = st.form_submit_button("Index", key="corpus_submit")
+        name = shown_path(path) if path.is_absolute() else model.name
+        st.caption("For thousands of sentences, and an index that the app finds beside the checkpoint:")
+        st.code(f"python -m core corpus --checkpoint {name} --input sentences.txt", language="sh")
+    if submitted:
+        try:
+            if file is None:
+                own.begin(model, "the text", text or "")
+            else:
+                own.open(model, file.name, file.getvalue())
+        except ValueError as error:
+            st.error(sentence_case(str(error)))
+            return
+        st.rerun()
+
+
+page()

@@ -1,0 +1,62 @@
+// @ts-check
+// Examples of a head or a neuron: sentences with marked tokens. Each is a button.
+
+/** @import { Span } from "../../core/drawing/types" */
+/** @import { Component } from "./streamlit" */
+
+import { button, element, focusedIn, goTo, group, moveInRows, spelled, textOf } from "../../core/drawing/dom.js";
+import { component, rootOf } from "./shared.js";
+
+/**
+ * @typedef {{ spans: Span[], glued: boolean, mark: "" | "query" | "key" | "both" }} Token
+ *
+ * @typedef {object} Data See `examples_payload`.
+ * @property {string} title What a click does.
+ * @property {{ texts: { direction: string, tokens: Token[] }[], value: string, share: number, note: string }[]} examples
+ */
+
+export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
+  const root = rootOf(parentElement);
+  const focused = focusedIn(root)?.dataset.row;
+  const list = group("examples", "Examples");
+  const lines = data.examples.map(({ texts, value, share, note }, number) => {
+    const node = button("example", number === 0);
+    Object.assign(node.dataset, { row: number, column: 0 });
+    node.title = data.title;
+    const left = element("span", "value", value);
+    const track = element("span", "track");
+    const bar = element("span", "bar");
+    bar.style.width = `${100 * share}%`;
+    track.append(bar);
+    left.append(track);
+    const right = element("span");
+    right.append(...texts.map(({ direction, tokens }) => textNode(tokens, direction)));
+    if (note) right.lastElementChild?.append(element("span", "note", note));
+    node.append(left, right);
+    node.onclick = () => setTriggerValue("opened", { example: number });
+    list.append(node);
+    return [node];
+  });
+  list.onkeydown = (event) => moveInRows(lines, event);
+  root.replaceChildren(list);
+  if (focused !== undefined && lines[Number(focused)]) goTo(lines[Number(focused)][0], lines.flat());
+});
+
+/**
+ * @param {Token[]} tokens
+ * @param {string} direction
+ */
+function textNode(tokens, direction) {
+  const line = element("div", "text");
+  line.dir = direction || "auto";
+  for (const { spans, glued, mark } of tokens) {
+    if (!glued) line.append(" ");
+    const node = element("span", `token ${mark}`.trim());
+    node.append(...spelled(spans));
+    if (mark) node.title = `${textOf(spans)}: ${MARKS[mark]}`;
+    line.append(node);
+  }
+  return line;
+}
+
+const MARKS = { query: "from here", key: "looked at", both: "looked at from here" };

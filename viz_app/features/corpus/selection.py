@@ -1,0 +1,152 @@
+"""The selected head, neuron and ranges of the page Corpus, and the opening of an example on the page Heads."""
+
+import math
+import re
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from core.analysis.corpus.index import CorpusIndex, HeadExample, IndexedSentence, NeuronExample
+from core.analysis.corpus.recording import STACKS, Neuron, Stack
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import word_groups
+from core.capture import Kind
+from viz_app.components.sentence_bar import WordSelection
+from viz_app.figures.corpus import AXIS_NAMES
+from viz_app.figures.corpus_examples import sides
+from viz_app.figures.parallel_coordinates import Range
+from viz_app.figures.theme import head_name
+from viz_app.session import chosen_heads, readings
+from viz_app.session.models import Model
+from viz_app.session.state import Widget, put_in_address, session_object
+
+HEAD, NEURON, RANGE = "corpus_head", "corpus_neuron", "corpus_range"  # query parameters
+KINDS_BY_NAME: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
+BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the other hypotheses of an opened sentence
+
+
+@dataclass
+class Selected:
+    """What a session has selected on the page.
+
+    Attributes:
+        head, neuron: None: the first of the list.
+        ranges: of the axes of the parallel coordinates.
+        is_opening: whether an example was clicked, and its page is to be shown.
+    """
+
+    head: Head | None = None
+    neuron: Neuron | None = None
+    ranges: dict[str, Range] = field(default_factory=dict[str, Range])
+    is_opening: bool = False
+    was_restored: bool = False
+
+    def restore(self) -> None:
+        """In a new session, select what the address names."""
+        if self.was_restored:
+            return
+        self.was_restored = True
+        self.head = parsed_head(st.query_params.get(HEAD, ""))
+        self.neuron = parsed_neuron(st.query_params.get(NEURON, ""))
+        self.ranges = dict(filter(None, map(parsed_range, st.query_params.get_all(RANGE))))
+
+    def write_address(self) -> None:
+        """Write the selection to the address."""
+        put_in_address(HEAD, str(self.head) if self.head else "")
+        put_in_address(NEURON, str(self.neuron) if self.neuron else "")
+        put_in_address(RANGE, [f"{key}_{low:.4g}_{high:.4g}" for key, (low, high) in self.ranges.items()])
+
+    def set_range(self, key: str, found: Range | None) -> None:
+        """Select a range of an axis; None: the whole axis."""
+        self.ranges.pop(key, None)
+        if found is not None:
+            self.ranges[key] = float(f"{found[0]:.4g}"), float(f"{found[1]:.4g}")
+
+    def take_opening(self) -> bool:
+        """Return whether an example was clicked since the last call."""
+        found, self.is_opening = self.is_opening, False
+        return found
+
+
+def selected() -> Selected:
+    """Return the session's selection."""
+    found = session_object(Selected)
+    found.restore()
+    return found
+
+
+def parsed_head(name: str) -> Head | None:
+    """Parse a head such as `cross L5 H3`; None if it is none."""
+    parts = re.fullmatch(r"(encoder|decoder|cross) L([1-9]\d{0,2}) H([1-9]\d{0,2})", name)
+    return Head(KINDS_BY_NAME[parts[1]], int(parts[2]) - 1, int(parts[3]) - 1) if parts else None
+
+
+def parsed_neuron(name: str) -> Neuron | None:
+    """Parse a neuron such as `encoder L3 N512`; None if it is none."""
+    parts = re.fullmatch(r"(encoder|decoder) L([1-9]\d{0,2}) N([1-9]\d{0,6})", name)
+    if parts is None:
+        return None
+    stack: Stack = STACKS[0] if parts[1] == STACKS[0] else STACKS[1]
+    return Neuron(stack, int(parts[2]) - 1, int(parts[3]) - 1)
+
+
+def parsed_range(text: str) -> tuple[str, Range] | None:
+    """Parse a range such as `previous_0.5_1`; None if it is none."""
+    key, *ends = text.split("_")
+    try:
+        low, high = map(float, ends)
+    except ValueError:
+        return None
+    return (key, (low, high)) if key in AXIS_NAMES and math.isfinite(low) and math.isfinite(high) else None
+
+
+def known_head(index: CorpusIndex, head: Head | None) -> Head | None:
+    """Return the head if the model has it."""
+    return head if head in index.rows else None
+
+
+def open_head(model: Model, head: Head, example: HeadExample) -> None:
+    """Show an example's sentence on all pages, with this head and its words selected. Call it in a callback."""
+    source, _, predicted = sides(model.translator, example.sentence)
+    found = {"source": source, "target": predicted}
+    query_side, key_side = _SIDES[head.kind]
+    # row t of the decoder predicts token t; the key at t in self-attention is token t - 1 of the translation
+    key = example.key - (head.kind == "decoder_self")
+    words = [_word(found, query_side, example.query), _word(found, key_side, key)]
+    _open(model, example.sentence, words)
+    Widget[Kind]("kind").set(head.kind)
+    widget = chosen_heads.heads_widget(head.kind)
+    widget.set([head_name(head.layer, head.head)])
+    chosen_heads.keep_heads(widget)
+    session_object(Selected).is_opening = True
+
+
+def open_neuron(model: Model, neuron: Neuron, example: NeuronExample) -> None:
+    """Show an example's sentence on all pages, with its word selected. Call it in a callback."""
+    source, _, predicted = sides(model.translator, example.sentence)
+    found = {"source": source, "target": predicted}
+    is_source = neuron.stack == "encoder"
+    _open(
+        model,
+        example.sentence,
+        [_word(found, "source", example.position)] if is_source else [_word(found, "target", example.position - 1)],
+    )
+    session_object(Selected).is_opening = True
+
+
+_SIDES = {"encoder_self": ("source", "source"), "decoder_self": ("target", "target"), "cross": ("target", "source")}
+
+
+def _word(tokens: dict[str, tuple[str, ...]], side: str, position: int) -> WordSelection | None:
+    """The word of a token; None for one that is not in the text."""
+    name = "source" if side == "source" else "target"
+    return next(((name, group) for group in word_groups(tokens[side]) if position in group), None)
+
+
+def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection | None]) -> None:
+    target = (*sentence.target, model.translator.model.config.eos_id)
+    readings.TEXT.set(sentence.source)
+    search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
+    readings.force(model, search, readings.Forced(target=target))
+    chosen = tuple(dict.fromkeys(word for word in words if word is not None))
+    session_object(readings.Current).words = ((model.digest, sentence.source, target), chosen)

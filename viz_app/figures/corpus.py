@@ -1,0 +1,206 @@
+"""Heads and neurons of a corpus index: tables, and the heads as parallel coordinates."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
+from core.analysis.corpus.index import QUANTILES, CorpusIndex
+from core.analysis.corpus.recording import Neuron, Stack
+from core.analysis.heads.head import Head
+from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.tokens.words import JOINT, readable
+from core.byte_pieces import is_special
+from core.capture import KINDS, Kind
+from viz_app.figures.head_names import KIND_NAMES
+from viz_app.figures.parallel_coordinates import Axis, Group, Line, ParallelCoordinates, Ranges, within
+from viz_app.figures.scorecard_text import head_does, offset_name
+from viz_app.figures.theme import Theme
+
+if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
+    import pandas as pd
+
+STRENGTH = "strength"  # key of the axis of the median strength
+AXIS_NAMES = {
+    "previous": "previous token",
+    "itself": "same position",
+    "next": "next token",
+    "distance": "fixed distance",
+    "same": "same word",
+    "rare": "rarest token",
+    "end": "end mark",
+    "first": "first token",
+    "punctuation": "punctuation",
+    "copies": "copies",
+    "translates": "writes translation",
+    "links": "links words",
+    "gold": "gold links",
+    "one": "one token",
+    "spread": "everywhere",
+    STRENGTH: "median strength",
+}
+PLACE_NAMES = {
+    "any": "anywhere",
+    "elsewhere": "off the usual places",
+    "previous": "the previous token",
+    "same_position": "the same position",
+    "following": "the next token",
+    "same_token": "the same word",
+    "sink_start": "the first token",
+    "sink_end": "the end mark",
+    "sink_punctuation": "punctuation",
+    "copies": "a token it copies",
+    "translates": "a token it translates",
+}
+NeuronSort = Literal["tokens", "highest", "rare"]
+NEURON_SORTS: dict[NeuronSort, str] = {
+    "tokens": "Same word in most examples",
+    "highest": "Highest activation",
+    "rare": "Active for the fewest tokens",
+}
+EVERYTHING: Ranges = MappingProxyType({})
+TOP_TOKENS = 4  # of a neuron, in the table
+
+
+def head_scores(index: CorpusIndex, card: ScoreCard) -> dict[str, float | None]:
+    """Return the scores of a head by the keys of `AXIS_NAMES`; None where it has none."""
+    scores: dict[str, float | None] = {}
+    for key, behaviour in BEHAVIOURS.items():
+        value = behaviour.score(card) if card.head.kind in behaviour.kinds else math.nan
+        scores[key] = None if math.isnan(value) else value
+    scores[STRENGTH] = float(index.heads.quantiles[index.rows[card.head], QUANTILES.index(0.5)])
+    return scores
+
+
+def chosen_heads(
+    index: CorpusIndex,
+    behaviour: str,
+    kinds: Sequence[Kind] = KINDS,
+    layer: int | None = None,
+    ranges: Ranges = EVERYTHING,
+) -> list[tuple[ScoreCard, float]]:
+    """Return the heads of some kinds, of one layer or all, within all ranges, ranked by a behaviour."""
+    return [
+        (card, score)
+        for card, score in ranked(index, behaviour, kinds)
+        if layer in (None, card.head.layer) and within(head_scores(index, card), ranges)
+    ]
+
+
+def ranking_table(found: Sequence[tuple[ScoreCard, float]]) -> "pd.DataFrame":
+    """Return a row for each head, counted from 0, with its name, counted from 1."""
+    import pandas as pd
+
+    columns = ["name", "score", "does", "distance", "kind", "layer", "head"]
+    rows = [
+        (head_name(card.head), score, head_does(card) or "mixed", offset_name(card), *card.head)
+        for card, score in found
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def head_name(head: Head) -> str:
+    """Return a head's name with its kind: `Cross L5 H3`."""
+    name = str(head)
+    return name[0].upper() + name[1:]
+
+
+def scores_table(index: CorpusIndex, kinds: Sequence[Kind] = KINDS, layer: int | None = None) -> "pd.DataFrame":
+    """Return the scores of all these heads, counted from 0, by the keys of `AXIS_NAMES`."""
+    import pandas as pd
+
+    cards = shown_cards(index, kinds, layer)
+    return pd.DataFrame([card.head._asdict() | head_scores(index, card) for card in cards])
+
+
+def shown_cards(index: CorpusIndex, kinds: Sequence[Kind], layer: int | None) -> list[ScoreCard]:
+    """Return the cards of the heads of some kinds, of one layer or all."""
+    return [card for card in index.cards if card.head.kind in kinds and layer in (None, card.head.layer)]
+
+
+def head_coordinates(
+    index: CorpusIndex, cards: Sequence[ScoreCard], ranges: Ranges, head: Head | None, theme: Theme
+) -> ParallelCoordinates:
+    """Return heads as lines over the scores that all of them have."""
+    scores = [head_scores(index, card) for card in cards]
+    keys = [key for key in AXIS_NAMES if scores and all(each[key] is not None for each in scores)]
+    groups = [
+        Group(name=KIND_NAMES[kind], color=theme.head_colors[number], dash=dash)
+        for number, (kind, dash) in enumerate(zip(KINDS, ("solid", "dash", "dot"), strict=True))
+    ]
+    return ParallelCoordinates(
+        axes=[_axis(key, [value for each in scores if (value := each[key]) is not None]) for key in keys],
+        lines=[
+            Line(name=head_name(card.head), values=[each[key] for key in keys], group=KINDS.index(card.head.kind))
+            for card, each in zip(cards, scores, strict=True)
+        ],
+        groups=groups,
+        ranges={key: ranges[key] for key in keys if key in ranges},
+        marked=next((number for number, card in enumerate(cards) if card.head == head), None),
+        name="Heads by their scores",
+    )
+
+
+def _axis(key: str, values: Sequence[float]) -> Axis:
+    """Return the axis of a score: from 0 to 1 or, of the strength, to the largest."""
+    if key == STRENGTH:
+        text = "median over rows of the norm of what the head writes for its strongest key (Kobayashi et al. 2020)"
+        return Axis(key=key, name=AXIS_NAMES[key], text=text, low=0.0, high=max(values, default=1.0) or 1.0)
+    low = min(0.0, *values)  # 1 minus an error rate may be below 0
+    return Axis(key=key, name=AXIS_NAMES[key], text=BEHAVIOURS[key].text, low=low, high=max(1.0, *values))
+
+
+# --- neurons --------------------------------------------------------------------------------------------------------
+
+Tokens = Mapping[Stack, Sequence[Sequence[str]]]  # of each sentence of an index, by the stack that reads them
+
+
+def neuron_tokens(index: CorpusIndex, neuron: Neuron, tokens: Tokens) -> Counter[str]:
+    """Return the tokens of a neuron's examples, as they are read, with their number."""
+    table, at = index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
+    columns = table.activations[at].tolist(), table.sentences[at].tolist(), table.positions[at].tolist()
+    found: Counter[str] = Counter()
+    for activation, sentence, position in zip(*columns, strict=True):
+        if activation:
+            found[readable(tokens[neuron.stack][int(sentence)][int(position)]).removeprefix(JOINT)] += 1
+    return found
+
+
+def neurons_table(
+    index: CorpusIndex, stack: Stack, layer: int, tokens: Tokens, sort: NeuronSort = "tokens", containing: str = ""
+) -> "pd.DataFrame":
+    """Return a row for each neuron of a layer, counted from 0; neurons that are never active are left out.
+
+    Args:
+        containing: Only neurons with an example whose token has this in it, whatever its case; those with most first.
+    """
+    import pandas as pd
+
+    table, rows = index.neurons[stack], []
+    wanted = containing.strip().casefold()
+    for neuron, (highest, active) in enumerate(zip(table.activations[layer, :, 0], table.active[layer], strict=True)):
+        name = Neuron(stack, layer, neuron)
+        found = neuron_tokens(index, name, tokens) if highest > 0 else Counter[str]()
+        hits = sum(count for token, count in found.items() if wanted in token.casefold())
+        if not hits:
+            continue
+        most = found.most_common(TOP_TOKENS)
+        same = max((count for token, count in most if not is_special(token)), default=0)
+        shown = ", ".join(f"{token} \u00d7{count}" if count > 1 else token for token, count in most)
+        title = str(name)[0].upper() + str(name)[1:]
+        rows.append((title, same, float(highest), float(active), shown, hits, *name))
+    frame = pd.DataFrame(
+        rows, columns=["name", "same", "highest", "active", "tokens", "hits", "stack", "layer", "neuron"]
+    )
+    orders = {"tokens": ["same", "highest"], "highest": ["highest"], "rare": ["active", "highest"]}[sort]
+    by = ["hits", *orders] if wanted else orders
+    ascending = [name == "active" for name in by]
+    return frame.sort_values(by, ascending=ascending, kind="stable").drop(columns="hits").reset_index(drop=True)
+
+
+def quantile_text(quantiles: Sequence[float], unit: str) -> str:
+    """Return in words what is usual: the median and the strongest percent. Args: unit, what the share is of."""
+    median, _, percent, _ = quantiles
+    return f"99 % of the {unit} are below {percent:.2f}" + (f", half below {median:.2f}" if median else "")
