@@ -1,6 +1,7 @@
 """The Python beside every export runs as it stands, and writes the same table as the CSV button."""
 
 import io
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.__main__ import main
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
@@ -267,3 +269,17 @@ def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_na
     assert model_part(Model("b", "", translator, "b.safetensors")).endswith("# the file that you uploaded")
     imported = model_part(Model("b", "", translator, TOGETHER, is_imported=True))
     assert "import_checkpoint('.')  # the folder of the files that you uploaded" in imported
+
+
+def test_corpus(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp_path: Path) -> None:
+    checkpoint = Path(shutil.copy(tiny_checkpoint, tmp_path / "model.safetensors"))
+    (tmp_path / "pairs.tsv").write_text("A dog runs.\tEin Hund.\nThe sea.\tDas Meer.", encoding="utf-8")
+    assert main(["corpus", "--checkpoint", str(checkpoint), "--input", str(tmp_path / "pairs.tsv")]) == 0
+    address = {"corpus_head": "cross L1 H1", "corpus_range": "spread_0_1", "corpus_kind": "Cross"}
+    app = opened(start(checkpoint, text="Where?", beam_size="1", **address), "corpus")
+    for name in [name for name in rows if not name.startswith("corpus")]:
+        del rows[name]  # of the page Translate
+    run_all(rows, 3)
+    app.button_group(key="corpus_view").set_value("Neurons")
+    healthy(app.run())
+    run_all(rows, 2)

@@ -43,7 +43,9 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   drawing.setAttribute("aria-label", data.name);
   const label = vector("text", { class: "label" });
   const lines = data.lines.map((line, number) => {
-    const places = line.values.map((value, column) => (value === null ? null : [x(column), y(data.axes[column], value)]));
+    const places = line.values.map((value, column) =>
+      value === null ? null : [x(column), y(data.axes[column], value)],
+    );
     const d = places.map((place, column) => (place ? `${places[column - 1] ? "L" : "M"}${place}` : "")).join("");
     const { color, dash } = data.groups[line.group];
     const style = `line${line.faint ? " faint" : ""}${number === data.marked ? " marked" : ""}`;

@@ -11,7 +11,7 @@ from core.analysis.corpus.recording import STACKS, Neuron, Stack
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import word_groups
 from core.capture import Kind
-from viz_app.components.sentence_bar import WordSelection
+from viz_app.components.sentence_bar import Side, WordSelection
 from viz_app.figures.corpus import AXIS_NAMES
 from viz_app.figures.corpus_examples import sides
 from viz_app.figures.parallel_coordinates import Range
@@ -107,46 +107,51 @@ def known_head(index: CorpusIndex, head: Head | None) -> Head | None:
 
 def open_head(model: Model, head: Head, example: HeadExample) -> None:
     """Show an example's sentence on all pages, with this head and its words selected. Call it in a callback."""
-    source, _, predicted = sides(model.translator, example.sentence)
-    found = {"source": source, "target": predicted}
-    query_side, key_side = _SIDES[head.kind]
-    # row t of the decoder predicts token t; the key at t in self-attention is token t - 1 of the translation
-    key = example.key - (head.kind == "decoder_self")
-    words = [_word(found, query_side, example.query), _word(found, key_side, key)]
-    _open(model, example.sentence, words)
+    _open(model, example.sentence, example_words(model, head, example.sentence, example.query, example.key))
     Widget[Kind]("kind").set(head.kind)
     widget = chosen_heads.heads_widget(head.kind)
     widget.set([head_name(head.layer, head.head)])
     chosen_heads.keep_heads(widget)
-    session_object(Selected).is_opening = True
 
 
 def open_neuron(model: Model, neuron: Neuron, example: NeuronExample) -> None:
     """Show an example's sentence on all pages, with its word selected. Call it in a callback."""
-    source, _, predicted = sides(model.translator, example.sentence)
-    found = {"source": source, "target": predicted}
-    is_source = neuron.stack == "encoder"
-    _open(
-        model,
-        example.sentence,
-        [_word(found, "source", example.position)] if is_source else [_word(found, "target", example.position - 1)],
-    )
-    session_object(Selected).is_opening = True
+    _open(model, example.sentence, neuron_words(model, neuron, example))
 
 
-_SIDES = {"encoder_self": ("source", "source"), "decoder_self": ("target", "target"), "cross": ("target", "source")}
+def example_words(model: Model, head: Head, sentence: IndexedSentence, query: int, key: int) -> list[WordSelection]:
+    """Return the words of a query and a key.
+
+    Row t of the decoder predicts token t; the key at t in its self-attention is token t - 1 of the translation.
+    """
+    if head.kind == "encoder_self":
+        return _words(model, sentence, ("source", query), ("source", key))
+    if head.kind == "decoder_self":
+        return _words(model, sentence, ("target", query), ("target", key - 1))
+    return _words(model, sentence, ("target", query), ("source", key))
 
 
-def _word(tokens: dict[str, tuple[str, ...]], side: str, position: int) -> WordSelection | None:
-    """The word of a token; None for one that is not in the text."""
-    name = "source" if side == "source" else "target"
-    return next(((name, group) for group in word_groups(tokens[side]) if position in group), None)
+def neuron_words(model: Model, neuron: Neuron, example: NeuronExample) -> list[WordSelection]:
+    """Return the word of a neuron's token; none for `<s>`."""
+    if neuron.stack == "encoder":
+        return _words(model, example.sentence, ("source", example.position))
+    return _words(model, example.sentence, ("target", example.position - 1))
 
 
-def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection | None]) -> None:
+def _words(model: Model, sentence: IndexedSentence, *places: tuple[Side, int]) -> list[WordSelection]:
+    """The words of tokens, each once, in order; a token before the first has none."""
+    source, _, predicted = sides(model.translator, sentence)
+    groups = {"source": word_groups(source), "target": word_groups(predicted)}
+    found: list[WordSelection] = [
+        (side, group) for side, position in places for group in groups[side] if position in group
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -> None:
     target = (*sentence.target, model.translator.model.config.eos_id)
     readings.TEXT.set(sentence.source)
     search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
     readings.force(model, search, readings.Forced(target=target))
-    chosen = tuple(dict.fromkeys(word for word in words if word is not None))
-    session_object(readings.Current).words = ((model.digest, sentence.source, target), chosen)
+    session_object(readings.Current).words = ((model.digest, sentence.source, target), tuple(words))
+    session_object(Selected).is_opening = True

@@ -1,0 +1,40 @@
+"""The page Corpus in a browser: an index built here, ranges on the axes, and an example that opens on Heads."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+SENTENCES = "A dog runs.\tEin Hund.\nWhere is the sea?\tWo ist das Meer?\nThe old house.\tDas alte Haus."
+
+
+def test_an_index_is_built_searched_and_an_example_opens_on_the_page_heads(page: Page, app: str) -> None:
+    page.goto(f"{app}/corpus?tour=off&corpus_kind=Cross&corpus_place=Anywhere")
+    page.get_by_label("Or paste lines").fill(SENTENCES)
+    page.get_by_role("button", name="Index", exact=True).click()
+    expect(page.get_by_text("in 3 sentences")).to_be_visible()
+    heads = page.get_by_text(re.compile(r"^All scores: \d+ of \d+ heads"))
+    expect(heads).to_be_visible()
+    lowest = page.get_by_role("slider", name="same position, lowest")
+    lowest.focus()
+    lowest.press("PageUp")
+    expect(page).to_have_url(re.compile("corpus_range=itself_0.1_1"))
+    expect(heads).to_contain_text("in the selected ranges")
+    expect(lowest).to_be_focused()
+    expect(lowest).to_have_attribute("aria-valuenow", "0.10")
+    lowest.press("Escape")
+    expect(page).not_to_have_url(re.compile("corpus_range"))
+    lines = page.locator(".line")
+    lines.nth(1).dispatch_event("click")
+    expect(page).to_have_url(re.compile(r"corpus_head=cross"))
+    name = re.search(r"corpus_head=cross\+(L\d+)\+(H\d+)", page.url)
+    assert name
+    expect(page.get_by_text("index agrees with the model")).to_have_count(1)
+    example = page.get_by_role("group", name="Examples").get_by_role("button").first
+    source = example.locator(".text").first.text_content()
+    example.click()
+    expect(page).to_have_url(re.compile(r"/heads\?"))
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value(re.sub(r"\s*</s>$", "", source or ""))
+    expect(page.locator("[data-tag]")).to_have_text(f"{name[1]} {name[2]}")
+    expect(page.get_by_role("group", name="Translation", exact=True).locator("[aria-pressed=true]")).not_to_have_count(
+        0
+    )
