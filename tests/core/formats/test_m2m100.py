@@ -38,7 +38,7 @@ def test_the_same_logits_as_transformers(shape: dict[str, Any], tmp_path: Path, 
 
 def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
     """24 sentences, beam 4, to several languages, of which the model is not sure."""
-    pairs = short_pairs(parallel_text)
+    pairs = short_pairs(parallel_text)[:48:2]
     reference = write_model(tmp_path / "model", pairs, steps=70, init_std=0.05, encoder_layers=1, decoder_layers=1)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
