@@ -12,6 +12,7 @@ from torch import nn
 
 from core.analysis.alignment import cli
 from core.analysis.attribution import contrast_cli, logit_cli
+from core.analysis.composition import cli as composition_cli
 from core.analysis.corpus import cli as corpus_cli
 from core.analysis.interventions import cli as cut_cli
 from core.analysis.interventions import patch_cli
@@ -229,6 +230,11 @@ COMMANDS: dict[str, Command] = {
         "put states of one sentence into the run of another, and see what is recovered",
         patch_cli.add_arguments,
         patch_cli.run,
+    ),
+    "paths": (
+        "patch the direct path from every head to every later one, and see which feeds which",
+        composition_cli.add_arguments,
+        composition_cli.run,
     ),
     "layer-types": (
         "measure the layers of the paper's Table 1 on this machine",

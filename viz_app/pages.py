@@ -34,6 +34,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
         AppPage("contrast", "Why A rather than B"),
         AppPage("lens", "Layer by layer"),
         AppPage("patching", "Patching"),
+        AppPage("head_paths", "Head to head"),
     ),
     "Paper": (
         AppPage("sections", "The paper, section by section", has_sentence=False, needs_model=False),

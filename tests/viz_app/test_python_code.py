@@ -226,6 +226,14 @@ def test_patching(start: Start, rows: dict[str, Row], monkeypatch: pytest.Monkey
     run_all(rows, count)
 
 
+def test_head_paths(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_control, "TURN", 60.0)
+    app = opened(start(text="Where?", beam_size="1", target="345.28.2", token="2", paths_by="Zero"), "head_paths")
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 1)
+
+
 def test_positions(start: Start, rows: dict[str, Row]) -> None:
     app = opened(start(text="Where?", beam_size="1"), "positions")
     for view in ("Encoding", "Sinusoids", "Similarity", "Rotation", FIRST_LAYER):

@@ -7,10 +7,11 @@ import sys
 from core.analysis.csv_output import write_csv
 from core.analysis.heads.head import Head
 from core.analysis.interventions.minimal_pairs import minimal_pairs
-from core.analysis.interventions.pair_runs import METRICS, PairRuns, record_runs
+from core.analysis.interventions.pair_runs import METRICS, PairRuns
 from core.analysis.interventions.patch_tables import heads_columns, map_columns, paths_columns
 from core.analysis.interventions.patching import INTO, all_patched, mean_map, patching_map
 from core.analysis.interventions.path_patching import INPUTS, HeadInput, Receiver, path_effects, possible_senders
+from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.sentence_arguments import add_sentence_arguments, require_position, sentence_target
 from core.capture import Kind
 from core.translator import Translator

@@ -4,8 +4,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
-from core.analysis.interventions.pair_runs import record_runs
 from core.analysis.interventions.patching import mean_map, patching_map
+from core.analysis.interventions.recorded_runs import record_runs
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.features.patching.measurement import Patching, PatchingSlot

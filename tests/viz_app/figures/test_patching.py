@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from core.analysis.heads.head import Head
-from core.analysis.interventions.pair_runs import COMPONENTS, PairRuns, record_runs, side_of
+from core.analysis.interventions.pair_runs import COMPONENTS, PairRuns, side_of
 from core.analysis.interventions.patching import Effects, patching_map
+from core.analysis.interventions.recorded_runs import record_runs
 from core.translator import Translator
 from viz_app.figures import patching
 from viz_app.figures.export.cell_grid import export_grid

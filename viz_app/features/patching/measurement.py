@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from core.analysis.heads.head import Head
-from core.analysis.interventions.pair_runs import Component, PairRuns, Patch, record_runs
+from core.analysis.interventions.pair_runs import Component, PairRuns, Patch
 from core.analysis.interventions.patching import (
     Effects,
     Part,
@@ -22,6 +22,7 @@ from core.analysis.interventions.patching import (
     patching_map,
 )
 from core.analysis.interventions.path_patching import Receiver, path_effects, possible_senders
+from core.analysis.interventions.recorded_runs import record_runs
 from core.capture import Kind
 from viz_app.features.patching.second_sentence import Question
 from viz_app.session.jobs import Job

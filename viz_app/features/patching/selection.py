@@ -128,7 +128,7 @@ def pairs_part(pairs: Sequence[PairRuns], question: Question) -> str:
     sources = [(runs.texts[1], runs.against) for runs in pairs]
     metric = "" if question.metric == "difference" else f", metric={question.metric!r}"
     return f"""
-from core.analysis.interventions.pair_runs import record_runs
+from core.analysis.interventions.recorded_runs import record_runs
 sources = {sources}
 pairs = [
     record_runs(translator, source, corrupted, target, {question.position}, against=against{metric})

@@ -1,12 +1,14 @@
 """Two sources of equal length in tokens, and an independent computation of patched runs."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 
-from core.analysis.interventions.pair_runs import Component, PairRuns, Patch, record_runs
+from core.analysis.interventions.pair_runs import Component, PairRuns, Patch
+from core.analysis.interventions.recorded_runs import record_runs
 from core.translator import Translator
 from tests.core.analysis.conftest import TARGET
 
@@ -82,3 +84,17 @@ def brute_force(runs: PairRuns, patch: Patch, base: int) -> torch.Tensor:
         return None
 
     return whole_pass(runs, base, change)
+
+
+def linear(of: Translator, **submodules: Any) -> Translator:
+    """The same model with uniform attention, without norms and activations: linear in the embedding of the source."""
+    model = copy.deepcopy(of.model)
+    for name, module in model.named_modules():
+        if name.endswith("_norm"):
+            model.set_submodule(name, torch.nn.Identity())
+        elif name.endswith("q_proj"):
+            module.weight.zero_()  # type: ignore[operator, union-attr]
+            module.bias.zero_()  # type: ignore[operator, union-attr]
+        elif name.endswith("feed_forward"):
+            module.activation = torch.nn.Identity()
+    return Translator(model, of.tokenizer)

@@ -21,7 +21,7 @@ from core.capture import KINDS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, random_translator
-from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED, POSITION, Record, brute_force
+from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED, POSITION, Record, brute_force, linear
 
 VARIANTS: list[dict[str, Any]] = [{}, PRE_NORM, {"neighbourhood": 3, "tied": "none"}]
 BASES: list[tuple[Into, int]] = [("corrupted", 1), ("clean", 0)]
@@ -105,20 +105,6 @@ def test_effects_are_normalised(runs: PairRuns, into: Into):
     ends = Effects(runs.clean, runs.corrupted, torch.tensor([runs.corrupted, runs.clean], dtype=torch.float64))
     assert ends.recovered.tolist() == [0, 1]
     assert ends.moved(into).tolist() == ([0, 1] if into == "corrupted" else [1, 0])
-
-
-def linear(of: Translator, **submodules: Any) -> Translator:
-    """The same model with uniform attention, without norms and activations: linear in the embedding of the source."""
-    model = copy.deepcopy(of.model)
-    for name, module in model.named_modules():
-        if name.endswith("_norm"):
-            model.set_submodule(name, torch.nn.Identity())
-        elif name.endswith("q_proj"):
-            module.weight.zero_()  # type: ignore[operator, union-attr]
-            module.bias.zero_()  # type: ignore[operator, union-attr]
-        elif name.endswith("feed_forward"):
-            module.activation = torch.nn.Identity()
-    return Translator(model, of.tokenizer)
 
 
 def test_in_a_linear_model_the_pieces_add_up(translator: Translator, record: Record):

@@ -1,0 +1,169 @@
+"""Changes that arrive at receivers through direct paths.
+
+A direct path leads from a sender's output through residual connections and norms alone: all other sub-layers keep
+writing what they wrote. With x_s the state that enters sub-layer s, w_s what it wrote in the recorded run, and c_s the
+changes of senders,
+
+    post-norm (the paper's)    x_(s+1) = LayerNorm(x_s + w_s + c_s)     sub-layer s reads x_s
+    pre-norm                   x_(s+1) = x_s + w_s + c_s                sub-layer s reads LayerNorm(x_s)
+
+Norms are computed again, not frozen: a change in a post-norm model passes one norm after each sub-layer, each divides
+by the length that the change itself has altered, and the receiver reads the result. With scales frozen, changes would
+add up exactly, but be those of a model that nobody runs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from core.analysis.composition.edges import EMBEDDINGS, Input, Node, SubLayerPlace, norm_of, place_of, sublayers
+from core.analysis.composition.replacement import Replacement
+from core.analysis.interventions.continued_runs import block_of
+from core.analysis.interventions.pair_runs import PairRuns, Side, component_modules
+from core.capture import KINDS
+from core.model import MultiHeadAttention, Transformer
+
+Changes = Mapping[int, Tensor]  # [W, L, D] added to what is written at a place; -1 is the embedding
+
+
+@dataclass(frozen=True)
+class Received:
+    """Outputs of one sub-layer when one of its inputs has changed.
+
+    Attributes:
+        place: the sub-layer; None is the output of the decoder.
+        outputs: [W, H, L, d_v] of its heads, before W_O; of a network [W, 1, L, D]; of the decoder's last state the
+            metric [W, 1, 1, 1].
+        recorded: [H, L, d_v] and so on, in the recorded run.
+        read: queries, keys and values [1 or W, H, L, E] of heads; empty for others.
+    """
+
+    place: SubLayerPlace | None
+    input: Input
+    outputs: Tensor
+    recorded: Tensor
+    read: tuple[Tensor, ...] = ()
+
+
+def sender_index(runs: PairRuns, side: Side, sender: Node) -> int:
+    """Place of a sender among the sub-layers of its side; -1 for the embedding."""
+    place = place_of(sender)
+    return -1 if place is None else sublayers(runs, side).index(place)
+
+
+def received(run: Replacement, model: Transformer, side: Side, changes: Changes) -> Iterator[Received]:
+    """Outputs of everything that reads the residual connections of one side after the first change.
+
+    Args:
+        model: held by this thread.
+        changes: of W scenarios.
+    """
+    runs, steps = run.runs, sublayers(run.runs, side)
+    first, norm_first = min(changes), model.config.norm == "pre"
+    x = runs.entered[side][:1]
+    if -1 in changes:
+        x = x + changes[-1]
+    for index, (component, layer) in enumerate(steps):
+        block, norm = block_of(model, side, layer), norm_of(model, (component, layer))
+        if index > first:
+            yield from _outputs(runs, model, (component, layer), norm(x) if norm_first else x)
+        written = runs.outputs[component, layer][:1] + changes.get(index, 0)
+        x = block.residual(x, lambda _, written=written: written, norm, block.dropout)
+    if side == "encoder":
+        memory = model.encoder.output_norm(x)
+        for place in sublayers(runs, "decoder"):
+            if place[0] == "cross":
+                yield from _attention(runs, model, place, None, memory)
+        return
+    metric = runs.measured(model.project(model.decoder.output_norm(x)[:, -1]).float())
+    yield Received(None, "input", metric[:, None, None, None], runs.measured(runs.logits[:1])[:, None, None])
+
+
+def _outputs(runs: PairRuns, model: Transformer, place: SubLayerPlace, read: Tensor) -> Iterator[Received]:
+    """Outputs of a sub-layer that reads other states [W, L, D]."""
+    if place[0] in KINDS:
+        yield from _attention(runs, model, place, read, None if place[0] == "cross" else read)
+    else:
+        network = component_modules(model, place[0])[place[1]]
+        yield Received(place, "input", network(read)[:, None], runs.outputs[place][:1])
+
+
+def _attention(
+    runs: PairRuns, model: Transformer, place: SubLayerPlace, queries: Tensor | None, memory: Tensor | None
+) -> Iterator[Received]:
+    """Outputs of heads whose queries, keys or values are computed from other states; None for those that are not."""
+    recorded = runs.of_heads(*place)[0].transpose(0, 1)  # [H, L, d_v]
+    for which, (q, k, v) in attention_inputs(runs, model, place, queries, memory):
+        rows = max(len(q), len(k), len(v))
+        wide = [each.expand(rows, -1, -1, -1) for each in (q, k, v)]
+        outputs = F.scaled_dot_product_attention(*wide, attn_mask=attention_mask(runs, place))
+        yield Received(place, which, outputs, recorded, (q, k, v))
+
+
+def attention_inputs(
+    runs: PairRuns, model: Transformer, place: SubLayerPlace, queries: Tensor | None, memory: Tensor | None
+) -> Iterator[tuple[Input, tuple[Tensor, Tensor, Tensor]]]:
+    """Queries, keys and values [1 or W, H, L, E] of a layer, one of them from other states each time."""
+    module = component_modules(model, place[0])[place[1]]
+    assert isinstance(module, MultiHeadAttention)
+    read, attended = recorded_inputs(runs, model, place)
+    own_queries, own_keys_values = module.project_qkv(read, attended)
+    own_keys, own_values = own_keys_values()
+    if queries is not None:
+        yield "query", (module.project_qkv(queries, attended)[0], own_keys, own_values)
+    if memory is not None:
+        keys, values = module.keys_values(memory)
+        yield "key", (own_queries, keys, own_values)
+        yield "value", (own_queries, own_keys, values)
+
+
+def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) -> tuple[Tensor, Tensor]:
+    """States that the queries, and the keys and values, of an attention layer are computed from: [1, L, D] each."""
+    component, layer = place
+    side: Side = "encoder" if component == "encoder_self" else "decoder"
+    x = runs.entering(side, layer)[:1]
+    block, norm, memory = block_of(model, side, layer), norm_of(model, place), None
+    if component == "cross":
+        x = block.residual(x, lambda _: runs.attended("decoder", layer)[:1], block.self_attention_norm, block.dropout)
+        memory = runs.memory[:1]
+    read = norm(x) if model.config.norm == "pre" else x
+    return read, read if memory is None else memory
+
+
+def attention_mask(runs: PairRuns, place: SubLayerPlace) -> Tensor:
+    """Boolean mask of an attention layer, broadcasts to [W, H, Q, K]."""
+    return runs.masks[KINDS.index(next(kind for kind in KINDS if kind == place[0]))]
+
+
+def sender_changes(
+    run: Replacement, model: Transformer, senders: Sequence[tuple[Node, int | None]], side: Side
+) -> Changes:
+    """One scenario for each sender of a sub-layer: its output replaced at one position, or at all (None)."""
+    index = sender_index(run.runs, side, senders[0][0])
+    rows: list[Tensor] = []
+    for sender, position in senders:
+        change = run.change(model, sender)
+        if position is not None:
+            here = torch.arange(len(change), device=change.device) == position
+            change = change * here[:, None]
+        rows.append(change)
+    return {index: torch.stack(rows)}
+
+
+def all_changes(run: Replacement, model: Transformer, side: Side) -> Changes:
+    """One scenario in which every sender of a side is replaced at all positions."""
+    embedding = run.change(model, Node(EMBEDDINGS[side]))
+    found = {-1: embedding[None]}
+    for index, place in enumerate(sublayers(run.runs, side)):
+        own, other = run.runs.outputs[place]
+        if place[0] in KINDS:
+            heads = run.runs.of_heads(*place)
+            module = component_modules(model, place[0])[place[1]]
+            assert isinstance(module, MultiHeadAttention)
+            found[index] = F.linear((heads[1] - heads[0]).flatten(1), module.out_proj.weight)[None]
+        else:
+            found[index] = (other - own)[None]
+    return found

@@ -1,0 +1,291 @@
+"""Path patching of every edge between heads, networks, embeddings and a logit.
+
+Wang et al. 2022 ("Interpretability in the Wild", arXiv:2211.00593) and Goldowsky-Dill et al. 2023 ("Localizing Model
+Behavior with Path Patching", arXiv:2304.05969): the output of a sender is replaced, but only one input of one receiver
+reads it, through the direct path of `direct_paths`. With h the receiver's output in the recorded run, h' its output
+with that input changed, and m the metric,
+
+    change = |h' - h| / |h|                        Frobenius norms over positions and dimensions
+    effect = m(run) - m(run with h' in place of h)
+
+where everything after the receiver is computed again. An effect above 0 speaks for A.
+
+A pass for every edge would take minutes, so all are estimated first. `estimate` is exact up to h', softmax and norms
+included, and linear after it:
+
+    estimate = -<dm/dh, h' - h>
+
+Attribution patching (Nanda 2023) and edge attribution patching (Syed et al. 2023, arXiv:2310.10348) are linear from the
+receiver's input on, so their softmax is linear, too. The last edges, to the logit, have no approximation.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.analysis.composition.direct_paths import attention_mask, received, recorded_inputs, sender_changes
+from core.analysis.composition.edges import (
+    EMBEDDINGS,
+    Edge,
+    Node,
+    SubLayerPlace,
+    nodes_of,
+    place_of,
+    sender_side,
+    sublayers,
+)
+from core.analysis.composition.replacement import Replacement
+from core.analysis.interventions.continued_runs import SubLayer, changed_layer, head_matrix, logits_after
+from core.analysis.interventions.pair_runs import Component, PairRuns, Side, component_modules, removed_hooks, side_of
+from core.analysis.interventions.patching import blocks
+from core.analysis.interventions.path_patching import Receiver, path_effects
+from core.capture import KINDS
+from core.cpu_products import onednn_products
+from core.model import MultiHeadAttention, Transformer
+
+Gradients = dict[SubLayerPlace, Tensor]
+Request = tuple[Edge, int | None]  # an edge, and the position at which the sender's output is replaced; None for all
+
+
+@dataclass(frozen=True)
+class MeasuredEdge:
+    """What the change of a sender does through one edge.
+
+    Attributes:
+        change: of the receiver's output, relative to it; of the logit, of the metric.
+        estimate: effect on the metric to first order, in nats; exact if the receiver is the logit.
+    """
+
+    edge: Edge
+    change: float
+    estimate: float
+
+
+def estimated_edges(run: Replacement) -> Iterator[list[MeasuredEdge]]:
+    """Estimate the effect of every edge that exists, those out of one sub-layer at a time.
+
+    Incremental: stop iterating to cancel the rest. The lock on the model is released between sub-layers.
+    """
+    gradients = output_gradients(run.runs)
+    sides: tuple[Side, ...] = ("encoder", "decoder")
+    for side in sides:
+        for senders in sender_groups(run.runs, side):
+            yield _estimated(run, side, senders, gradients)
+
+
+def sender_groups(runs: PairRuns, side: Side) -> list[list[Node]]:
+    """Senders of one side: the embedding, then those of each sub-layer."""
+    return [[Node(EMBEDDINGS[side])], *(nodes_of(runs, place) for place in sublayers(runs, side))]
+
+
+@torch.inference_mode()
+def _estimated(run: Replacement, side: Side, senders: list[Node], gradients: Gradients) -> list[MeasuredEdge]:
+    found: list[MeasuredEdge] = []
+    with run.runs.translator.inspect() as model, onednn_products():
+        changes = sender_changes(run, model, [(sender, None) for sender in senders], side)
+        for each in received(run, model, side, changes):
+            difference = each.outputs - each.recorded  # [W, H, L, E]
+            sizes = difference.norm(dim=(-2, -1)) / each.recorded.norm(dim=(-2, -1)).clamp_min(1e-12)
+            slopes = gradients[each.place] if each.place else torch.ones_like(each.recorded)
+            effects = -(difference * slopes).sum((-2, -1))  # [W, H]
+            receivers = [Node("logit")] if each.place is None else nodes_of(run.runs, each.place)
+            rows = zip(senders, sizes.tolist(), effects.tolist(), strict=True)
+            for sender, of_sizes, of_effects in rows:
+                for receiver, change, effect in zip(receivers, of_sizes, of_effects, strict=True):
+                    found.append(MeasuredEdge(Edge(sender, receiver, each.input), change, effect))
+    return found
+
+
+def output_gradients(runs: PairRuns) -> Gradients:
+    """dm/dh of the heads [H, L, d_v] and networks [1, L, D] of every sub-layer, in the recorded run."""
+    added: Gradients = {}
+    with (
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        runs.translator.inspect() as model,
+        onednn_products(),
+        removed_hooks() as handles,
+    ):
+        sides: tuple[Side, ...] = ("encoder", "decoder")
+        for place in (place for side in sides for place in sublayers(runs, side)):
+            module = component_modules(model, place[0])[place[1]]
+            if isinstance(module, MultiHeadAttention):
+                heads = runs.of_heads(*place)[:1].flatten(2)
+                added[place] = torch.zeros(heads.shape, device=heads.device, requires_grad=True)
+                handles.append(module.out_proj.register_forward_pre_hook(_plus_input(added[place])))
+            else:
+                output = runs.outputs[place][:1]
+                added[place] = torch.zeros(output.shape, device=output.device, requires_grad=True)
+                handles.append(module.register_forward_hook(_plus_output(added[place])))
+        logits = model(runs.source_ids[:1].clone(), runs.fed.clone())[:, -1].float()
+        found = torch.autograd.grad(runs.measured(logits).sum(), list(added.values()), materialize_grads=True)
+
+    def by_head(place: SubLayerPlace, gradient: Tensor) -> Tensor:
+        heads = runs.num_heads(place[0]) if place[0] in KINDS else 1
+        return gradient[0].unflatten(-1, (heads, -1)).transpose(0, 1)
+
+    return {place: by_head(place, gradient) for place, gradient in zip(added, found, strict=True)}
+
+
+def _plus_input(added: Tensor) -> Callable[[nn.Module, tuple[Tensor]], tuple[Tensor]]:
+    return lambda _module, arguments: (arguments[0] + added,)
+
+
+def _plus_output(added: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
+    return lambda _module, _arguments, output: output + added
+
+
+# --- Exact effects --------------------------------------------------------------------------------------------------
+
+
+@torch.inference_mode()
+def exact_effects(run: Replacement, requests: Sequence[Request]) -> Tensor:
+    """Effects of edges on the metric, by path patching: [len(requests)] float64, in nats.
+
+    Raises:
+        ValueError: there is no such edge or position.
+    """
+    runs = run.runs
+    arrived = changed_outputs(run, requests)
+    found = torch.zeros(len(requests), dtype=torch.float64)
+    by_place: defaultdict[SubLayerPlace | None, list[int]] = defaultdict(list)
+    for number, (edge, _) in enumerate(requests):
+        by_place[place_of(edge.receiver)].append(number)
+    for place, numbers in by_place.items():
+        for block in blocks(runs, len(numbers)):
+            outputs = [arrived[number] for number in numbers[block]]
+            if place is None:
+                metric = torch.stack(outputs).flatten()
+            else:
+                receivers = [requests[number][0].receiver for number in numbers[block]]
+                with runs.translator.inspect() as model, onednn_products():
+                    metric = runs.measured(_let_through(run, model, place, receivers, outputs))
+            found[numbers[block]] = run.metric - metric.double().cpu()
+    return found
+
+
+@torch.inference_mode()
+def changed_outputs(run: Replacement, requests: Sequence[Request]) -> list[Tensor]:
+    """Output of the receiver of each edge when only the edge carries the change: [L, d_v], [L, D] or [1, 1].
+
+    Raises:
+        ValueError: as `exact_effects`.
+    """
+    found: dict[int, Tensor] = {}
+    groups: defaultdict[tuple[Side, SubLayerPlace | None], list[int]] = defaultdict(list)
+    for number, (edge, position) in enumerate(requests):
+        side = sender_side(edge.sender)
+        length = run.runs.entered[side].size(1)
+        if position is not None and not 0 <= position < length:
+            raise ValueError(f"{edge.sender} has no position {position}: expected 0 to {length - 1}")
+        groups[side, place_of(edge.sender)].append(number)
+    for (side, _), numbers in groups.items():
+        senders = list(dict.fromkeys((requests[number][0].sender, requests[number][1]) for number in numbers))
+        wanted: defaultdict[tuple[SubLayerPlace | None, str], list[int]] = defaultdict(list)
+        for number in numbers:
+            edge = requests[number][0]
+            wanted[place_of(edge.receiver), edge.input].append(number)
+        with run.runs.translator.inspect() as model, onednn_products():
+            for each in received(run, model, side, sender_changes(run, model, senders, side)):
+                for number in wanted[each.place, each.input]:
+                    edge, position = requests[number]
+                    found[number] = each.outputs[senders.index((edge.sender, position)), edge.receiver.head or 0]
+    for number, (edge, _) in enumerate(requests):
+        if number not in found:
+            raise ValueError(no_edge(edge))
+    return [found[number] for number in range(len(requests))]
+
+
+def _let_through(
+    run: Replacement, model: Transformer, place: SubLayerPlace, receivers: Sequence[Node], outputs: Sequence[Tensor]
+) -> Tensor:
+    """Logits [W, V] when the receivers of one sub-layer have other outputs, everything after them computed again."""
+    runs, (component, layer) = run.runs, place
+    side = side_of(component)
+    if component in KINDS:
+        heads = runs.of_heads(component, layer)[0]
+        changes = [
+            (output - heads[:, receiver.head or 0]) @ head_matrix(model, component, layer, receiver.head or 0).T
+            for receiver, output in zip(receivers, outputs, strict=True)
+        ]
+        written = runs.outputs[place][:1] + torch.stack(changes)
+    else:
+        written = torch.stack(list(outputs))
+
+    def change(each: Component, sublayer: SubLayer) -> SubLayer:
+        return (lambda _: written) if each == component else sublayer
+
+    entering, attended = (each[:1] for each in (runs.entering(side, layer), runs.attended(side, layer)))
+    states = changed_layer(runs, model, 0, side, layer, entering, attended, change)
+    return logits_after(runs, model, 0, side, layer, states)
+
+
+@dataclass(frozen=True)
+class EdgeFlow:
+    """What a head reads, and what arrives through one edge.
+
+    Attributes:
+        weights: [2, Q, K] attention weights before and after the change.
+        values: [K] length of the change of each value, relative to the value; 0 unless the edge leads to the values.
+    """
+
+    weights: Tensor
+    values: Tensor
+
+
+@torch.inference_mode()
+def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
+    """Attention of the receiver of an edge before and after the change.
+
+    Raises:
+        ValueError: the receiver is no head, or there is no such edge.
+    """
+    place, head, side = place_of(edge.receiver), edge.receiver.head, sender_side(edge.sender)
+    if place is None or head is None:
+        raise ValueError(f"{edge.receiver} has no attention weights: give an edge to a head")
+    with run.runs.translator.inspect() as model:
+        for each in received(run, model, side, sender_changes(run, model, [(edge.sender, None)], side)):
+            if (each.place, each.input) == (place, edge.input):
+                module = component_modules(model, place[0])[place[1]]
+                assert isinstance(module, MultiHeadAttention)
+                queried, attended = recorded_inputs(run.runs, model, place)
+                queries, keys_values = module.project_qkv(queried, attended)
+                before = (queries, *keys_values())
+                weights = torch.stack([head_weights(run.runs, place, q, k, head) for q, k, _ in (before, each.read)])
+                value, own = each.read[2][0, head], before[2][0, head]
+                return EdgeFlow(weights, (value - own).norm(dim=-1) / own.norm(dim=-1).clamp_min(1e-12))
+    raise ValueError(no_edge(edge))
+
+
+def head_weights(runs: PairRuns, place: SubLayerPlace, queries: Tensor, keys: Tensor, head: int) -> Tensor:
+    """Attention weights of one head from queries and keys [1, H, L, d_k]: [Q, K]."""
+    scores = queries[0, head] @ keys[0, head].T / math.sqrt(keys.size(-1))
+    return scores.masked_fill(~attention_mask(runs, place)[0, 0], -math.inf).softmax(-1)
+
+
+def no_edge(edge: Edge) -> str:
+    """Message for an edge that does not exist."""
+    return f"there is no edge {edge}: a direct path leads to what reads the sender's output later"
+
+
+def repeated_with_hooks(run: Replacement, edge: Edge) -> float:
+    """Effect of an edge between two heads, by passes of the model's modules with hooks: an independent computation.
+
+    Raises:
+        ValueError: one of its ends is no head.
+    """
+    sender, receiver = edge.sender.as_head, edge.receiver.as_head
+    if sender is None or receiver is None or edge.input == "input":
+        raise ValueError(f"{edge} is no edge between two heads")
+    found = path_effects(run.runs, [sender], [Receiver(receiver, edge.input)], "clean", hold_networks=True)
+    return run.metric - float(found.values)
+
+
+def strongest(edges: Sequence[MeasuredEdge], count: int) -> list[MeasuredEdge]:
+    """Edges with the largest absolute estimates, largest first."""
+    return sorted(edges, key=lambda each: -abs(each.estimate))[:count]

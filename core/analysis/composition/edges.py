@@ -1,0 +1,140 @@
+"""Nodes of the graph of direct paths, and the edges that exist between them."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, get_args
+
+from torch import nn
+
+from core.analysis.heads.head import Head
+from core.analysis.interventions.continued_runs import block_of
+from core.analysis.interventions.pair_runs import Component, PairRuns, Side, side_of
+from core.capture import KINDS, Kind
+from core.model import Transformer
+
+Part = Literal[
+    "source",
+    "encoder_self",
+    "encoder_feed_forward",
+    "target",
+    "decoder_self",
+    "cross",
+    "decoder_feed_forward",
+    "logit",
+]
+Input = Literal["query", "key", "value", "input"]  # the last one of networks and of the logit, which have no other
+INPUTS: tuple[Input, ...] = get_args(Input)
+EMBEDDINGS: dict[Side, Part] = {"encoder": "source", "decoder": "target"}
+_KINDS: dict[Part, str] = {
+    "encoder_self": "encoder",
+    "encoder_feed_forward": "encoder",
+    "decoder_self": "decoder",
+    "cross": "cross",
+    "decoder_feed_forward": "decoder",
+}
+SubLayerPlace = tuple[Component, int]  # a sub-layer and its layer
+
+
+class Node(NamedTuple):
+    """A sender or receiver.
+
+    Attributes:
+        part: `source` and `target` are the embeddings with positions, `logit` the metric.
+        layer: counted from 0; None for embeddings and the logit.
+        head: counted from 0; None unless `part` is a kind of attention.
+    """
+
+    part: Part
+    layer: int | None = None
+    head: int | None = None
+
+    def __str__(self) -> str:
+        """Display name, counted from 1: `cross L5 H3`, `encoder L2 FF`, `source`."""
+        if self.layer is None:
+            return self.part
+        return f"{_KINDS[self.part]} L{self.layer + 1} {'FF' if self.head is None else f'H{self.head + 1}'}"
+
+    @property
+    def as_head(self) -> Head | None:
+        """The head, None for other nodes."""
+        kind: Kind | None = next((kind for kind in KINDS if kind == self.part), None)
+        return None if kind is None or self.layer is None or self.head is None else Head(kind, self.layer, self.head)
+
+
+class Edge(NamedTuple):
+    """The direct path from a sender to one input of a receiver."""
+
+    sender: Node
+    receiver: Node
+    input: Input
+
+    def __str__(self) -> str:
+        """Display name: `encoder L1 H2 > cross L5 H3 value`, `target > logit`."""
+        which = "" if self.input == "input" else f" {self.input}"
+        return f"{self.sender} > {self.receiver}{which}"
+
+
+def sublayers(runs: PairRuns, side: Side) -> list[SubLayerPlace]:
+    """Sub-layers of one side in the order in which they write to the residual connections."""
+    of_side: dict[Side, tuple[Component, ...]] = {
+        "encoder": ("encoder_self", "encoder_feed_forward"),
+        "decoder": ("decoder_self", "cross", "decoder_feed_forward"),
+    }
+    components = of_side[side]
+    return [(component, layer) for layer in range(runs.num_layers(components[0])) for component in components]
+
+
+def nodes_of(runs: PairRuns, place: SubLayerPlace) -> list[Node]:
+    """Heads of an attention sub-layer, or a feed-forward network."""
+    component, layer = place
+    part: Part = next(each for each in get_args(Part) if each == component)
+    if component not in KINDS:
+        return [Node(part, layer)]
+    return [Node(part, layer, head) for head in range(runs.num_heads(component))]
+
+
+def place_of(node: Node) -> SubLayerPlace | None:
+    """Sub-layer of a node; None for embeddings and the logit."""
+    if node.layer is None:
+        return None
+    component: Component = next(each for each in get_args(Component) if each == node.part)
+    return component, node.layer
+
+
+def possible_edges(runs: PairRuns) -> Iterator[Edge]:
+    """Every edge that exists, by sender.
+
+    A sender reaches what its own side computes after its sub-layer, and a sender in the encoder also the keys and
+    values of all cross-attention; nothing else reads it directly.
+    """
+    sides: tuple[Side, ...] = ("encoder", "decoder")
+    for side in sides:
+        steps = sublayers(runs, side)
+        for index, senders in enumerate([[Node(EMBEDDINGS[side])], *(nodes_of(runs, place) for place in steps)]):
+            for sender in senders:
+                for place in steps[index:]:
+                    yield from _into(runs, sender, place, ("query",) if place[0] == "cross" else INPUTS[:3])
+                if side == "decoder":
+                    yield Edge(sender, Node("logit"), "input")
+                else:
+                    for place in sublayers(runs, "decoder"):
+                        if place[0] == "cross":
+                            yield from _into(runs, sender, place, ("key", "value"))
+
+
+def _into(runs: PairRuns, sender: Node, place: SubLayerPlace, inputs: tuple[Input, ...]) -> Iterator[Edge]:
+    of_place: tuple[Input, ...] = inputs if place[0] in KINDS else ("input",)
+    return (Edge(sender, receiver, which) for receiver in nodes_of(runs, place) for which in of_place)
+
+
+def sender_side(node: Node) -> Side:
+    """Side of the model whose residual connections a sender writes to."""
+    place = place_of(node)
+    return side_of(place[0]) if place else "encoder" if node.part == "source" else "decoder"
+
+
+def norm_of(model: Transformer, place: SubLayerPlace) -> nn.Module:
+    """LayerNorm of a sub-layer: of its output in post-norm models, of its input in pre-norm models."""
+    component, layer = place
+    side: Side = side_of(component)
+    name = "cross_attention" if component == "cross" else "self_attention" if component in KINDS else "feed_forward"
+    return block_of(model, side, layer).get_submodule(f"{name}_norm")

@@ -1,0 +1,116 @@
+"""Every edge of a run estimated, the strongest ones measured, and both compared with the weights."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from core.analysis.composition.edge_effects import (
+    MeasuredEdge,
+    estimated_edges,
+    exact_effects,
+    sender_groups,
+    strongest,
+)
+from core.analysis.composition.edges import INPUTS, Edge, Input
+from core.analysis.composition.replacement import Replacement
+from core.analysis.composition.weights import composition_scores
+from core.analysis.correlation import spearman
+
+AT_ONCE = 20  # edges measured in one step
+
+
+@dataclass
+class Survey:
+    """Edges of a run, as far as they are known.
+
+    Attributes:
+        edges: all edges with their estimates.
+        effects: by path patching, of the strongest ones.
+        scores: composition scores by weights, of edges between heads.
+    """
+
+    edges: list[MeasuredEdge] = field(default_factory=list[MeasuredEdge])
+    effects: dict[Edge, float] = field(default_factory=dict[Edge, float])
+    scores: dict[Edge, float | None] = field(default_factory=dict["Edge", "float | None"])
+
+    def ranked(self) -> list[MeasuredEdge]:
+        """Measured edges by the size of their effect, then the others by that of their estimate."""
+        return sorted(
+            self.edges,
+            key=lambda each: (each.edge not in self.effects, -abs(self.effect(each)), str(each.edge)),
+        )
+
+    def effect(self, edge: MeasuredEdge) -> float:
+        """Measured effect of an edge, or its estimate."""
+        return self.effects.get(edge.edge, edge.estimate)
+
+    def estimate_agreement(self) -> float:
+        """Rank correlation between estimates and effects of the measured edges."""
+        measured = [each for each in self.edges if each.edge in self.effects]
+        return spearman([each.estimate for each in measured], [self.effects[each.edge] for each in measured])
+
+    def composition_agreement(self) -> dict[Input, tuple[int, float]]:
+        """Number of edges between heads, and rank correlation of their composition score with the measured change."""
+        found: dict[Input, tuple[int, float]] = {}
+        for which in INPUTS[:3]:
+            pairs = [
+                (score, each.change)
+                for each in self.edges
+                if each.edge.input == which and (score := self.scores.get(each.edge)) is not None
+            ]
+            if pairs:
+                found[which] = len(pairs), spearman(*zip(*pairs, strict=True))
+        return found
+
+    def checked_edge(self) -> Edge | None:
+        """The first measured edge between two heads, for `repeated_with_hooks`."""
+        return next((edge for edge in self.effects if edge.sender.as_head and edge.receiver.as_head), None)
+
+    def columns(self, count: int | None = None) -> dict[str, list[object]]:
+        """A row for each edge, or for the first ones; layers and heads are counted from 0."""
+        edges, columns = self.ranked()[:count], dict[str, list[object]]()
+        for end in ("sender", "receiver"):
+            for name in ("part", "layer", "head"):
+                columns[f"{end}_{name}"] = [getattr(getattr(each.edge, end), name) for each in edges]
+        columns["input"] = [each.edge.input for each in edges]
+        columns["change"] = [each.change for each in edges]
+        columns["estimate"] = [each.estimate for each in edges]
+        columns["effect"] = [self.effects.get(each.edge) for each in edges]
+        columns["composition"] = [self.scores.get(each.edge) for each in edges]
+        return columns
+
+
+def survey_steps(run: Replacement, count: int, found: Survey) -> Iterator[int]:
+    """Estimate all edges and measure the strongest, and yield 1 after each step; there are `num_steps` of them.
+
+    Args:
+        count: edges to measure.
+        found: takes the results.
+    """
+    for part in estimated_edges(run):
+        found.edges += part
+        yield 1
+    edges = [each.edge for each in found.edges]
+    found.scores |= zip(edges, composition_scores(run.runs, edges), strict=True)
+    yield 1
+    best = [each.edge for each in strongest(found.edges, count)]
+    for start in range(0, len(best), AT_ONCE):
+        block = best[start : start + AT_ONCE]
+        found.effects |= zip(block, exact_effects(run, [(edge, None) for edge in block]).tolist(), strict=True)
+        yield 1
+
+
+def num_steps(run: Replacement, count: int) -> int:
+    """Number of steps of `survey_steps`, if there are as many edges as `count`."""
+    return len(sender_groups(run.runs, "encoder")) + len(sender_groups(run.runs, "decoder")) + 1 + -(-count // AT_ONCE)
+
+
+def survey(run: Replacement, count: int = 200) -> Survey:
+    """Estimate all edges and measure the strongest.
+
+    Args:
+        count: edges to measure.
+    """
+    found = Survey()
+    for _ in survey_steps(run, count, found):
+        pass
+    return found

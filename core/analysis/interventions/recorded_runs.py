@@ -1,0 +1,169 @@
+"""Recording of the runs of two sources with one target prefix."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.analysis.interventions.pair_runs import (
+    COMPONENTS,
+    Component,
+    Metric,
+    PairRuns,
+    component_modules,
+    removed_hooks,
+)
+from core.capture import KINDS, Kind
+from core.model import Mask, MultiHeadAttention
+from core.restricted import Neighbourhood
+from core.translator import Translator
+
+MIN_DIFFERENCE = 0.01  # nats between the metrics of both runs; a share of less says nothing
+
+
+@torch.inference_mode()
+def record_runs(
+    translator: Translator,
+    clean: str,
+    corrupted: str,
+    target: str | Sequence[int],
+    position: int,
+    token: int | None = None,
+    against: int | None = None,
+    metric: Metric = "difference",
+) -> PairRuns:
+    """Run a clean and a corrupted source with one target prefix, and record the outputs of all components.
+
+    Args:
+        clean, corrupted: sources of equal length in tokens.
+        target: as for `Translator.explain`.
+        position: of the predicted token, from 0; the tokens before it are the prefix.
+        token: id of A; None for the predicted token.
+        against: id of B; None for the corrupted run's most probable token other than A.
+
+    Raises:
+        ValueError: as `Translator.explain`; the sources have different lengths, are the same, or hardly differ in the
+            metric; there is no such position or token; A is B.
+    """
+    clean_ids, fed, predicted = translator.token_ids(clean, target)
+    corrupted_ids = translator.token_ids(corrupted, "")[0]
+    check_sources(translator, clean_ids, corrupted_ids)
+    check_position(position, predicted)
+    token = predicted[position] if token is None else token
+    runs = recorded_passes(
+        translator, (clean, corrupted), (clean_ids, corrupted_ids), fed[: position + 1], token, against, metric
+    )
+    if abs(runs.clean - runs.corrupted) < MIN_DIFFERENCE:
+        name = "difference of the logits" if metric == "difference" else "log-probability"
+        raise ValueError(
+            f"the {name} is {runs.clean:.3f} with the clean sentence and {runs.corrupted:.3f} with the corrupted one, "
+            f"so there is nothing to recover: choose another predicted token or another corrupted sentence"
+        )
+    return runs
+
+
+@torch.inference_mode()
+def recorded_passes(
+    translator: Translator,
+    texts: tuple[str, str],
+    sources: tuple[Sequence[int], Sequence[int]],
+    fed: Sequence[int],
+    token: int,
+    against: int | None,
+    metric: Metric,
+) -> PairRuns:
+    """Run two sources of equal length with one prefix, and record the outputs of all components.
+
+    Args:
+        texts, sources: both sources, and their token ids.
+        fed: tokens fed to the decoder.
+        token, against: as for `record_runs`.
+
+    Raises:
+        ValueError: there is no such token, or A is B.
+    """
+    calls: dict[tuple[Component, int], tuple[tuple[Any, ...], Tensor]] = {}
+    concatenated: dict[tuple[Kind, int], tuple[tuple[Any, ...], Tensor]] = {}
+    with translator.inspect() as model, removed_hooks() as handles:
+        for component in COMPONENTS:
+            for layer, module in enumerate(component_modules(model, component)):
+                handles.append(module.register_forward_hook(_keep_call(calls, (component, layer))))
+                if component in KINDS and isinstance(module, MultiHeadAttention):
+                    handles.append(module.out_proj.register_forward_hook(_keep_call(concatenated, (component, layer))))
+        source_ids, fed_ids = translator.batch(list(sources)), translator.batch([fed])
+        logits = model(source_ids, fed_ids.expand(2, -1))[:, -1].float()
+    encoder_input, encoder_mask = calls["encoder_state", 0][0]
+    decoder_input, memory, decoder_mask, memory_mask, *_ = calls["decoder_state", 0][0]
+    if against is None:
+        against = _best_other(translator, logits[1], token)
+    for name, token_id in (("token", token), ("against", against)):
+        if not 0 <= token_id < logits.size(1):
+            raise ValueError(f"{name} is {token_id}, expected the id of a target token, 0 to {logits.size(1) - 1}")
+    if token == against:
+        raise ValueError(f"both tokens are {translator.pieces([token])[0]}: give another one to compare with")
+    return PairRuns(
+        translator=translator,
+        texts=texts,
+        source_ids=source_ids,
+        fed=fed_ids,
+        token=token,
+        against=against,
+        metric=metric,
+        outputs={key: output for key, (_, output) in calls.items()},
+        heads={key: arguments[0] for key, (arguments, _) in concatenated.items()},
+        entered={"encoder": encoder_input, "decoder": decoder_input},
+        masks=(_of_one(encoder_mask, source_ids), _of_one(decoder_mask, fed_ids), memory_mask[:1]),
+        memory=memory,
+        logits=logits,
+    )
+
+
+def check_position(position: int, predicted: Sequence[int]) -> None:
+    """Check that there is a predicted token at a position.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if not 0 <= position < len(predicted):
+        raise ValueError(
+            f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}"
+        )
+
+
+def check_sources(translator: Translator, clean: Sequence[int], corrupted: Sequence[int]) -> None:
+    """Check that two sources can be patched.
+
+    Raises:
+        ValueError: they have different lengths, or are the same.
+    """
+    if len(clean) != len(corrupted):
+        written = [" ".join(translator.source_pieces(ids)) for ids in (clean, corrupted)]
+        raise ValueError(
+            f"the clean sentence has {len(clean)} tokens ({written[0]}), the corrupted one {len(corrupted)} "
+            f"({written[1]}): patching needs equally many, so replace a word by one of as many tokens"
+        )
+    if clean == corrupted:
+        raise ValueError("both sentences have the same tokens: change a word of the corrupted one")
+
+
+def _best_other(translator: Translator, logits: Tensor, token: int) -> int:
+    """Most probable token that a search may generate, other than `token`."""
+    never = [*translator.search_options().excluded, token]
+    return int(logits.index_fill(0, torch.tensor(never, device=logits.device), -torch.inf).argmax())
+
+
+def _of_one(mask: Mask, ids: Tensor) -> Tensor:
+    """Mask of one sentence without padding: boolean, broadcasts to [W, H, Q, K]."""
+    return (mask.as_mask(ids.size(1)) if isinstance(mask, Neighbourhood) else mask)[:1]
+
+
+def _keep_call(
+    calls: dict[Any, tuple[tuple[Any, ...], Tensor]], key: Any
+) -> Callable[[nn.Module, tuple[Any, ...], Tensor], None]:
+    """Forward hook that records the arguments and the output of a module."""
+
+    def hook(_module: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> None:
+        calls[key] = arguments, output
+
+    return hook

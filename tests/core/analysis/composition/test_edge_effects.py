@@ -1,0 +1,292 @@
+"""Edges by path patching, against whole passes with hooks, finite differences and a linear model."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from core.analysis.composition.direct_paths import Received, all_changes, received, sender_changes
+from core.analysis.composition.edge_effects import (
+    changed_outputs,
+    edge_flow,
+    estimated_edges,
+    exact_effects,
+    repeated_with_hooks,
+)
+from core.analysis.composition.edges import Edge, Node, place_of, possible_edges, sender_side
+from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
+from core.capture import KINDS
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
+from tests.core.analysis.conftest import PRE_NORM, TARGET, random_translator
+from tests.core.analysis.interventions.conftest import (
+    CLEAN,
+    CORRUPTED,
+    PATHS,
+    POSITION,
+    linear,
+    values_of,
+    whole_pass,
+)
+
+PROJECTIONS = {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
+INPUT_NORMS = {"source": "encoder.input_norm", "target": "decoder.input_norm"}
+EDGES = [
+    Edge(Node("source"), Node("encoder_self", 0, 1), "key"),
+    Edge(Node("source"), Node("encoder_feed_forward", 1), "input"),
+    Edge(Node("encoder_self", 0, 2), Node("encoder_self", 1, 0), "query"),
+    Edge(Node("encoder_self", 0, 2), Node("encoder_feed_forward", 0), "input"),
+    Edge(Node("encoder_feed_forward", 1), Node("cross", 0, 3), "key"),
+    Edge(Node("encoder_self", 0, 0), Node("cross", 2, 1), "value"),
+    Edge(Node("target"), Node("decoder_self", 1, 2), "value"),
+    Edge(Node("decoder_self", 1, 1), Node("cross", 1, 2), "query"),
+    Edge(Node("cross", 0, 3), Node("decoder_self", 2, 0), "key"),
+    Edge(Node("cross", 1, 0), Node("decoder_feed_forward", 1), "input"),
+    Edge(Node("decoder_feed_forward", 0), Node("cross", 2, 0), "query"),
+    Edge(Node("cross", 2, 1), Node("logit"), "input"),
+    Edge(Node("target"), Node("logit"), "input"),
+]
+
+
+def recorded(of: Translator, by: ReplacedBy = "mean", **options: Any) -> Replacement:
+    second = CORRUPTED if by == "sentence" else None
+    return record_replacement(of, CLEAN, TARGET, options.pop("position", POSITION), by, second, **options)
+
+
+@pytest.fixture(scope="module")
+def run(translator: Translator) -> Replacement:
+    return recorded(translator)
+
+
+def path_of(node: Node) -> str:
+    place = place_of(node)
+    assert place
+    return PATHS[place[0]].format(place[1])
+
+
+def sending_pass(run: Replacement, sender: Node, position: int | None) -> tuple[dict[str, torch.Tensor], float]:
+    """What every module computes, and the metric, in a pass whose attention and networks write what they wrote, but for
+    the sender.
+    """
+    runs, computed = run.runs, dict[str, torch.Tensor]()
+    own = values_of(runs, 0)
+    sends = INPUT_NORMS[sender.part] if sender.layer is None else path_of(sender)
+    side, place = sender_side(sender), place_of(sender)
+    at = slice(None) if position is None else slice(position, position + 1)
+
+    def change(path: str, value: torch.Tensor) -> torch.Tensor | None:
+        computed[path] = value
+        if path == sends and sender.head is None:
+            other = runs.entered[side][1] if place is None else runs.outputs[place][1]
+            changed = own[path].clone()
+            changed[0, at] = other[at]
+            return changed
+        if path == f"{sends}.out_proj.input" and place is not None and sender.head is not None:
+            heads = value.unflatten(-1, (runs.num_heads(place[0]), -1)).clone()
+            heads[0, at, sender.head] = runs.of_heads(*place)[1, at, sender.head]
+            return heads.flatten(2)
+        is_held = path != sends and path.endswith(("_attention", "feed_forward"))
+        return own[path] if is_held else None
+
+    logits = whole_pass(runs, 0, change)
+    return computed, float(runs.measured(logits[None]))
+
+
+def in_two_passes(run: Replacement, edge: Edge, position: int | None = None) -> float:
+    """Effect of an edge by two whole passes with hooks."""
+    runs = run.runs
+    computed, metric = sending_pass(run, edge.sender, position)
+    if edge.receiver.part == "logit":
+        return run.metric - metric
+    receives, head = path_of(edge.receiver), edge.receiver.head
+
+    def change(path: str, value: torch.Tensor) -> torch.Tensor | None:
+        if head is None:
+            return computed[path] if path == receives else None
+        if path != f"{receives}.{PROJECTIONS[edge.input]}":
+            return None
+        count = runs.num_heads(edge.receiver.as_head.kind)  # type: ignore[union-attr]
+        heads, sent = (each.unflatten(-1, (count, -1)) for each in (value.clone(), computed[path]))
+        heads[:, :, head] = sent[:, :, head]
+        return heads.flatten(2)
+
+    return run.metric - float(runs.measured(whole_pass(runs, 0, change)[None]))
+
+
+VARIANTS: list[tuple[dict[str, Any], ReplacedBy]] = [
+    ({}, "mean"),
+    ({}, "sentence"),
+    (PRE_NORM, "zero"),
+    ({"neighbourhood": 3, "tied": "none", "embedding_norm": True}, "mean"),
+]
+
+
+@pytest.mark.parametrize(("changes", "by"), VARIANTS)
+def test_an_edge_is_that_of_two_whole_passes(
+    tokenizer: SentencePieceTokenizer, changes: dict[str, Any], by: ReplacedBy
+):
+    run = recorded(random_translator(tokenizer, **changes), by)
+    requests = [(edge, position) for edge in EDGES for position in (None, 4)]
+    found = exact_effects(run, requests).tolist()
+    for (edge, position), effect in zip(requests, found, strict=True):
+        assert effect == pytest.approx(in_two_passes(run, edge, position), abs=2e-4), (edge, position)
+    assert sum(abs(effect) > 1e-3 for effect in found) > len(found) / 3
+    for edge in EDGES:
+        if edge.sender.as_head and edge.receiver.as_head:
+            assert repeated_with_hooks(run, edge) == pytest.approx(found[requests.index((edge, None))], abs=2e-4)
+
+
+@pytest.mark.parametrize("changes", [{}, PRE_NORM])
+def test_an_edge_exists_where_a_change_arrives(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
+    """No later layer feeds an earlier one, and no decoder the encoder."""
+    run = recorded(random_translator(tokenizer, **changes), "zero")
+    own, edges = values_of(run.runs, 0), list(possible_edges(run.runs))
+    assert len(set(edges)) == len(edges)
+    for sender in (Node("encoder_self", 0, 1), Node("encoder_feed_forward", 0), Node("cross", 1, 2), Node("target")):
+        computed, _ = sending_pass(run, sender, None)
+        expected = {
+            path_of(edge.receiver) + (f".{PROJECTIONS[edge.input]}" if edge.receiver.head is not None else "")
+            for edge in edges
+            if edge.sender == sender and edge.receiver.part != "logit"
+        }
+        read = {path for path in own if path.endswith((*PROJECTIONS.values(), "feed_forward"))}
+        sends = "" if sender.layer is None else path_of(sender)
+        arrived = {path for path in read - {sends} if not torch.allclose(own[path], computed[path], atol=1e-4)}
+        assert arrived == expected
+    estimated = {each.edge for part in estimated_edges(run) for each in part}
+    assert estimated == set(edges)
+
+
+def test_edges_that_do_not_exist_are_refused(run: Replacement):
+    for edge in (
+        Edge(Node("cross", 1, 0), Node("decoder_self", 1, 0), "key"),
+        Edge(Node("encoder_self", 0, 0), Node("cross", 0, 0), "query"),
+        Edge(Node("target"), Node("encoder_self", 0, 0), "key"),
+    ):
+        with pytest.raises(ValueError, match=f"there is no edge {edge}: a direct path leads to what reads"):
+            exact_effects(run, [(edge, None)])
+    with pytest.raises(ValueError, match="target has no position 9: expected 0 to 5"):
+        exact_effects(run, [(EDGES[-1], 9)])
+    with pytest.raises(ValueError, match="logit has no attention weights: give an edge to a head"):
+        edge_flow(run, EDGES[-1])
+
+
+def of_all(run: Replacement, side: Any) -> list[Received]:
+    """What everything reads when all senders of a side are replaced at once."""
+    with torch.inference_mode(), run.runs.translator.inspect() as model:
+        return list(received(run, model, side, all_changes(run, model, side)))
+
+
+@pytest.mark.parametrize("changes", [{}, PRE_NORM])
+def test_all_senders_at_once_are_the_donor(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
+    run = recorded(random_translator(tokenizer, **changes), "sentence")
+    networks = [each for side in ("encoder", "decoder") for each in of_all(run, side) if each.input == "input"]
+    assert len(networks) == 2 + 3 + 1
+    for each in networks:
+        donor = run.runs.outputs[each.place][1] if each.place else torch.tensor([[run.runs.corrupted]])
+        assert torch.allclose(each.outputs[0, 0], donor, atol=1e-3)
+
+
+def test_in_a_linear_model_edges_add_up(translator: Translator):
+    run = recorded(linear(translator), "zero")
+    edges = [edge for edge in possible_edges(run.runs) if edge.input in ("value", "input")]
+    outputs = dict(zip(edges, changed_outputs(run, [(edge, None) for edge in edges]), strict=True))
+    effects = dict(zip(edges, exact_effects(run, [(edge, None) for edge in edges]).tolist(), strict=True))
+    estimates = {each.edge: each.estimate for part in estimated_edges(run) for each in part}
+    assert [estimates[edge] for edge in edges] == pytest.approx([effects[edge] for edge in edges], abs=1e-4)
+    joint = {(each.place, each.input): each for side in ("encoder", "decoder") for each in of_all(run, side)}
+    for receiver in (Node("encoder_self", 1, 2), Node("cross", 2, 1), Node("decoder_feed_forward", 1), Node("logit")):
+        into = [edge for edge in edges if edge.receiver == receiver]
+        whole = joint[place_of(receiver), into[0].input]
+        head = receiver.head or 0
+        parts = torch.stack([outputs[edge] - whole.recorded[head] for edge in into])
+        assert torch.allclose(parts.sum(0), whole.outputs[0, head] - whole.recorded[head], atol=1e-4)
+        assert parts.abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("changes", [{}, PRE_NORM])
+def test_estimates_are_derivatives(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
+    """Central differences of effects and of estimates, for small steps from the recorded run to the replacement."""
+    whole = recorded(random_translator(tokenizer, activation="swish", **changes), "sentence")
+
+    def stepped(size: float) -> Replacement:
+        def step(values: torch.Tensor) -> torch.Tensor:
+            return torch.stack((values[0], values[0] + size * (values[1] - values[0])))
+
+        runs = whole.runs
+        kept: dict[str, Any] = {name: getattr(runs, name) for name in ("outputs", "heads", "entered")}
+        changed = {name: {key: step(values) for key, values in found.items()} for name, found in kept.items()}
+        return replace(whole, runs=replace(runs, **changed))
+
+    both = [stepped(size) for size in (0.02, -0.02)]
+    forth, back = ({each.edge: each.estimate for part in estimated_edges(run) for each in part} for run in both)
+    best = sorted((edge for edge in forth if edge.receiver.layer is not None), key=lambda edge: -abs(forth[edge]))[:30]
+    exact = [exact_effects(run, [(edge, None) for edge in best]) for run in both]
+    expected = [(forth[edge] - back[edge]) / 2 for edge in best]
+    assert ((exact[0] - exact[1]) / 2).tolist() == pytest.approx(expected, rel=0.03, abs=3e-5)
+
+
+def test_changes_are_relative_to_the_output_and_estimates_follow_effects(run: Replacement):
+    edges = {each.edge: each for part in estimated_edges(run) for each in part}
+    for edge, output in zip(EDGES, changed_outputs(run, [(edge, None) for edge in EDGES]), strict=True):
+        place = place_of(edge.receiver)
+        if place is None:
+            own = run.runs.measured(run.runs.logits[:1])[None]
+        elif place[0] in KINDS:
+            own = run.runs.of_heads(*place)[0, :, edge.receiver.head]
+        else:
+            own = run.runs.outputs[place][0]
+        assert edges[edge].change == pytest.approx(float((output - own).norm() / own.norm()), rel=1e-3, abs=1e-6)
+    last = EDGES[-1]
+    assert edges[last].estimate == pytest.approx(float(exact_effects(run, [(last, None)])), abs=1e-5)
+
+
+def test_the_weights_of_an_edge_are_those_of_a_pass(run: Replacement):
+    for edge in (edge for edge in EDGES if edge.receiver.head is not None):
+        flow, receives, head = edge_flow(run, edge), path_of(edge.receiver), edge.receiver.head
+        own, (computed, _) = values_of(run.runs, 0), sending_pass(run, edge.sender, None)
+        count = run.runs.num_heads(edge.receiver.as_head.kind)  # type: ignore[union-attr]
+        read = {name: own[f"{receives}.{path}"] for name, path in PROJECTIONS.items()}
+        sent = {**read, edge.input: computed[f"{receives}.{PROJECTIONS[edge.input]}"]}
+        for weights, of_pass in zip(flow.weights, (read, sent), strict=True):
+            q, k = (of_pass[name][0].unflatten(-1, (count, -1))[:, head] for name in ("query", "key"))
+            scores = q @ k.T / k.size(-1) ** 0.5
+            if edge.receiver.part == "decoder_self":
+                scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
+            assert torch.allclose(weights, scores.softmax(-1), atol=1e-5)
+        assert (flow.values.max() > 1e-3) == (edge.input == "value")
+
+
+def test_constant_replacements(translator: Translator, run: Replacement):
+    heads = run.runs.of_heads("cross", 1)
+    assert torch.allclose(heads[1], heads[0].mean(0).expand_as(heads[0]), atol=1e-6)
+    assert not recorded(translator, "zero").runs.outputs["encoder_feed_forward", 0][1].any()
+    first = recorded(translator, position=0)  # one position is its own mean
+    assert exact_effects(first, [(EDGES[-1], None)]).item() == pytest.approx(0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "sentence"}, "replaced by 'sentence' and the second sentence is None: give one with 'sentence'"),
+        ({"by": "zero", "second": CORRUPTED}, "replaced by 'zero' and the second sentence is 'The old train is cold.'"),
+        ({"by": "sentence", "second": "The old sea is cold."}, "patching needs equally many"),
+        ({"position": 99}, "position 99 is not one of the"),
+        ({"token": 7, "against": 7}, "give another one to compare with"),
+    ],
+)
+def test_runs_that_cannot_be_replaced_are_refused(translator: Translator, options: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        record_replacement(translator, CLEAN, TARGET, options.pop("position", POSITION), **options)
+
+
+def test_the_model_is_left_as_it_was(run: Replacement):
+    model = run.runs.translator.model
+    before = copy.deepcopy(model.state_dict())
+    with run.runs.translator.inspect() as held:
+        sender_changes(run, held, [(EDGES[0].sender, None)], "encoder")
+    list(estimated_edges(run))
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())

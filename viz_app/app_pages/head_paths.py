@@ -1,0 +1,181 @@
+"""Head to head: which head feeds which, and the strongest paths to one output token."""
+
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.composition.edges import Edge, sender_side
+from core.analysis.tokens.words import readable
+from core.capture import AttentionMap
+from viz_app.components.attention_map import attention_map
+from viz_app.components.cell_grid import cell_grid
+from viz_app.components.path_graph import path_graph
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.features.head_paths import paths_survey, selected_path
+from viz_app.features.head_paths.paths_survey import Surveyed
+from viz_app.figures import head_paths as figures
+from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
+from viz_app.figures.export.path_graph import export_path_graph
+from viz_app.session import python_code, readings
+
+HOW_TO_READ = """
+**Path patching** (Wang et al. 2022; Goldowsky-Dill et al. 2023). What one sender writes, a head, a feed-forward network
+or an embedding, is replaced, but only one input of one receiver reads the replacement: the queries, keys or values of a
+head, the input of a network, or the logit. Between both lie residual connections and norms alone; norms are computed
+again. Then everything after the receiver is computed again, and the **effect** of the edge is by how much the logit of
+A minus that of B falls: above 0 the edge speaks for A.
+
+All edges are estimated first, to first order; the strongest are then measured exactly.
+"""
+NOT_MEANT = (
+    "An edge shows what this sentence loses without it, one edge at a time. Edges need not add up, an edge without "
+    "effect may matter where another does the same, and what replaces an output decides what is seen as an effect."
+)
+ABOUT_BADGE = (
+    "The effect of an edge between two heads is computed a second time, by passes of the model's own modules with "
+    "hooks. Both must agree."
+)
+ABOUT_WEIGHTS = (
+    "Composition scores of Elhage et al. (2021) are products of the weights of two heads and know no sentence. "
+    "Spearman's rank correlation with the measured change of the receiver's output, over all edges between two heads."
+)
+TOLERANCE = 1e-3  # nats
+
+
+@st.fragment
+def page() -> None:
+    """Draw everything below the sentence; a click in it runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption("Enter a sentence above to see which head feeds which.")
+        return
+    question = paths_survey.question_boxes(reading)
+    if question.second == "":
+        st.info("Type a second sentence: the same as above with one word changed.")
+        return
+    try:
+        found = paths_survey.surveyed(reading, question)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    headline(found)
+    count = st.slider("Edges to draw", 5, 100, 30, 5, key="paths_drawn", bind="query-params", width=320)
+    job_control(found.job, "head_paths", "Measure", partial(graph, reading, found, count))
+
+
+def headline(found: Surveyed) -> None:
+    """Say what the effects are on."""
+    runs = found.run.runs
+    first, second = (plain(isolated(readable(each))) for each in runs.translator.pieces([runs.token, runs.against]))
+    value = decimal(found.run.metric, 2, sign=True)
+    st.markdown(f"Logit of **{first}** (A) minus **{second}** (B): **{value}** nats", help=HOW_TO_READ)
+
+
+def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
+    """Draw the strongest edges found so far, and the selected one."""
+    theme, state = page_theme(), selected_path.selection()
+    ranked = found.found.ranked()
+    edges = {each.edge: each for each in ranked}
+    edge = state.edge if state.edge in edges else None
+    if edge is None and found.job.finished:
+        edge = next((each.edge for each in ranked[:count] if each.edge.receiver.as_head), ranked[0].edge)
+    if found.job.finished or state.edge in edges:
+        selected_path.keep_in_address(state.edge if state.edge in edges else None)
+    drawn = figures.path_graph(found.run.runs, found.found, count, theme, edge, state.node)
+    left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")
+    with left:
+        path_graph(drawn, theme, state.select, key="path-graph")
+        code = python_code.reading_part(reading), paths_survey.run_part(found), paths_survey.SURVEY_TABLE
+        downloads(
+            "paths",
+            partial(export_path_graph, drawn, theme=theme, title=figures.EFFECT),
+            lambda: figures.edges_table(found.found),
+            title="Strongest direct paths",
+            python=lambda file: python_code.script(file, *code),
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption("Click an edge to see what flows, a head to select it on the page Heads.", width="content")
+            if state.node is not None and state.node.as_head is not None:
+                label = f"{figures.node_title(state.node)} on Heads"
+                st.page_link("app_pages/heads.py", label=label, icon=":material/arrow_forward:", width="content")
+    with right:
+        if edge is not None and ranked:
+            one_edge(found, edge)
+    st.caption(NOT_MEANT)
+    agreement(found)
+    with st.expander(f"Table of the {min(count, len(ranked))} strongest edges"):
+        table(found, count)
+    checked = found.checked()
+    if checked is not None:
+        name, gap = "an edge repeated with hooks", checked[1]
+        check_badge(name, gap < TOLERANCE, ABOUT_BADGE, f"{figures.edge_title(checked[0])}, gap {gap:.1g} nats")
+
+
+def one_edge(found: Surveyed, edge: Edge) -> None:
+    """Draw what flows through an edge: its numbers, the receiver's map before and after, and effects by position."""
+    theme, runs = page_theme(), found.run.runs
+    measured = next(each for each in found.found.edges if each.edge == edge)
+    st.markdown(f"**{plain(figures.edge_title(edge))}**")
+    effect, exact = found.found.effect(measured), edge in found.found.effects
+    st.markdown(
+        f"Effect **{decimal(effect, 3, sign=True)}** nats{'' if exact else ' (estimated)'}; "
+        f"the receiver's output changes by **{decimal(100 * measured.change, 1)} %**"
+    )
+    source, _ = runs.source_tokens
+    own = source if sender_side(edge.sender) == "encoder" else runs.fed_tokens
+    head = edge.receiver.as_head
+    if head is not None:
+        flow = found.flow(edge)
+        queries = source if head.kind == "encoder_self" else runs.fed_tokens
+        keys = runs.fed_tokens if head.kind == "decoder_self" else source
+        if edge.input == "value":
+            st.caption("The map of the receiver stays as it is; the values that it reads change:")
+            cell_grid(figures.values_grid(flow, keys, theme), key="paths-values")
+        names = ("Map of the receiver",) if edge.input == "value" else ("Before", "After the replacement")
+        for index, name in enumerate(names):
+            st.caption(name)
+            weights = flow.weights[index : index + 1].float().cpu()
+            attention = AttentionMap(head.kind, head.layer, weights, queries, keys)
+            attention_map(
+                attention, 0, theme, key=f"paths-map-{index}", name=lambda *_: figures.node_title(edge.receiver)
+            )
+    st.caption("Effect by the position at which the sender's output is replaced")
+    cell_grid(figures.positions_grid(found.by_position(edge), own, theme), key="paths-positions")
+
+
+def agreement(found: Surveyed) -> None:
+    """Say how far estimates and weights agree with what was measured."""
+    effects = found.found.effects
+    if len(effects) > 1:
+        value = decimal(found.found.estimate_agreement(), 2)
+        total = f"{len(found.found.edges):,}"
+        st.caption(f"{total} edges estimated, {len(effects)} measured; rank correlation of both: {value}.")
+    scores = found.found.composition_agreement() if found.found.scores else {}
+    if scores:
+        parts = ", ".join(f"{which} {decimal(value, 2, sign=True)}" for which, (_, value) in scores.items())
+        st.caption(f"Composition by weights alone and measured change, rank correlation: {parts}.", help=ABOUT_WEIGHTS)
+
+
+def table(found: Surveyed, count: int) -> None:
+    """Draw the edges as a table."""
+    number = st.column_config.NumberColumn
+    show_table(
+        figures.readable_table(found.found, count),
+        height="content",
+        column_config={
+            "from": "From",
+            "to": "To",
+            "input": "Input",
+            "effect": number("Effect", format="%+.3f", help="In nats, by path patching."),
+            "estimate": number("Estimate", format="%+.3f", help="To first order."),
+            "change": number("Change", format="%.3f", help="Of the receiver's output, relative to it."),
+            "composition": number("By weights", format="%.3f", help="Composition score of two heads."),
+        },
+    )
+
+
+page()

@@ -1,0 +1,73 @@
+"""The selected edge and node of the page Head to head, kept in the address."""
+
+import re
+from dataclasses import dataclass
+from typing import get_args
+
+import streamlit as st
+
+from core.analysis.composition.edges import INPUTS, Edge, Input, Node, Part
+from core.capture import Kind
+from viz_app.figures.theme import head_name
+from viz_app.session.chosen_heads import heads_widget
+from viz_app.session.state import Widget, put_in_address, session_object
+
+EDGE = "path"  # query parameter, counted from 1: encoder_self.1.2-cross.5.3-value
+_NODE = re.compile(rf"({'|'.join(get_args(Part))})(?:\.([1-9]\d{{0,2}}))?(?:\.([1-9]\d{{0,2}}))?")
+
+
+@dataclass
+class SelectedPath:
+    """The selection of a session; None before a click."""
+
+    edge: Edge | None = None
+    node: Node | None = None
+    was_restored: bool = False
+
+    def select(self, place: Node | Edge) -> None:
+        """Select an edge, or a node: then its head also on the page Heads."""
+        if isinstance(place, Edge):
+            self.edge, self.node = place, None
+            return
+        self.node = place
+        head = place.as_head
+        if head is not None:
+            Widget[Kind]("kind").set(head.kind)
+            heads_widget(head.kind).set([head_name(head.layer, head.head)])
+
+
+def selection() -> SelectedPath:
+    """Return the session's selection; in a new session the edge of the address."""
+    state = session_object(SelectedPath)
+    if not state.was_restored:
+        state.was_restored = True
+        state.edge = parsed_edge(st.query_params.get(EDGE, ""))
+    return state
+
+
+def keep_in_address(edge: Edge | None) -> None:
+    """Write the selected edge to the address."""
+    put_in_address(EDGE, "" if edge is None else f"{_written(edge.sender)}-{_written(edge.receiver)}-{edge.input}")
+
+
+def _written(node: Node) -> str:
+    return ".".join([node.part, *(str(each + 1) for each in (node.layer, node.head) if each is not None)])
+
+
+def parsed_edge(text: str) -> Edge | None:
+    """Parse an edge such as `encoder_self.1.2-cross.5.3-value`; None if it is none."""
+    names = text.split("-")
+    which: Input | None = next((each for each in INPUTS if each == names[-1]), None)
+    if len(names) != 3 or which is None:
+        return None
+    sender, receiver = (_parsed_node(name) for name in names[:2])
+    return None if sender is None or receiver is None else Edge(sender, receiver, which)
+
+
+def _parsed_node(text: str) -> Node | None:
+    parts = _NODE.fullmatch(text)
+    if parts is None:
+        return None
+    part: Part = next(each for each in get_args(Part) if each == parts[1])
+    layer, head = (None if number is None else int(number) - 1 for number in parts.groups()[1:])
+    return Node(part, layer, head)

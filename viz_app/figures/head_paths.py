@@ -1,0 +1,283 @@
+"""The strongest direct paths between heads as a graph: the encoder on the left, the decoder on the right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.analysis.composition.edge_effects import EdgeFlow
+from core.analysis.composition.edges import (
+    EMBEDDINGS,
+    Edge,
+    Input,
+    Node,
+    SubLayerPlace,
+    nodes_of,
+    sender_side,
+    sublayers,
+)
+from core.analysis.composition.survey import Survey
+from core.analysis.interventions.pair_runs import PairRuns, Side
+from core.analysis.tokens.words import readable
+from viz_app.figures.ablation import scale_limit
+from viz_app.figures.cell_grid import CellGrid, GridCell, Legend, signed_cell, signed_legend
+from viz_app.figures.display_text import decimal
+from viz_app.figures.head_grid import readable_on
+from viz_app.figures.theme import Dash, Theme
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = 64.0, 25.0, 30.0, 84.0, 42.0, 16.0  # pixels: row names, heads, sub-layers, ...
+RADIUS, TRUNK, BOW = 9.5, 34.0, 30.0  # of a node; from the last head to the networks; of the longest curve among these
+THICKEST, THINNEST = 6.5, 1.2
+NAMES = {
+    "encoder_self": "self",
+    "encoder_feed_forward": "network",
+    "decoder_self": "self",
+    "cross": "cross",
+    "decoder_feed_forward": "network",
+}
+LETTERS: dict[Input, str] = {"query": "Q", "key": "K", "value": "V", "input": ""}
+DASHES: dict[Input, Dash] = {"query": "dash", "key": "dot", "value": "solid", "input": "solid"}
+SIDES: tuple[Side, ...] = ("encoder", "decoder")
+EFFECT = "effect on A minus B in nats; thick: strong"
+
+
+class Point(NamedTuple):
+    """A point of the drawing, in pixels from the upper left corner."""
+
+    x: float
+    y: float
+
+
+Curve = tuple[Point, Point, Point, Point]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphNode:
+    """A node in its place.
+
+    Attributes:
+        label: Written in it.
+        name: For screen readers and on hover.
+        used: Whether an edge that is drawn leads to it or away from it.
+        selected: Whether it is selected.
+    """
+
+    node: Node
+    at: Point
+    label: str
+    name: str
+    used: bool
+    selected: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphEdge:
+    """An edge as a cubic curve.
+
+    Attributes:
+        curve: Start, two control points, and end.
+        letter: Of the input that it leads to; "" for inputs of networks and of the logit.
+        name: For screen readers and on hover.
+    """
+
+    edge: Edge
+    curve: Curve
+    width: float
+    color: str
+    dash: Dash
+    letter: str
+    name: str
+    selected: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathGraph:
+    """Nodes, edges (the weakest first), and names of rows and sides with their places."""
+
+    width: float
+    height: float
+    nodes: Sequence[GraphNode]
+    edges: Sequence[GraphEdge]
+    rows: Sequence[tuple[str, Point]]
+    titles: Sequence[tuple[str, Point]]
+
+
+def node_title(node: Node) -> str:
+    """Return a node's name: `Cross L5 H3`, `Encoder L2 network`, `Source embedding`."""
+    if node.layer is None:
+        return "Logit" if node.part == "logit" else f"{node.part.capitalize()} embedding"
+    name = str(node).replace(" FF", " network")
+    return name[0].upper() + name[1:]
+
+
+def edge_title(edge: Edge) -> str:
+    """Return an edge's name: `Encoder L1 H2 → Cross L5 H3, value`."""
+    which = "" if edge.input == "input" else f", {edge.input}"
+    return f"{node_title(edge.sender)} \u2192 {node_title(edge.receiver)}{which}"
+
+
+def path_graph(
+    runs: PairRuns, found: Survey, count: int, theme: Theme, edge: Edge | None = None, node: Node | None = None
+) -> PathGraph:
+    """Return the graph of the strongest edges.
+
+    Args:
+        count: Edges to draw.
+        edge, node: The selected ones.
+    """
+    places, rows, titles, size = _layout(runs)
+    drawn = [each for each in found.ranked()[:count] if found.effect(each)]
+    largest = max((abs(found.effect(each)) for each in drawn), default=1.0)
+    used = {end for each in drawn for end in (each.edge.sender, each.edge.receiver)}
+    edges: list[GraphEdge] = []
+    for each in reversed(drawn):
+        effect, is_exact = found.effect(each), each.edge in found.effects
+        share = abs(effect) / largest
+        color = theme.diverging[-1 if effect > 0 else 0]
+        number = decimal(effect, 3, sign=True) + ("" if is_exact else ", estimated")
+        edges.append(
+            GraphEdge(
+                edge=each.edge,
+                curve=_curve(*each.edge[:2], places[each.edge.sender], places[each.edge.receiver], size.y),
+                width=THINNEST + (THICKEST - THINNEST) * share,
+                color=color,
+                dash=DASHES[each.edge.input],
+                letter=LETTERS[each.edge.input],
+                name=f"{edge_title(each.edge)}: {number}",
+                selected=each.edge == edge,
+            )
+        )
+    nodes = [
+        GraphNode(
+            node=each,
+            at=at,
+            label=_label(each),
+            name=node_title(each),
+            used=each in used,
+            selected=each == node,
+        )
+        for each, at in places.items()
+    ]
+    return PathGraph(width=size.x, height=size.y, nodes=nodes, edges=edges, rows=rows, titles=titles)
+
+
+def _label(node: Node) -> str:
+    if node.head is not None:
+        return str(node.head + 1)
+    return "FF" if node.layer is not None else {"source": "x", "target": "y", "logit": "A"}[node.part]
+
+
+def _layout(runs: PairRuns) -> tuple[dict[Node, Point], list[tuple[str, Point]], list[tuple[str, Point]], Point]:
+    """Return places of all nodes, names of rows and of sides, and the size; later sub-layers are higher."""
+    steps: dict[Side, list[SubLayerPlace]] = {side: sublayers(runs, side) for side in SIDES}
+    height = TOP + BOTTOM + ROW * (max(map(len, steps.values())) + 1)
+    places: dict[Node, Point] = {}
+    rows: list[tuple[str, Point]] = []
+    titles: list[tuple[str, Point]] = []
+    left, bottom = LABEL, height - BOTTOM
+    for side in SIDES:
+        columns = max(len(nodes_of(runs, place)) for place in steps[side])
+        start, trunk = left + RADIUS, left + RADIUS + COLUMN * (columns - 1) + TRUNK
+        names = 0.0 if side == "encoder" else trunk + BOW + 2 * RADIUS
+        nodes = [[Node(EMBEDDINGS[side])], *(nodes_of(runs, place) for place in steps[side])]
+        written = [f"{EMBEDDINGS[side]}", *(f"L{layer + 1} {NAMES[component]}" for component, layer in steps[side])]
+        if side == "decoder":
+            nodes.append([Node("logit")])
+            written.append("logit")
+        pitch = (height - TOP - BOTTOM) / (len(nodes) - 1)
+        for index, (of_row, name) in enumerate(zip(nodes, written, strict=True)):
+            y = bottom - pitch * index
+            places |= {node: Point(trunk if node.head is None else start + COLUMN * node.head, y) for node in of_row}
+            rows.append((name, Point(names, y)))
+        titles.append((side.capitalize(), Point(0.0 if side == "encoder" else left, 14)))
+        left = trunk + GAP
+    return places, rows, titles, Point(left - GAP + BOW + 2 * RADIUS + LABEL, height)
+
+
+def _curve(sender: Node, receiver: Node, start: Point, end: Point, height: float) -> Curve:
+    """Return a curve that leaves a sender at its top and enters a receiver from below.
+
+    Between networks it is bent to the right, the further the longer; from the encoder to the decoder it leaves on the
+    right and enters from the left.
+    """
+    if start.x == end.x and sender.head is None and receiver.head is None:
+        aside = start.x + RADIUS + BOW * (start.y - end.y) / height
+        one, other = (
+            Point(start.x + RADIUS * 0.8, start.y - RADIUS * 0.6),
+            Point(end.x + RADIUS * 0.8, end.y + RADIUS * 0.6),
+        )
+        return one, Point(aside + BOW / 3, one.y - ROW / 2), Point(aside + BOW / 3, other.y + ROW / 2), other
+    if sender_side(sender) == "encoder" and receiver.part == "cross":
+        one, other = Point(start.x + RADIUS, start.y), Point(end.x - RADIUS, end.y)
+        bend = min((other.x - one.x) / 2, GAP)
+        return one, Point(one.x + bend, one.y), Point(other.x - bend, other.y), other
+    one, other = Point(start.x, start.y - RADIUS), Point(end.x, end.y + RADIUS)
+    bend = max((one.y - other.y) / 2, ROW / 3)
+    return one, Point(one.x, one.y - bend), Point(other.x, other.y + bend), other
+
+
+def letter_place(edge: GraphEdge) -> Point:
+    """Return the place of an edge's letter: on the curve, near its end."""
+    t = 0.86
+    weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3
+    x, y = (sum(w * point[axis] for w, point in zip(weights, edge.curve, strict=True)) for axis in (0, 1))
+    return Point(x, y)
+
+
+def values_grid(flow: EdgeFlow, tokens: Sequence[str], theme: Theme) -> CellGrid:
+    """Return a grid with one row: how much the value of each token changes, relative to it."""
+    limit = max(1.0, float(flow.values.max()))
+
+    def cell(value: float, token: str) -> GridCell:
+        color = theme.sequential[round(value / limit * (len(theme.sequential) - 1))]
+        name = f"{readable(token)}: {decimal(value, 3)}"
+        return GridCell(text=decimal(value, 2), name=name, color=color, text_color=readable_on(color))
+
+    cells = [cell(value, token) for value, token in zip(flow.values.tolist(), tokens, strict=True)]
+    return CellGrid(
+        columns=[readable(token) for token in tokens],
+        rows=[("", cells)],
+        name="Change of the values",
+        cell_width=6,
+        legend=Legend("change of the value, relative to it", tuple(theme.sequential[::8]), "0", decimal(limit, 1)),
+    )
+
+
+def positions_grid(effects: Sequence[float], tokens: Sequence[str], theme: Theme) -> CellGrid:
+    """Return a grid with one row: the effect of the sender's output at each position through an edge."""
+    limit = scale_limit(effects)
+    cells = [signed_cell(value, readable(token), limit, theme) for value, token in zip(effects, tokens, strict=True)]
+    return CellGrid(
+        columns=[readable(token) for token in tokens],
+        rows=[("", cells)],
+        name="Effects by position of the sender",
+        cell_width=6,
+        legend=signed_legend("effect in nats", limit, theme),
+    )
+
+
+def edges_table(found: Survey, count: int | None = None) -> "pd.DataFrame":
+    """Return a row for each measured edge, as `python -m core paths` prints them."""
+    import pandas as pd
+
+    return pd.DataFrame(found.columns(len(found.effects) if count is None else count))
+
+
+def readable_table(found: Survey, count: int) -> "pd.DataFrame":
+    """Return the edges that are drawn, with names for people."""
+    import pandas as pd
+
+    edges = found.ranked()[:count]
+    return pd.DataFrame(
+        {
+            "from": [node_title(each.edge.sender) for each in edges],
+            "to": [node_title(each.edge.receiver) for each in edges],
+            "input": ["" if each.edge.input == "input" else each.edge.input for each in edges],
+            "effect": [found.effects.get(each.edge) for each in edges],
+            "estimate": [each.estimate for each in edges],
+            "change": [each.change for each in edges],
+            "composition": [found.scores.get(each.edge) for each in edges],
+        }
+    )
