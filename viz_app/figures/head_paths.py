@@ -27,8 +27,8 @@ from viz_app.figures.theme import Dash, Theme
 if TYPE_CHECKING:
     import pandas as pd
 
-LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = 64.0, 25.0, 30.0, 84.0, 42.0, 16.0  # pixels: row names, heads, sub-layers, ...
-RADIUS, TRUNK, BOW = 9.5, 34.0, 30.0  # of a node; from the last head to the networks; of the longest curve among these
+LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = 62.0, 23.0, 30.0, 86.0, 42.0, 16.0  # pixels: row names, heads, sub-layers, ...
+RADIUS, TRUNK, BOW = 9.5, 32.0, 44.0  # of a node; from the last head to the networks; of the longest curve among these
 THICKEST, THINNEST = 6.5, 1.2
 NAMES = {
     "encoder_self": "self",
@@ -203,12 +203,11 @@ def _curve(sender: Node, receiver: Node, start: Point, end: Point, height: float
     right and enters from the left.
     """
     if start.x == end.x and sender.head is None and receiver.head is None:
-        aside = start.x + RADIUS + BOW * (start.y - end.y) / height
-        one, other = (
-            Point(start.x + RADIUS * 0.8, start.y - RADIUS * 0.6),
-            Point(end.x + RADIUS * 0.8, end.y + RADIUS * 0.6),
-        )
-        return one, Point(aside + BOW / 3, one.y - ROW / 2), Point(aside + BOW / 3, other.y + ROW / 2), other
+        aside = start.x + RADIUS + BOW * 4 / 3 * (start.y - end.y) / height
+        edge = RADIUS * 0.8, RADIUS * 0.6  # of the node, to the right
+        one, other = Point(start.x + edge[0], start.y - edge[1]), Point(end.x + edge[0], end.y + edge[1])
+        bend = (one.y - other.y) / 4
+        return one, Point(aside, one.y - bend), Point(aside, other.y + bend), other
     if sender_side(sender) == "encoder" and receiver.part == "cross":
         one, other = Point(start.x + RADIUS, start.y), Point(end.x - RADIUS, end.y)
         bend = min((other.x - one.x) / 2, GAP)
