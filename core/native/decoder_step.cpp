@@ -3,21 +3,22 @@
 //
 // With one row for each hypothesis a step of decoding is some 200 small operations, most of which PyTorch takes longer
 // to start than to compute. Here they are loops over vectors. Sentences do not depend on each other, so each thread
-// computes some of them from the first layer to the last, and then a part of the vocabulary for all. The file is compiled once for each instruction set in `library.py`,
-// without headers of Python or PyTorch, and called through a C interface.
+// computes some of them from the first layer to the last, and then a part of the vocabulary for all. The file is
+// compiled once for each instruction set in `library.py`, without headers of Python or PyTorch, and called through a C
+// interface.
 //
-// A product sums over the inputs in their order, and rounds each row to 8 bits by itself, so a row's result does not
-// depend on the other rows.
+// A product sums over the inputs in an order that depends on nothing else, and rounds each row to 8 bits by itself, so a
+// row's result does not depend on the other rows.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <system_error>
 #include <thread>
-#include <type_traits>
 #include <vector>
 
+#include "attention.h"
+#include "best_tokens.h"
 #include "products.h"
 #include "vectors.h"
 
@@ -158,152 +159,6 @@ void in_threads(int64_t whole, int64_t threads, Run run) {
     }
     run(0, whole / threads);
     for (std::thread& other : others) other.join();
-}
-
-// Columns of projected rows [batch, width, stride] as heads: [batch, heads, room, d], from position `first` on.
-void split_heads(const float* columns, int64_t stride, int64_t batch, int64_t width, int64_t heads, int64_t d,
-                 int64_t room, int64_t first, float* to) {
-    for (int64_t row = 0; row < batch * width; ++row)
-        for (int64_t h = 0; h < heads; ++h)
-            std::memcpy(to + ((row / width * heads + h) * room + first + row % width) * d,
-                        columns + row * stride + h * d, d * sizeof(float));
-}
-
-// Heads of attention over keys and values [batch, heads, room, d_k or d_v], of which the first `num_keys` count.
-struct Attention {
-    int64_t batch, width, heads, d_k, d_v, num_keys, room;
-    const float* queries;  // [batch, width, stride], a head's d_k columns beside the next one's
-    int64_t query_stride;
-    const float *keys, *values;
-    const uint8_t* mask;  // [batch, width, num_keys], or with a stride of 0 [batch, num_keys]: 1 may be attended to
-    int64_t mask_stride;
-    float* joined;  // [batch, width, heads * d_v]
-    float* weights;  // [batch, width, heads, weights_stride] of the keys that a row may attend to; or null
-    int64_t weights_stride;
-};
-
-constexpr int AT_ONCE = 4;  // keys, and vectors of a value's columns
-
-// scores[i] = the query times the key of index places[i]; `count` is rounded up to a multiple of AT_ONCE.
-void multiply_keys(const float* query, const float* keys, int64_t d_k, const int64_t* places, int64_t count,
-                   float* scores) {
-    const int64_t whole = d_k - d_k % LANES;
-    for (int64_t i = 0; i < count; i += AT_ONCE) {
-        Vector sums[AT_ONCE]{};
-        for (int64_t column = 0; column < whole; column += LANES)
-            for (int n = 0; n < AT_ONCE; ++n)
-                sums[n] += load(query + column) * load(keys + places[i + n] * d_k + column);
-        store_sums(scores + i, sums);
-        for (int64_t column = whole; column < d_k; ++column)
-            for (int n = 0; n < AT_ONCE; ++n) scores[i + n] += query[column] * keys[places[i + n] * d_k + column];
-    }
-}
-
-// N vectors of columns of the mean of the values of indices `places`.
-template <int N>
-void average_values(const float* values, int64_t d_v, const int64_t* places, int64_t count, const float* weights,
-                    float share, float* to) {
-    Vector means[N]{};
-    for (int64_t i = 0; i < count; ++i)
-        for (int n = 0; n < N; ++n) means[n] += weights[i] * load(values + places[i] * d_v + n * LANES);
-    for (int n = 0; n < N; ++n) store(to + n * LANES, means[n] * share);
-}
-
-void attend(const Attention& a) {
-    const float scale = 1 / std::sqrt(float(a.d_k));
-    std::vector<float> scores(a.num_keys + LANES);
-    std::vector<int64_t> allowed(a.num_keys + AT_ONCE);
-    for (int64_t row = 0; row < a.batch * a.width; ++row) {
-        const int64_t b = row / a.width;
-        const uint8_t* mask = a.mask + (a.mask_stride ? row * a.mask_stride : b * a.num_keys);
-        int64_t count = 0;  // of the keys that the row may attend to, the same ones in each head
-        for (int64_t key = 0; key < a.num_keys; ++key) {
-            allowed[count] = key;
-            count += mask[key];
-        }
-        std::fill_n(allowed.begin() + count, AT_ONCE, 0);  // to a whole group
-        for (int64_t h = 0; h < a.heads; ++h) {
-            const float* query = a.queries + row * a.query_stride + h * a.d_k;
-            const float* keys = a.keys + (b * a.heads + h) * a.room * a.d_k;
-            const float* values = a.values + (b * a.heads + h) * a.room * a.d_v;
-            float greatest = -INFINITY;
-            multiply_keys(query, keys, a.d_k, allowed.data(), count, scores.data());
-            for (int64_t i = 0; i < count; ++i) greatest = std::max(greatest, scores[i] *= scale);
-            std::fill_n(scores.begin() + count, LANES, -INFINITY);  // to a whole vector
-            Vector total{};
-            for (int64_t i = 0; i < count; i += LANES) {
-                const Vector score = load(&scores[i]);
-                const Vector weights = score == all(-INFINITY) ? Vector{} : exponential(score - greatest);
-                store(&scores[i], weights);
-                total += weights;
-            }
-            float* joined = a.joined + (row * a.heads + h) * a.d_v;
-            const float share = 1 / sum(total);
-            float* weights = a.weights ? a.weights + (row * a.heads + h) * a.weights_stride : nullptr;
-            for (int64_t i = 0; weights && i < count; ++i) weights[i] = scores[i] * share;
-            int64_t column = 0;
-            auto average = [&](auto n) {
-                average_values<n()>(values + column, a.d_v, allowed.data(), count, scores.data(), share,
-                                    joined + column);
-                column += n() * LANES;
-            };
-            while (column + AT_ONCE * LANES <= a.d_v) average(std::integral_constant<int, AT_ONCE>{});
-            if (column + 2 * LANES <= a.d_v) average(std::integral_constant<int, 2>{});
-            if (column + LANES <= a.d_v) average(std::integral_constant<int, 1>{});
-            for (; column < a.d_v; ++column) {
-                float mean = 0;
-                for (int64_t i = 0; i < count; ++i) mean += scores[i] * values[allowed[i] * a.d_v + column];
-                joined[column] = mean * share;
-            }
-        }
-    }
-}
-
-// The `count` greatest of `logits` that are not excluded, greatest first, as log-probabilities.
-void best_of(const float* logits, int64_t vocabulary, int64_t count, const int64_t* excluded, int64_t num_excluded,
-             int64_t* token_ids, float* log_probs) {
-    const int64_t whole = vocabulary - vocabulary % LANES;
-    std::fill(token_ids, token_ids + count, 0);
-    std::fill(log_probs, log_probs + count, -INFINITY);
-    Vector greatest_of_lanes = all(-INFINITY);
-    for (int64_t i = 0; i < whole; i += LANES) {
-        const Vector v = load(logits + i);
-        greatest_of_lanes = v > greatest_of_lanes ? v : greatest_of_lanes;
-    }
-    float greatest = -INFINITY;
-    for (int lane = 0; lane < LANES; ++lane) greatest = std::max(greatest, greatest_of_lanes[lane]);
-    for (int64_t i = whole; i < vocabulary; ++i) greatest = std::max(greatest, logits[i]);
-
-    double total = 0;
-    for (int64_t i = 0; i < whole;) {  // in double precision every 64 vectors
-        Vector part{};
-        for (const int64_t end = std::min(whole, i + 64 * LANES); i < end; i += LANES)
-            part += exponential(load(logits + i) - greatest);
-        total += sum(part);
-    }
-    for (int64_t i = whole; i < vocabulary; ++i) total += std::exp(logits[i] - greatest);
-    if (!std::isfinite(greatest) || !std::isfinite(total)) return;
-
-    int64_t found = 0;
-    auto consider = [&](int64_t token_id) {
-        const float logit = logits[token_id];
-        if (found == count && !(logit > log_probs[count - 1])) return;
-        const int64_t* end = excluded + num_excluded;
-        if (logit == -INFINITY || std::find(excluded, end, token_id) != end) return;
-        int64_t place = found < count ? found++ : count - 1;
-        for (; place > 0 && log_probs[place - 1] < logit; --place) {
-            log_probs[place] = log_probs[place - 1];
-            token_ids[place] = token_ids[place - 1];
-        }
-        log_probs[place] = logit;
-        token_ids[place] = token_id;
-    };
-    for (int64_t i = 0; i < whole; i += LANES)
-        if (found < count || any_greater(load(logits + i), all(log_probs[count - 1])))
-            for (int64_t token_id = i; token_id < i + LANES; ++token_id) consider(token_id);
-    for (int64_t token_id = whole; token_id < vocabulary; ++token_id) consider(token_id);
-    const float normalizer = greatest + float(std::log(total));
-    for (int64_t place = 0; place < found; ++place) log_probs[place] -= normalizer;
 }
 
 void encode_part(const Stack& stack, const Encoding* encoding, int64_t first, int64_t batch) {

@@ -215,12 +215,13 @@ def test_a_search_for_many_sentences_finds_the_same(name: str, beam_size: int) -
     assert search(PackedTransformer(model), sources, **options) == search(model, sources, **options)
 
 
-def test_eight_bits_are_close() -> None:
-    model, compiled = random_model(), library.library()
-    packed = PackedTransformer(model)
+@pytest.mark.parametrize("name", CONFIGS)
+def test_eight_bits_are_close(name: str) -> None:
+    model, compiled = random_model(CONFIGS[name]), library.library()
+    packed, start = PackedTransformer(model), model.config.bos_id
     assert compiled
     packed.steps = {FEW_ROWS: CompiledDecoder(compiled, model, torch.int8, torch.float32)}
-    rows = [[[1], [1]], [[6], [8]], [[30], [3]]]
+    rows = [[[start], [start]], [[6], [8]], [[30], [3]]]
     exact, rounded = (torch.cat(steps(each, SOURCE, rows), 1) for each in (model, packed))
     error = (rounded - exact).abs().max() / exact.abs().max()
     assert 0 < error < 0.02
