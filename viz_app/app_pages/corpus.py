@@ -27,7 +27,7 @@ One pass over a corpus keeps, for every **head**, the sentences in which it writ
 place, and for every **neuron** of the feed-forward networks those in which its activation is highest. Heads are found
 by what they do on average over the corpus.
 
-Click an example to open its sentence on the page Heads, with this head and these words selected.
+Click an example to select its sentence, this head and these words on all pages, and then "See it on Heads".
 
 Examples show what a head or neuron responds to most in these sentences. They do not show what the model would do
 without it (see Switches and Patching), and a corpus of other sentences has other examples.
@@ -49,8 +49,6 @@ def page() -> None:
     is_missing = opened_index.is_missing(own.of(model))  # before the address is written
     opened, problem = opened_index.opened_index(model)
     chosen = selection.selected()
-    if chosen.take_opening():
-        st.switch_page("app_pages/heads.py")
     job = own.unfinished_job(model)
     headline(opened)
     if problem:

@@ -129,7 +129,8 @@ def one_head(model: Model, opened: OpenedIndex, head: Head, place: str) -> None:
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
-    click = "Open this sentence on the page Heads"
+    selection.link_to_heads()
+    click = "Select this sentence on all pages"
     corpus_examples(
         shown, click, lambda number: selection.open_head(model, head, examples[number]), key="corpus-examples"
     )

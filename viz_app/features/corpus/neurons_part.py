@@ -149,7 +149,8 @@ def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
         st.info(f"{name} is not active for any token of the corpus.")
         return
     shown = [neuron_example(model.translator, neuron, example) for example in examples]
-    click = "Open this sentence on the page Heads"
+    selection.link_to_heads()
+    click = "Select this sentence on all pages"
     corpus_examples(
         shown, click, lambda number: selection.open_neuron(model, neuron, examples[number]), key="neuron-examples"
     )

@@ -32,13 +32,13 @@ class Selected:
     Attributes:
         head, neuron: None: the first of the list.
         ranges: of the axes of the parallel coordinates.
-        is_opening: whether an example was clicked, and its page is to be shown.
+        was_opened: whether an example was clicked, so that the link to the page Heads leads to it.
     """
 
     head: Head | None = None
     neuron: Neuron | None = None
     ranges: dict[str, Range] = field(default_factory=dict[str, Range])
-    is_opening: bool = False
+    was_opened: bool = False
     was_restored: bool = False
 
     def restore(self) -> None:
@@ -61,11 +61,6 @@ class Selected:
         self.ranges.pop(key, None)
         if found is not None:
             self.ranges[key] = float(f"{found[0]:.4g}"), float(f"{found[1]:.4g}")
-
-    def take_opening(self) -> bool:
-        """Return whether an example was clicked since the last call."""
-        found, self.is_opening = self.is_opening, False
-        return found
 
 
 def selected() -> Selected:
@@ -154,4 +149,12 @@ def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -
     search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
     readings.force(model, search, readings.Forced(target=target))
     session_object(readings.Current).words = ((model.digest, sentence.source, target), tuple(words))
-    session_object(Selected).is_opening = True
+    session_object(Selected).was_opened = True
+
+
+def link_to_heads() -> None:
+    """Draw what a click on an example does and, after one, the link to the page Heads."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.caption("Click an example to select it on all pages.", width="content")
+        if session_object(Selected).was_opened:
+            st.page_link("app_pages/heads.py", label="See it on Heads", icon=":material/arrow_forward:")
