@@ -4,7 +4,7 @@ The pieces of a word but the last end with `@@`, the notation of subword-nmt.
 """
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import cast
@@ -23,10 +23,14 @@ class BytePairEncoding:
     Args:
         merges: pairs of symbols, the first merged first; of equal pairs the first counts. In those of old versions of
             subword-nmt, the end of a word is a symbol of its own.
+        vocabulary: pieces that there are. Others are taken apart again, as with the option of this name of subword-nmt.
+            None: all.
     """
 
-    def __init__(self, merges: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, merges: Sequence[tuple[str, str]], vocabulary: Collection[str] | None = None) -> None:
         self._ranks = {pair: rank for rank, pair in reversed(list(enumerate(merges)))}
+        self._vocabulary = vocabulary
+        self._parts = {"".join(pair): pair for pair in self._ranks} if vocabulary is not None else {}
         self._end_apart = any(WORD_END in pair for pair in merges)
         self.word_pieces = lru_cache(CACHED_WORDS)(self._word_pieces)
 
@@ -40,7 +44,25 @@ class BytePairEncoding:
             symbols = _merged(symbols, min(pairs, key=self._ranks.__getitem__))
         if symbols[-1] == WORD_END:
             symbols.pop()
-        return (*(symbol + CONTINUED for symbol in symbols[:-1]), symbols[-1].removesuffix(WORD_END))
+        symbols[-1] = symbols[-1].removesuffix(WORD_END)
+        if self._vocabulary is not None:
+            symbols = list(self._known(symbols, self._vocabulary))
+        return (*(symbol + CONTINUED for symbol in symbols[:-1]), symbols[-1])
+
+    def _known(self, symbols: Sequence[str], vocabulary: Collection[str]) -> Iterator[str]:
+        """Symbols of a word, those that the vocabulary lacks taken apart into what they were merged from."""
+        rest = [(symbol, False) for symbol in symbols]
+        rest[-1] = (symbols[-1], True)
+        rest.reverse()
+        while rest:
+            symbol, is_last = rest.pop()
+            pair = self._parts.get(symbol + WORD_END if is_last else symbol)
+            if pair and pair[1] == WORD_END:
+                pair = self._parts.get(symbol)
+            if pair is None or (symbol if is_last else symbol + CONTINUED) in vocabulary:
+                yield symbol
+                continue
+            rest += [(pair[1].removesuffix(WORD_END) if is_last else pair[1], is_last), (pair[0], False)]
 
 
 def _merged(symbols: Sequence[str], pair: tuple[str, str]) -> list[str]:
@@ -81,12 +103,13 @@ def read_merges(data: bytes) -> list[tuple[str, str]]:
     return merges
 
 
-def moses_tokenizer(language: str, normalise: bool) -> Callable[[str], list[str]]:
-    """Moses' tokenization into words, with hyphens split off and special characters escaped.
+def moses_tokenizer(language: str, normalise: bool, split_dashes: bool = True) -> Callable[[str], list[str]]:
+    """Moses' tokenization into words, with special characters escaped.
 
     Args:
         language: code; the rules of some languages differ.
         normalise: whether punctuation is normalised before, and characters that do not print are removed.
+        split_dashes: whether hyphens are split off.
     """
     from sacremoses import MosesPunctNormalizer, MosesTokenizer  # here, as the import takes half a second
 
@@ -98,9 +121,17 @@ def moses_tokenizer(language: str, normalise: bool) -> Callable[[str], list[str]
         if normalise:
             text = normaliser.normalize(normaliser.replace_unicode_punct(text))
             text = "".join(character for character in text if unicodedata.category(character)[0] != "C")
-        return cast("list[str]", tokenizer.tokenize(text, aggressive_dash_splits=True))
+        return cast("list[str]", tokenizer.tokenize(text, aggressive_dash_splits=split_dashes))
 
     return tokenize
+
+
+def moses_normaliser() -> Callable[[str], str]:
+    """Moses' normalisation of punctuation, with the rules of English."""
+    from sacremoses import MosesPunctNormalizer
+
+    normalise = MosesPunctNormalizer().normalize
+    return lambda text: text if len(text) > MOST_TOKENIZED else normalise(text)
 
 
 def moses_detokenizer(language: str) -> Callable[[Sequence[str]], str]:

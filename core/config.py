@@ -28,6 +28,7 @@ SWITCHES = (
     "scale_embedding",
     "embedding_norm",
     "early_stopping",
+    "source_end",
 )
 # Fields that change what the layers, embeddings and the output projection compute; the defaults are the paper's.
 ARCHITECTURE = (
@@ -105,6 +106,7 @@ class TransformerConfig:
         patch_rows: number of patches in a column of an image; see `core.images.patches` for their order.
         forced_first_id: first token of every translation, None: free.
         source_prefix, source_suffix: token ids put before every source and after its `</s>`.
+        source_end: whether `</s>` ends every source.
         never_ids: ids that a search never generates, besides `pad_id` and `bos_id`.
         penalty_formula: length penalty of a hypothesis of l tokens, with exponent alpha: ((5 + l) / 6)^alpha as in the
             paper (6.1), or l^alpha.
@@ -151,6 +153,7 @@ class TransformerConfig:
     forced_first_id: int | None = None
     source_prefix: tuple[int, ...] = ()
     source_suffix: tuple[int, ...] = ()
+    source_end: bool = True
     never_ids: tuple[int, ...] = ()
     penalty_formula: PenaltyFormula = "paper"
     early_stopping: bool = True

@@ -1,20 +1,31 @@
-"""Tokenizer with a dictionary per side, of models by fairseq and by its descendants.
+"""Tokenizer with a dictionary per side, of models by fairseq, its descendants, and other projects.
 
-A text is split into pieces by byte-pair encoding or by a SentencePiece model, and the dictionary numbers the pieces.
+A text is split into pieces by byte-pair encoding, by a SentencePiece model, or simply into words or characters, and the
+dictionary numbers the pieces.
 """
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from core.byte_pair_encoding import CONTINUED, BytePairEncoding, moses_detokenizer, moses_tokenizer, read_merges
+from core.byte_pair_encoding import (
+    CONTINUED,
+    BytePairEncoding,
+    moses_detokenizer,
+    moses_normaliser,
+    moses_tokenizer,
+    read_merges,
+)
 from core.strict_json import json_object
 from core.tokenizer import SPACE_MARK, load_sentencepiece
 from core.tokenizer_files import check_piece, naming, pack_files
 
 SETTINGS, SOURCE_DICTIONARY, TARGET_DICTIONARY = "settings.json", "source.json", "target.json"
 MERGES, SENTENCEPIECE = "merges.txt", "sentencepiece.model"
+OF_TARGET = "target-"  # begins the name of a file of merges or a SentencePiece model of the target alone
+WORDS, CHARACTERS = "words", "characters"  # values of the setting `split`
 PIECES = "pieces"  # key of the list of pieces in a dictionary
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 SPECIAL: tuple[str, ...] = ("<s>", PAD, END, UNKNOWN)
@@ -26,14 +37,25 @@ class DictionaryTokenizer:
     """Tokenizer of the sources; `target` is that of the targets.
 
     Args:
-        files: `settings.json` with `source_language` and `target_language`, and optionally `moses`, `normalise`,
-            `lower_case` and `languages`; `source.json`, and `target.json` if it is another, see `dictionary_file`;
-            `merges.txt` or `sentencepiece.model`.
+        files: `settings.json`, see below; `source.json`, and `target.json` if it is another, see `dictionary_file`; one
+            of `merges.txt` and `sentencepiece.model` unless `split` is set, and the same with `OF_TARGET` if the
+            target has one of its own.
         bos_id: the decoder's start.
 
-    With `languages`, the pieces of languages by their codes, one of them begins every source and every target: that of
-    `source_language` and `target_language`. A text may begin with the code of another target, `>>fra_Latn<<`, or with
-    those of a source and a target, `>>deu_Latn<< >>fra_Latn<<`.
+    Settings, all optional:
+
+    - `source_language`, `target_language`: codes such as "en".
+    - `languages`, the pieces of languages by their codes, one of which begins every source and every target: that of
+      `source_language` and `target_language`. A text may begin with the code of another target, `>>fra_Latn<<`, or with
+      those of a source and a target, `>>deu_Latn<< >>fra_Latn<<`.
+    - `split`: "words" at spaces, or "characters".
+    - `moses`: words are split by Moses' rules; true by default with merges. `split_dashes`: also at hyphens, true by
+      default. `normalise`: punctuation is normalised before.
+    - `unicode_normalise`: compatibility characters are replaced (NFKC), as are quotes, surplus spaces and, with Moses'
+      rules, punctuation.
+    - `lower_case`, `lower_case_words`: the text is lower-cased, before or after Moses' rules.
+    - `only_known`: pieces of merges that the dictionary lacks are taken apart.
+    - `source_end`: false if sources do not end with `</s>`, whose dictionary may lack it then.
 
     Raises:
         ValueError: a file is missing or unusable.
@@ -41,35 +63,31 @@ class DictionaryTokenizer:
 
     def __init__(self, files: Mapping[str, bytes], bos_id: int, is_target: bool = False) -> None:
         missing = [name for name in (SETTINGS, SOURCE_DICTIONARY) if name not in files]
-        if missing or (MERGES in files) == (SENTENCEPIECE in files):
-            raise ValueError(f"{', '.join(missing) or f'one of {MERGES} and {SENTENCEPIECE}'} is missing")
+        if missing:
+            raise ValueError(f"{', '.join(missing)} is missing")
         self._files = dict(files)
-        name = TARGET_DICTIONARY if is_target and TARGET_DICTIONARY in files else SOURCE_DICTIONARY
-        with naming(name):
-            self._pieces = _read_dictionary(files[name])
-        self._ids = {piece: token_id for token_id, piece in enumerate(self._pieces)}
-        self.vocab_size = len(self._pieces)
-        self.bos_id = bos_id
-        self.pad_id, self.eos_id, self._unknown_id = (self._ids[piece] for piece in (PAD, END, UNKNOWN))
         with naming(SETTINGS):
             settings = json_object(files[SETTINGS])
             self.languages = _language(settings, "source_language"), _language(settings, "target_language")
-            self._language_ids = _language_ids(settings, self._ids, self.languages)
-        language = self.languages[is_target]
-        self.language_codes = () if is_target else tuple(f">>{code}<<" for code in self._language_ids)
-        self._silent = {self.pad_id, self.eos_id, *self._language_ids.values()}
-        self._lower_case = settings.get("lower_case") is True
-        self._is_bpe = MERGES in files
-        if self._is_bpe:
-            with naming(MERGES):
-                merges = BytePairEncoding(read_merges(files[MERGES]))
-            self._split, self._join = _word_functions(merges, settings, language)
-        else:
-            with naming(SENTENCEPIECE):
-                processor = load_sentencepiece(files[SENTENCEPIECE])
-            self._split = cast("Callable[[str], list[str]]", lambda text: processor.encode(text, out_type=str))
-            self._join = cast("Callable[[list[str]], str]", processor.decode_pieces)
+        name = TARGET_DICTIONARY if is_target and TARGET_DICTIONARY in files else SOURCE_DICTIONARY
+        needs_end = is_target or settings.get("source_end") is not False
+        with naming(name):
+            self._pieces = _read_dictionary(files[name], (PAD, UNKNOWN, *((END,) if needs_end else ())))
+        self._ids = {piece: token_id for token_id, piece in enumerate(self._pieces)}
         self.target: DictionaryTokenizer = self if is_target else DictionaryTokenizer(files, bos_id, True)
+        self.vocab_size = len(self._pieces)
+        self.bos_id = bos_id
+        self.pad_id, self._unknown_id = self._ids[PAD], self._ids[UNKNOWN]
+        self.eos_id: int = self._ids[END] if needs_end else self.target.eos_id
+        with naming(SETTINGS):
+            self._language_ids = _language_ids(settings, self._ids, self.languages)
+        self.language_codes = () if is_target else tuple(f">>{code}<<" for code in self._language_ids)
+        self._silent = {self.pad_id, self._ids.get(END, self.pad_id), *self._language_ids.values()}
+        self._marks_end = MERGES in files or settings.get("split") == WORDS
+        prepare, restore = _word_functions(settings, self.languages[is_target], MERGES in files)
+        split, join = _piece_functions(files, settings, is_target, self._ids)
+        self._split: Callable[[str], list[str]] = lambda text: split(prepare(text))
+        self._join: Callable[[list[str]], str] = lambda pieces: restore(join(pieces))
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a text; a piece without a number is `<unk>`.
@@ -82,8 +100,7 @@ class DictionaryTokenizer:
         if self.language_codes:
             (source, _), text = self._codes(text)
             begin = [self._language_ids[source]]
-        pieces = self._split(text.lower() if self._lower_case else text)
-        return begin + [self._ids.get(piece, self._unknown_id) for piece in pieces]
+        return begin + [self._ids.get(piece, self._unknown_id) for piece in self._split(text)]
 
     def first_target_id(self, source: str) -> int | None:
         """Token of the language that the target of a source begins with.
@@ -121,7 +138,7 @@ class DictionaryTokenizer:
         The `@@` of byte-pair encoding stays at the end only, where nothing continues the piece.
         """
         found = [self._pieces[token_id] for token_id in token_ids]
-        if not self._is_bpe:
+        if not self._marks_end:
             return found
         begins = [True, *(not piece.endswith(CONTINUED) or piece in SPECIAL for piece in found)]
         return [
@@ -148,12 +165,33 @@ class DictionaryTokenizer:
 
 
 def dictionary_file(pieces: Iterable[str]) -> bytes:
-    """A dictionary from its pieces in the order of their ids."""
-    return json.dumps({PIECES: list(pieces)}, ensure_ascii=False).encode()
+    """A dictionary from its pieces in the order of their ids, which are checked when it is read."""
+    return json.dumps({PIECES: list(pieces)}, ensure_ascii=False).encode(errors="surrogatepass")
 
 
-def _read_dictionary(data: bytes) -> list[str]:
+def with_usual_names(pieces: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """Pieces with the special ones renamed.
+
+    Args:
+        names: present name of a special piece by its usual one, such as `PAD`. Another piece that has the usual name
+            becomes an unused one.
+
+    Raises:
+        ValueError: one of them is missing.
+    """
+    found = [f"<unused {number}>" if piece in names else piece for number, piece in enumerate(pieces)]
+    for usual, name in names.items():
+        if name not in pieces:
+            raise ValueError(f"the vocabulary has no {name!r:.60}")
+        found[pieces.index(name)] = usual
+    return found
+
+
+def _read_dictionary(data: bytes, needed: Sequence[str]) -> list[str]:
     """Pieces in the order of their ids.
+
+    Args:
+        needed: special pieces.
 
     Raises:
         ValueError: it is not an object with a list of different texts, or lacks a special piece.
@@ -168,13 +206,15 @@ def _read_dictionary(data: bytes) -> list[str]:
         if piece in seen:
             raise ValueError(f"the piece {piece!r:.60} occurs twice")
         seen.add(piece)
-    if missing := [piece for piece in (PAD, END, UNKNOWN) if piece not in seen]:
+    if missing := [piece for piece in needed if piece not in seen]:
         raise ValueError(f"it has no {' and no '.join(missing)}, which every model needs")
     return found
 
 
 def _language(settings: Mapping[str, Any], name: str) -> str:
     code = settings.get(name)
+    if code is None:
+        return ""
     if not isinstance(code, str) or not LANGUAGE.fullmatch(code):
         raise ValueError(f"{name} is {code!r:.60}, expected the code of a language such as 'en'")
     return code
@@ -200,20 +240,69 @@ def _language_ids(settings: Mapping[str, Any], ids: Mapping[str, int], used: Seq
 
 
 def _word_functions(
-    merges: BytePairEncoding, settings: Mapping[str, Any], language: str
-) -> tuple[Callable[[str], list[str]], Callable[[list[str]], str]]:
-    """Functions from a text to the pieces of its words, and back."""
-    moses = settings.get("moses", True) is True
-    tokenize = moses_tokenizer(language, settings.get("normalise") is True) if moses else str.split
+    settings: Mapping[str, Any], language: str, moses_by_default: bool
+) -> tuple[Callable[[str], str], Callable[[str], str]]:
+    """Functions from a text to its words with spaces between, and back."""
+    moses = settings.get("moses", moses_by_default) is True
+    normalise, unicode_normalise = settings.get("normalise") is True, settings.get("unicode_normalise") is True
+    lower_case, lower_case_words = settings.get("lower_case") is True, settings.get("lower_case_words") is True
+    tokenize = moses_tokenizer(language, normalise, settings.get("split_dashes") is not False) if moses else str.split
     detokenize = moses_detokenizer(language) if moses else " ".join
+    punctuation = moses_normaliser() if moses and unicode_normalise else str
 
-    def split(text: str) -> list[str]:
-        return [piece for word in tokenize(text) for piece in merges.word_pieces(word)]
+    def prepare(text: str) -> str:
+        text = text.lower() if lower_case else text
+        if unicode_normalise:
+            text = punctuation(_without_surplus_spaces(unicodedata.normalize("NFKC", text).translate(_QUOTES)))
+        text = " ".join(tokenize(text)) if moses else text
+        return text.lower() if lower_case_words else text
 
-    def join(pieces: list[str]) -> str:
-        words = "".join(
-            piece[: -len(CONTINUED)] if piece.endswith(CONTINUED) else f"{piece} " for piece in pieces
-        ).split()
-        return detokenize(words)
+    def restore(text: str) -> str:
+        text = detokenize(text.split()) if moses else text
+        return _without_surplus_spaces(text) if unicode_normalise else text
 
-    return split, join
+    return prepare, restore
+
+
+_QUOTES = str.maketrans({"\u2019": "'", "\u201c": '"', "\u201d": '"'})
+
+
+def _without_surplus_spaces(text: str) -> str:
+    """The text without repeated spaces, and without those before punctuation."""
+    text = re.sub("[ \u3000]+", " ", text.replace("\u200b", ""))
+    return re.sub(r" ([?!,.:])", r"\1", text).strip()
+
+
+def _piece_functions(
+    files: Mapping[str, bytes], settings: Mapping[str, Any], is_target: bool, ids: Mapping[str, int]
+) -> tuple[Callable[[str], list[str]], Callable[[list[str]], str]]:
+    """Functions from words with spaces between to pieces, and back.
+
+    Raises:
+        ValueError: a file is unusable, or there is none, or more than one way to split words.
+    """
+    kind = settings.get("split")
+    if sum((MERGES in files, SENTENCEPIECE in files, kind in (WORDS, CHARACTERS))) != 1:
+        raise ValueError(f"one of {MERGES}, {SENTENCEPIECE} and a split into words or characters is missing")
+    name = next((name for name in (MERGES, SENTENCEPIECE) if name in files), "")
+    if is_target and OF_TARGET + name in files:
+        name = OF_TARGET + name
+    if kind == CHARACTERS:
+        return lambda text: list(text.replace(" ", SPACE_MARK)), lambda pieces: "".join(pieces).replace(SPACE_MARK, " ")
+    if kind == WORDS:
+        return str.split, _joined
+    with naming(name):
+        if SENTENCEPIECE in files:
+            processor = load_sentencepiece(files[name])
+            return (
+                cast("Callable[[str], list[str]]", lambda text: processor.encode(text, out_type=str)),
+                cast("Callable[[list[str]], str]", processor.decode_pieces),
+            )
+        merges = BytePairEncoding(read_merges(files[name]), ids if settings.get("only_known") is True else None)
+    return lambda text: [piece for word in text.split() for piece in merges.word_pieces(word)], _joined
+
+
+def _joined(pieces: list[str]) -> str:
+    """Words with spaces between, from pieces whose `CONTINUED` says that the next one continues them."""
+    text = "".join(piece[: -len(CONTINUED)] if piece.endswith(CONTINUED) else f"{piece} " for piece in pieces)
+    return " ".join(text.split())

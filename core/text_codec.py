@@ -143,7 +143,7 @@ class TextCodec:
         """Tokens of a source, `</s>` included.
 
         Raises:
-            ValueError: the text is blank or too long, or the model reads images.
+            ValueError: the text is blank, too long or without tokens, or the model reads images.
         """
         if self.config.patch_size:
             raise ValueError(
@@ -152,6 +152,8 @@ class TextCodec:
             )
         require_text(source)
         token_ids = self._encode(source)
+        if not token_ids:
+            raise ValueError(f"the text {source!r:.60} has no tokens for this model: write words in it")
         limit = self._fit(MAX_SOURCE_TOKENS)
         if len(token_ids) > limit:
             raise ValueError(
@@ -162,7 +164,8 @@ class TextCodec:
     def _encode(self, source: str) -> list[int]:
         """Tokens of a source; white space is normalised to single spaces, as in training."""
         config, token_ids = self.config, self.tokenizer.encode(" ".join(source.split()))
-        return [*config.source_prefix, *token_ids, config.eos_id, *config.source_suffix]
+        end = [config.eos_id] if config.source_end else []
+        return [*config.source_prefix, *token_ids, *end, *config.source_suffix]
 
     def _limit(self, source_ids: Sequence[int]) -> int:
         """Largest number of tokens of a translation, `</s>` included.

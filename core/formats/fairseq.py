@@ -25,7 +25,7 @@ from core.dictionary_tokenizer import (
     dictionary_file,
 )
 from core.formats import huggingface
-from core.formats.parameter_names import check_names, stack_names, tied_by_content
+from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content, unpacked
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.weights import Inert, Weights, in_memory, load_pytorch, weights_of
@@ -63,7 +63,6 @@ SOURCE, TARGET, OUTPUT = (
 FINAL_NORMS = ("encoder.layer_norm.weight", "decoder.layer_norm.weight")
 EMBEDDING_NORMS = ("encoder.layernorm_embedding.weight", "decoder.layernorm_embedding.weight")
 IGNORED = re.compile(r"(encoder|decoder)\.(version|embed_positions\._float_tensor)")  # no parameters
-PACKED = re.compile(r"(.*\.)in_proj_(weight|bias)")
 OLD_NORM = re.compile(r"((encoder|decoder)\.layers\.\d+\.)layer_norms\.([012])\.(weight|bias)")
 OLD_NORMS = {
     "encoder": ("self_attn_layer_norm", "final_layer_norm", "layer_norms.2"),
@@ -108,15 +107,8 @@ def load(files: SourceFiles) -> Checkpoint:
     tokenizer = _tokenizer(files, options, weights)
     config = _config(options, weights, tokenizer)
     model = meta_model(config)
-    sources = stack_names(model, "") | {"embedding.tokens.weight": SOURCE}
-    if config.tied in ("target", "none"):
-        sources["target_embedding.tokens.weight"] = TARGET
-    if config.tied in ("inputs", "none"):
-        sources["output_projection.weight"] = OUTPUT
-    expected = {theirs: tuple(model.get_parameter(ours).shape) for ours, theirs in sources.items()}
-    copies = dict.fromkeys((SOURCE, TARGET, OUTPUT), (config.target_size, config.d_model))
-    check_names(weights, copies | expected)
-    tensors = {ours: weights.read(theirs) for ours, theirs in sources.items()}
+    sources = stack_names(model, "") | matrix_names(config.tied, SOURCE, TARGET, OUTPUT)
+    tensors = read_parameters(weights, model, sources, (SOURCE, TARGET, OUTPUT))
     facts = huggingface.facts(NAME, files, config, Settings(name, {}), weights.types(sources.values()), tokenizer)
     return Checkpoint(fill_model(name, model, tensors), tokenizer, {"imported": facts})
 
@@ -237,18 +229,13 @@ def _new_names(weights: Weights) -> dict[str, Tensor]:
         tensor = weights.get(name)
         if IGNORED.fullmatch(name):
             continue
-        if match := PACKED.fullmatch(name):
-            if not tensor.dim() or len(tensor) % 3:
-                raise CheckpointError(
-                    f"{weights.file_name}: {name!r:.80} has shape {list(tensor.shape)}, expected queries, keys and "
-                    f"values, one after the other"
-                )
-            for part, piece in zip("qkv", tensor.chunk(3), strict=True):
-                put(f"{match[1]}{part}_proj.{match[2]}", piece)
-        elif match := OLD_NORM.fullmatch(name):
+        if match := OLD_NORM.fullmatch(name):
             put(f"{match[1]}{OLD_NORMS[match[2]][int(match[3])]}.{match[4]}", tensor)
+        elif name == "decoder.embed_out":
+            put(OUTPUT, tensor)
         else:
-            put(OUTPUT if name == "decoder.embed_out" else name, tensor)
+            for part, piece in unpacked(weights.file_name, name, tensor).items():
+                put(part, piece)
     if OUTPUT not in tensors and TARGET in tensors:
         tensors[OUTPUT] = tensors[TARGET]
     return tensors

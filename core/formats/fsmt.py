@@ -21,7 +21,7 @@ from core.dictionary_tokenizer import (
     dictionary_file,
 )
 from core.formats import huggingface
-from core.formats.parameter_names import check_copies, check_names, stack_names, tied_by_content
+from core.formats.parameter_names import check_copies, matrix_names, read_parameters, stack_names, tied_by_content
 from core.formats.settings import Settings
 from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
 from core.formats.weights import Weights
@@ -47,21 +47,13 @@ def load(files: SourceFiles) -> Checkpoint:
     with huggingface.open_model_weights(files) as weights:
         config = _config(settings, search, weights)
         model = meta_model(config)
-        sources = stack_names(model, "model.") | {
-            "embedding.tokens.weight": SOURCE if SOURCE in weights.shapes or config.tied != "all" else TARGET
-        }
-        if config.tied in ("target", "none"):
-            sources["target_embedding.tokens.weight"] = TARGET
-        if config.tied in ("inputs", "none"):
-            sources["output_projection.weight"] = OUTPUT
-        expected = {theirs: tuple(model.get_parameter(ours).shape) for ours, theirs in sources.items()}
+        source = SOURCE if SOURCE in weights.shapes or config.tied != "all" else TARGET
+        sources = stack_names(model, "model.") | matrix_names(config.tied, source, TARGET, OUTPUT)
         copies = [name for name in (SOURCE, TARGET, OUTPUT) if name in weights.shapes]
-        copied = dict.fromkeys(copies, (config.target_size, config.d_model))
-        check_names(weights, copied | expected, huggingface.POSITIONS)
+        tensors = read_parameters(weights, model, sources, copies, huggingface.POSITIONS)
         if settings.switch("tie_word_embeddings", False):
             check_copies(weights, copies, "tie_word_embeddings")
         huggingface.check_positions(weights, config, "FSMT")
-        tensors = {ours: weights.read(theirs) for ours, theirs in sources.items()}
     tokenizer = _tokenizer(files, settings, config)
     facts = huggingface.facts(NAME, files, config, search, weights.types(sources.values()), tokenizer)
     return Checkpoint(fill_model(weights.file_name, model, tensors), tokenizer, {"imported": facts})

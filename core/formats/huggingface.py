@@ -1,7 +1,8 @@
 """Parts that the formats of Hugging Face share: options of the shape and of the search, and the file of weights."""
 
+import math
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, cast
 
 import torch
@@ -22,6 +23,9 @@ POSITIONS = tuple(
 )
 POSITION_TOLERANCE = 2e-3  # of half precision
 EXCLUDED_LOGIT = -10_000.0  # of ids whose probability is zero, see `excluded_bias`
+# Types of models with another arithmetic than Headlight's model: relative positions in attention, whose scores are not
+# scaled, and RMSNorm.
+T5 = ("t5", "mt5", "umt5", "longt5", "switch_transformers")
 # Options of the search that Headlight does not have, with the value that turns them off.
 SEARCH_OPTIONS: dict[str, Any] = {
     "no_repeat_ngram_size": 0,
@@ -43,6 +47,25 @@ def is_of_type(files: SourceFiles, model_type: str) -> bool:
     return "config.json" in files.names and Settings.read(files, "config.json").values.get("model_type") == model_type
 
 
+def refuse_other_types(files: SourceFiles) -> None:
+    """Refuse a model of transformers that no format reads.
+
+    Raises:
+        CheckpointError: there is a config.json with a model_type.
+    """
+    found = Settings.read(files, "config.json").values.get("model_type")
+    if isinstance(found, str):
+        reason = (
+            ": it has relative positions in its attention, RMSNorm, and scores that are not scaled"
+            if found in T5
+            else ""
+        )
+        raise CheckpointError(
+            f"config.json: model_type is {found!r:.60}, which Headlight does not import{reason}. For pictures of its "
+            f"attention, see `python -m core explain-arrays` in docs/formats.md"
+        )
+
+
 def read_settings(files: SourceFiles) -> tuple[Settings, Settings]:
     """Options of the model and of the search; older files have both in config.json."""
     settings, search = Settings.read(files, "config.json"), Settings.read(files, "generation_config.json")
@@ -51,12 +74,44 @@ def read_settings(files: SourceFiles) -> tuple[Settings, Settings]:
 
 @contextmanager
 def open_model_weights(files: SourceFiles) -> Generator[Weights]:
-    """Open the file of weights, see `open_weights`."""
+    """Open the file of weights, or all its parts, see `open_weights`."""
     name = next((name for name in WEIGHTS if name in files.names), None)
-    if name is None:
-        raise CheckpointError(f"{files.label} has no weights: expected {' or '.join(WEIGHTS)}")
-    with open_weights(files.path(name), name) as weights:
-        yield weights
+    index = next((f"{each}.index.json" for each in WEIGHTS if f"{each}.index.json" in files.names), None)
+    with ExitStack() as stack:
+        if name is not None:
+            yield stack.enter_context(open_weights(files.path(name), name))
+        elif index is not None:
+            yield _joined(files, index, stack)
+        else:
+            raise CheckpointError(
+                f"{files.label} has no weights: expected {' or '.join(WEIGHTS)}, or *.index.json and its parts"
+            )
+
+
+def _joined(files: SourceFiles, index: str, stack: ExitStack) -> Weights:
+    """Weights of a model in several files, whose index has the file of every tensor."""
+    places = Settings.read(files, index).section("weight_map").values
+    parts = sorted({str(part) for part in places.values()})
+    if not parts or any(part not in files.names for part in parts):
+        missing = [f"{part!r:.60}" for part in parts if part not in files.names]
+        raise CheckpointError(
+            f"{files.label}: {index} names {len(parts)} parts, of which {', '.join(missing[:4]) or 'all'} are missing: "
+            f"give all files of the model"
+        )
+    opened = {part: stack.enter_context(open_weights(files.path(part), part)) for part in parts}
+    found = {name: part for part, weights in opened.items() for name in weights.shapes}
+    wrong = sorted(name for name in found.keys() | places.keys() if found.get(name) != places.get(name))
+    if wrong or len(found) < sum(len(weights.shapes) for weights in opened.values()):
+        raise CheckpointError(
+            f"{files.label}: {index} and the parts differ in where {wrong[0] if wrong else 'a tensor'!r:.80} is: they "
+            f"are of different models, or a part is damaged"
+        )
+    return Weights(
+        index,
+        {name: opened[part].shapes[name] for name, part in found.items()},
+        {name: opened[part].dtypes[name] for name, part in found.items()},
+        lambda name: opened[found[name]].get(name),
+    )
 
 
 def shape_fields(settings: Settings, activation: str) -> dict[str, Any]:
@@ -136,29 +191,31 @@ def excluded_bias(bias: Tensor, search: Settings) -> Tensor:
     return bias
 
 
-def check_positions(weights: Weights, config: TransformerConfig, kind: str) -> None:
+def check_positions(weights: Weights, config: TransformerConfig, kind: str, names: Sequence[str] = POSITIONS) -> None:
     """Compare stored tables of positions with the formula.
 
     Rows before `position_offset` may have anything: no token has these positions, and that of padding is zero.
 
     Args:
         kind: of models, for messages.
+        names: of tables of [positions, D], also with dimensions of size 1 before and between; those that there are.
 
     Raises:
         CheckpointError: they differ.
     """
-    for name in filter(weights.shapes.__contains__, POSITIONS):
+    for name in filter(weights.shapes.__contains__, names):
         shape = weights.shapes[name]
-        if len(shape) != 2 or shape[1] != config.d_model:
+        rows = math.prod(shape[:-1])
+        if len(shape) < 2 or shape[-1] != config.d_model or rows != max(shape[:-1]):
             raise CheckpointError(
                 f"{weights.file_name}: {name} has shape {list(shape)}, expected [positions, {config.d_model}]"
             )
-        table = sinusoidal_encoding(*shape, order="halves", exponent=config.position_exponent)
-        stored, first = weights.read(name), config.position_offset
+        table = sinusoidal_encoding(rows, shape[-1], order=config.position_order, exponent=config.position_exponent)
+        stored, first = weights.read(name).view(rows, shape[-1]), config.position_offset
         if not torch.allclose(stored[first:], table[first:], rtol=0, atol=POSITION_TOLERANCE):
             raise CheckpointError(
-                f"{weights.file_name}: {name} is not the table of sines and cosines of Hugging Face's {kind} models: "
-                f"Headlight imports no others"
+                f"{weights.file_name}: {name} is not the table of sines and cosines of {kind} models: Headlight "
+                f"imports no others"
             )
 
 

@@ -20,7 +20,7 @@ from core.dictionary_tokenizer import (
     dictionary_file,
 )
 from core.formats import huggingface
-from core.formats.parameter_names import check_copies, check_names, stack_names
+from core.formats.parameter_names import check_copies, read_parameters, stack_names
 from core.formats.settings import Settings
 from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
 from core.tokenizer import load_sentencepiece
@@ -67,11 +67,9 @@ def load(files: SourceFiles) -> Checkpoint:
     with huggingface.open_model_weights(files) as weights:
         copies = [name for name in MATRICES if name in weights.shapes] or [MATRICES[0]]
         sources = stack_names(model, "model.") | {"embedding.tokens.weight": copies[0]}
-        expected = {theirs: tuple(model.get_parameter(ours).shape) for ours, theirs in sources.items()}
-        check_names(weights, expected | dict.fromkeys(copies, expected[copies[0]]), huggingface.POSITIONS)
+        tensors = read_parameters(weights, model, sources, copies, huggingface.POSITIONS)
         check_copies(weights, copies, "tie_word_embeddings")
         huggingface.check_positions(weights, config, "M2M100")
-        tensors = {ours: weights.read(theirs) for ours, theirs in sources.items()}
         facts = huggingface.facts(NAME, files, config, search, weights.types(sources.values()), tokenizer)
     return Checkpoint(fill_model(weights.file_name, model, tensors), tokenizer, {"imported": facts})
 

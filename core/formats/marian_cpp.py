@@ -285,9 +285,8 @@ def _sentencepiece(files: SourceFiles, config: TransformerConfig) -> DictionaryT
         raise CheckpointError(f"{files.label} has {len(names)} SentencePiece models and no vocabulary: expected one")
     data = files.read(names[0])
     processor = load_sentencepiece(data)
-    settings = {"source_language": "en", "target_language": "en"}  # which nothing depends on
     pieces = [*processor.id_to_piece(list(range(processor.vocab_size()))), PAD]
-    found = {SETTINGS: json.dumps(settings).encode(), SENTENCEPIECE: data, SOURCE_DICTIONARY: dictionary_file(pieces)}
+    found = {SETTINGS: b"{}", SENTENCEPIECE: data, SOURCE_DICTIONARY: dictionary_file(pieces)}
     return DictionaryTokenizer(found, config.bos_id)
 
 

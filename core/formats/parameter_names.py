@@ -1,12 +1,16 @@
-"""Parameters under the names of BART, which Marian, FSMT and M2M100 in Hugging Face share, and fairseq's."""
+"""Parameters under the names of other projects, and checks of names and shapes."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
+
+from torch import Tensor
 
 from core.checkpoint import CheckpointError
 from core.formats.weights import Weights
 from core.model import Transformer
 
-_PARTS = {
+# Names of BART, which Marian, FSMT and M2M100 in Hugging Face share, and fairseq's.
+_BART = {
     "self_attention_norm": "self_attn_layer_norm",
     "self_attention": "self_attn",
     "cross_attention_norm": "encoder_attn_layer_norm",
@@ -17,24 +21,90 @@ _PARTS = {
     "output_norm": "layer_norm",
     "input_norm": "layernorm_embedding",
 }
+_PACKED = re.compile(r"(.*\.)in_proj_(weight|bias)")
 LISTED = 4  # names or shapes in a message
+
+
+def renamed(name: str, parts: Mapping[str, str]) -> str:
+    """Name of a parameter with parts, of one or more components, replaced by others."""
+    for part, theirs in parts.items():
+        name = name.replace(f".{part}.", f".{theirs}.")
+    return name
 
 
 def bart_name(name: str) -> str:
     """Name in BART of a parameter of a stack: `encoder.layers.0.self_attn.q_proj.weight`."""
-    for part, theirs in _PARTS.items():
-        if f".{part}." in name:
-            return name.replace(f".{part}.", f".{theirs}.")
-    return name
+    return renamed(name, _BART)
 
 
-def stack_names(model: Transformer, prefix: str) -> dict[str, str]:
-    """Name in BART of every parameter of both stacks, by its name in the model."""
+def stack_names(
+    model: Transformer,
+    prefix: str,
+    encoder: Mapping[str, str] = _BART,
+    decoder: Mapping[str, str] = _BART,
+) -> dict[str, str]:
+    """Name elsewhere of every parameter of both stacks, by its name in the model.
+
+    Args:
+        prefix: of every name.
+        encoder, decoder: parts of names in either stack, see `renamed`.
+    """
     return {
-        name: prefix + bart_name(name)
+        name: prefix + renamed(name, parts)
         for name, _ in model.named_parameters()
-        if name.startswith(("encoder.", "decoder."))
+        for stack, parts in (("encoder.", encoder), ("decoder.", decoder))
+        if name.startswith(stack)
     }
+
+
+def matrix_names(tied: str, source: str, target: str, output: str) -> dict[str, str]:
+    """Name elsewhere of both embeddings and the output projection, as far as they differ, by the name in the model."""
+    names = {"embedding.tokens.weight": source}
+    if tied in ("target", "none"):
+        names["target_embedding.tokens.weight"] = target
+    if tied in ("inputs", "none"):
+        names["output_projection.weight"] = output
+    return names
+
+
+def read_parameters(
+    weights: Weights,
+    model: Transformer,
+    sources: Mapping[str, str],
+    copies: Collection[str] = (),
+    ignored: Collection[str] = (),
+) -> dict[str, Tensor]:
+    """Parameters of a model by name, in float32.
+
+    Args:
+        sources: name in the file of every parameter.
+        copies: names in the file of matrices that are equal to another one, of [pieces of the target, D].
+        ignored: names that the file may have besides.
+
+    Raises:
+        CheckpointError: names or shapes differ.
+    """
+    expected = dict.fromkeys(copies, (model.config.target_size, model.config.d_model))
+    expected |= {theirs: tuple(model.get_parameter(ours).shape) for ours, theirs in sources.items()}
+    check_names(weights, expected, ignored)
+    return {ours: weights.read(theirs) for ours, theirs in sources.items()}
+
+
+def unpacked(file_name: str, name: str, tensor: Tensor) -> dict[str, Tensor]:
+    """Matrices or biases of queries, keys and values that are one tensor, `in_proj_*`; other tensors as they are.
+
+    Raises:
+        CheckpointError: it cannot be split into three.
+    """
+    match = _PACKED.fullmatch(name)
+    if not match:
+        return {name: tensor}
+    if not tensor.dim() or len(tensor) % 3:
+        raise CheckpointError(
+            f"{file_name}: {name!r:.80} has shape {list(tensor.shape)}, expected queries, keys and values, one after "
+            f"the other"
+        )
+    return {f"{match[1]}{part}_proj.{match[2]}": piece for part, piece in zip("qkv", tensor.chunk(3), strict=True)}
 
 
 def check_names(weights: Weights, expected: Mapping[str, tuple[int, ...]], ignored: Collection[str] = ()) -> None:

@@ -39,11 +39,18 @@ class Settings:
     def integer(self, name: str, default: int | None = None) -> int:
         return cast("int", self._checked(name, default, int, "an integer"))
 
+    def number(self, name: str, default: float) -> float:
+        return float(cast("float", self._checked(name, default, (int, float), "a number")))
+
     def switch(self, name: str, default: bool) -> bool:
         return cast("bool", self._checked(name, default, bool, "true or false"))
 
     def text(self, name: str, default: str | None = None) -> str:
         return cast("str", self._checked(name, default, str, "a text"))
+
+    def section(self, name: str) -> "Settings":
+        """Settings inside these, none if there is no such section."""
+        return Settings(f"{self.file_name}: {name}", cast("dict[str, Any]", self._checked(name, {}, dict, "options")))
 
     def vocabulary(self, size: int) -> list[str | None]:
         """Pieces by their id, from an object with the id of every piece; None for ids without a piece.
@@ -76,11 +83,11 @@ class Settings:
                     f"{known!r}"
                 )
 
-    def _checked(self, name: str, default: object, kind: type, words: str) -> object:
+    def _checked(self, name: str, default: object, kind: type | tuple[type, ...], words: str) -> object:
         value = self.values.get(name)
         value = default if value is None else value
         if value is None:
             raise CheckpointError(f"{self.file_name} has no {name}: expected {words}")
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             raise CheckpointError(f"{self.file_name}: {name} is {value!r:.60}, expected {words}")
         return value

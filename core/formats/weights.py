@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import torch
@@ -137,8 +138,10 @@ class Inert:
         state: of the object, {} if it is not a mapping.
     """
 
+    state: Mapping[Any, Any] = MappingProxyType({})
+
     def __init__(self, *_args: object) -> None:
-        self.state: Mapping[Any, Any] = {}
+        pass
 
     def __setstate__(self, state: object) -> None:
         self.state = cast("Mapping[Any, Any]", state) if isinstance(state, Mapping) else {}

@@ -55,7 +55,8 @@ def probabilities_without(contrast: Contrast, deletions: Sequence[Collection[int
     size = max(1, BLOCK_TOKENS // len(contrast.tokens))
     for start in range(0, len(different), size):
         block = different[start : start + size]
-        sources = [_without(contrast.source_ids, 0, deleted) for deleted in block]
+        # A source of a model without `</s>` keeps one token
+        sources = [_without(contrast.source_ids, 0, deleted) or contrast.source_ids[-1:] for deleted in block]
         prefixes = [_without(contrast.prefix_ids, num_source, deleted) for deleted in block]
         with translator.inspect() as model:
             source_ids = translator.batch(sources)
