@@ -26,6 +26,7 @@ SETTINGS, SOURCE_DICTIONARY, TARGET_DICTIONARY = "settings.json", "source.json",
 MERGES, SENTENCEPIECE = "merges.txt", "sentencepiece.model"
 OF_TARGET = "target-"  # begins the name of a file of merges or a SentencePiece model of the target alone
 WORDS, CHARACTERS = "words", "characters"  # values of the setting `split`
+PREPARATIONS = ("moses", "unicode_normalise", "lower_case", "lower_case_words")  # settings that change a text
 PIECES = "pieces"  # key of the list of pieces in a dictionary
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 SPECIAL: tuple[str, ...] = ("<s>", PAD, END, UNKNOWN)

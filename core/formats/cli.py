@@ -35,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the layout of another project: marian, Hugging Face's layout of Marian, for transformers; or "
         "ctranslate2",
     )
+    parser.add_argument(
+        "--tokenized",
+        action="store_true",
+        help="texts will be given as pieces with spaces between; for OpenNMT-py and JoeyNMT without a file of subwords",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
     """
     if not options.to and options.output.suffix != SUFFIX:
         raise ValueError(f"{options.output} must end in {SUFFIX}: give the sources first, then the output")
-    checkpoint = _read(options.sources)
+    checkpoint = _read(options.sources, options.tokenized)
     if options.to:
         WRITERS[options.to](checkpoint, options.output)
         size = sum(file.stat().st_size for file in options.output.iterdir())
@@ -62,9 +67,10 @@ def run(options: argparse.Namespace) -> None:
     print(f"{options.output}: {size / 1e6:.1f} MB", file=sys.stderr)
 
 
-def _read(sources: Sequence[Path]) -> Checkpoint:
+def _read(sources: Sequence[Path], tokenized: bool) -> Checkpoint:
     """Read a checkpoint of Headlight or of another project."""
     with open_source(sources) as files:
+        files.tokenized = tokenized
         own = own_file(files)
         return load_checkpoint(own) if own else import_files(files)
 

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.checkpoint import Checkpoint, CheckpointError
-from core.formats import fairseq, fsmt, m2m100, marian_cpp, marian_huggingface
+from core.formats import (
+    fairseq,
+    fsmt,
+    huggingface,
+    m2m100,
+    marian_cpp,
+    marian_huggingface,
+)
 from core.formats.source_files import SourceFiles, open_source
 
 
@@ -33,13 +40,14 @@ FORMATS = (
 )
 
 
-def import_checkpoint(paths: str | Path | Sequence[str | Path]) -> Checkpoint:
+def import_checkpoint(paths: str | Path | Sequence[str | Path], tokenized: bool = False) -> Checkpoint:
     """Read a checkpoint of another project, as untrusted as an upload.
 
     Nothing in it is executed, and sizes and shapes are checked before memory is allocated.
 
     Args:
         paths: a folder, a zip archive, or the files.
+        tokenized: see `SourceFiles`; for OpenNMT-py and JoeyNMT, whose files may not have what splits the text.
 
     Returns:
         The model in float32. `training["imported"]` records the format, the types of the stored parameters and the
@@ -50,6 +58,7 @@ def import_checkpoint(paths: str | Path | Sequence[str | Path]) -> Checkpoint:
         FileNotFoundError: there is no such file.
     """
     with open_source([paths] if isinstance(paths, str | Path) else paths) as files:
+        files.tokenized = tokenized
         return import_files(files)
 
 
@@ -62,6 +71,7 @@ def import_files(files: SourceFiles) -> Checkpoint:
     for each in FORMATS:
         if each.recognises(files):
             return each.load(files)
+    huggingface.refuse_other_types(files)
     names = ", ".join(f"{name!r:.60}" for name in sorted(files.names)[:8])
     raise CheckpointError(
         f"{files.label}: its files ({names or 'none'}) are of no known format. Headlight imports "

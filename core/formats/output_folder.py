@@ -11,17 +11,24 @@ import torch
 
 from core.checkpoint import Checkpoint
 from core.config import TransformerConfig
-from core.dictionary_tokenizer import SENTENCEPIECE, SETTINGS, DictionaryTokenizer
+from core.dictionary_tokenizer import OF_TARGET, PREPARATIONS, SENTENCEPIECE, SETTINGS, DictionaryTokenizer
 from core.formats.model_facts import model_facts
 from core.marian_tokenizer import END, PAD, SOURCE_MODEL, TARGET_MODEL, UNKNOWN, MarianTokenizer
 from core.model import Transformer
+from core.strict_json import json_object
 from core.tokenizer import Tokenizer
 from core.tokenizer_files import files_of
 
 README = "README.md"
 MAX_POSITIONS = 1024  # rows of a stored table of positions; sources have at most 512 tokens, translations 50 more
 # Values of fields that every layout of this package calls for.
-COMMON_VALUES: dict[str, object] = {"neighbourhood": None, "patch_size": None, "source_prefix": (), "source_suffix": ()}
+COMMON_VALUES: dict[str, object] = {
+    "neighbourhood": None,
+    "patch_size": None,
+    "source_prefix": (),
+    "source_suffix": (),
+    "source_end": True,
+}
 
 
 @contextmanager
@@ -86,22 +93,25 @@ def sentencepiece_files(checkpoint: Checkpoint, layout: str) -> dict[str, bytes]
     tokenizer = checkpoint.tokenizer
     if isinstance(tokenizer, MarianTokenizer):
         return files_of(tokenizer.to_bytes())
-    model = tokenizer.to_bytes()
+    model = target = tokenizer.to_bytes()
     if isinstance(tokenizer, DictionaryTokenizer):
         files = files_of(model)
-        if SENTENCEPIECE not in files or tokenizer.language_codes or b'"lower_case": true' in files[SETTINGS]:
+        settings = json_object(files[SETTINGS])
+        is_prepared = any(settings.get(name) is True for name in PREPARATIONS)
+        if SENTENCEPIECE not in files or tokenizer.language_codes or is_prepared:
             raise ValueError(
                 f"{layout} has no room for this model's tokenizer: expected SentencePiece models and nothing else, and "
-                f"this one has byte-pair merges, tokens of languages, or lower case"
+                f"this one has byte-pair merges, tokens of languages, rules of Moses, or lower case"
             )
         model = files[SENTENCEPIECE]
+        target = files.get(OF_TARGET + SENTENCEPIECE, model)
     for side in (tokenizer, tokenizer.target):
         for piece, token_id in ((PAD, side.pad_id), (END, side.eos_id), (UNKNOWN, side.token_id(UNKNOWN))):
             if side.piece(token_id) != piece:
                 raise ValueError(
                     f"{layout} calls the token {token_id} {piece}, this tokenizer {side.piece(token_id)!r}"
                 )
-    return {SOURCE_MODEL: model, TARGET_MODEL: model}
+    return {SOURCE_MODEL: model, TARGET_MODEL: target}
 
 
 def pieces_of(tokenizer: Tokenizer) -> list[str]:

@@ -24,10 +24,12 @@ class SourceFiles:
     Attributes:
         label: name of the source, for messages.
         names: of the files.
+        tokenized: texts will be given as pieces with spaces between, so that no file is needed to split them.
     """
 
     def __init__(self, label: str, paths: Mapping[str, Path]) -> None:
         self.label = label
+        self.tokenized = False
         self._paths = paths
         self.names = frozenset(paths)
 

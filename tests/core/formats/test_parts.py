@@ -1,0 +1,103 @@
+"""Models of Hugging Face in several files, as transformers writes and reads them."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import MarianMTModel
+
+from core.checkpoint import CheckpointError
+from core.formats import import_checkpoint
+from tests.core.formats.marian_models import Pairs, write_model
+
+INDEX = "model.safetensors.index.json"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
+    folder = tmp_path_factory.mktemp("parts") / "model"
+    model = write_model(folder, parallel_text, encoder_layers=1, decoder_layers=1)
+    shutil.copytree(folder, folder.parent / "whole")
+    (folder / "model.safetensors").unlink()
+    model.save_pretrained(folder, max_shard_size="40KB")
+    assert len(list(folder.glob("*.safetensors"))) > 2
+    return folder
+
+
+@pytest.fixture
+def copy(original: Path, tmp_path: Path) -> Path:
+    """A folder that a test may modify."""
+    return Path(shutil.copytree(original, tmp_path / "model"))
+
+
+def test_parts_are_the_whole(original: Path) -> None:
+    whole, found = import_checkpoint(original.parent / "whole"), import_checkpoint(original)
+    assert found.config == whole.config
+    assert all(torch.equal(found.model.get_parameter(name), each) for name, each in whole.model.named_parameters())
+    reference = MarianMTModel.from_pretrained(original)
+    ids, fed = torch.tensor([[5, 6, 0]]), torch.tensor([[found.config.bos_id, 7]])
+    with torch.inference_mode():
+        expected = reference(ids, decoder_input_ids=fed).logits
+    torch.testing.assert_close(found.model(ids, fed), expected, rtol=0, atol=1e-4)
+
+
+def test_parts_of_pytorch(copy: Path) -> None:
+    expected = import_checkpoint(copy)
+    index = json.loads((copy / INDEX).read_text())
+    for part in copy.glob("*.safetensors"):
+        torch.save(load_file(part), part.with_suffix(".bin"))
+        part.unlink()
+    index["weight_map"] = {name: part.replace(".safetensors", ".bin") for name, part in index["weight_map"].items()}
+    (copy / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    (copy / INDEX).unlink()
+    found = import_checkpoint(copy)
+    assert all(torch.equal(found.model.get_parameter(name), each) for name, each in expected.model.named_parameters())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weight_map": 5}, r"^model.safetensors.index.json: weight_map is 5, expected options$"),
+        ({"weight_map": {}}, r"index.json names 0 parts, of which all are missing: give all files of the model$"),
+        (
+            {"weight_map": {"x": "../model.bin"}},
+            r"index.json names 1 parts, of which '../model.bin' are missing: give a",
+        ),
+        ({"weight_map": {"x": "config.json"}}, r"^config.json is not a file of tensors alone|^config.json is cut off"),
+        ({"weight_map": {"x": None}}, r"names 1 parts, of which 'None' are missing"),
+    ],
+)
+def test_an_index_that_is_none(changes: dict[str, Any], message: str, copy: Path) -> None:
+    (copy / INDEX).write_text(json.dumps(json.loads((copy / INDEX).read_text()) | changes))
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(copy)
+
+
+def test_parts_of_different_models_are_refused(copy: Path) -> None:
+    parts = sorted(copy.glob("*.safetensors"))
+    shutil.copy(parts[0], parts[1])
+    with pytest.raises(CheckpointError, match=r"index.json and the parts differ in where .* is: they are of different"):
+        import_checkpoint(copy)
+    parts[1].unlink()
+    with pytest.raises(
+        CheckpointError, match=r"parts, of which 'model-00002-of-\d+.safetensors' are missing: give all"
+    ):
+        import_checkpoint(copy)
+
+
+def test_models_of_other_types_are_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "t5", "d_kv": 64}')
+    message = (
+        r"^config.json: model_type is 't5', which Headlight does not import: it has relative positions in its atten"
+    )
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(tmp_path)
+    (tmp_path / "config.json").write_text('{"model_type": "bart"}')
+    with pytest.raises(
+        CheckpointError, match=r"^config.json: model_type is 'bart', which Headlight does not import. For"
+    ):
+        import_checkpoint(tmp_path)
