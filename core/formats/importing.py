@@ -12,6 +12,7 @@ from core.formats import (
     m2m100,
     marian_cpp,
     marian_huggingface,
+    opennmt,
 )
 from core.formats.source_files import SourceFiles, open_source
 
@@ -37,6 +38,7 @@ FORMATS = (
     Format(m2m100.NAME, m2m100.recognises, m2m100.load),
     Format(fairseq.NAME, fairseq.recognises, fairseq.load),
     Format(marian_cpp.NAME, marian_cpp.recognises, marian_cpp.load),
+    Format(opennmt.NAME, opennmt.recognises, opennmt.load),
 )
 
 

@@ -1,0 +1,337 @@
+"""Transformers of OpenNMT-py, versions 0.9 to 3.
+
+Files: one `.pt` with the parameters (`model`, `generator`), the vocabularies (`vocab`) and the options of the training
+(`opt`); in version 3 the parameters may be in a `.safetensors` beside it. The codes of byte-pair encoding or the
+SentencePiece model that split the text are files of their own.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import PurePath
+from typing import Any, cast
+
+from torch import Tensor
+
+from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.config import TransformerConfig
+from core.dictionary_tokenizer import (
+    PAD,
+    SETTINGS,
+    SOURCE_DICTIONARY,
+    TARGET_DICTIONARY,
+    WORDS,
+    DictionaryTokenizer,
+    dictionary_file,
+    with_usual_names,
+)
+from core.formats import huggingface
+from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
+from core.formats.settings import Settings
+from core.formats.source_files import SourceFiles
+from core.formats.subword_files import KINDS, subword_files
+from core.formats.weights import Inert, Weights, in_memory, load_pytorch, open_weights, weights_of
+
+NAME = "OpenNMT-py"
+# Classes and functions in its files: the options, and until version 2 the fields of torchtext with the vocabularies.
+INERT = (
+    "argparse.Namespace",
+    "collections.defaultdict",
+    "functools.partial",
+    *(
+        f"torchtext.{module}.{name}"
+        for legacy in ("", "legacy.")
+        for module, name in (
+            (f"{legacy}vocab", "Vocab"),
+            (f"{legacy}vocab", "_default_unk_index"),
+            (f"{legacy}data.utils", "_split_tokenizer"),
+            *((f"{legacy}data.field", name) for name in ("Field", "RawField", "LabelField")),
+        )
+    ),
+    *(f"onmt.inputters.text_dataset.{name}" for name in ("TextMultiField", "_feature_tokenize")),
+    *(
+        f"onmt.inputters.inputter.{name}"
+        for name in ("AlignField", "_feature_tokenize", "make_src", "make_tgt", "parse_align_idx")
+    ),
+)
+BLANK, START, END = "<blank>", "<s>", "</s>"
+SOURCE, TARGET = (f"{stack}.embeddings.make_embedding.emb_luts.0.weight" for stack in ("encoder", "decoder"))
+OUTPUT, BIAS = "generator.weight", "generator.bias"
+POSITIONS = tuple(f"{stack}.embeddings.make_embedding.pe.pe" for stack in ("encoder", "decoder"))
+NORM_EPS = 1e-6
+_SHARED = {
+    "q_proj": "linear_query",
+    "k_proj": "linear_keys",
+    "v_proj": "linear_values",
+    "out_proj": "final_linear",
+    "feed_forward_norm": "feed_forward.layer_norm",
+    "feed_forward.inner": "feed_forward.w_1",
+    "feed_forward.outer": "feed_forward.w_2",
+    "self_attention": "self_attn",
+    "output_norm": "layer_norm",
+}
+ENCODER = {"layers": "transformer", "self_attention_norm": "layer_norm", **_SHARED}
+DECODER = {
+    "layers": "transformer_layers",
+    "self_attention_norm": "layer_norm_1",
+    "cross_attention_norm": "layer_norm_2",
+    "cross_attention": "context_attn",
+    **_SHARED,
+}
+OLD_NORM = re.compile(r"(.*layer_norm(?:_\d)?)\.([ab])_2")
+ACTIVATIONS = ("relu", "gelu")  # those with `silu` and `gated-gelu` are gated
+# Options with the only value that Headlight knows.
+KNOWN: dict[str, object] = {
+    "model_type": "text",
+    "model_task": "seq2seq",
+    "encoder_type": "transformer",
+    "decoder_type": "transformer",
+    "position_encoding": True,
+    "max_relative_positions": 0,
+    "relative_positions_buckets": 0,
+    "layer_norm": "standard",
+    "parallel_residual": False,
+    "num_experts": 0,
+    "num_kv": 0,
+    "multiquery": False,
+    "sliding_window": 0,
+    "copy_attn": False,
+    "generator_function": "softmax",
+    "n_src_feats": 0,
+    "lora_layers": [],
+    "lora_embedding": False,
+    "quant_layers": [],
+    "src_vocab_threshold": 0,
+    "tgt_vocab_threshold": 0,
+}
+CHOICES = {
+    "self_attn_type": ("scaled-dot", "scaled-dot-flash"),
+    "pos_ffn_activation_fn": ACTIVATIONS,
+    "position_encoding_type": ("SinusoidalInterleaved", "SinusoidalConcat"),
+}
+# Kinds of files that split words by the names of transforms; see `_split`.
+SUBWORDS = {"sentencepiece": "sentencepiece", "bpe": "merges", "onmt_tokenize": "sentencepiece"}
+# Other transforms that change a source when a text is translated.
+NOT_APPLIED = ("normalize", "prefix", "suffix", "uppercase", "inlinetags", "terminology", "docify", "fuzzymatch")
+
+
+def recognises(files: SourceFiles) -> bool:
+    """Whether there is a PyTorch file `.pt`, which no other format has taken."""
+    return any(name.endswith(".pt") for name in files.names)
+
+
+def load(files: SourceFiles) -> Checkpoint:
+    """Read a model.
+
+    Raises:
+        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
+    """
+    names = sorted(name for name in files.names if name.endswith(".pt"))
+    if len(names) > 1:
+        raise CheckpointError(f"{files.label} has {len(names)} models: give one .pt with the files of its subwords")
+    content = load_pytorch(files.path(names[0]), names[0], INERT)
+    options, vocabulary = _parts(names[0], content)
+    with ExitStack() as stack:
+        weights = _weights(files, names[0], content, stack)
+        config_values = _shape(options, weights)
+        tokenizer, start = _tokenizer(files, options, vocabulary)
+        config = _config(options.file_name, config_values, tokenizer, start)
+        huggingface.check_positions(weights, config, "OpenNMT-py's", POSITIONS)
+        model = meta_model(config)
+        sources = stack_names(model, "", ENCODER, DECODER) | matrix_names(config.tied, SOURCE, TARGET, OUTPUT)
+        if config.output_bias:
+            sources["output_bias"] = BIAS
+        tensors = read_parameters(weights, model, sources, (SOURCE, TARGET, OUTPUT), POSITIONS)
+        stored = weights.types(sources.values())
+    facts = huggingface.facts(NAME, files, config, Settings(names[0], {}), stored, tokenizer)
+    facts["options not applied"] = [name for name in _transforms(options) if name in NOT_APPLIED]
+    return Checkpoint(fill_model(names[0], model, tensors), tokenizer, {"imported": facts})
+
+
+def _parts(name: str, content: object) -> tuple[Settings, Mapping[Any, Any] | list[Any]]:
+    """Options and vocabularies of a file."""
+    values = cast("Mapping[Any, Any]", content if isinstance(content, Mapping) else {})
+    options, vocabulary = values.get("opt"), values.get("vocab")
+    if not isinstance(options, Inert) or not isinstance(vocabulary, Mapping | list):
+        raise CheckpointError(
+            f"{name} is not a file of OpenNMT-py: it has no 'opt' with 'vocab'. If it is of fairseq, give its "
+            f"dict.*.txt, too; if it has the parameters of a torch.nn.Transformer, a config.json (docs/formats.md)"
+        )
+    return Settings(name, {str(key): value for key, value in options.state.items()}), vocabulary
+
+
+def _weights(files: SourceFiles, name: str, content: Mapping[Any, Any], stack: ExitStack) -> Weights:
+    """Parameters under the names of version 3, where the generator is a layer and norms are those of PyTorch."""
+    if "model" in content:
+        found = weights_of(files.path(name), name, content["model"])
+        generator = content.get("generator")
+        tensors = {each: found.get(each) for each in found.shapes}
+        if generator is not None:
+            found = weights_of(files.path(name), name, generator)
+            tensors |= {f"generator.{each}": found.get(each) for each in found.shapes}
+    else:
+        beside = f"{name.removesuffix('.pt')}.safetensors"
+        if beside not in files.names:
+            raise CheckpointError(f"{name} has no 'model': expected its parameters, or {beside:.80} beside it")
+        found = stack.enter_context(open_weights(files.path(beside), beside))
+        tensors = {each: found.get(each) for each in found.shapes}
+    renamed: dict[str, Tensor] = {}
+    for each, tensor in tensors.items():
+        if match := OLD_NORM.fullmatch(each):
+            each = f"{match[1]}.{'weight' if match[2] == 'a' else 'bias'}"
+        renamed[re.sub(r"^generator\.0\.", "generator.", each)] = tensor
+    return in_memory(name, renamed)
+
+
+def _shape(options: Settings, weights: Weights) -> dict[str, Any]:
+    """Fields of the configuration about the architecture."""
+    options.refuse(KNOWN)
+    for name, known in CHOICES.items():
+        if options.values.get(name, known[0]) not in known:
+            raise CheckpointError(
+                f"{options.file_name}: {name} is {options.values[name]!r:.60}, expected {' or '.join(known)}"
+            )
+    if len(weights.shapes.get(SOURCE, ())) != 2 or len(weights.shapes.get(TARGET, ())) != 2:
+        raise CheckpointError(f"{options.file_name} has no embeddings: expected {SOURCE} and {TARGET}")
+    concatenated = options.values.get("position_encoding_type") == "SinusoidalConcat"
+    tied = tied_by_content(weights, source=SOURCE, target=TARGET, output=OUTPUT)
+    return {
+        "vocab_size": weights.shapes[SOURCE][0],
+        "target_vocab_size": weights.shapes[TARGET][0] if tied in ("target", "none") else None,
+        "d_model": weights.shapes[SOURCE][1],
+        "d_ff": options.integer("transformer_ff", 2048),
+        "num_heads": options.integer("heads", 8),
+        "num_encoder_layers": options.integer("enc_layers"),
+        "num_decoder_layers": options.integer("dec_layers"),
+        "norm": "pre",
+        "final_norm": True,
+        "norm_eps": options.number("norm_eps", NORM_EPS),
+        "activation": options.text("pos_ffn_activation_fn", "relu"),
+        "attention_bias": "encoder.transformer.0.self_attn.linear_query.bias" in weights.shapes,
+        "feed_forward_bias": "encoder.transformer.0.feed_forward.w_1.bias" in weights.shapes,
+        "output_bias": BIAS in weights.shapes,
+        "position_order": "halves" if concatenated else "interleaved",
+        "position_exponent": "i/(n-1)" if concatenated else "i/n",
+        "tied": tied,
+    }
+
+
+def _config(name: str, values: Mapping[str, Any], tokenizer: DictionaryTokenizer, start: int) -> TransformerConfig:
+    sizes = tokenizer.vocab_size, tokenizer.target.vocab_size
+    expected = values["vocab_size"], values["target_vocab_size"] or values["vocab_size"]
+    if sizes != expected:
+        raise CheckpointError(
+            f"{name}: its vocabularies have {sizes[0]} and {sizes[1]} pieces, its embeddings {expected[0]} and "
+            f"{expected[1]} rows: they must be equal"
+        )
+    if tokenizer.pad_id != tokenizer.target.pad_id:
+        raise CheckpointError(
+            f"{name}: {BLANK} has the ids {tokenizer.pad_id} and {tokenizer.target.pad_id} in its vocabularies, "
+            f"expected the same id in both"
+        )
+    try:
+        return TransformerConfig(
+            **values,
+            source_end=False,
+            pad_id=tokenizer.pad_id,
+            bos_id=start,
+            eos_id=tokenizer.eos_id,
+            penalty_formula="length",
+        )
+    except ValueError as error:
+        raise CheckpointError(f"{name}: {error}") from error
+
+
+def _tokenizer(
+    files: SourceFiles, options: Settings, vocabulary: Mapping[Any, Any] | list[Any]
+) -> tuple[DictionaryTokenizer, int]:
+    """The tokenizer, and the id of the decoder's start."""
+    name = options.file_name
+    found = vocabulary if isinstance(vocabulary, Mapping) else _by_name(name, vocabulary)
+    sides = [_pieces(name, side, found.get(side)) for side in ("src", "tgt")]
+    start = str(found.get("decoder_start_token") or START)
+    try:
+        source, target = (with_usual_names(pieces, {PAD: BLANK}) for pieces in sides)
+        if start not in target:
+            raise CheckpointError(f"{name}: the decoder starts with {start!r:.60}, which its vocabulary does not have")
+        settings = {"source_end": False, "moses": False, **_split(files, options)}
+        dictionaries = {SOURCE_DICTIONARY: dictionary_file(source)}
+        if source != target:
+            dictionaries[TARGET_DICTIONARY] = dictionary_file(target)
+        split = {} if "split" in settings else _subwords(files, options)
+        tokenizer = DictionaryTokenizer(
+            {SETTINGS: json.dumps(settings).encode(), **split, **dictionaries}, target.index(start)
+        )
+    except ValueError as error:
+        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{name}: {error}") from error
+    return tokenizer, target.index(start)
+
+
+def _by_name(name: str, fields: Sequence[object]) -> dict[str, object]:
+    """Vocabularies of old files: pairs of a name and a vocabulary."""
+    pairs = [each for each in fields if isinstance(each, tuple) and len(cast("tuple[Any, ...]", each)) == 2]
+    if len(pairs) < len(fields):
+        raise CheckpointError(f"{name}: its vocab is {fields!r:.60}, expected vocabularies by name")
+    return {str(key): value for key, value in cast("list[tuple[object, object]]", pairs)}
+
+
+def _pieces(name: str, side: str, vocabulary: object) -> list[str]:
+    """Pieces of a vocabulary: a list, or the field of torchtext that has it.
+
+    Raises:
+        CheckpointError: it is neither, or there are features beside the words.
+    """
+    for _ in range(5):  # a field of fields, a field, its vocabulary, the list
+        if isinstance(vocabulary, Inert):
+            state = vocabulary.state
+            vocabulary = state.get("fields") or state.get("vocab") or state.get("itos")
+        elif isinstance(vocabulary, list) and vocabulary and isinstance(vocabulary[0], tuple):
+            fields = cast("list[tuple[Any, ...]]", vocabulary)
+            if len(fields) > 1:
+                raise CheckpointError(f"{name}: {side} has features beside its words, which Headlight does not know")
+            vocabulary = fields[0][-1] if fields[0] else None
+    pieces = cast("list[Any]", vocabulary if isinstance(vocabulary, list) else [])
+    if not pieces or not all(isinstance(piece, str) for piece in pieces):
+        raise CheckpointError(f"{name}: its vocab has no list of pieces for {side!r}")
+    return pieces
+
+
+def _transforms(options: Settings) -> list[str]:
+    """Names of the transforms of the training, of all its corpora."""
+    corpora = options.values.get("data")
+    sections = [options.values, *(corpora.values() if isinstance(corpora, Mapping) else ())]
+    lists = [section.get("transforms") for section in sections if isinstance(section, Mapping)]
+    names = [name for found in lists if isinstance(found, list) for name in cast("list[Any]", found)]
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
+def _split(files: SourceFiles, options: Settings) -> dict[str, str]:
+    """Settings of the tokenizer about how a text is split, empty with files of subwords.
+
+    Raises:
+        CheckpointError: by the tokenizer of OpenNMT with rules that Headlight does not have.
+    """
+    if files.tokenized:
+        return {"split": WORDS}
+    if "onmt_tokenize" not in _transforms(options):
+        return {}
+    for side in ("src", "tgt"):
+        rules = options.values.get(f"{side}_onmttok_kwargs", {"mode": "none"})
+        kind = options.values.get(f"{side}_subword_type", "none")
+        mode = cast("Mapping[Any, Any]", rules).get("mode", "conservative") if isinstance(rules, Mapping) else rules
+        if (kind, mode) != ("sentencepiece", "none"):
+            raise CheckpointError(
+                f"{options.file_name}: transforms has 'onmt_tokenize', with {side}_subword_type {kind!r:.20} and mode "
+                f"{mode!r:.40}, and Headlight knows only 'sentencepiece' with 'none': convert with --tokenized, and "
+                f"give it texts that the tokenizer of OpenNMT has split"
+            )
+    return {}
+
+
+def _subwords(files: SourceFiles, options: Settings) -> dict[str, bytes]:
+    """Files of the tokenizer that split words into pieces."""
+    kinds = [SUBWORDS[name] for name in _transforms(options) if name in SUBWORDS]
+    models = [options.values.get(f"{side}_subword_model") for side in ("src", "tgt")]
+    wanted = [PurePath(model).name if isinstance(model, str) else "" for model in models]
+    return subword_files(files, kinds or KINDS, (wanted[0], wanted[1] or wanted[0]))
