@@ -9,6 +9,7 @@ from core.formats import (
     fairseq,
     fsmt,
     huggingface,
+    joeynmt,
     m2m100,
     marian_cpp,
     marian_huggingface,
@@ -38,6 +39,7 @@ FORMATS = (
     Format(m2m100.NAME, m2m100.recognises, m2m100.load),
     Format(fairseq.NAME, fairseq.recognises, fairseq.load),
     Format(marian_cpp.NAME, marian_cpp.recognises, marian_cpp.load),
+    Format(joeynmt.NAME, joeynmt.recognises, joeynmt.load),
     Format(opennmt.NAME, opennmt.recognises, opennmt.load),
 )
 

@@ -1,0 +1,275 @@
+"""Transformers of JoeyNMT, versions 1 and 2.
+
+Files: a `.ckpt` with the parameters (`model_state`), `config.yaml`, `src_vocab.txt`, `trg_vocab.txt`, and the codes of
+subword-nmt or the SentencePiece model that the configuration names.
+"""
+
+import json
+from pathlib import PurePath
+from typing import Any, cast
+
+from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.config import TransformerConfig
+from core.dictionary_tokenizer import (
+    CHARACTERS,
+    END,
+    PAD,
+    SETTINGS,
+    SOURCE_DICTIONARY,
+    TARGET_DICTIONARY,
+    UNKNOWN,
+    WORDS,
+    DictionaryTokenizer,
+    dictionary_file,
+    with_usual_names,
+)
+from core.formats import huggingface
+from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
+from core.formats.settings import Settings
+from core.formats.source_files import SourceFiles
+from core.formats.subword_files import subword_files
+from core.formats.weights import Weights, load_pytorch, weights_of
+from core.formats.yaml_options import MAX_BYTES, yaml_object
+from core.tokenizer import SPACE_MARK
+
+NAME = "JoeyNMT"
+PREFERRED = ("best.ckpt", "latest.ckpt", "avg_best.ckpt")  # among several
+INERT = ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar", "numpy.dtype")  # the best score
+SOURCE, TARGET, OUTPUT = "src_embed.lut.weight", "trg_embed.lut.weight", "decoder.output_layer.weight"
+FINAL_NORMS = ("encoder.layer_norm.weight", "decoder.layer_norm.weight")
+POSITIONS = ("encoder.pe.pe", "decoder.pe.pe")
+NORM_EPS = 1e-6
+ACTIVATIONS = ("relu", "gelu", "swish")
+_SHARED = {
+    "q_proj": "q_layer",
+    "k_proj": "k_layer",
+    "v_proj": "v_layer",
+    "out_proj": "output_layer",
+    "feed_forward_norm": "feed_forward.layer_norm",
+    "feed_forward.inner": "feed_forward.pwff_layer.0",
+    "feed_forward.outer": "feed_forward.pwff_layer.3",
+    "output_norm": "layer_norm",
+}
+ENCODER = {"self_attention_norm": "layer_norm", "self_attention": "src_src_att", **_SHARED}
+DECODER = {
+    "self_attention_norm": "x_layer_norm",
+    "self_attention": "trg_trg_att",
+    "cross_attention_norm": "dec_layer_norm",
+    "cross_attention": "src_trg_att",
+    **_SHARED,
+}
+SPECIAL = {"unk": UNKNOWN, "pad": PAD, "bos": "<s>", "eos": END}  # in the order of their default ids
+# Options of the search that Headlight does not have, with the value that turns them off.
+SEARCH_OPTIONS: dict[str, Any] = {"generate_unk": True, "repetition_penalty": -1, "no_repeat_ngram_size": -1}
+
+
+def recognises(files: SourceFiles) -> bool:
+    """Whether there is a `.ckpt` beside a configuration in YAML."""
+    return all(any(name.endswith(suffix) for name in files.names) for suffix in (".ckpt", ".yaml"))
+
+
+def load(files: SourceFiles) -> Checkpoint:
+    """Read a model.
+
+    Raises:
+        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
+    """
+    name = _one_of(files, ".ckpt", PREFERRED)
+    content = load_pytorch(files.path(name), name, INERT)
+    if not isinstance(content, dict) or "model_state" not in content:
+        raise CheckpointError(f"{name} is not a file of JoeyNMT: it has no 'model_state'")
+    weights = weights_of(files.path(name), name, cast("dict[Any, Any]", content)["model_state"])
+    options = _options(files)
+    tokenizer, start = _tokenizer(files, options.section("data"))
+    config = _config(options, weights, tokenizer, start)
+    huggingface.check_positions(weights, config, "JoeyNMT's", POSITIONS)
+    model = meta_model(config)
+    sources = stack_names(model, "", ENCODER, DECODER) | matrix_names(config.tied, SOURCE, TARGET, OUTPUT)
+    tensors = read_parameters(weights, model, sources, (SOURCE, TARGET, OUTPUT), POSITIONS)
+    search = options.section("testing")
+    facts = huggingface.facts(NAME, files, config, Settings(name, {}), weights.types(sources.values()), tokenizer)
+    wanted = {"num_beams": search.values.get("beam_size"), "length_penalty": search.values.get("beam_alpha")}
+    facts["search"] = {key: value for key, value in wanted.items() if isinstance(value, int | float)}
+    facts["options not applied"] = [
+        key for key, off in SEARCH_OPTIONS.items() if search.values.get(key, off) not in (off, None)
+    ]
+    return Checkpoint(fill_model(name, model, tensors), tokenizer, {"imported": facts})
+
+
+def _one_of(files: SourceFiles, suffix: str, preferred: tuple[str, ...]) -> str:
+    names = sorted(name for name in files.names if name.endswith(suffix))
+    found = next((name for name in preferred if name in names), names[0])
+    if found not in preferred and len(names) > 1:
+        raise CheckpointError(
+            f"{files.label} has {len(names)} files *{suffix}: give one of them, with its vocabularies"
+        )
+    return found
+
+
+def _options(files: SourceFiles) -> Settings:
+    name = _one_of(files, ".yaml", ("config.yaml",))
+    try:
+        return Settings(name, yaml_object(files.read(name, MAX_BYTES)))
+    except ValueError as error:
+        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{name}: {error}") from error
+
+
+def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer, start: int) -> TransformerConfig:
+    model = options.section("model")
+    sides = encoder, decoder = model.section("encoder"), model.section("decoder")
+    for side in sides:
+        side.refuse({"type": "transformer", "alpha": 1.0})
+        if side.text("type", "recurrent") != "transformer":
+            raise CheckpointError(f"{side.file_name}: type is 'recurrent', and Headlight imports only 'transformer'")
+        if (activation := side.text("activation", "relu")) not in ACTIVATIONS:
+            raise CheckpointError(
+                f"{side.file_name}: activation is {activation!r:.60}, expected one of {', '.join(ACTIVATIONS)}"
+            )
+    d_model = encoder.integer("hidden_size", 512)
+    tied = tied_by_content(weights, source=SOURCE, target=TARGET, output=OUTPUT)
+    scales = [side.section("embeddings").switch("scale", False) for side in sides]
+    if tied in ("all", "inputs"):
+        scales[1] = scales[0]  # the decoder has the embedding of the encoder
+    places = [_norm_place(side, weights, options) for side in sides]
+    for name, found in (
+        ("hidden_size", (d_model, decoder.integer("hidden_size", 512))),
+        ("activation", [side.text("activation", "relu") for side in sides]),
+        ("scale of the embeddings", scales),
+        ("layer_norm", places),
+    ):
+        if found[0] != found[1]:
+            raise CheckpointError(
+                f"{model.file_name}: {name} is {found[0]!r} in the encoder and {found[1]!r} in the decoder, expected "
+                f"the same"
+            )
+    d_ff, heads = encoder.integer("ff_size", 2048), encoder.integer("num_heads", 4)
+    decoder_d_ff, decoder_heads = decoder.integer("ff_size", 2048), decoder.integer("num_heads", 8)
+    try:
+        return TransformerConfig(
+            vocab_size=tokenizer.vocab_size,
+            target_vocab_size=tokenizer.target.vocab_size if tied in ("target", "none") else None,
+            d_model=d_model,
+            d_ff=d_ff,
+            decoder_d_ff=None if decoder_d_ff == d_ff else decoder_d_ff,
+            num_heads=heads,
+            num_decoder_heads=None if decoder_heads == heads else decoder_heads,
+            num_encoder_layers=encoder.integer("num_layers", 8),
+            num_decoder_layers=decoder.integer("num_layers", 4),
+            norm=cast("Any", places[0]),
+            final_norm=places[0] == "pre",
+            norm_eps=NORM_EPS,
+            activation=cast("Any", encoder.text("activation", "relu")),
+            scale_embedding=scales[0],
+            tied=cast("Any", tied),
+            pad_id=tokenizer.pad_id,
+            bos_id=start,
+            eos_id=tokenizer.eos_id,
+        )
+    except ValueError as error:
+        raise CheckpointError(f"{options.file_name}: {error}") from error
+
+
+def _norm_place(side: Settings, weights: Weights, options: Settings) -> str:
+    """Place of the norms. Version 1 has them before the sub-layers, with final norms, and no option for them."""
+    found = side.text("layer_norm", "pre" if all(name in weights.shapes for name in FINAL_NORMS) else "post")
+    if found not in ("pre", "post"):
+        raise CheckpointError(f"{side.file_name}: layer_norm is {found!r:.60}, expected 'pre' or 'post'")
+    if "layer_norm" not in side.values and found == "post" and options.text("joeynmt_version", "").startswith("2.3"):
+        raise CheckpointError(
+            f"{side.file_name} has no layer_norm: version 2.3 then has norms before the sub-layers of the encoder, "
+            f"without a final norm, and after those of the decoder, and Headlight imports only models with the same in "
+            f"both"
+        )
+    return found
+
+
+def _tokenizer(files: SourceFiles, data: Settings) -> tuple[DictionaryTokenizer, int]:
+    """The tokenizer, and the id of the decoder's start."""
+    symbols = data.section("special_symbols")
+    symbols.refuse({"lang_tags": []})
+    names = {usual: symbols.text(f"{kind}_token", usual) for kind, usual in SPECIAL.items()}
+    is_old = isinstance(data.values.get("src"), str)  # version 1 has the options of both sides in one section
+    sides = [
+        Settings(data.file_name, {**data.values, "lang": data.values.get(side)}) if is_old else data.section(side)
+        for side in ("src", "trg")
+    ]
+    languages = [side.text("lang", "") for side in sides]
+    settings = {"source_language": languages[0], "target_language": languages[1]}
+    settings = {key: code for key, code in settings.items() if code}
+    split = [_split(side, is_old or files.tokenized) for side in sides]
+    if split[0] != split[1]:
+        raise CheckpointError(
+            f"{data.file_name}: the texts of both sides are split in different ways ({split[0]} and {split[1]}): "
+            f"Headlight imports only models with the same in both"
+        )
+    kind = sides[0].text("tokenizer_type", sides[0].text("bpe_type", "sentencepiece"))
+    try:
+        pieces = [_pieces(files, side, name, names) for side, name in zip(sides, ("src", "trg"), strict=True)]
+        dictionaries = {SOURCE_DICTIONARY: dictionary_file(pieces[0])}
+        if pieces[0] != pieces[1]:
+            dictionaries[TARGET_DICTIONARY] = dictionary_file(pieces[1])
+        level = sides[0].text("level", "bpe")
+        if files.tokenized or level in ("word", "char"):
+            settings["split"] = CHARACTERS if level == "char" and not files.tokenized else WORDS
+            subwords: dict[str, bytes] = {}
+        else:
+            kinds = (
+                ("merges", "sentencepiece") if is_old else ("merges",) if kind == "subword-nmt" else ("sentencepiece",)
+            )
+            wanted = [
+                PurePath(side.section("tokenizer_cfg").text(key, "")).name
+                for side in sides
+                for key in ("codes" if kind == "subword-nmt" else "model_file",)
+            ]
+            subwords = subword_files(files, kinds, (wanted[0], wanted[1]))
+        found = {SETTINGS: json.dumps(settings | split[0]).encode(), **subwords, **dictionaries}
+        start = pieces[1].index("<s>")
+        tokenizer = DictionaryTokenizer(found, start)
+    except ValueError as error:
+        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
+    return tokenizer, start
+
+
+def _split(side: Settings, is_split: bool) -> dict[str, bool]:
+    """Settings of a `DictionaryTokenizer` about the preparation of a text.
+
+    Args:
+        is_split: the texts are in pieces already.
+    """
+    level, rules = side.text("level", "bpe"), side.section("tokenizer_cfg")
+    if level not in ("word", "char", "bpe"):
+        raise CheckpointError(f"{side.file_name}: level is {level!r:.60}, expected word, bpe or char")
+    if not is_split and level == "bpe":
+        kind = side.text("tokenizer_type", side.text("bpe_type", "sentencepiece"))
+        if kind not in ("sentencepiece", "subword-nmt"):
+            raise CheckpointError(
+                f"{side.file_name}: tokenizer_type is {kind!r:.60}, expected sentencepiece or subword-nmt"
+            )
+        rules.refuse({"separator": "@@"})
+    before = rules.text("pretokenizer", "none").lower()
+    if before not in ("none", "moses"):
+        raise CheckpointError(f"{rules.file_name}: pretokenizer is {before!r:.60}, expected none or moses")
+    moses, normalise = before == "moses" and not is_split, side.switch("normalize", False) and not is_split
+    return {
+        "moses": moses,
+        "split_dashes": False,
+        "unicode_normalise": normalise,
+        "lower_case_words": side.switch("lowercase", False),
+        "only_known": not is_split,
+    }
+
+
+def _pieces(files: SourceFiles, side: Settings, name: str, names: dict[str, str]) -> list[str]:
+    """Pieces of a side: the special ones first, as JoeyNMT reads its file.
+
+    Args:
+        names: of the special pieces by their usual names.
+    """
+    given = side.values.get("voc_file", side.values.get(f"{name}_vocab"))
+    found = [f"{name}_vocab.txt", PurePath(given).name if isinstance(given, str) else ""]
+    file = next((each for each in found if each in files.names), None)
+    if file is None:
+        raise CheckpointError(f"{files.label} has no {found[0]}: give the vocabularies of the model")
+    lines = files.read(file).decode("utf-8").splitlines()
+    pieces = with_usual_names(list(dict.fromkeys([*names.values(), *lines])), names)
+    return [SPACE_MARK if piece == " " else piece for piece in pieces]

@@ -1,0 +1,42 @@
+"""Options from an untrusted YAML file."""
+
+from typing import Any, cast
+
+import yaml
+
+MAX_BYTES = 64 * 2**10  # PyYAML reads a few hundred kilobytes a second
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads plain values, without references, which could repeat a value without end, and without repeated keys."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise ValueError("it refers to a part of itself (*), expected every value in full")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        found = super().construct_mapping(node, deep)
+        if len(found) < len(node.value):
+            raise ValueError("one of its sections has a key twice")
+        return found
+
+
+def yaml_object(data: bytes) -> dict[str, Any]:
+    """Parse a mapping with texts as keys.
+
+    Raises:
+        ValueError: it is not UTF-8, not YAML, too long, nested too deeply or no mapping, or has references or a key
+            twice.
+    """
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"it has {len(data)} bytes, at most {MAX_BYTES} are read")
+    try:
+        value = yaml.load(data.decode("utf-8-sig"), _Loader)
+    except ValueError:
+        raise
+    except Exception as error:  # PyYAML does not list them
+        raise ValueError(f"it is nested too deeply or no YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in cast("dict[Any, Any]", value)):
+        raise ValueError(f"it is a {type(value).__name__}, expected options by name")
+    return cast("dict[str, Any]", value)
