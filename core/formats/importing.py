@@ -14,6 +14,7 @@ from core.formats import (
     marian_cpp,
     marian_huggingface,
     opennmt,
+    torch_transformer,
 )
 from core.formats.source_files import SourceFiles, open_source
 
@@ -40,6 +41,7 @@ FORMATS = (
     Format(fairseq.NAME, fairseq.recognises, fairseq.load),
     Format(marian_cpp.NAME, marian_cpp.recognises, marian_cpp.load),
     Format(joeynmt.NAME, joeynmt.recognises, joeynmt.load),
+    Format(torch_transformer.NAME, torch_transformer.recognises, torch_transformer.load),
     Format(opennmt.NAME, opennmt.recognises, opennmt.load),
 )
 

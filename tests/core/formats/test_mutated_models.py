@@ -17,8 +17,12 @@ from core.checkpoint import CheckpointError
 from core.formats import import_checkpoint
 from tests.core.formats import fsmt_models, m2m100_models, marian_models
 from tests.core.formats.fairseq_models import fairseq_state, old_names, write_fairseq
+from tests.core.formats.joeynmt_models import write_joey
 from tests.core.formats.marian_cpp_models import write_marian
 from tests.core.formats.marian_models import Pairs
+from tests.core.formats.opennmt_models import old_names as old_norms
+from tests.core.formats.opennmt_models import write_opennmt
+from tests.core.formats.torch_models import write_torch
 
 CASES = int(os.environ.get("FUZZ_CASES", "140"))
 VALUES = [None, True, -1, 0, 10**9, 10**30, 0.5, "", "x", [], [[0]], {}, "\ud800"]
@@ -35,7 +39,14 @@ def folders(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> l
     write_marian(root / "npz", parallel_text)
     m2m100_models.write_model(root / "m2m100", parallel_text, **one_layer)
     m2m100_models.write_model(root / "nllb", parallel_text, nllb=True, **one_layer)
-    return [root / name for name in ("marian", "npz", "fsmt", "fairseq", "old", "m2m100", "nllb")]
+    parts = marian_models.write_model(root / "parts", parallel_text, **one_layer)
+    (root / "parts" / "model.safetensors").unlink()
+    parts.save_pretrained(root / "parts", max_shard_size="60KB")
+    write_opennmt(root / "opennmt", parallel_text)
+    write_opennmt(root / "old-opennmt", parallel_text, rename=old_norms, generator="0.", legacy=True)
+    write_joey(root / "joey", parallel_text)
+    write_torch(root / "torch", parallel_text, layers=(1, 1))
+    return sorted(root.iterdir())
 
 
 def damaged_bytes(data: bytes, chance: random.Random) -> bytes:
