@@ -98,6 +98,14 @@ def test_a_converted_file_is_the_same_model(copy: Path, tmp_path: Path, capsys: 
     assert explanation.log_probs[: len(best.token_ids)] == pytest.approx(best.token_log_probs, abs=1e-4)
 
 
+def test_each_side_keeps_its_sentencepiece_model(tmp_path: Path, parallel_text: Pairs) -> None:
+    pytest.importorskip("ctranslate2")
+    write_joey(tmp_path / "model", parallel_text, "post")
+    assert cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out"), "--to", "ctranslate2"]) == 0
+    for side in ("source", "target"):
+        assert (tmp_path / f"out/{side}.spm").read_bytes() == (tmp_path / f"model/{side}.model").read_bytes()
+
+
 def test_text_is_prepared_as_the_configuration_says(copy: Path) -> None:
     """Compatibility characters, Moses' words, lower case, then merges as far as the vocabulary has them."""
     rules = {"codes": "models/codes", "pretokenizer": "moses"}

@@ -199,6 +199,7 @@ def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path, parallel_text:
         ({"embedding_norm": True}, "embedding_norm is True"),
         ({"d_k": 12}, "the encoder's 4 heads have d_k 12 and d_v 8, expected d_model / heads = 8"),
         ({"source_prefix": (5,)}, r"source_prefix is \(5,\), expected \(\)"),
+        ({"source_end": False}, "source_end is False, expected True"),
         ({"patch_size": 8}, "patch_size is 8, expected None"),
     ],
 )
@@ -270,9 +271,10 @@ def test_other_tokenizers_are_refused(
     tokenizer: SentencePieceTokenizer,
     tmp_path: Path,
 ) -> None:
-    lower = dictionary_tokenizer(tokenizer, lower_case=True)
-    with pytest.raises(ValueError, match="no room for this model's tokenizer: expected SentencePiece models"):
-        write(Checkpoint(tiny_model, lower), tmp_path / "out")
+    for setting in ("lower_case", "unicode_normalise"):
+        prepared = dictionary_tokenizer(tokenizer, **{setting: True})
+        with pytest.raises(ValueError, match="no room for this model's tokenizer: expected SentencePiece models"):
+            write(Checkpoint(tiny_model, prepared), tmp_path / "out")
     swapped = SentencePieceTokenizer.of_characters("ab ")
     swapped.pad_id = 4
     with pytest.raises(ValueError, match="calls the token 4 <pad>, this tokenizer"):
