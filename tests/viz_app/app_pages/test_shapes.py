@@ -77,6 +77,7 @@ def test_every_page_shows_a_model_with_other_norms_or_says_why_not(
         max_positions=256,
         tied="none",
         output_bias=True,
+        source_end=False,
     )
     app = opened_on(shape, tmp_path, tokenizer, monkeypatch)
     app.query_params["text"] = "Where?"
