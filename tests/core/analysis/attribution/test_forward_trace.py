@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from core.analysis.attribution.forward_trace import ForwardTrace, trace_forward
@@ -41,7 +42,7 @@ def test_the_sublayers_of_a_model_with_the_norm_first(norm_first: Translator, tr
 
 def test_the_explanation_is_the_one_of_explain(translator: Translator, traced: ForwardTrace):
     explanation = translator.explain(traced.explanation.source, traced.explanation.target)
-    assert explanation.log_probs == traced.explanation.log_probs
+    assert traced.explanation.log_probs == pytest.approx(explanation.log_probs, abs=1e-5)  # by other products
     assert explanation.fed_tokens == traced.explanation.fed_tokens
 
 
