@@ -28,6 +28,8 @@ def test_an_index_is_built_searched_and_an_example_opens_on_the_page_heads(page:
     expect(page).to_have_url(re.compile(r"corpus_head=cross"))
     name = re.search(r"corpus_head=cross\+(L\d+)\+(H\d+)", page.url)
     assert name
+    expect(page.get_by_text(f"{name[1]} {name[2]}:")).to_be_visible()
+    expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_text("index agrees with the model").first).to_be_visible()
     example = page.get_by_role("group", name="Examples").get_by_role("button").first
     source = example.locator(".text").first.text_content()
