@@ -7,7 +7,6 @@ import streamlit as st
 
 from viz_app.controls.search_progress import stoppable
 from viz_app.figures.display_text import sentence_case, shortened
-from viz_app.layout import target_language
 from viz_app.session import readings
 from viz_app.session.models import Model
 from viz_app.session.state import Widget, session_object
@@ -44,7 +43,7 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
             readings.TEXT.restore(EXAMPLES[0], str),
             key=readings.TEXT.key,
             placeholder="Type a sentence and press Enter",
-            on_change=_entered,
+            on_change=readings.new_sentence,
         )
         menu = columns[1].container()
         with columns[2].popover("Settings", width="stretch"):
@@ -52,24 +51,6 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
     readings.TEXT.keep(text, EXAMPLES[0])
     search = readings.Search(text, beam_size, length_penalty, num_hypotheses)
     return search, menu, st.container(key="below-sentence")
-
-
-def _entered() -> None:
-    """Translate a typed sentence, if that is quick, before anything of the page is drawn again.
-
-    The browser draws a page with all that has arrived in less time than one that grows while the search runs.
-    """
-    readings.new_sentence()
-    target_language.complete_sentence()
-    model = session_object(readings.Current).model
-    if model is not None and model.translates:
-        widgets = (BEAM_SIZE, LENGTH_PENALTY, NUM_HYPOTHESES)
-        beam_size, penalty, wanted = (
-            each.value if each.value is not None else default for each, default in zip(widgets, DEFAULTS, strict=True)
-        )
-        readings.explain_ahead(
-            model, readings.Search(readings.TEXT.value or "", int(beam_size), penalty, int(min(wanted, beam_size)))
-        )
 
 
 def _search_settings() -> tuple[int, float, int]:

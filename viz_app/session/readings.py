@@ -1,9 +1,7 @@
 """The current reading: a sentence, its translation, and the target to explain."""
 
 import math
-import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +22,6 @@ if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn b
 TEXT = Widget[str]("text")
 HYPOTHESIS = Widget[int]("hypothesis")  # index of the hypothesis, 0 the best, or `FORCED_INDEX`
 FORCED_INDEX = -1
-HEAD_START = 0.15  # seconds of a search before the page is drawn, and its progress with it
 SearchProgress = Callable[[int, int], None]  # called with the number of tokens found and the most there can be
 
 
@@ -172,22 +169,6 @@ def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Tr
     return model.translator.translate(
         search.text, search.beam_size, search.length_penalty, search.num_hypotheses, _progress
     )
-
-
-class _TooLongError(Exception):
-    """A search takes longer than `HEAD_START`."""
-
-
-def explain_ahead(model: Model, search: Search) -> None:
-    """Translate and explain a text, so that the page finds both done; no more than `HEAD_START` of it is spent."""
-    end = time.monotonic() + HEAD_START
-
-    def progress(done: int, most: int) -> None:
-        if time.monotonic() > end:
-            raise _TooLongError
-
-    with suppress(_TooLongError, ValueError):  # the page says what is wrong with a text
-        explanation(model, search.text, search.run(model, progress).hypotheses[0].token_ids)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=MODEL_HASH)
