@@ -21,6 +21,8 @@ def test_a_file_is_scored_and_a_word_opens_in_its_translation(page: Page, app: s
     page.get_by_role("button", name="Score the words").click()
     expect(page.get_by_role("alert")).to_contain_text("Bad.tsv is not UTF-8 text")
     file.set_input_files({"name": "pairs.tsv", "mimeType": "text/plain", "buffer": TEXT.encode()})
+    expect(page.get_by_text("pairs.tsv")).to_be_visible()
+    page.wait_for_timeout(500)  # the browser sends the file's name to the page a moment after it is shown
     page.get_by_role("button", name="Score the words").click()
     expect(page.get_by_text("2 sentences, by tiny.safetensors")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
