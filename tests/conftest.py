@@ -104,10 +104,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of tests/e2e that use the `browser` fixture, and sort all tests by `FOLDERS`."""
+    """Mark the tests of tests/e2e that use the `browser` fixture, and sort all tests by `FOLDERS`.
+
+    In CI, one of them that fails is run once more; the summary of the run lists it.
+    """
     for item in items:
         if item.nodeid.startswith(FOLDERS[0]) and "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+            if os.environ.get("CI"):
+                item.add_marker(pytest.mark.flaky(reruns=1))
     items.sort(
         key=lambda item: next(
             (rank for rank, folder in enumerate(FOLDERS) if item.nodeid.startswith(folder)), len(FOLDERS)

@@ -1,5 +1,6 @@
 """The README, the guides and the set-up are consistent with the project."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -94,6 +95,13 @@ def test_ci_fails_if_any_check_fails(tmp_path: Path, failing: str) -> None:
     status, calls = run_ci(tmp_path, failing)
     assert status == 1
     assert (".venv/bin/pytest" in calls) == (failing == "pytest")
+
+
+def test_browser_tests_and_no_others_are_run_again_in_ci(request: pytest.FixtureRequest) -> None:
+    for item in request.session.items:
+        is_browser_test = item.get_closest_marker("browser") is not None
+        is_run_again = item.get_closest_marker("flaky") is not None
+        assert is_run_again == (is_browser_test and bool(os.environ.get("CI"))), item.nodeid
 
 
 def test_the_file_map_names_what_is_there() -> None:
