@@ -8,6 +8,9 @@ import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before torch is imported: tests run in parallel on tiny models
 os.environ.setdefault("HEADLIGHT_DEVICE", "cpu")  # bitwise comparisons hold on the CPU only
+# offline/sitecustomize.py is for this process and all that it starts
+sys.path.append(os.path.join(os.path.dirname(__file__), "offline"))
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sys.path[-1], os.environ.get("PYTHONPATH")]))
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +19,7 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
+import sitecustomize
 import torch
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
@@ -133,6 +137,29 @@ def main_module() -> Iterator[None]:
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main
+
+
+@pytest.fixture(scope="session")
+def connections_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that lists refused connections, of this process and of those that it starts."""
+    path = tmp_path_factory.mktemp("connections") / "refused.txt"
+    path.touch()
+    os.environ[sitecustomize.REPORT] = str(path)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def no_outside_connection(connections_report: Path) -> Iterator[None]:
+    """Fail a test during which this process, the app or a command tries to reach another machine."""
+    yield
+    fail_if_refused(connections_report)
+
+
+def fail_if_refused(report: Path) -> None:
+    """Fail with the lines of a report of refused connections, if there are any, and empty it."""
+    if lines := report.read_text(encoding="utf-8"):
+        report.write_text("", encoding="utf-8")
+        pytest.fail(f"connections to other machines:\n{lines}")
 
 
 @pytest.fixture(scope="session")
