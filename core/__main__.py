@@ -1,7 +1,6 @@
 """`python -m core COMMAND`: translate, convert, inspect, explain, score, align and others, see `COMMANDS`."""
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -25,6 +24,7 @@ from core.cpu_inference import PackedTransformer, computation, packing_obstacle
 from core.export import cli as explain_cli
 from core.file_translation import cli as translate_cli
 from core.file_translation.interrupt import JobStoppedError
+from core.file_writing import discard_output, error_message
 from core.formats import cli as convert_cli
 from core.history import cli as history_cli
 
@@ -48,12 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = options.run(options)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # the reader closed the pipe: send what is still buffered to /dev/null
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader closed the pipe
+        discard_output()
         return 1
     except (ValueError, OSError) as error:
-        print(f"{parser.prog} {options.command}: {error}", file=sys.stderr)
+        print(f"{parser.prog} {options.command}: {error_message(error)}", file=sys.stderr)
+        discard_output()
         return 1
     except JobStoppedError as stopped:
         print(f"{parser.prog} {options.command}: {stopped}", file=sys.stderr)

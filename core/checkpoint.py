@@ -5,11 +5,8 @@ Layout: the parameters by their names in `Transformer`, tied weights once; the t
 metadata `format_version`, and `config` and `training` in JSON. There is no pickle.
 """
 
-import contextlib
 import json
 import math
-import os
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -24,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import SETTINGS, DictionaryTokenizer
+from core.file_writing import write_atomically
 from core.marian_tokenizer import MarianTokenizer
 from core.model import Embedding, SinusoidalPositions, Transformer
 from core.tokenizer import SentencePieceTokenizer, Tokenizer
@@ -86,7 +84,7 @@ def save_checkpoint(
     Raises:
         ValueError: the tokenizer's vocabulary differs from the model's, or a parameter is not finite or too large for
             `dtype`.
-        OSError: the file cannot be written; an old one is unchanged.
+        NotWrittenError: the file cannot be written; an old one is unchanged.
     """
     for name, side, expected in (
         ("vocab_size", tokenizer, model.config.vocab_size),
@@ -114,7 +112,7 @@ def save_checkpoint(
         try:
             save_file(tensors, temporary, metadata)
         except SafetensorError as error:
-            raise OSError(f"{path} cannot be written: {error}") from error
+            raise OSError(str(error)) from error
 
     write_atomically(Path(path), write)
 
@@ -126,27 +124,6 @@ def _stored(config: TransformerConfig) -> dict[str, Any]:
         for entry in fields(config)
         if entry.name in _FIRST_FIELDS or getattr(config, entry.name) != entry.default
     }
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file atomically: to a temporary name beside it, flushed, then renamed."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        temporary.touch(exist_ok=False)
-        mode = temporary.stat().st_mode
-        write(temporary)
-        temporary.chmod(mode)  # `write` may have replaced it by a file with other permissions
-        with open(temporary, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # not every file system can flush a folder
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:

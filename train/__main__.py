@@ -1,10 +1,10 @@
 """`python -m train COMMAND`: prepare data, train, average, evaluate. `--help` lists the commands."""
 
 import argparse
-import os
 import signal
 import sys
 
+from core.file_writing import discard_output, error_message
 from train.runs.run_folder import RunFolderError
 from train.runs.stop_signals import StoppedError
 
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of standard output has closed it, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return 1
     except StoppedError as stopped:
         print(f"{name}: {stopped}", file=sys.stderr)
@@ -64,7 +64,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{name}: interrupted; the files already saved are intact", file=sys.stderr)
         return 128 + signal.SIGINT
     except (ValueError, FloatingPointError, OSError, RunFolderError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        print(f"{name}: {error_message(error)}", file=sys.stderr)
+        discard_output()
         return 1
     return 0
 

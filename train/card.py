@@ -8,7 +8,8 @@ from typing import Any, Protocol
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from core.checkpoint import Checkpoint, load_checkpoint, write_atomically
+from core.checkpoint import Checkpoint, load_checkpoint
+from core.file_writing import write_atomically
 from core.runlog import Line, format_log, of_kind, read_log, thin_log
 
 METRICS = {"bleu": "bleu", "chrf": "chrf", "cer": "character_error_rate"}  # names of the Hub, and fields of a score

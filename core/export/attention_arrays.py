@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 
 from core.capture import AttentionMap, Kind
-from core.checkpoint import write_atomically
+from core.file_writing import write_atomically
 from core.results import Explanation
 from core.tokenizer import SPACE_MARK
 

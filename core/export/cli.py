@@ -39,8 +39,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the file, and print its name and the translation.
 
     Raises:
-        ValueError: the text or an option is invalid, or the file cannot be written.
-        OSError: the checkpoint cannot be read.
+        ValueError: the text or an option is invalid.
+        OSError: the checkpoint cannot be read, or the file cannot be written.
     """
     _check_output(arguments.output)
     translator = Translator.from_checkpoint(arguments.checkpoint)
@@ -64,7 +64,7 @@ def run_arrays(arguments: argparse.Namespace) -> None:
 
     Raises:
         ValueError: as `run`; an ArrayError if the file is no array file.
-        OSError: the array file cannot be read.
+        OSError: the array file cannot be read, or the file cannot be written.
     """
     _check_output(arguments.output)
     explanation = explanation_of_arrays(load_arrays(arguments.arrays))
@@ -80,8 +80,5 @@ def _check_output(output: Path) -> None:
 
 
 def _write(output: Path, record: ExplanationRecord) -> None:
-    try:
-        save_explanation(output, record)
-    except OSError as error:
-        raise ValueError(f"{output} cannot be written ({error.strerror or error}): give another path") from error
+    save_explanation(output, record)
     print(f"{output} ({output.stat().st_size / 1e6:.2f} MB): {record.explanation.target}")

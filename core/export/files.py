@@ -11,10 +11,10 @@ import numpy as np
 
 from core.analysis.heads.head import Head
 from core.capture import KINDS
-from core.checkpoint import write_atomically
 from core.drawing.head_explorer import View
 from core.export.html_page import page
 from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
+from core.file_writing import write_atomically
 
 HTML = ".html"
 

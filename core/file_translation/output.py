@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from core.checkpoint import write_atomically
+from core.file_writing import write_atomically, writing
 
 try:
     import fcntl
@@ -73,9 +73,10 @@ class FileOutput:
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
         """Write the lines of a window and flush to the disk; arguments as for `StreamOutput`."""
         data = _encoded(lines)
-        self._file.write(data)
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with writing(self.path):
+            self._file.write(data)
+            self._file.flush()
+            os.fsync(self._file.fileno())
         self.progress = _advanced(self.progress, lines, untranslated, data, input_sha256)
         self.save_progress()
 
@@ -108,6 +109,8 @@ def open_output(path: Path, settings: dict[str, Any], resume: bool) -> Generator
     if not resume and path.exists() and path.stat().st_size:
         choices = "add --resume to continue the job that wrote it, or remove it, or give another --output"
         raise ValueError(f"{path} is not empty: {choices}")
+    with writing(path):
+        path.touch()
     with open(path, "ab") as file:
         _lock(path, file)
         for part in path.parent.glob(f".{glob.escape(progress_path(path).name)}.*.part"):  # of a job that was killed

@@ -12,6 +12,7 @@ import torch
 from core.checkpoint import Checkpoint
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import OF_TARGET, PREPARATIONS, SENTENCEPIECE, SETTINGS, DictionaryTokenizer
+from core.file_writing import writing
 from core.formats.model_facts import model_facts
 from core.marian_tokenizer import END, PAD, SOURCE_MODEL, TARGET_MODEL, UNKNOWN, MarianTokenizer
 from core.model import Transformer
@@ -43,20 +44,21 @@ def new_folder(path: Path) -> Generator[Path]:
 
     Raises:
         ValueError: there is something else at the path.
-        OSError: the folder cannot be written.
+        NotWrittenError: the folder cannot be written.
     """
     if path.is_symlink() or (path.exists() and (not path.is_dir() or any(path.iterdir()))):
         raise ValueError(f"{path} exists and is not an empty folder: give a new one, or remove it first")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    temporary.mkdir()
-    try:
-        yield temporary
-        for file in temporary.iterdir():
-            with open(file, "rb") as written:
-                os.fsync(written.fileno())
-        temporary.rename(path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with writing(path):
+        temporary.mkdir()
+        try:
+            yield temporary
+            for file in temporary.iterdir():
+                with open(file, "rb") as written:
+                    os.fsync(written.fileno())
+            temporary.rename(path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def require_values(config: TransformerConfig, expected: Mapping[str, object], layout: str) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import torch
 
-from core.checkpoint import save_checkpoint, write_atomically
+from core.checkpoint import save_checkpoint
+from core.file_writing import write_atomically
 from core.history.snapshots import LOG, SHUFFLED, History, open_history, shuffled
 from core.runlog import format_log, thin_log
 

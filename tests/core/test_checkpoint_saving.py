@@ -11,7 +11,8 @@ import pytest
 from safetensors import SafetensorError
 
 from core import checkpoint
-from core.checkpoint import load_checkpoint, save_checkpoint, write_atomically
+from core.checkpoint import load_checkpoint, save_checkpoint
+from core.file_writing import NotWrittenError, write_atomically
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.core.checkpoints import Metadata, Tensors
@@ -83,7 +84,7 @@ def test_file_permissions_follow_the_umask(
 
 
 def test_a_folder_that_is_not_there(tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="missing"):
+    with pytest.raises(NotWrittenError, match=r"missing/model.safetensors cannot be written \(No such file"):
         save_checkpoint(tmp_path / "missing" / "model.safetensors", tiny_model, tokenizer)
 
 

@@ -1,9 +1,6 @@
 import json
 import re
-import resource
 import shutil
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,7 @@ from core.checkpoint import load_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
+from tests.full_disk import no_file_over
 from tests.train.conftest import Fit
 from train.data.token_shards import DataError
 from train.recipe import Recipe
@@ -210,17 +208,6 @@ def test_a_nonfinite_loss_stops_the_run_and_writes_its_batch(
     assert [path.name for path in RunFolder(tmp_path / "run").snapshots()] == ["step-00000003.safetensors"]
     monkeypatch.setattr(train.loop, "learning_rate", rate)
     assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(run_fit(tmp_path / "whole", steps=6)))
-
-
-@contextmanager
-def no_file_over(size: int) -> Generator[None]:
-    """Make every write past `size` bytes of a file fail, as a full disk does."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize(("size", "what"), [(100_000, "the snapshot of step 6"), (400_000, "the state of step 6")])

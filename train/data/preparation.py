@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from core.checkpoint import load_checkpoint, write_atomically
+from core.checkpoint import load_checkpoint
+from core.file_writing import NotWrittenError, write_atomically
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
 from train.data.filters import Filters, Sieve
 from train.data.parallel_text import Pair, ParallelText, read_lines
@@ -119,7 +120,8 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         advice = "free disk space, or give another folder; the same command resumes"
-        raise DataError(f"{folder} could not be written: {error}; {advice}") from error
+        reason = error.reason if isinstance(error, NotWrittenError) else error
+        raise DataError(f"{folder} could not be written: {reason}; {advice}") from error
 
 
 def _start(work: Path, request: dict[str, Any]) -> None:

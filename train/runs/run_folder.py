@@ -24,8 +24,8 @@ from typing import Any
 
 import torch
 
-from core.checkpoint import write_atomically
 from core.config import TransformerConfig
+from core.file_writing import NotWrittenError, write_atomically
 from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
 
 # Recipe fields missing from the records of older runs, with the values that those runs had.
@@ -120,6 +120,8 @@ class RunFolder:
                     f"another process is training in {self.path}: wait for it, stop it, or give another folder with "
                     f"--run"
                 ) from error
+            for part in self.path.rglob(".*.part"):  # of a process that was killed
+                part.unlink()
             yield
 
     @contextmanager
@@ -128,9 +130,10 @@ class RunFolder:
         try:
             yield
         except OSError as error:
+            reason = error.reason if isinstance(error, NotWrittenError) else error
             safe = "files saved earlier are intact" if self.state.exists() else "nothing was saved yet"
             raise RunFolderError(
-                f"{what} could not be written to {self.path}: {error}; {safe}. Free disk space, then run the same "
+                f"{what} could not be written to {self.path}: {reason}; {safe}. Free disk space, then run the same "
                 f"command again"
             ) from error
 

@@ -18,8 +18,9 @@ from typing import Any
 
 import torch
 
-from core.checkpoint import load_checkpoint, write_atomically
+from core.checkpoint import load_checkpoint
 from core.config import PRESETS, TransformerConfig
+from core.file_writing import write_atomically
 from core.paper import TABLE_3
 from core.translator import Translator
 from train.data.token_shards import read_manifest

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int | None:
 
     Raises:
         ValueError: an option is out of range, or a file is invalid.
-        OSError: a file cannot be read.
+        OSError: a file cannot be read or written.
     """
     for name, value in (("limit", options.limit), ("beam-size", options.beam_size)):
         if value is not None and value < 1:
@@ -83,10 +83,7 @@ def run(options: argparse.Namespace) -> int | None:
     corpus = CorpusPass(translator, lines[: options.limit], options.beam_size, error_rates)
     was_stopped = _read(corpus)
     index = corpus.index(facts)
-    try:
-        save_index(output, index)
-    except OSError as error:
-        raise ValueError(f"{output} cannot be written ({error.strerror}): give another path") from error
+    save_index(output, index)
     left_out = f", {corpus.left_out} lines left out (repeated or too long)" if corpus.left_out else ""
     stopped = f" of {len(corpus.lines):,}, stopped" if was_stopped else ""
     print(f"{output}: {corpus.done:,} sentences{stopped}{left_out}, {output.stat().st_size / 1e6:.2f} MB\n")

@@ -39,7 +39,7 @@ from core.analysis.corpus.recording import STACKS, Stack
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.capture import KINDS
-from core.checkpoint import write_atomically
+from core.file_writing import write_atomically
 from core.strict_json import json_object
 
 SUFFIX = ".corpus.npz"

@@ -8,7 +8,7 @@ import torch
 from tqdm import tqdm
 
 from core.analysis.layers.layer_cost import SECONDS, CostTable, grid, hardware, measure, to_csv, to_json
-from core.checkpoint import write_atomically
+from core.file_writing import write_atomically
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

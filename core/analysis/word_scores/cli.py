@@ -3,6 +3,7 @@
 import argparse
 import csv
 import hashlib
+import io
 import itertools
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TextIO
 from tqdm import tqdm
 
 from core.analysis.word_scores.scoring import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
+from core.file_writing import write_atomically
 from core.translator import Translator
 
 COLUMNS = ("log_prob", "probability", "word", "line", "number", "source", "translation", "link")
@@ -52,8 +54,8 @@ def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
     """Write the words of all translations, the least probable first, and progress on stderr.
 
     Raises:
-        ValueError: an option is out of range, the input is invalid, or the output cannot be written.
-        OSError: a file cannot be read.
+        ValueError: an option is out of range, or the input is invalid.
+        OSError: a file cannot be read or written.
     """
     if arguments.top is not None and arguments.top < 1:
         raise ValueError(f"--top ({arguments.top}) must be at least 1: the number of words to write")
@@ -71,13 +73,12 @@ def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     scored = score_lines(translator, lines, arguments.beam_size, arguments.length_penalty)
     words = worst_words(tqdm(scored, total=len(lines), unit=" sentences", file=sys.stderr))[: arguments.top]
+    text = io.StringIO()
+    write(words, digest, arguments.app, text)
     if arguments.output is None:
-        return write(words, digest, arguments.app, output or sys.stdout)
-    try:
-        with open(arguments.output, "w", encoding="utf-8", newline="") as file:
-            write(words, digest, arguments.app, file)
-    except OSError as error:
-        raise ValueError(f"{arguments.output} cannot be written ({error.strerror}): give another path") from error
+        (output or sys.stdout).write(text.getvalue())
+    else:
+        write_atomically(arguments.output, lambda temporary: temporary.write_bytes(text.getvalue().encode()))
 
 
 def write(words: list[WordScore], digest: str, app: str, output: TextIO) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import core.checkpoint
 import train.data.preparation
 from core.tokenizer import SentencePieceTokenizer
 from train.__main__ import main
@@ -143,11 +142,11 @@ def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
 
         prepare(folder, old, texts[1], vocab_size=400)
         before = contents(folder)
-        monkeypatch.setattr(core.checkpoint.os, "replace", die)
+        monkeypatch.setattr(os, "replace", die)
         try:
             prepare(folder, *texts, vocab_size=400, overwrite=True)
         except Killed:
-            monkeypatch.setattr(core.checkpoint.os, "replace", replace)
+            monkeypatch.setattr(os, "replace", replace)
             after = {path: content for path, content in contents(folder).items() if path.parts[0] != "unfinished"}
             if (folder / "manifest.json").exists():
                 assert after == before  # the old output, complete

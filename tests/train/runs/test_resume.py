@@ -16,7 +16,6 @@ import pytest
 import torch
 from torch import Tensor
 
-import core.checkpoint
 import train.loop
 from core.checkpoint import load_checkpoint
 from tests.train.conftest import Fit
@@ -76,11 +75,11 @@ def test_a_kill_before_any_write_is_harmless(tmp_path: Path, run_fit: Fit, monke
     while True:
         number, writes = number + 1, 0
         folder = tmp_path / f"killed-{number}"
-        monkeypatch.setattr(core.checkpoint.os, "replace", die_at(number))
+        monkeypatch.setattr(os, "replace", die_at(number))
         try:
             run_fit(folder, steps=2, snapshot_every=1, keep_snapshots=1)
         except Killed:
-            monkeypatch.setattr(core.checkpoint.os, "replace", replace)
+            monkeypatch.setattr(os, "replace", replace)
             run_fit(folder, steps=2, snapshot_every=1, keep_snapshots=1)
             assert_same_run(tmp_path / "whole", folder)
         else:

@@ -1,0 +1,72 @@
+"""Files that are written whole or not at all, and the messages if they cannot be."""
+
+import contextlib
+import errno
+import os
+import secrets
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None)  # None: other libraries raise errors without a number
+
+
+class NotWrittenError(OSError):
+    """A file could not be written. The message has its path, the reason, and what to do."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        self.reason = error.strerror or str(error)
+        advice = "free disk space, or give another path" if error.errno in NO_ROOM else "give another path"
+        super().__init__(f"{path} cannot be written ({self.reason}): {advice}")
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Turn an OSError of the block, which writes to `path`, into a `NotWrittenError`."""
+    try:
+        yield
+    except NotWrittenError:
+        raise
+    except OSError as error:
+        raise NotWrittenError(path, error) from error
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file atomically: to a temporary name beside it, flushed, then renamed.
+
+    Raises:
+        NotWrittenError: it cannot be written; an older file is unchanged.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    with writing(path):
+        try:
+            temporary.touch(exist_ok=False)
+            mode = temporary.stat().st_mode
+            write(temporary)
+            temporary.chmod(mode)  # `write` may have replaced it by a file with other permissions
+            with open(temporary, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # not every file system can flush a folder
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def error_message(error: Exception) -> str:
+    """The message of an error that ends a command; of standard output if it names no file."""
+    if isinstance(error, OSError) and error.filename is None and error.errno in NO_ROOM[:-1]:
+        return f"standard output cannot be written ({error.strerror}): free disk space, or redirect it elsewhere"
+    return str(error)
+
+
+def discard_output() -> None:
+    """Send standard output to /dev/null if it cannot be flushed: Python flushes it once more at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

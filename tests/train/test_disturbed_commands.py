@@ -1,0 +1,210 @@
+"""Commands that are killed and run again, or whose clock jumps, write what undisturbed ones write.
+
+`KILLS=50 pytest -n 0 -s -k killed tests/train/test_disturbed_commands.py` kills each command at 50 random moments, with
+`KILL_SIGNAL=SIGTERM` by another signal.
+"""
+
+import importlib
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+
+import pytest
+import tqdm
+
+import train.data.preparation
+import train.loop
+from core.file_translation import lines
+from core.file_translation.output import progress_path
+from tests.train.runs.test_resume import assert_same_run
+from train.runs.run_folder import RunFolder
+
+KILLS = int(os.environ.get("KILLS", "1"))  # of each command
+SIGNAL = signal.Signals[os.environ.get("KILL_SIGNAL", "SIGKILL")]
+YEAR = 365 * 24 * 3600.0
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """All files below a folder."""
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def assert_same_files(one: Path, other: Path) -> None:
+    assert contents(one) == contents(other)
+
+
+def assert_same_training(one: Path, other: Path) -> None:
+    """And no temporary files are left, which may be large."""
+    assert_same_run(one, other)
+    assert list(other.rglob(".*")) == []
+
+
+def assert_same_mean(one: Path, other: Path) -> None:
+    """Temporary files of a killed process may be left beside the checkpoint."""
+    assert (one / "mean.safetensors").read_bytes() == (other / "mean.safetensors").read_bytes()
+
+
+def is_translated(folder: Path) -> bool:
+    """Whether an output is complete: then there is nothing to resume."""
+    output = folder / "out.txt"
+    return output.exists() and output.stat().st_size > 0 and not progress_path(output).exists()
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line whose output is in one folder.
+
+    Attributes:
+        arguments: of the module's `main`, from the folder.
+        assert_same: compares the folders of an undisturbed run and of one that was killed and run again.
+        is_finished: whether a folder has all output although its process was killed, and cannot be run again.
+    """
+
+    module: str
+    arguments: Callable[[Path], list[str]]
+    assert_same: Callable[[Path, Path], None]
+    is_finished: Callable[[Path], bool] = lambda _: False
+
+
+def run_command(module: str, arguments: list[str], clock_jumps: bool) -> None:
+    """Run a command line that writes its output in many small parts."""
+    if clock_jumps:
+        now, jumps = time.time, random.Random(0)
+        time.time = tqdm.std.time = lambda: now() + jumps.uniform(-YEAR, YEAR)
+    lines.WINDOW_LINES = train.data.preparation.CHUNK = 5
+    train.loop.LOG_EVERY = 2
+    with open(os.devnull, "w") as null:
+        os.dup2(null.fileno(), 1)
+        os.dup2(null.fileno(), 2)
+    sys.exit(importlib.import_module(module).main(arguments))
+
+
+@pytest.fixture
+def commands(
+    prepared: Path, tiny_checkpoint: Path, parallel_text: list[tuple[str, str]], run_history: Path, tmp_path: Path
+) -> dict[str, Command]:
+    """prepare, fit, average and translate, on tiny data."""
+    for side, sentences in zip(("en", "de"), zip(*parallel_text, strict=True), strict=True):
+        for name, part in (("train", sentences[:16] * 3), ("valid", sentences[16:])):
+            (tmp_path / f"{name}.{side}").write_text("".join(f"{each}\n" for each in part), encoding="utf-8")
+    texts = [
+        f"--{part}{side}={tmp_path}/{name}.{language}"
+        for name, part in (("train", ""), ("valid", "valid-"))
+        for side, language in (("source", "en"), ("target", "de"))
+    ]
+    settings = [
+        "--steps",
+        "6",
+        "--snapshot-every",
+        "2",
+        "--keep-snapshots",
+        "2",
+        "--max-length",
+        "60",
+        "--batch-tokens",
+        "300",
+    ]
+    snapshots = [str(path) for path in sorted((run_history / "history").iterdir())]
+    return {
+        "prepare": Command(
+            "train.__main__", lambda folder: ["prepare", str(folder), *texts, "--vocab-size", "400"], assert_same_files
+        ),
+        "fit": Command(
+            "train.__main__",
+            lambda folder: [
+                *("fit", "tiny", "--data", str(prepared), "--run", str(folder), "--device", "cpu"),
+                *("--precision", "bfloat16", *settings),
+            ],
+            assert_same_training,
+        ),
+        "average": Command(
+            "train.__main__",
+            lambda folder: ["average", *snapshots, "-o", str(folder / "mean.safetensors")],
+            assert_same_mean,
+        ),
+        "translate": Command(
+            "core.__main__",
+            lambda folder: [
+                *("translate", "--checkpoint", str(tiny_checkpoint), "--input", f"{tmp_path}/train.en"),
+                *("--output", str(folder / "out.txt"), "--resume", "--workers", "1", "--beam-size", "2"),
+            ],
+            assert_same_files,
+            is_translated,
+        ),
+    }
+
+
+@pytest.fixture(params=["prepare", "fit", "average", "translate"])
+def command(request: pytest.FixtureRequest, commands: dict[str, Command]) -> Command:
+    return commands[request.param]
+
+
+Run = Callable[..., int | None]
+
+
+@pytest.fixture
+def run(command: Command, processes: ForkServerContext) -> Run:
+    """`run(folder)`: run the command in a process, and return its exit status.
+
+    Args:
+        seconds: after which it is sent `SIGNAL`.
+        clock_jumps: by up to a year at every look at it.
+    """
+    server = processes.Process(target=int)  # the first one waits until the server has imported the modules
+    server.start()
+    server.join()
+
+    def run(folder: Path, seconds: float | None = None, clock_jumps: bool = False) -> int | None:
+        folder.mkdir(exist_ok=True)
+        process = processes.Process(target=run_command, args=(command.module, command.arguments(folder), clock_jumps))
+        process.start()
+        process.join(seconds)
+        if process.is_alive():
+            os.kill(process.pid or 0, SIGNAL)
+        process.join()
+        return process.exitcode
+
+    return run
+
+
+def test_a_command_killed_at_any_moment_and_run_again_writes_the_same(
+    request: pytest.FixtureRequest, command: Command, run: Run, tmp_path: Path
+) -> None:
+    generator, whole, killed = random.Random(request.node.name), tmp_path / "whole", 0
+    started = time.monotonic()
+    assert run(whole) == 0
+    seconds = time.monotonic() - started
+    for number in range(4 * KILLS):  # some end before they are killed
+        folder = tmp_path / f"killed-{number}"
+        status = run(folder, generator.uniform(0, seconds))
+        assert status in (0, -SIGNAL, 128 + SIGNAL)
+        killed += status != 0
+        if status and not command.is_finished(folder):
+            assert run(folder) == 0
+        command.assert_same(whole, folder)
+        shutil.rmtree(folder)
+        if killed == KILLS:
+            break
+    print(f"{request.node.name}: killed {killed} times within {seconds:.1f} s")
+    assert killed > 0
+
+
+def test_a_clock_that_jumps_changes_nothing(command: Command, run: Run, tmp_path: Path) -> None:
+    assert run(tmp_path / "whole") == run(tmp_path / "jumps", clock_jumps=True) == 0
+    command.assert_same(tmp_path / "whole", tmp_path / "jumps")
+
+
+def test_a_run_removes_temporary_files_of_a_killed_process(tmp_path: Path) -> None:
+    left = [tmp_path / "snapshots" / ".step-00000004.safetensors.0a1b2c3d.part", tmp_path / ".state.pt.0a1b2c3d.part"]
+    left[0].parent.mkdir()
+    for path in left:
+        path.touch()
+    with RunFolder(tmp_path).locked():
+        assert contents(tmp_path).keys() == {Path("lock")}
