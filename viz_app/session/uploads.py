@@ -55,25 +55,31 @@ def copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:
     """Copy files into folders of their own, under their names.
 
     Raises:
-        ModelError: they are too many or too large, or a name cannot be that of a file.
+        ModelError: they are too many or too large, a name cannot be that of a file, or the disk is full.
     """
     if len(files) > MAX_FILES:
         raise ModelError(f"These are {len(files)} files, at most {MAX_FILES} are read: upload those of one checkpoint.")
     size, paths = 0, list[Path]()
     for number, (name, file) in enumerate(files):
         path = folder / str(number) / _file_name(name)
-        path.parent.mkdir()
         file.seek(0)
-        with open(path, "wb") as copy:
-            while chunk := file.read(CHUNK_BYTES):
-                size += len(chunk)
-                if size > MAX_UPLOAD_BYTES:
-                    together = "" if len(files) == 1 else ", with the files before it,"
-                    raise ModelError(
-                        f"{path.name}{together} is larger than {MAX_UPLOAD_BYTES // 2**20} MB, the most that can be "
-                        f"uploaded."
-                    )
-                copy.write(chunk)
+        try:
+            path.parent.mkdir()
+            with open(path, "wb") as copy:
+                while chunk := file.read(CHUNK_BYTES):
+                    size += len(chunk)
+                    if size > MAX_UPLOAD_BYTES:
+                        together = "" if len(files) == 1 else ", with the files before it,"
+                        raise ModelError(
+                            f"{path.name}{together} is larger than {MAX_UPLOAD_BYTES // 2**20} MB, the most that can "
+                            f"be uploaded."
+                        )
+                    copy.write(chunk)
+        except OSError as error:
+            raise ModelError(
+                f"{path.name} cannot be stored in {folder.parent} ({error.strerror}): free disk space there, or start "
+                f"the app with TMPDIR set to another folder."
+            ) from error
         paths.append(path)
     return paths
 

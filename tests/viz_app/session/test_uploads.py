@@ -1,6 +1,8 @@
 """Uploaded files that came together, some of them hostile."""
 
 import io
+import re
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ from weakref import WeakValueDictionary
 import pytest
 import streamlit as st
 
+from tests.full_disk import no_file_over
 from viz_app.session import environment, models, uploads
 from viz_app.session.models import Model, ModelError, opened_model
 
@@ -40,6 +43,17 @@ def test_every_checkpoint_of_headlight_is_a_model_and_a_bad_file_does_not_keep_i
     assert found[0].translator is found[1].translator
     (refusal,) = refusals
     assert refusal.startswith("notes.txt: its files ('notes.txt') are of no known format")
+
+
+def test_a_full_disk_is_named(tiny_checkpoint: Path) -> None:
+    with no_file_over(20):
+        models, (refusal,) = upload(("mine.safetensors", tiny_checkpoint.read_bytes()))
+    assert not models
+    assert re.fullmatch(
+        rf"mine.safetensors cannot be stored in {tempfile.gettempdir()} \(File too large\): free disk space there, or "
+        rf"start the app with TMPDIR set to another folder.",
+        refusal,
+    )
 
 
 def test_a_checkpoint_in_an_archive_has_the_name_of_the_archive(tiny_checkpoint: Path) -> None:

@@ -104,7 +104,7 @@ def run_in(folder: Path) -> Run:
         )
     try:
         facts = json.loads(recipe.read_text(encoding="utf-8")) if recipe.exists() else {}
-        age = time.time() - log.stat().st_mtime if log.exists() else 0.0
+        age = abs(time.time() - log.stat().st_mtime) if log.exists() else 0.0  # the clock may have been set back
     except (OSError, ValueError) as error:
         raise RunRecordError(f"{recipe} cannot be read: {error}") from error
     card = next(iter(sorted(folder.glob("*.md"))), None)
