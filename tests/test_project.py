@@ -5,9 +5,11 @@ import re
 import shutil
 import subprocess
 import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -22,20 +24,39 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_every_dependency_is_pinned() -> None:
+def pins() -> dict[str, str]:
+    """Versions in constraints.txt by name."""
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    return {normal(name): version for name, version in (line.split("==") for line in lines if line[0] != "#")}
+
+
+def required(*extras: str) -> set[str]:
+    """Names of all distributions that Headlight needs here with these extras, indirectly too, as installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    pins = dict(
-        line.split("==")
-        for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-        if not line.startswith("#")
-    )
-    wanted = [
-        *project["dependencies"],
-        *(each for extra in project["optional-dependencies"].values() for each in extra),
-    ]
-    names = {normal(re.split(r"[\[<>=!~ ;]", requirement)[0]) for requirement in wanted}
-    assert names - {"headlight"} <= {normal(name) for name in pins}  # an extra may name other extras
-    assert all(re.fullmatch(r"\d[\w.]*", version) for version in pins.values()), "only public releases"
+    own = {"": project["dependencies"], **project["optional-dependencies"]}
+    found, waiting = set[tuple[str, str]](), {("headlight", extra) for extra in ("", *extras)}
+    while waiting:
+        name, extra = waiting.pop()
+        found.add((name, extra))
+        texts: list[str] = own[extra] if name == "headlight" else distribution(name).requires or []
+        for requirement in map(Requirement, texts):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+                waiting |= {(normal(requirement.name), each) for each in ("", *requirement.extras)} - found
+    return {name for name, _ in found} - {"headlight"}
+
+
+def test_every_dependency_is_pinned() -> None:
+    assert required("test") - pins().keys() == set()
+    assert all(re.fullmatch(r"\d[\w.]*", version) for version in pins().values()), "only public releases"
+
+
+def test_the_requirements_with_hashes_have_the_pinned_versions() -> None:
+    text = (ROOT / "requirements.txt").read_text("utf-8")
+    hashed = re.findall(r"^([\w.-]+)==(\S+)[^\\\n]*((?:\\\n    --hash=sha256:[0-9a-f]{64} ?)+)$", text, re.MULTILINE)
+    assert len(hashed) == len(re.findall(r"^\w", text, re.MULTILINE))
+    versions = {normal(name): version for name, version, _ in hashed}
+    assert required("all") - versions.keys() == set()
+    assert {name: version for name, version in versions.items() if pins().get(name, version) != version} == {}
 
 
 def test_setup_takes_one_command() -> None:
@@ -151,7 +172,7 @@ def test_pre_commit_downloads_nothing() -> None:
 
 
 def test_nothing_names_a_package_registry() -> None:
-    for name in ("README.md", "constraints.txt", "pyproject.toml", ".ci/run"):
+    for name in ("README.md", "constraints.txt", "requirements.txt", "pyproject.toml", ".ci/run", ".ci/hashes"):
         assert not re.search(
             r"pypi\.|index-url|find-links|registry\.npmjs|file://", (ROOT / name).read_text("utf-8")
         ), name
