@@ -73,7 +73,7 @@ def bertviz_page(
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts
     )
-    policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'"
+    policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     head = (
         f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
         f'content="{policy}"><style>{_style(theme)}</style>'

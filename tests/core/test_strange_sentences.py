@@ -1,0 +1,105 @@
+"""Any text through tokenizer, translation and explanation: a result, or a message that says what is wrong.
+
+`SENTENCES=100000 pytest -n 0 -s tests/core/test_strange_sentences.py` takes minutes.
+"""
+
+import math
+import os
+import random
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
+from core.translator import Translator
+from tests.strange_sentences import is_text, strange_sentence
+
+SENTENCES = int(os.environ.get("SENTENCES", "300"))
+BATCH = 50
+REASONS = ("surrogate", "nothing to translate", "at most", "has no tokens")
+
+
+def refusal(function: Callable[..., object], *arguments: str) -> str:
+    """The message of a ValueError, which gives a reason; empty if there is none."""
+    try:
+        function(*arguments)
+    except ValueError as error:
+        message = str(error)
+    else:
+        return ""
+    assert any(reason in message for reason in REASONS), message
+    return message
+
+
+def sentences(seed: str) -> Iterator[str]:
+    generator = random.Random(seed)
+    while True:
+        yield strange_sentence(generator)
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_checkpoint: Path) -> Translator:
+    return Translator.from_checkpoint(tiny_checkpoint)
+
+
+def test_the_tokenizer_loses_nothing(tokenizer: SentencePieceTokenizer) -> None:
+    refused = 0
+    for text in islice(sentences("tokenizer"), SENTENCES):
+        if not is_text(text):
+            with pytest.raises(ValueError, match="surrogates not allowed"):
+                tokenizer.encode(text)
+            refused += 1
+            continue
+        token_ids = tokenizer.encode(text)
+        assert tokenizer.decode(token_ids) == text.replace(SPACE_MARK, " ")
+        assert all(3 < token_id < tokenizer.vocab_size for token_id in token_ids)
+    print(f"{SENTENCES - refused} sentences tokenized, {refused} with a lone surrogate refused")
+    assert 0 < refused < SENTENCES / 10
+
+
+def test_every_sentence_is_translated_or_refused_with_a_reason(translator: Translator) -> None:
+    """A batch is the same as its sentences one by one, in a sample."""
+    found, translated, refused = sentences("translate"), 0, 0
+    while translated + refused < SENTENCES:
+        texts = list[str]()
+        for text in islice(found, BATCH):
+            if message := refusal(translator.token_ids, text, ""):
+                assert refusal(translator.translate, text) == message
+                refused += 1
+            else:
+                texts.append(text)
+        translations = translator.translate_batch(texts, beam_size=1)
+        for text, translation in zip(texts, translations, strict=True):
+            assert translation.source == text
+            assert is_text(translation.text)
+            assert math.isfinite(translation.log_prob)
+            assert translation.log_prob <= 0
+        assert translator.translate(texts[0], 1).text == translations[0].text
+        translated += len(texts)
+    print(f"{translated} sentences translated, {refused} refused")
+    assert 0 < refused < translated
+
+
+def test_every_sentence_is_explained_with_all_its_tokens(translator: Translator) -> None:
+    """With another strange sentence as its translation."""
+    found, explained = sentences("explain"), 0
+    for text, target in islice(zip(found, found, strict=True), SENTENCES // 10):
+        if message := refusal(translator.token_ids, text, target):
+            assert refusal(translator.explain, text, target) == message
+            continue
+        source_ids, fed, predicted = translator.token_ids(text, target)
+        explanation = translator.explain(text, target)
+        sizes = {"encoder_self": (len(source_ids),) * 2, "decoder_self": (len(fed),) * 2}
+        sizes["cross"] = (len(fed), len(source_ids))
+        assert len(explanation.log_probs) == len(predicted)
+        for kind, maps in explanation.maps.items():
+            for each in maps:
+                assert each.weights.shape[1:] == (len(each.query_tokens), len(each.key_tokens)) == sizes[kind]
+                torch.testing.assert_close(each.weights.sum(-1), torch.ones(each.weights.shape[:-1]))
+        assert is_text("".join([*explanation.source_tokens, *explanation.predicted_tokens]))
+        explained += 1
+    print(f"{explained} of {SENTENCES // 10} sentences explained, the others refused")
+    assert explained > SENTENCES // 20

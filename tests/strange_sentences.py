@@ -1,0 +1,73 @@
+"""Sentences that nobody would type, from a seed: any Unicode, markup, control characters, very long words."""
+
+import random
+from collections.abc import Callable
+
+MARKUP = (
+    *(
+        "<script>alert(1)</script>",
+        "</svg>",
+        "<b>",
+        "&amp;",
+        "&#x3C;",
+        "]]>",
+        "<!--",
+        "-->",
+        "\"'><img src=x onerror=a>",
+    ),
+    *("**a**", "_b_", "`c`", "[d](e)", "![](x)", ":red[f]", ":smile:", "# g", "| h |", "~~i~~", "{{j}}", "{k}", "%s"),
+    *("$x_1^2$", "\\frac{a}{b}", "\\", "$$", "\\n", "%", "#{l}", "${m}", "__import__('os')", "<s>", "</s>", "<0x41>"),
+)
+MARKS = [chr(code) for code in (*range(0x300, 0x370), 0x20DD, 0x1DC4, 0xFE0F, 0x200D, 0x0E31, 0x093F)]
+CONTROLS = [chr(code) for code in (*range(32), 0x7F, *range(0x80, 0xA0), 0xAD, 0x200B, 0x2028, 0x2029, 0xFEFF, 0xFFFE)]
+TURNS = [*"\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"]
+EMOJI = (
+    "\U0001f469\u200d\U0001f469\u200d\U0001f467",  # joined
+    "\U0001f44d\U0001f3fd",  # with a colour
+    "\U0001f1e9\U0001f1ea",  # a flag
+    "1\ufe0f\u20e3",  # a keycap
+    "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",  # with tags
+)
+WORDS = ("A", "dog", "runs", "through", "green", "grass", ".", "Die", "Straße", "führt", "Brücken", ",", "1505", "!")
+PLANES = [(0, 0xD800), (0xE000, 0x10000), (0x10000, 0x20000), (0x20000, 0x30000), (0xE0000, 0x110000)]
+Generator = random.Random
+
+
+def _any_plane(random: Generator) -> str:
+    return "".join(chr(random.randrange(*random.choice(PLANES))) for _ in range(random.randrange(1, 9)))
+
+
+def _stacked(random: Generator) -> str:
+    return random.choice("aeionש") + "".join(random.choices(MARKS, k=random.randrange(1, 30)))
+
+
+def _right_to_left(random: Generator) -> str:
+    letters = [chr(random.randrange(*random.choice([(0x5D0, 0x5EB), (0x621, 0x64B)]))) for _ in range(6)]
+    return random.choice(TURNS) + "".join(letters) + random.choice(["", *TURNS])
+
+
+PARTS: tuple[Callable[[Generator], str], ...] = (
+    lambda random: random.choice(WORDS),
+    lambda random: random.choice(MARKUP),
+    lambda random: random.choice(EMOJI),
+    lambda random: "".join(random.choices(CONTROLS, k=random.randrange(1, 4))),
+    lambda random: random.choice("xß漢\u0e01") * random.choice((1, 20, 300)),
+    _any_plane,
+    _stacked,
+    _right_to_left,
+)
+SURROGATES = [*"\ud800\udbff\udc00\udfff"]
+
+
+def strange_sentence(random: Generator) -> str:
+    """A sentence of up to twelve parts; one in fifty has a lone surrogate, which is no text."""
+    separator = random.choice(("", " ", "  "))
+    parts = [random.choice(PARTS)(random) for _ in range(random.randrange(1, 13))]
+    if random.random() < 0.02:
+        parts.insert(random.randrange(len(parts)), random.choice(SURROGATES))
+    return separator.join(parts)
+
+
+def is_text(sentence: str) -> bool:
+    """Whether UTF-8 can encode a sentence: it has no lone surrogate."""
+    return not any("\ud800" <= character < "\ue000" for character in sentence)
