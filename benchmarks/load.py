@@ -1,0 +1,135 @@
+"""Load of a class: many visitors of one app at once, without browsers.
+
+    python -m benchmarks.load [--sessions 30] [--minutes 20] [--pause 10] [--checkpoint FILE]
+
+Every visitor enters a sentence of their own, looks at its heads, at one head and at the alignment, and enters the
+next one, with pauses between. Measured are the seconds from a request to the end of its answer, and the memory of the
+server. Errors and answers about a sentence of somebody else are counted. The requests go to an app on this machine,
+which the command starts; what the visitors themselves take of the processor is part of the load.
+"""
+
+import argparse
+import itertools
+import json
+import random
+import statistics
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from benchmarks.pages import SENTENCE, SUBJECTS, server_memory
+from benchmarks.session import Session
+from core import Translator
+from viz_app.components.sentence_bar import sentence_payload
+from viz_app.server.launch import running_app
+from viz_app.session.models import shipped_path
+
+SENTENCES = 40  # of each visitor, who begins again after the last one
+# name of each interaction, and the page with its settings
+INTERACTIONS: dict[str, dict[str, str]] = {
+    "a sentence": {"page": ""},
+    "page Heads": {"page": "heads"},
+    "another head": {"page": "heads", "heads_cross": "L2 H3"},
+    "page Alignment": {"page": "alignment"},
+}
+
+
+class Load:
+    """Visitors of an app at an address, until a time.
+
+    Attributes:
+        seconds: of the answers of each interaction.
+        errors: messages.
+        mixed: number of answers about another sentence than that of the visitor.
+    """
+
+    def __init__(self, address: str, sources: dict[str, object], end: float, pause: float) -> None:
+        self.seconds: dict[str, list[float]] = defaultdict(list)
+        self.errors: list[str] = []
+        self.mixed = 0
+        self._address, self._sources, self._end, self._pause = address, sources, end, pause
+        self._lock = threading.Lock()
+
+    def visit(self, number: int) -> None:
+        """Be one visitor."""
+        generator = random.Random(number)
+        time.sleep(generator.uniform(0, self._pause))
+        try:
+            with Session(self._address) as session:
+                for step in range(10**9):
+                    text = sentence(number, step % SENTENCES)
+                    for name, settings in INTERACTIONS.items():
+                        if time.monotonic() > self._end:
+                            return
+                        self._measure(session, name, text, settings)
+                        time.sleep(generator.uniform(0.5, 1.5) * self._pause)
+        except Exception as error:  # whatever it is, it is counted
+            with self._lock:
+                self.errors.append(f"visitor {number}: {error!r}")
+
+    def _measure(self, session: Session, name: str, text: str, settings: dict[str, str]) -> None:
+        started = time.perf_counter()
+        session.run(tour="off", text=text, **settings)
+        seconds = time.perf_counter() - started
+        shown = session.words()
+        assert isinstance(shown, dict)
+        with self._lock:
+            self.seconds[name].append(seconds)
+            self.mixed += shown["source"] != self._sources[text]
+
+
+def sentence(visitor: int, number: int) -> str:
+    """A sentence of twenty words and two numbers that no other visitor enters."""
+    return f"{SENTENCE.format(SUBJECTS[number % len(SUBJECTS)])} {visitor} {number}"
+
+
+def source_payloads(checkpoint: Path, sessions: int) -> dict[str, object]:
+    """What the app's sentence bar shows of each sentence."""
+    translator = Translator.from_checkpoint(checkpoint)
+    texts = [sentence(visitor, number) for visitor in range(sessions) for number in range(SENTENCES)]
+    payloads = (sentence_payload(translator.explain(text, ())) for text in texts)
+    return {text: json.loads(json.dumps(payload["source"])) for text, payload in zip(texts, payloads, strict=True)}
+
+
+def table(seconds: dict[str, list[float]]) -> str:
+    """Count, median, 95th percentile and maximum of each interaction."""
+    lines = [f"{'':<16}{'count':>8}{'p50':>8}{'p95':>8}{'max':>8} s"]
+    for name, values in seconds.items():
+        p95 = statistics.quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
+        lines.append(f"{name:<16}{len(values):>8}{statistics.median(values):>8.2f}{p95:>8.2f}{max(values):>8.2f}")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the load and print the table; return 1 after an error or a mixed answer."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=int, default=30, help="number of visitors (default: %(default)s)")
+    parser.add_argument("--minutes", type=float, default=20.0, help="duration (default: %(default)s)")
+    parser.add_argument(
+        "--pause", type=float, default=10.0, help="mean seconds between an answer and the next request (default: 10)"
+    )
+    parser.add_argument("--checkpoint", type=Path, help="default: the shipped one")
+    options = parser.parse_args(arguments)
+    sources = source_payloads(options.checkpoint or shipped_path(), options.sessions)
+    with running_app(options.checkpoint) as address:
+        end = time.monotonic() + 60 * options.minutes
+        load = Load(address, sources, end, options.pause)
+        memory: list[float] = []
+        with ThreadPoolExecutor(options.sessions) as pool:
+            visits = [pool.submit(load.visit, number) for number in range(options.sessions)]
+            while any(visit.running() for visit in visits):
+                memory.append(server_memory(address))
+                time.sleep(min(5.0, 6 * options.minutes))
+    print(table(load.seconds))
+    cuts = [len(memory) * part // 4 for part in range(5)]
+    parts = [statistics.median(memory[start : max(stop, start + 1)]) for start, stop in itertools.pairwise(cuts)]
+    print("memory of the server in the four quarters of the time:", ", ".join(f"{part:.0f}" for part in parts), "MB")
+    print(f"{len(load.errors)} errors, {load.mixed} answers about another visitor's sentence", *load.errors, sep="\n")
+    return int(bool(load.errors or load.mixed))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
