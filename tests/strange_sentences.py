@@ -38,7 +38,7 @@ def _any_plane(random: Generator) -> str:
 
 
 def _stacked(random: Generator) -> str:
-    return random.choice("aeionש") + "".join(random.choices(MARKS, k=random.randrange(1, 30)))
+    return random.choice("aeionש") + "".join(random.choices(MARKS, k=random.choice((1, 2, 3, 30))))
 
 
 def _right_to_left(random: Generator) -> str:
@@ -51,7 +51,7 @@ PARTS: tuple[Callable[[Generator], str], ...] = (
     lambda random: random.choice(MARKUP),
     lambda random: random.choice(EMOJI),
     lambda random: "".join(random.choices(CONTROLS, k=random.randrange(1, 4))),
-    lambda random: random.choice("xß漢\u0e01") * random.choice((1, 20, 300)),
+    lambda random: random.choice("xß漢\u0e01") * random.choices((1, 20, 300), (60, 38, 2))[0],
     _any_plane,
     _stacked,
     _right_to_left,

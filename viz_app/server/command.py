@@ -16,10 +16,11 @@ from pathlib import Path
 from viz_app.session import environment
 
 MAIN = Path(__file__).resolve().parents[1] / "main.py"
+IS_POSIX = os.name == "posix"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start the app; return its exit status, or 2 if a setting is wrong."""
+    """Start the app; return its exit status, or 2 if a setting is wrong. On POSIX it becomes this process."""
     parser = argparse.ArgumentParser(
         prog="headlight", description="Start the app, at http://localhost:8501 by default."
     )
@@ -40,8 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if getattr(options, name) is not None:
             command += [f"--server.{name}", str(getattr(options, name))]
     chosen = {environment.CHECKPOINT_VARIABLE: str(options.checkpoint.resolve())} if options.checkpoint else {}
+    command, variables = [*command, *options.streamlit], {**os.environ, **chosen}
+    if IS_POSIX:  # replace this process: a signal to it, as of `podman stop`, ends the server
+        os.execve(sys.executable, command, variables)
     try:
-        return subprocess.run([*command, *options.streamlit], env={**os.environ, **chosen}, check=False).returncode
+        return subprocess.run(command, env=variables, check=False).returncode
     except KeyboardInterrupt:  # Streamlit has handled it, too
         return 130
 
