@@ -76,7 +76,11 @@ def test_every_page_draws_any_sentence_and_all_its_files_open(
         opened(app, page.name)
         for name, content in files.items():
             suffix = name.rpartition(".")[2]
-            (partial(compile, filename=name, mode="exec") if suffix == "py" else READERS[suffix])(content())
+            try:
+                READERS[suffix](content())
+            except Exception as error:
+                error.add_note(f"{name} of the page {page.name}, with the sentence {text!r}")
+                raise
             count[suffix] += 1
     assert reading(app).translation.source == text
     for suffix in share_menu.FORMATS:
