@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import fail_if_refused
+from tests.fixtures import fail_if_refused
 
 ELSEWHERE = "192.0.2.1"  # of the block for documentation, RFC 5737
 

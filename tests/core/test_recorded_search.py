@@ -18,7 +18,7 @@ from core.results import Explanation
 from core.shared_model import RECORDED_SEARCHES
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from tests.conftest import fit_end
+from tests.fixtures import fit_end
 
 SENTENCE = "A dog runs through the green grass."
 

@@ -1,9 +1,7 @@
 """Fixtures for the tests of training: a prepared folder, and a function that runs `fit` on it."""
 
-import multiprocessing
 from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -35,21 +33,13 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
     return data
 
 
-@pytest.fixture(scope="session")
-def processes() -> ForkServerContext:
-    """Start processes without importing the modules of training, and those that PyTorch imports late, in each."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["train.__main__", "torch.distributed.launcher.api", "torch._dynamo"])
-    return context
-
-
 @pytest.fixture(autouse=True)
 def _short_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limit the length of translations: untrained models never end a sentence."""
     monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_fit(prepared: Path) -> Fit:
     """`run_fit(folder, steps=..., ...)`: train a tiny model for a few steps, with the given fields of the recipe.
 
@@ -65,6 +55,14 @@ def run_fit(prepared: Path) -> Fit:
         return fit("tiny", config, recipe, data, folder, torch.device("cpu"), init)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def six_steps(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> Transformer:
+    """The model after an uninterrupted `run_fit` of six steps. Do not modify it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+        return run_fit(tmp_path_factory.mktemp("six-steps"))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch._dynamo.testing import CompileCounter
 
 from core.config import PRESETS
 from core.model import Transformer
@@ -44,6 +43,8 @@ def step(model: Transformer, batch: Batch) -> tuple[float, list[torch.Tensor]]:
 
 
 def test_a_compiled_step_is_the_same_step_and_few_shapes_are_compiled(model: Transformer) -> None:
+    from torch._dynamo.testing import CompileCounter  # takes seconds, which every worker would need
+
     plain = [step(model, batch) for batch in batches()]
     names = list(model.state_dict())
     counter = CompileCounter()

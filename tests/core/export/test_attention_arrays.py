@@ -10,7 +10,6 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
 from core import __main__ as cli
 from core.export import ExplanationRecord, as_bytes, load_explanation, save_explanation
@@ -187,6 +186,8 @@ def test_the_documented_lines_make_the_arrays_of_any_model_of_transformers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A tiny BART, with learned positions and GELU, which no importer reads."""
+    from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast  # takes seconds
+
     words = ["<s>", "<pad>", "</s>", "<unk>", "A", "dog", "runs", "."]
     split = Tokenizer(models.WordLevel({word: token_id for token_id, word in enumerate(words)}, unk_token="<unk>"))
     split.pre_tokenizer = pre_tokenizers.Whitespace()
