@@ -3,6 +3,7 @@
 import math
 import random
 from dataclasses import replace
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
@@ -146,26 +147,32 @@ def search(model: Transformer, sources: Tensor, limit: int = 12, **changes: Any)
     return [[hypothesis.token_ids for hypothesis in row] for row in found]
 
 
+@cache
+def random_case(seed: int) -> tuple[Transformer, Tensor, Tensor, Tensor, list[list[tuple[int, ...]]]]:
+    """A plain model, three sources, three targets, the model's logits for them, and its translations."""
+    config = random_config(seed)
+    model, sources = random_model(config, half=seed % 2 == 0), sources_of(config, 3)
+    target = torch.cat((torch.full((3, 1), config.bos_id), sources[:, :5]), 1)
+    target[target == config.pad_id] = 11
+    target[:, 0] = config.bos_id
+    return model, sources, target, model(sources, target), search(model, sources)
+
+
 @pytest.mark.parametrize("kind", [*library.VARIANTS, "PyTorch"])
 @pytest.mark.parametrize("seed", range(16))
 def test_a_random_architecture(seed: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Logits and translations of the plain model, for every build and without any, with and without copied weights."""
+    model, sources, target, expected, translations = random_case(seed)
     monkeypatch.setattr("core.compiled_model.MOST_COPIED", 2**28 if seed % 3 else 0)
     compiled = None if kind == "PyTorch" else build(kind)
     monkeypatch.setattr(library, "library", lambda: compiled)
-    config = random_config(seed)
-    model = random_model(config, half=seed % 2 == 0)
-    packed, sources = PackedTransformer(model), sources_of(config, 3)
+    packed = PackedTransformer(model)
     assert bool(packed.steps) == bool(compiled)
-    target = torch.cat((torch.full((3, 1), config.bos_id), sources[:, :5]), 1)
-    target[target == config.pad_id] = 11
-    target[:, 0] = config.bos_id
     with torch.inference_mode():
-        expected = model(sources, target)
         torch.testing.assert_close(packed(sources, target), expected, atol=3e-5, rtol=1e-5)
     found = steps(packed, sources, [[[int(token_id)] for token_id in column] for column in target.T])
     torch.testing.assert_close(torch.cat(found, 1), expected, atol=3e-5, rtol=1e-5)
-    assert search(packed, sources) == search(model, sources)
+    assert search(packed, sources) == translations
 
 
 @pytest.mark.parametrize("half", [False, True])
@@ -210,9 +217,13 @@ def test_a_search_finds_what_the_plain_model_finds(name: str) -> None:
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_search_for_many_sentences_finds_the_same(name: str, beam_size: int) -> None:
+    """Also where PyTorch is faster for many rows: then only attention is compiled, until few sentences are left."""
     model = random_model(CONFIGS[name])
     sources, options = sources_of(model.config, MOST_FEW_ROWS + 1), {"beam_size": beam_size, "num_hypotheses": 1}
-    assert search(PackedTransformer(model), sources, **options) == search(model, sources, **options)
+    packed, expected = PackedTransformer(model), search(model, sources, **options)
+    assert search(packed, sources, **options) == expected
+    packed.steps.pop(MANY_ROWS, None)
+    assert search(packed, sources, **options) == expected
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -237,17 +248,6 @@ def test_fast_measures_both_kinds_of_weights() -> None:
     }
     for rows, seconds in packed.step_seconds.items():
         assert (packed.steps[rows].name if rows in packed.steps else "PyTorch") == choose(seconds)
-
-
-@pytest.mark.parametrize("beam_size", [1, 3])
-@pytest.mark.parametrize("name", CONFIGS)
-def test_a_search_where_pytorch_is_faster_for_many_rows(name: str, beam_size: int) -> None:
-    """Only attention is compiled, until few sentences are left."""
-    model = random_model(CONFIGS[name])
-    sources, options = sources_of(model.config, 20), {"beam_size": beam_size, "num_hypotheses": 1}
-    packed = PackedTransformer(model)
-    packed.steps.pop(MANY_ROWS, None)
-    assert search(packed, sources, **options) == search(model, sources, **options)
 
 
 @pytest.mark.parametrize("name", ["tiny", "OPUS-MT", "NLLB"])

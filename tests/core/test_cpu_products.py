@@ -1,5 +1,6 @@
 """Each product agrees with `nn.Linear` within its error bound, with this processor's kernels and those for AVX2."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -102,32 +103,38 @@ def cases() -> list[tuple[Tensor, Tensor, Tensor]]:
 
 
 Results = dict[str, list[list[Tensor]]]  # by product and case: the results for the first row, the first two, ...
+# With whether 8-bit products saturate, whether there is bfloat16, and PyTorch's CPU capability.
+Multiplied = tuple[Results, tuple[bool, bool, str]]
 
 
-@pytest.fixture(scope="module", params=[pytest.param({}, id="best"), pytest.param(LESSER, id="AVX2", marks=needs_avx2)])
-def multiplied(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Results, tuple[bool, bool, str]]:
-    """All products, computed with this processor's kernels, or in a process that has those for AVX2; and what it found:
-    whether 8-bit products saturate, whether there is bfloat16, and PyTorch's CPU capability.
-    """
-    file = tmp_path_factory.mktemp("products") / "tensors.pt"
-    torch.save((cases(), list(BOUNDS)), file)
-    if request.param:
-        subprocess.run([sys.executable, "-c", MULTIPLY, file], env=os.environ | request.param, check=True, timeout=120)
-    else:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sys, "argv", ["", file])
-            exec(MULTIPLY, {})
-    results, facts = torch.load(file)
-    assert not request.param or facts[2] == "AVX2"
-    return results, facts
+@pytest.fixture(scope="module")
+def multiply(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Multiplied]:
+    """All products, computed once with this processor's kernels ("best"), or in a process that has those for AVX2."""
+
+    @functools.cache
+    def run(kernels: str) -> Multiplied:
+        file = tmp_path_factory.mktemp("products") / "tensors.pt"
+        torch.save((cases(), list(BOUNDS)), file)
+        if kernels == "AVX2":
+            subprocess.run([sys.executable, "-c", MULTIPLY, file], env=os.environ | LESSER, check=True, timeout=120)
+        else:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(sys, "argv", ["", file])
+                exec(MULTIPLY, {})
+        results, facts = torch.load(file)
+        assert kernels == "best" or facts[2] == "AVX2"
+        return results, facts
+
+    return run
+
+
+@pytest.fixture(params=["best", pytest.param("AVX2", marks=needs_avx2)])
+def multiplied(request: pytest.FixtureRequest, multiply: Callable[[str], Multiplied]) -> Multiplied:
+    return multiply(request.param)
 
 
 @pytest.mark.parametrize("product", BOUNDS)
-def test_every_number_of_rows_is_within_the_bound(
-    product: str, multiplied: tuple[Results, tuple[bool, bool, str]]
-) -> None:
+def test_every_number_of_rows_is_within_the_bound(product: str, multiplied: Multiplied) -> None:
     results, (_, bfloat16, _) = multiplied
     if product == "BFloat16Linear" and not bfloat16:
         pytest.skip("oneDNN has no bfloat16 for AVX2")
@@ -140,12 +147,10 @@ def test_every_number_of_rows_is_within_the_bound(
 
 
 @needs_int8
-@pytest.mark.parametrize("multiplied", [pytest.param(LESSER, id="AVX2", marks=needs_avx2)], indirect=True)
-def test_avx2_saturates_8_bit_products_and_has_no_bfloat16(
-    multiplied: tuple[Results, tuple[bool, bool, str]],
-) -> None:
+@needs_avx2
+def test_avx2_saturates_8_bit_products_and_has_no_bfloat16(multiply: Callable[[str], Multiplied]) -> None:
     """AVX2 adds pairs of 8-bit products in 16 bits."""
-    _, (saturates, bfloat16, _) = multiplied
+    _, (saturates, bfloat16, _) = multiply("AVX2")
     assert saturates
     assert not bfloat16
 
@@ -169,7 +174,7 @@ def test_a_pytorch_without_the_operators_is_recognised(monkeypatch: pytest.Monke
 
 
 @pytest.mark.skipif("CompiledLinear" not in BOUNDS, reason="decoder_step.cpp is not compiled for this processor")
-def test_a_compiled_row_does_not_depend_on_the_others(multiplied: tuple[Results, tuple[bool, bool, str]]) -> None:
+def test_a_compiled_row_does_not_depend_on_the_others(multiplied: Multiplied) -> None:
     for found in multiplied[0]["CompiledLinear"]:
         assert all(torch.equal(result, found[-1][: len(result)]) for result in found)
 

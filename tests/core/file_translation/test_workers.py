@@ -56,8 +56,9 @@ def test_a_dead_worker_is_an_error(engine: Engine) -> None:
 
 
 def test_a_worker_that_cannot_start_is_an_error(
-    engine: Engine, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    engine: Engine, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(workers, "START_METHOD", "fork")  # quick, and this worker computes nothing
     missing = Engine(tmp_path / "missing.safetensors", engine.beam_size, engine.length_penalty)
     with (
         pytest.raises(ChildProcessError, match=r"died \(exit status 1\)"),
