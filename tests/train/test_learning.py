@@ -23,31 +23,31 @@ def write(path: Path, lines: list[str]) -> Path:
 
 def test_learns_to_reverse(tmp_path: Path) -> None:
     draw = random.Random(1)
-    sources = sorted({" ".join(draw.choices(WORDS, k=draw.randint(1, 4))) for _ in range(4000)})
+    sources = sorted({" ".join(draw.choices(WORDS, k=draw.randint(1, 3))) for _ in range(4000)})
     draw.shuffle(sources)
     targets = [" ".join(reversed(source.split())) for source in sources]
     files = [
         write(tmp_path / name, lines)
         for name, lines in (
-            ("train.a", sources[100:]),
-            ("train.b", targets[100:]),
-            ("valid.a", sources[:100]),
-            ("valid.b", targets[:100]),
+            ("train.a", sources[40:]),
+            ("train.b", targets[40:]),
+            ("valid.a", sources[:40]),
+            ("valid.b", targets[:40]),
         )
     ]
     prepare(tmp_path / "data", ParallelText(files[:1], files[1:2]), ParallelText(files[2:3], files[3:]), vocab_size=290)
     config = replace(PRESETS["tiny"], vocab_size=290, num_encoder_layers=1, num_decoder_layers=1, dropout=0.0)
     recipe = replace(
         recipe_for("tiny"),
-        steps=400,
+        steps=240,
         batch_tokens=300,
-        warmup=80,
-        snapshot_every=400,
+        warmup=60,
+        snapshot_every=240,
         rate_scale=0.45,
         precision="float32",
     )
     fit("tiny", config, recipe, tmp_path / "data", tmp_path / "run", torch.device("cpu"))
 
     translator = Translator.from_checkpoint(tmp_path / "run" / "best.safetensors")
-    translations = translator.translate_batch(sources[:100], beam_size=1)  # held out from training
-    assert sum(translation.text == target for translation, target in zip(translations, targets[:100], strict=True)) > 90
+    translations = translator.translate_batch(sources[:40], beam_size=1)  # held out from training
+    assert sum(translation.text == target for translation, target in zip(translations, targets[:40], strict=True)) > 34
