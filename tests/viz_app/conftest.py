@@ -14,6 +14,10 @@ from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.capture import AttentionMap, Kind
 from tests.viz_app.pages import Start, healthy
+from viz_app.controls import job_control
+from viz_app.features.over_training import histories
+from viz_app.features.parsing import parser_model
+from viz_app.features.pictures import reader_model
 from viz_app.session.models import CHECKPOINT_VARIABLE
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
@@ -24,6 +28,17 @@ MakeMap = Callable[..., AttentionMap]
 manifest_scanner.scan_component_manifests = list
 app_test.ScriptCache = local_script_runner.ScriptCache = functools.cache(ScriptCache)  # one for all runs
 streamlit.config.set_option("browser.gatherUsageStats", False)
+ask_until_it_has_run = local_script_runner.require_widgets_deltas
+
+
+def wait_for_run(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+    """Wait for the thread of a run, which Streamlit's tests interrupt every millisecond to ask whether it has ended."""
+    assert runner._script_thread is not None
+    runner._script_thread.join(timeout)
+    ask_until_it_has_run(runner, 1)
+
+
+local_script_runner.require_widgets_deltas = wait_for_run
 
 
 @pytest.fixture(scope="session")
@@ -69,6 +84,25 @@ def start(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[St
 
     yield make
     st.cache_resource.clear()
+
+
+@pytest.fixture
+def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute one step of a job in each run of a page."""
+    monkeypatch.setattr(job_control, "TURN", 0.0)
+
+
+@pytest.fixture
+def small_pages(
+    short_turns: None,
+    tree_checkpoint: Path,
+    line_checkpoint: Path,
+    history_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tiny models in place of the shipped ones that a few pages use beside the current model, and short turns."""
+    for module, path in ((parser_model, tree_checkpoint), (reader_model, line_checkpoint), (histories, history_file)):
+        monkeypatch.setattr(module, "SHIPPED", path)
 
 
 @pytest.fixture

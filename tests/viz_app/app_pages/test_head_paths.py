@@ -8,6 +8,7 @@ from core.analysis.composition.edges import Edge, Node, possible_edges
 from core.analysis.composition.replacement import record_replacement
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
+from viz_app.features.head_paths import paths_survey
 from viz_app.features.head_paths.paths_survey import Surveyed, SurveySlot
 from viz_app.features.head_paths.selected_path import SelectedPath, parsed_edge
 from viz_app.session.chosen_heads import heads_widget
@@ -18,7 +19,9 @@ EDGE = Edge(Node("encoder_self", 0, 1), Node("cross", 1, 0), "value")
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure a few edges, in one run of the page."""
     monkeypatch.setattr(job_control, "TURN", 60.0)
+    monkeypatch.setattr(paths_survey, "MEASURED", 30)
 
 
 def page(start: Start, **address: str) -> AppTest:

@@ -47,6 +47,7 @@ def shown(app: AppTest) -> str:
     return " ".join(element.proto.body for element in app.html)
 
 
+@pytest.mark.usefixtures("small_pages")
 def test_every_page_shows_it_and_its_memory_is_free_when_it_is_closed(app: AppTest, folder: Path) -> None:
     open_path(app, folder)
     assert "opus-mt-en-mul" in shown(app)

@@ -15,9 +15,9 @@ from viz_app.session import model_paths
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measure two sentences in one run of the page, for a visitor on this machine."""
+    """Measure one sentence in one run of the page, for a visitor on this machine."""
     monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
-    monkeypatch.setattr(measurement, "SHIPPED", ("A dog runs.", "Where is it?"))
+    monkeypatch.setattr(measurement, "SHIPPED", ("Where is it?",))
     monkeypatch.setattr(job_control, "TURN", 60.0)
 
 

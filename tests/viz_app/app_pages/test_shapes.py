@@ -45,6 +45,7 @@ def app(
     st.cache_resource.clear()
 
 
+@pytest.mark.usefixtures("small_pages")
 @pytest.mark.parametrize(
     ("heads", "text", "names"),
     [
@@ -63,6 +64,7 @@ def test_every_page_shows_it(app: AppTest, heads: tuple[int, int], text: str, na
         assert reading(app).translation.source.strip() == text.strip(), name
 
 
+@pytest.mark.usefixtures("small_pages")
 def test_every_page_shows_a_model_with_other_norms_or_says_why_not(
     tmp_path: Path, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

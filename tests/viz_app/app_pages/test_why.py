@@ -11,7 +11,10 @@ from viz_app.features.layers.layer_costs import LayerMeasurementSlot
 
 
 @pytest.fixture
-def why(start: Start) -> AppTest:
+def why(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """Its paths are counted for short sequences alone."""
+    monkeypatch.setattr(layer_costs, "TRACED", (2, 4, 8))
+    monkeypatch.setattr(layer_costs, "path_lengths", layer_costs.path_lengths.__wrapped__)
     return start(beam_size="1", text="Where?").run().switch_page("app_pages/why.py")
 
 

@@ -3,6 +3,7 @@
 import re
 import struct
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
@@ -18,20 +19,28 @@ from viz_app.figures.export.token_steps import export_steps
 from viz_app.figures.positions import sinusoids
 from viz_app.figures.theme import DARK, LIGHT
 
-Draw = Callable[[Format], bytes]
 CAPTION = (
     "Cross-attention, L5 H3: \u201cA <dog> runs.\u201d \u2192 \u201cEin Hund l\u00e4uft.\u201d. en-de.safetensors " * 3
 )
 POINT = re.compile(r"font(?:-size)?: (?:[a-z]+ )*([0-9.]+)px")
 
 
-@pytest.fixture(params=["map", "lines", "panels", "appendix", "tree", "tokens", "chart"])
-def draw(request: pytest.FixtureRequest, make_map: MakeMap) -> Draw:
+class Drawn(NamedTuple):
+    """A drawing by itself, before and after, and on a slide."""
+
+    plain: bytes
+    on_slide: bytes
+    png: bytes
+    again: bytes
+
+
+@pytest.fixture(scope="module", params=["map", "lines", "panels", "appendix", "tree", "tokens", "chart"])
+def drawn(request: pytest.FixtureRequest, make_map: MakeMap) -> Drawn:
     """A drawing of each kind."""
     attention = make_map(queries=6, keys=5)
     (tree,) = read_trees("(S (NP (DT The) (NN dog)) (VP (VBZ runs)))")
     matrix = attention.weights[0].numpy()
-    drawings: dict[str, Draw] = {
+    drawings: dict[str, Callable[[Format], bytes]] = {
         "map": lambda file_format: export_map(attention, 0, file_format),
         "lines": lambda file_format: export_lines(attention, [0, 1], file_format),
         "panels": lambda file_format: export_panels([[("L1 H1", matrix), ("L1 H2", matrix)]], file_format),
@@ -40,7 +49,18 @@ def draw(request: pytest.FixtureRequest, make_map: MakeMap) -> Draw:
         "tokens": lambda file_format: export_steps(["\u2581Ein", "\u2581Hund"], [-0.1, -1.0], file_format),
         "chart": lambda file_format: export_chart(sinusoids([0, 2], 8, 16, LIGHT), file_format),
     }
-    return drawings[request.param]
+    draw = drawings[request.param]
+    plain = draw("svg")
+    with slide(CAPTION):
+        on_slide, png = draw("svg"), draw("png")
+    return Drawn(plain, on_slide, png, draw("svg"))
+
+
+def texts(svg: bytes) -> list[tuple[float, float, str]]:
+    """x, y and content of every text."""
+    rotated = re.findall(r"<text[^>]*translate\(([0-9.-]+) ([0-9.-]+)\)[^>]*>([^<]*)</text>", svg.decode())
+    upright = re.findall(r'<text[^>]* x="([0-9.-]+)" y="([0-9.-]+)"[^>]*>([^<]*)</text>', svg.decode())
+    return [(float(x), float(y), text) for x, y, text in [*rotated, *upright]]
 
 
 def points(svg: bytes) -> list[float]:
@@ -54,24 +74,22 @@ def size(svg: bytes) -> tuple[float, float]:
     return float(found[1]), float(found[2])
 
 
-def test_no_text_is_smaller_than_readable(draw: Draw) -> None:
-    assert min(points(draw("svg"))) >= SMALL_POINTS
+def test_no_text_is_smaller_than_readable(drawn: Drawn) -> None:
+    assert min(points(drawn.plain)) >= SMALL_POINTS
 
 
-def test_a_slide_has_the_drawing_in_its_size_and_a_caption(draw: Draw) -> None:
-    plain = draw("svg")
-    with slide(CAPTION):
-        svg, png = draw("svg"), draw("png")
+def test_a_slide_has_the_drawing_in_its_size_and_a_caption(drawn: Drawn) -> None:
+    plain, svg = drawn.plain, drawn.on_slide
     width, height = size(svg)
     assert width / height == pytest.approx(16 / 9, rel=1e-3)
     assert min(size(svg)[axis] - size(plain)[axis] for axis in (0, 1)) > 0
-    text = re.sub(r"\s+", " ", " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg.decode())))
+    text = re.sub(r"\s+", " ", " ".join(text for _, _, text in texts(svg)))
     assert "A &lt;dog&gt; runs." in text
     # the drawing's text in its size, and that of the caption
     assert set(points(plain)) <= set(points(svg))
     assert len(points(svg)) > len(points(plain))
-    assert struct.unpack(">II", png[16:24]) == (SLIDE_PIXELS, SLIDE_PIXELS * 9 // 16)
-    assert draw("svg") == plain  # outside the block as before
+    assert struct.unpack(">II", drawn.png[16:24]) == (SLIDE_PIXELS, SLIDE_PIXELS * 9 // 16)
+    assert drawn.again == plain  # outside the block as before
 
 
 def test_slides_of_matplotlib_and_of_plotly_are_pdfs_too(make_map: MakeMap) -> None:
@@ -80,17 +98,14 @@ def test_slides_of_matplotlib_and_of_plotly_are_pdfs_too(make_map: MakeMap) -> N
         assert export_chart(sinusoids([0, 2], 8, 16, LIGHT), "pdf").startswith(b"%PDF")
 
 
-def test_the_drawing_stands_above_the_caption_and_inside_the_slide(draw: Draw) -> None:
-    with slide("caption-below"):
-        svg = draw("svg")
-    width, height = size(svg)
-    rotated = re.findall(r"<text[^>]*translate\(([0-9.-]+) ([0-9.-]+)\)[^>]*>([^<]*)</text>", svg.decode())
-    upright = re.findall(r'<text[^>]* x="([0-9.-]+)" y="([0-9.-]+)"[^>]*>([^<]*)</text>', svg.decode())
-    places = [(float(x), float(y), text) for x, y, text in [*rotated, *upright]]
-    assert len(places) > 1
-    (caption,) = [y for _, y, text in places if text == "caption-below"]
-    assert all(0 <= x <= width and 0 <= y <= height for x, y, _ in places)
-    assert all(y < caption for _, y, text in places if text != "caption-below")
+def test_the_drawing_stands_above_the_caption_and_inside_the_slide(drawn: Drawn) -> None:
+    width, height = size(drawn.on_slide)
+    of_drawing, on_slide = {text for _, _, text in texts(drawn.plain)}, texts(drawn.on_slide)
+    caption = [y for _, y, text in on_slide if text not in of_drawing]
+    assert len(caption) > 1
+    assert of_drawing < {text for _, _, text in on_slide}
+    assert all(0 <= x <= width and 0 <= y <= height for x, y, _ in on_slide)
+    assert all(y < min(caption) for _, y, text in on_slide if text in of_drawing)
 
 
 def test_a_dark_drawing_has_a_light_caption(make_map: MakeMap) -> None:
