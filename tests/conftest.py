@@ -38,6 +38,7 @@ TOGETHER = {
     "tests/core/test_capture.py": "training",
     "tests/core/test_restricted.py": "training",
     "tests/test_release.py": "training",
+    "tests/test_offline.py": "training",
     "tests/docs/test_notebooks.py": "training",
 }
 
