@@ -25,6 +25,8 @@ import torch
 from numpy.typing import NDArray
 
 from core.capture import AttentionMap, Kind
+from core.damaged_archives import DAMAGE
+from core.export.npz_arrays import npz_arrays
 from core.file_writing import write_atomically
 from core.results import Explanation
 from core.tokenizer import SPACE_MARK
@@ -38,7 +40,6 @@ KINDS: dict[str, tuple[Kind, str, str]] = {  # the kind of attention, and the si
 TOKENS, LOG_PROBS = ("source_tokens", "target_tokens"), "log_probs"
 GPT2_SPACE = "\u0120"  # byte-level BPE's space, at the start of a word's first piece
 MAX_TOKENS, MAX_TOKEN = 1024, 512  # of either side; characters of one
-MAX_BYTES = 2**30  # of a file, unpacked
 SUM_TOLERANCE = 2e-2  # of a row in half precision
 LATER_TOLERANCE = 1e-6  # weight on later tokens
 MAX_HEADS = 4096  # of one kind, in all layers
@@ -128,7 +129,7 @@ def holds_arrays(path: str | Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+    except DAMAGE:
         return False
     return all(f"{name}.npy" in names for name in TOKENS)
 
@@ -137,21 +138,15 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
     """Read an untrusted array file. Nothing is unpickled, and the size is checked before it is unpacked.
 
     Raises:
-        ArrayError: it is no NPZ file, is damaged, or unpacks to more than `MAX_BYTES`.
+        ArrayError: it is no NPZ file, is damaged, or would unpack to more than 1 GiB.
         OSError: it cannot be read.
     """
     path = Path(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            unpacked = sum(entry.file_size for entry in archive.infolist())
-        if unpacked > MAX_BYTES:
-            raise ArrayError(f"{path.name} would unpack to {unpacked} bytes, at most {MAX_BYTES} are read")
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, ValueError, EOFError, KeyError, NotImplementedError, MemoryError) as error:
-        if isinstance(error, ArrayError):
-            raise
-        raise ArrayError(f"{path.name} is no NPZ file of arrays, or damaged: {error}") from error
+    with path.open("rb") as file:
+        try:
+            return npz_arrays(file)
+        except ValueError as error:
+            raise ArrayError(f"{path.name}: {error}") from error
 
 
 def attention_facts(explanation: Explanation) -> dict[str, str]:

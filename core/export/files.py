@@ -2,7 +2,6 @@
 
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +12,7 @@ from core.analysis.heads.head import Head
 from core.capture import KINDS
 from core.drawing.head_explorer import View
 from core.export.html_page import page
+from core.export.npz_arrays import npz_arrays
 from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
 from core.file_writing import write_atomically
 
@@ -101,13 +101,13 @@ def _to_npz(record: ExplanationRecord) -> bytes:
 
 
 def _from_npz(content: bytes) -> ExplanationRecord:
+    arrays = npz_arrays(io.BytesIO(content))
+    if "description" not in arrays:
+        raise ValueError("this NPZ file is not an exported explanation: it has no description")
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            weights: WeightArrays = {kind: arrays[kind].astype(np.float32) for kind in KINDS if kind in arrays}
-            found = json.loads(str(arrays["description"]))
-    except KeyError as error:
-        raise ValueError("this NPZ file is not an exported explanation: it has no description") from error
-    except (ValueError, OSError, zipfile.BadZipFile, RecursionError) as error:
+        weights: WeightArrays = {kind: arrays[kind].astype(np.float32) for kind in KINDS if kind in arrays}
+        found = json.loads(str(arrays["description"]))
+    except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"this NPZ file is damaged: {error}") from error
     return parse_description(found, weights)
 

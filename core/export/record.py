@@ -178,7 +178,7 @@ def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord
         return ExplanationRecord(explanation, facts["model"], facts["settings"], facts["versions"])
     except KeyError as error:
         raise ValueError(f"the exported explanation lacks {error}") from error
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"the exported explanation is damaged: {error}") from error
 
 

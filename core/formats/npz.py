@@ -13,6 +13,8 @@ from numpy.lib import format as npy
 from torch import Tensor
 
 from core.checkpoint import ADVICE, CheckpointError
+from core.damaged_archives import DAMAGE
+from core.formats.source_files import archive_errors
 from core.formats.weights import Weights, check_archive
 
 MAX_ARRAYS = 100_000
@@ -31,9 +33,9 @@ def open_npz(path: Path, file_name: str, text_name: str) -> Generator[tuple[Weig
     Raises:
         CheckpointError: it is none, is damaged or compressed, has no such text, or has arrays of other types.
     """
-    check_archive(path, file_name)
-    try:
-        with zipfile.ZipFile(path) as archive:
+    check_archive(path, file_name)  # it opens, therefore
+    with zipfile.ZipFile(path) as archive:
+        with archive_errors(file_name):
             entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
             if len(entries) < len(archive.infolist()) or len(entries) > MAX_ARRAYS:
                 raise CheckpointError(f"{file_name} has arrays of the same name, or more than {MAX_ARRAYS}")
@@ -47,15 +49,15 @@ def open_npz(path: Path, file_name: str, text_name: str) -> Generator[tuple[Weig
             _, start = _header(archive, entries[text_name], file_name, None)
             text = archive.read(entries[text_name])[start:].rstrip(b"\0").decode()
 
-            def read(name: str) -> Tensor:
-                data, size = bytearray(archive.read(entries[name])), 4 * math.prod(shapes[name])
-                if len(data) != entries[name].file_size:
-                    raise CheckpointError(f"{file_name} is cut off in {name!r:.80}: {ADVICE}")
-                return torch.frombuffer(data, dtype=torch.float32, offset=len(data) - size).view(shapes[name])
+        def read(name: str) -> Tensor:
+            with archive_errors(file_name):
+                data = bytearray(archive.read(entries[name]))
+            if len(data) != entries[name].file_size:
+                raise CheckpointError(f"{file_name} is cut off in {name!r:.80}: {ADVICE}")
+            start = len(data) - 4 * math.prod(shapes[name])
+            return torch.frombuffer(data, dtype=torch.float32, offset=start).view(shapes[name])
 
-            yield Weights(file_name, shapes, dict.fromkeys(shapes, torch.float32), read), text
-    except (zipfile.BadZipFile, EOFError, OSError, UnicodeDecodeError, RuntimeError, NotImplementedError) as error:
-        raise CheckpointError(f"{file_name} is damaged: {ADVICE} ({error})") from error
+        yield Weights(file_name, shapes, dict.fromkeys(shapes, torch.float32), read), text
 
 
 def _header(
@@ -73,7 +75,7 @@ def _header(
         if version != (1, 0):
             raise ValueError(f"version {version}")
         shape, in_columns, found = npy.read_array_header_1_0(start)
-    except (ValueError, SyntaxError, TypeError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError) as error:
+    except DAMAGE as error:
         raise CheckpointError(f"{file_name}: {entry.filename!r:.80} is no array: {error}") from error
     fits = math.prod(shape) * found.itemsize + start.tell() == entry.file_size and all(size >= 0 for size in shape)
     if not fits or in_columns or (found.itemsize != 1 if dtype is None else found != dtype):

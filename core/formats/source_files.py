@@ -1,15 +1,16 @@
 """Files of a checkpoint in a folder, in a zip archive, or given one by one; all untrusted."""
 
+import errno
 import shutil
 import stat
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from core.checkpoint import ADVICE, CheckpointError
+from core.damaged_archives import DAMAGE
 
 MAX_ENTRIES = 1000  # files of a folder or an archive
 MAX_NAME_BYTES = 255  # of a file
@@ -101,37 +102,49 @@ def _folder(folder: Path) -> dict[str, Path]:
 
 def is_archive(path: Path) -> bool:
     """Whether a file is a zip archive, and not one that PyTorch or NumPy wrote."""
-    if not zipfile.is_zipfile(path):
-        return False
     try:
+        if not zipfile.is_zipfile(path):
+            return False
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             is_numpy = bool(names) and all(name.endswith(".npy") for name in names)
             return not is_numpy and not any(name.endswith("/data.pkl") for name in names)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+    except DAMAGE:
         return True  # a damaged one: unpacking says so
+
+
+@contextmanager
+def archive_errors(name: str) -> Generator[None]:
+    """Convert what reading a damaged archive raises inside the block to `CheckpointError`.
+
+    Args:
+        name: of the archive, for messages.
+    """
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except DAMAGE as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a full disk, no such file
+            raise
+        raise CheckpointError(f"{name} is a damaged or unusual zip archive: {ADVICE} ({error})") from error
 
 
 def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
     """Unpack the files of an archive that lie in its root or in its only folder."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            check_entries(path, entries)
-            found: dict[str, Path] = {}
-            for number, entry in enumerate(entries):
-                name = PurePosixPath(entry.filename).name
-                if name in found:
-                    raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give one checkpoint")
-                found[name] = folder / str(number) / name
-                found[name].parent.mkdir()
-                with archive.open(entry) as packed, open(found[name], "wb") as file:
-                    shutil.copyfileobj(packed, file, BLOCK_BYTES)  # zipfile stops at the declared size
-            return found
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        if isinstance(error, CheckpointError):
-            raise
-        raise CheckpointError(f"{path.name} is a damaged or unusual zip archive: {ADVICE} ({error})") from error
+    with archive_errors(path.name), zipfile.ZipFile(path) as archive:
+        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        check_entries(path, entries)
+        found: dict[str, Path] = {}
+        for number, entry in enumerate(entries):
+            name = PurePosixPath(entry.filename).name
+            if name in found:
+                raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give one checkpoint")
+            found[name] = folder / str(number) / name
+            found[name].parent.mkdir()
+            with archive.open(entry) as packed, open(found[name], "wb") as file:
+                shutil.copyfileobj(packed, file, BLOCK_BYTES)  # zipfile stops at the declared size
+    return found
 
 
 def check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:

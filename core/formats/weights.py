@@ -17,6 +17,7 @@ from torch import Tensor
 
 from core.checkpoint import ADVICE, CheckpointError, check_header
 from core.formats.progress import advance
+from core.formats.source_files import archive_errors
 
 MAX_PICKLE_BYTES = 16 * 2**20  # names and shapes of a PyTorch file; the weights are beside them
 MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied matrices do, with so many copies at most
@@ -186,11 +187,8 @@ def in_memory(file_name: str, tensors: Mapping[str, Tensor]) -> Weights:
 
 def check_archive(path: Path, file_name: str) -> None:
     """Check that an archive of tensors is uncompressed, so that nothing in it unpacks to more."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise CheckpointError(f"{file_name} is a damaged archive: {ADVICE} ({error})") from error
+    with archive_errors(file_name), zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
     size = path.stat().st_size
     for entry in entries:
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > size:

@@ -12,16 +12,15 @@ import re
 import tempfile
 import threading
 import zipfile
-import zlib
 from collections import OrderedDict
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from core.checkpoint import ADVICE, Checkpoint, CheckpointError, load_checkpoint
+from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.device import best_device
-from core.formats.source_files import MAX_SMALL_FILE, check_entries, is_archive, open_source
+from core.formats.source_files import MAX_SMALL_FILE, archive_errors, check_entries, is_archive, open_source
 from core.runlog import Line, read_log
 from core.translator import Translator
 
@@ -256,10 +255,5 @@ class _Archive:
 
     @contextmanager
     def _open(self) -> Generator[zipfile.ZipFile]:
-        try:
-            with zipfile.ZipFile(self._path) as archive:
-                yield archive
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            raise CheckpointError(
-                f"{self._path.name} is a damaged or unusual zip archive: {ADVICE} ({error})"
-            ) from error
+        with archive_errors(self._path.name), zipfile.ZipFile(self._path) as archive:
+            yield archive

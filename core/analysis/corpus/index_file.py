@@ -18,7 +18,6 @@ import io
 import json
 import math
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from core.analysis.corpus.recording import STACKS, Stack
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.capture import KINDS
+from core.damaged_archives import DAMAGE
 from core.file_writing import write_atomically
 from core.strict_json import json_object
 
@@ -50,17 +50,6 @@ MAX_TEXT = 4_096  # characters of a source
 MAX_FACT = 1_000  # characters of a fact
 MAX_HEADS, MAX_NEURONS, MAX_EXAMPLES = 2**14, 2**22, 100
 MAX_LENGTH = 1_024  # tokens of a sentence
-DAMAGE = (  # what reading a damaged or hostile file may raise
-    zipfile.BadZipFile,
-    zlib.error,
-    ValueError,
-    TypeError,
-    SyntaxError,
-    OverflowError,
-    EOFError,
-    RuntimeError,
-    OSError,
-)
 COLUMNS = tuple(field.name for field in dataclasses.fields(ScoreCard) if field.name != "head")
 COUNTS = ("num_tokens", "offset")  # columns that are whole numbers
 Arrays = dict[str, NDArray[Any]]

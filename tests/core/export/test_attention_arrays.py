@@ -1,5 +1,6 @@
 """Attention of other programs as explanations: what is right is kept to the bit, all else refused with the reason."""
 
+import random
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,9 +18,11 @@ from core.export.attention_arrays import (
     ArrayError,
     arrays_of_outputs,
     explanation_of_arrays,
+    holds_arrays,
     load_arrays,
     save_arrays,
 )
+from tests.damage import damaged
 
 SOURCE, TARGET = ["\u2581A", "\u2581dog", "</s>"], ["<pad>", "\u0120Ein", "\u0120Hund", "</s>"]
 
@@ -151,20 +154,48 @@ def test_hostile_files_are_refused(
 ) -> None:
     path = tmp_path / "attention.npz"
     np.savez(path, source_tokens=np.array(["a", {}], dtype=object))
-    with pytest.raises(ArrayError, match=r"^attention\.npz is no NPZ file of arrays, or damaged: Object arrays cannot"):
+    with pytest.raises(ArrayError, match=r"^attention\.npz: it is no NPZ file of arrays, or damaged: Object array"):
         load_arrays(path)
     with monkeypatch.context() as patch, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", bytes(2**20))
         archive.close()
-        patch.setattr("core.export.attention_arrays.MAX_BYTES", 2**19)
-        with pytest.raises(ArrayError, match=r"^attention\.npz would unpack to 1048576 bytes, at most 524288 are"):
+        patch.setattr("core.export.npz_arrays.MAX_BYTES", 2**19)
+        with pytest.raises(ArrayError, match=r"^attention\.npz: it would unpack to 1048576 bytes, at most 524288 a"):
             load_arrays(path)
     save_arrays(path, arrays)
     data = path.read_bytes()
     for length in range(0, len(data), 97):
         path.write_bytes(data[:length])
-        with pytest.raises(ArrayError, match=r"^attention\.npz is no NPZ file of arrays, or damaged"):
+        with pytest.raises(ArrayError, match=r"^attention\.npz: it is no NPZ file of arrays, or damaged"):
             load_arrays(path)
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_damage_is_refused_with_the_name_of_the_file(
+    arrays: dict[str, NDArray[Any]], compression: int, tmp_path: Path
+) -> None:
+    path, refused = tmp_path / "attention.npz", 0
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w") as file:
+                np.save(file, array)
+    data = path.read_bytes()
+    for seed in range(100):
+        path.write_bytes(damaged(data, random.Random(seed)))
+        holds_arrays(path)
+        try:
+            explanation_of_arrays(load_arrays(path))
+        except ArrayError:
+            refused += 1
+    assert refused > 50
+
+
+@pytest.mark.parametrize("header", [b"{'shape': (3,", b"{" * 500, b"-" * 3000 + b"1", b"{'shape': (10**99,)}"])
+def test_a_header_that_is_no_python_is_refused(header: bytes, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "attention.npz", "w") as archive:  # the checksums are right
+        archive.writestr("source_tokens.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(ArrayError, match=r"^attention\.npz: it is no NPZ file of arrays, or damaged"):
+        load_arrays(tmp_path / "attention.npz")
 
 
 def test_the_command_writes_an_explanation_and_names_what_is_wrong(
@@ -179,7 +210,7 @@ def test_the_command_writes_an_explanation_and_names_what_is_wrong(
     assert torch.equal(found.explanation.maps["cross"][0].weights, torch.from_numpy(arrays["cross_attentions"][0]))
     source.write_bytes(b"hello")
     assert cli.main(["explain-arrays", str(source), "-o", str(output)]) != 0
-    assert "attention.npz is no NPZ file of arrays" in capsys.readouterr().err
+    assert "attention.npz: it is no NPZ file of arrays" in capsys.readouterr().err
 
 
 def test_the_documented_lines_make_the_arrays_of_any_model_of_transformers(

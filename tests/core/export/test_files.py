@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 
 from core.export import ExplanationRecord, as_bytes, load_explanation, save_explanation
 from core.export.record import AXES
+from tests.damage import damaged
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".json", ".JSON"])
@@ -98,6 +100,47 @@ def test_a_file_that_is_no_explanation_is_refused_with_its_name_and_the_reason(
         with pytest.raises(ValueError, match=said) as refusal:
             load_explanation(path)
         assert str(refusal.value).startswith("given.json: ")
+
+
+def refusal(path: Path) -> str:
+    """Message of the refusal of a file, "" if it is read."""
+    try:
+        load_explanation(path)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".json"])
+def test_damage_is_refused_with_the_name_of_the_file(record: ExplanationRecord, suffix: str, tmp_path: Path) -> None:
+    path, data, refusals = tmp_path / f"given{suffix}", as_bytes(record, suffix), list[str]()
+    for seed in range(100):
+        path.write_bytes(damaged(data, random.Random(seed), stop=5000 if suffix == ".json" else None))
+        refusals += filter(None, [refusal(path)])
+    assert len(refusals) > 50
+    assert all(each.startswith(f"given{suffix}: ") for each in refusals)
+
+
+FIELDS = ("model", "source_tokens", "predicted_tokens", "log_probs", "alternatives", "attention")
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_values_of_other_types_are_refused_or_read(record: ExplanationRecord, name: str, tmp_path: Path) -> None:
+    whole = json.loads(as_bytes(record, ".json"))
+    length = len(whole["predicted_tokens"])
+    for value in (None, 1, "text", [], {}, [1] * length, [[1]] * length, [[["a", "b"]]] * length, [10**400] * length):
+        (tmp_path / "given.json").write_text(json.dumps(whole | {name: value}))
+        message = refusal(tmp_path / "given.json")
+        assert not message or message.startswith("given.json: ")
+
+
+def test_an_archive_that_would_fill_the_memory_is_refused(
+    record: ExplanationRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.export.npz_arrays.MAX_BYTES", 1000)
+    (tmp_path / "given.npz").write_bytes(as_bytes(record, ".npz"))
+    with pytest.raises(ValueError, match=r"^given\.npz: it would unpack to \d+ bytes, at most 1000 are read$"):
+        load_explanation(tmp_path / "given.npz")
 
 
 def test_facts_of_the_model_are_its_configuration(record: ExplanationRecord, tiny_model: torch.nn.Module) -> None:

@@ -1,6 +1,7 @@
 """Files of Marian itself: the same weights as models of Hugging Face, which transformers runs."""
 
 import io
+import random
 import shutil
 import zipfile
 from pathlib import Path
@@ -18,6 +19,7 @@ from core.model import sinusoidal_encoding
 from core.translator import Translator
 from tests.core.formats.marian_cpp_models import save_arrays, write_marian
 from tests.core.formats.marian_models import Pairs, sentencepiece_model
+from tests.damage import damaged
 
 Arrays = dict[str, np.ndarray]
 
@@ -165,8 +167,11 @@ def lying_header(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda data: data[: len(data) // 2], r"^opus.npz is a damaged archive: copy or download it again"),
-        (lambda data: b"", r"^opus.npz is a damaged archive: copy or download it again"),
+        (
+            lambda data: data[: len(data) // 2],
+            r"^opus.npz is a damaged or unusual zip archive: copy or download",
+        ),
+        (lambda data: b"", r"^opus.npz is a damaged or unusual zip archive: copy or download"),
         (
             lying_header,
             r"^opus.npz: 'encoder_l1_ffn_b1.npy' has type float32 and shape \[1, 6400\], in 384 bytes: expected",
@@ -177,6 +182,32 @@ def test_damaged_arrays_are_refused(damage: Any, message: str, copy: Path) -> No
     (copy / "opus.npz").write_bytes(damage((copy / "opus.npz").read_bytes()))
     with pytest.raises(CheckpointError, match=message):
         import_checkpoint(copy)
+
+
+@pytest.mark.parametrize("header", [b"{'shape': (3,", b"{" * 500, b"-" * 3000 + b"1", b"{'descr': 1}", b"[1][5]"])
+def test_a_header_that_is_no_python_is_refused(header: bytes, copy: Path) -> None:
+    with zipfile.ZipFile(copy / "opus.npz", "a") as archive:  # the checksums are right
+        archive.writestr("extra.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(CheckpointError, match=r"^opus.npz: 'extra.npy' is no array: "):
+        import_checkpoint(copy)
+
+
+def test_an_array_that_occurs_twice_is_refused(copy: Path) -> None:
+    with zipfile.ZipFile(copy / "opus.npz", "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("Wemb.npy", archive.read("Wemb.npy"))
+    with pytest.raises(CheckpointError, match=r"^opus.npz has arrays of the same name, or more than 100000$"):
+        import_checkpoint(copy)
+
+
+def test_a_damaged_archive_is_refused_or_another_model(copy: Path) -> None:
+    data, refused = (copy / "opus.npz").read_bytes(), 0
+    for seed in range(40):
+        (copy / "opus.npz").write_bytes(damaged(data, random.Random(seed), start=-6000))  # the directory is at the end
+        try:
+            import_checkpoint(copy)
+        except CheckpointError:
+            refused += 1
+    assert refused > 20
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Folders and archives that are not what they should be."""
 
+import errno
+import random
 import stat
 import zipfile
 from pathlib import Path
@@ -8,7 +10,8 @@ import pytest
 
 from core.checkpoint import CheckpointError
 from core.formats import import_checkpoint
-from core.formats.source_files import FREE_BYTES, SourceFiles, open_source
+from core.formats.source_files import FREE_BYTES, SourceFiles, archive_errors, open_source
+from tests.damage import damaged
 
 
 def contents(files: SourceFiles) -> dict[str, bytes]:
@@ -111,6 +114,29 @@ def test_every_cut_of_an_archive_is_an_error(tmp_path: Path) -> None:
         (tmp_path / "cut.zip").write_bytes(data[:length])
         with pytest.raises(CheckpointError):
             import_checkpoint(tmp_path / "cut.zip")
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_archive_is_refused_or_unpacked(compression: int, tmp_path: Path) -> None:
+    path, refused = tmp_path / "model.zip", 0
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr("config.json", b"{}" * 50)
+        archive.writestr("w\u00f6rter.txt", bytes(range(256)))
+    data = path.read_bytes()
+    for seed in range(100):
+        path.write_bytes(damaged(data, random.Random(seed)))
+        try:
+            with open_source([path]) as files:
+                contents(files)
+        except CheckpointError:
+            refused += 1
+    assert refused > 50
+
+
+def test_a_full_disk_is_no_damage(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left") as error, archive_errors("model.zip"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert error.value.errno == errno.ENOSPC
 
 
 def test_a_source_that_is_none(tmp_path: Path) -> None:

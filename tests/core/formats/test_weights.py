@@ -115,6 +115,14 @@ def test_a_shape_that_lies_takes_no_memory(tmp_path: Path) -> None:
         shapes_of(tmp_path / "model.safetensors")
 
 
+def test_a_name_that_occurs_twice_is_refused(tmp_path: Path) -> None:
+    entries = (f'"a": {{"dtype": "F32", "shape": [1], "data_offsets": [{start}, {start + 4}]}}' for start in (0, 4))
+    header = f"{{{', '.join(entries)}}}".encode()
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
+    with pytest.raises(CheckpointError, match=r"^model.safetensors is cut off, damaged or not a safetensors file"):
+        shapes_of(tmp_path / "model.safetensors")
+
+
 def test_a_large_pickle_is_refused(tmp_path: Path) -> None:
     torch.save({"a": torch.zeros(2)}, tmp_path / "model.bin")
     large = repacked(tmp_path / "model.bin", data_pkl=bytes(17 * 2**20))
