@@ -58,6 +58,12 @@ def norm_first(tokenizer: SentencePieceTokenizer) -> Translator:
     return random_translator(tokenizer, norm="pre", final_norm=True, tied="none", position_offset=2)
 
 
+@pytest.fixture(params=["post", "pre"])
+def post_or_pre(request: pytest.FixtureRequest, translator: Translator, norm_first: Translator) -> Translator:
+    """Both models, one after the other."""
+    return translator if request.param == "post" else norm_first
+
+
 @pytest.fixture(scope="session")
 def traced(translator: Translator) -> ForwardTrace:
     return trace_forward(translator, SOURCE, TARGET)

@@ -22,12 +22,12 @@ from core.translator import Translator
 SOURCE, TARGET = "Can you help me?", "Können Sie mir helfen?"
 
 
-def test_the_gradient_of_a_weight_is_its_finite_difference(translator: Translator):
+def test_the_gradient_of_a_weight_is_its_finite_difference(post_or_pre: Translator):
     found, of_one = (
-        attention_gradients(translator, SOURCE, TARGET),
-        attention_gradients(translator, SOURCE, TARGET, [4]),
+        attention_gradients(post_or_pre, SOURCE, TARGET),
+        attention_gradients(post_or_pre, SOURCE, TARGET, [4]),
     )
-    source_ids, fed, predicted = (torch.tensor(ids) for ids in translator.token_ids(SOURCE, TARGET))
+    source_ids, fed, predicted = (torch.tensor(ids) for ids in post_or_pre.token_ids(SOURCE, TARGET))
     for kind, layer, (head, i, j) in (
         ("cross", 1, (2, 3, 1)),
         ("encoder_self", 0, (0, 1, 2)),
@@ -44,7 +44,7 @@ def test_the_gradient_of_a_weight_is_its_finite_difference(translator: Translato
                 changed[0][where] += change
                 return changed
 
-            with torch.inference_mode(), translator.inspect() as model, capture_attention(model, add):
+            with torch.inference_mode(), post_or_pre.inspect() as model, capture_attention(model, add):
                 logits = model(source_ids[None], fed[None])[0].double()
             return logits.log_softmax(-1).gather(1, predicted[:, None])[:, 0]
 
@@ -55,13 +55,13 @@ def test_the_gradient_of_a_weight_is_its_finite_difference(translator: Translato
         assert float(of_one.gradients[kind][layer][head, i, j]) == pytest.approx(float(expected[4]), rel=0.02, abs=2e-3)
 
 
-def test_importance_is_the_derivative_by_a_gate(translator: Translator):
-    importance = head_importance(attention_gradients(translator, SOURCE, TARGET))
-    assert list(importance) == all_heads(translator.model)
+def test_importance_is_the_derivative_by_a_gate(post_or_pre: Translator):
+    importance = head_importance(attention_gradients(post_or_pre, SOURCE, TARGET))
+    assert list(importance) == all_heads(post_or_pre.model)
 
     def loss(head: Head, gate: float) -> float:
-        with gated(translator, {head: gate}):
-            log_probs = translator.explain(SOURCE, TARGET).log_probs
+        with gated(post_or_pre, {head: gate}):
+            log_probs = post_or_pre.explain(SOURCE, TARGET).log_probs
         return -sum(log_probs) / len(log_probs)
 
     for head in (Head("encoder_self", 1, 0), Head("decoder_self", 0, 2), Head("cross", 2, 1)):

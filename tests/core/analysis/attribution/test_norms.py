@@ -42,6 +42,14 @@ def test_transformed_vectors_sum_to_the_attention_s_output(traced: ForwardTrace)
             assert torch.allclose(summed, output, atol=1e-5)
 
 
+def test_with_the_norm_first_transformed_vectors_sum_to_what_attention_adds(traced_norm_first: ForwardTrace):
+    for sublayers in traced_norm_first.sublayers.values():
+        for sublayer in sublayers:
+            summed = torch.einsum("hqk,hkd->qd", sublayer.weights, sublayer.transformed())
+            added = sublayer.output - sublayer.x - sublayer.attention.out_proj.bias
+            assert torch.allclose(summed, added, atol=1e-4)
+
+
 def test_heads_together_are_at_most_their_sum(traced: ForwardTrace):
     sublayer = traced.sublayers["cross"][1]
     assert (layer_norms(sublayer) <= head_norms(sublayer).sum(0) + 1e-5).all()

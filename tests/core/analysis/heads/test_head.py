@@ -22,20 +22,20 @@ def test_people_count_from_1():
     assert str(Head("encoder_self", 4, 0)) == "encoder L5 H1"
 
 
-def test_a_gate_scales_what_the_head_adds_before_w_o(translator: Translator):
+def test_a_gate_scales_what_the_head_adds_before_w_o(post_or_pre: Translator):
     """Oracle: edited weights, W_O's columns of that head times the gate."""
-    source_ids, fed, _ = (torch.tensor([ids]) for ids in translator.token_ids(SOURCE, TARGET))
-    with torch.inference_mode(), gated(translator, {HEAD: 0.3}):
-        found = translator.model(source_ids, fed)
-    out_proj = translator.model.decoder.layers[2].cross_attention.out_proj
+    source_ids, fed, _ = (torch.tensor([ids]) for ids in post_or_pre.token_ids(SOURCE, TARGET))
+    with torch.inference_mode(), gated(post_or_pre, {HEAD: 0.3}):
+        found = post_or_pre.model(source_ids, fed)
+    out_proj = post_or_pre.model.decoder.layers[2].cross_attention.out_proj
     kept = out_proj.weight.clone()
     out_proj.weight[:, 7:14] *= 0.3
     try:
-        expected = translator.model(source_ids, fed)
+        expected = post_or_pre.model(source_ids, fed)
     finally:
         out_proj.weight.copy_(kept)
     assert torch.allclose(found, expected, atol=1e-5)
-    assert not torch.allclose(found, translator.model(source_ids, fed), atol=1e-3)
+    assert not torch.allclose(found, post_or_pre.model(source_ids, fed), atol=1e-3)
 
 
 def test_gates_of_a_batch_go_to_their_rows(translator: Translator):

@@ -42,10 +42,10 @@ def test_keys_that_are_masked_stay_zero():
     assert torch.allclose(found, torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.4, 0.225, 0.375]]))
 
 
-def test_the_rest_of_the_pass_is_computed_again(translator: Translator):
+def test_the_rest_of_the_pass_is_computed_again(post_or_pre: Translator):
     """The same by replacing the weights where they are captured."""
     cuts = [Cut(HEAD, range(2, 4), range(1, 2), 0.3, True), Cut(Head("encoder_self", 0, 1), None, range(3))]
-    found = cut_effect(translator, SOURCE, TARGET, cuts)
+    found = cut_effect(post_or_pre, SOURCE, TARGET, cuts)
     before = found.before.maps
 
     def replaced(path: str, weights: torch.Tensor) -> torch.Tensor | None:
@@ -62,8 +62,8 @@ def test_the_rest_of_the_pass_is_computed_again(translator: Translator):
                 return weights
         return None
 
-    source, fed, predicted = translator.token_ids(SOURCE, TARGET)
-    with translator.inspect() as model, capture_attention(model, replaced) as maps:
+    source, fed, predicted = post_or_pre.token_ids(SOURCE, TARGET)
+    with post_or_pre.inspect() as model, capture_attention(model, replaced) as maps:
         logits = model(torch.tensor([source]), torch.tensor([fed]))[0]
     expected = logits.log_softmax(-1).gather(1, torch.tensor(predicted)[:, None]).squeeze(1)
     assert found.after.log_probs == pytest.approx(expected.tolist(), abs=1e-5)
@@ -72,10 +72,10 @@ def test_the_rest_of_the_pass_is_computed_again(translator: Translator):
     assert found.change == pytest.approx(sum(found.after.log_probs) - sum(found.before.log_probs))
 
 
-def test_a_whole_head_is_the_gate_of_zero(translator: Translator):
-    with gated(translator, {HEAD: 0.0}):
-        expected = translator.explain(SOURCE, TARGET).log_probs
-    assert cut_effect(translator, SOURCE, TARGET, [Cut(HEAD)]).after.log_probs == pytest.approx(expected, abs=1e-6)
+def test_a_whole_head_is_the_gate_of_zero(post_or_pre: Translator):
+    with gated(post_or_pre, {HEAD: 0.0}):
+        expected = post_or_pre.explain(SOURCE, TARGET).log_probs
+    assert cut_effect(post_or_pre, SOURCE, TARGET, [Cut(HEAD)]).after.log_probs == pytest.approx(expected, abs=1e-6)
 
 
 def test_rows_of_a_batch_have_their_own_cuts(translator: Translator):
