@@ -13,7 +13,9 @@ from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
     CHARACTERS,
     END,
+    OF_TARGET,
     PAD,
+    SENTENCEPIECE,
     SETTINGS,
     SOURCE_DICTIONARY,
     TARGET_DICTIONARY,
@@ -30,7 +32,8 @@ from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
 from core.formats.weights import Weights, load_pytorch, weights_of
 from core.formats.yaml_options import MAX_BYTES, yaml_object
-from core.tokenizer import SPACE_MARK
+from core.tokenizer import SPACE_MARK, load_sentencepiece
+from core.tokenizer_files import files_of
 
 NAME = "JoeyNMT"
 PREFERRED = ("best.ckpt", "latest.ckpt", "avg_best.ckpt")  # among several
@@ -93,7 +96,25 @@ def load(files: SourceFiles) -> Checkpoint:
     facts["options not applied"] = [
         key for key, off in SEARCH_OPTIONS.items() if search.values.get(key, off) not in (off, None)
     ]
+    facts["options not applied"] += _restriction(tokenizer)
     return Checkpoint(fill_model(name, model, tensors), tokenizer, {"imported": facts})
+
+
+def _restriction(tokenizer: DictionaryTokenizer) -> list[str]:
+    """JoeyNMT's restriction of SentencePiece models to the vocabularies, if there are pieces that it excludes."""
+    files = files_of(tokenizer.to_bytes())
+    if SENTENCEPIECE not in files:
+        return []
+    models = files[SENTENCEPIECE], files.get(OF_TARGET + SENTENCEPIECE, files[SENTENCEPIECE])
+    excluded = 0
+    for side, model in zip((tokenizer, tokenizer.target), models, strict=True):
+        processor, known = load_sentencepiece(model), {side.piece(token_id) for token_id in range(side.vocab_size)}
+        excluded += sum(
+            processor.id_to_piece(number) not in known
+            for number in range(processor.vocab_size())
+            if not processor.is_control(number) and not processor.is_unknown(number)
+        )
+    return [f"restriction of SentencePiece to the vocabularies ({excluded:,} pieces are <unk>)"] if excluded else []
 
 
 def _one_of(files: SourceFiles, suffix: str, preferred: tuple[str, ...]) -> str:

@@ -15,6 +15,8 @@ TIED = {
 }
 NORMS = {"post": "after each residual connection", "pre": "on the input of each sub-layer"}
 ORDERS = {"interleaved": "sines and cosines alternate", "halves": "all sines before all cosines"}
+PENALTIES = {"paper": "((5 + length) / 6)^alpha", "length": "length^alpha"}
+LISTED = 4  # token ids of a list
 OWN_FORMAT = "Headlight"
 
 
@@ -33,6 +35,7 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
         "languages": " to ".join(filter(None, tokenizer.languages)),
         "target languages": ", ".join(tokenizer.language_codes) or "one",
         **architecture_facts(model.config),
+        **token_facts(model.config),
         "computation": computation(model),
         "search of the source": search or ("not given" if imported else ""),
         "options not applied": (", ".join(_texts(imported.get("options not applied"))) or "none") if imported else "",
@@ -41,19 +44,51 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
 
 
 def architecture_facts(config: TransformerConfig) -> dict[str, str]:
-    """Describe the architecture, as `model_facts` does."""
+    """Describe the fields of a configuration that the paper has values for, as `model_facts` does."""
+    biases = {
+        "attention": config.attention_bias,
+        "feed-forward": config.feed_forward_bias,
+        "logits": config.output_bias,
+    }
     return {
         "layers": f"{config.num_encoder_layers} + {config.num_decoder_layers}, {config.head_counts} heads",
         "widths": _widths(config),
         "vocabulary": f"{config.vocab_size:,} tokens"
         + (f" of sources, {config.target_size:,} of targets" if config.target_vocab_size else ""),
         "matrices": TIED[config.tied],
+        "embeddings": "multiplied by sqrt(d_model)" if config.scale_embedding else "not scaled",
         "positions": _positions(config),
         "norms": NORMS[config.norm]
         + (", and after the last layer" if config.final_norm else "")
-        + (", and on the embeddings" if config.embedding_norm else ""),
+        + (", and on the embeddings" if config.embedding_norm else "")
+        + f"; epsilon {config.norm_eps:g}",
         "activation": config.activation,
+        "biases": ", ".join(name for name, has_bias in biases.items() if has_bias) or "none",
         "attention": "all positions" if config.neighbourhood is None else f"{config.neighbourhood} nearest positions",
+        "dropout in training": f"{config.dropout:g}",
+        "length penalty": PENALTIES[config.penalty_formula],
+        "end of a search": "as soon as beam-size hypotheses have finished"
+        if config.early_stopping
+        else "when no live hypothesis scores above the finished ones",
+    }
+
+
+def token_facts(config: TransformerConfig) -> dict[str, str]:
+    """Describe the fields of a configuration about a model's own sources and token ids, as `model_facts` does."""
+    excluded = ", ".join(map(str, config.never_ids[:LISTED])) + (", ..." if config.never_ids[LISTED:] else "")
+    parts = [
+        *map(str, config.source_prefix),
+        "tokens",
+        *(["</s>"] * config.source_end),
+        *map(str, config.source_suffix),
+    ]
+    return {
+        "source": " ".join(parts)
+        if config.patch_size is None
+        else f"patches of {config.patch_size} x {config.patch_size} pixels, {config.patch_rows} in a column",
+        "token ids": f"padding {config.pad_id}, start {config.bos_id}, end {config.eos_id}",
+        "first token": "free" if config.forced_first_id is None else f"always {config.forced_first_id}",
+        "never generated": "padding, start" + (f", {excluded}" if excluded else ""),
     }
 
 
@@ -63,8 +98,14 @@ def origin_of(training: dict[str, Any]) -> str:
 
 
 def _widths(config: TransformerConfig) -> str:
-    inner = f"{config.d_ff:,}" + (f" and {config.decoder_d_ff:,}" if config.decoder_d_ff else "")
-    return f"d_model {config.d_model:,}, d_ff {inner}"
+    encoder, decoder = config.encoder_heads, config.decoder_heads
+    sides = {
+        "d_ff": (config.d_ff, config.decoder_d_ff or config.d_ff),
+        "d_k": (encoder.d_k, decoder.d_k),
+        "d_v": (encoder.d_v, decoder.d_v),
+    }
+    widths = [f"{name} {' and '.join(dict.fromkeys(f'{width:,}' for width in both))}" for name, both in sides.items()]
+    return ", ".join([f"d_model {config.d_model:,}", *widths])
 
 
 def _positions(config: TransformerConfig) -> str:

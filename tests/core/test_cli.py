@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ import pytest
 
 from core import __main__ as cli
 from core.checkpoint import save_checkpoint
+from core.config import TransformerConfig
 from core.cpu_inference import PackedTransformer, computation
 from core.export import load_explanation
 from core.file_translation import lines
@@ -183,6 +185,7 @@ def test_inspect_shows_what_is_in_the_file(
         ["bleu", "2.5"],
     ):
         assert expected in lines
+    assert {field.name for field in fields(TransformerConfig)} <= {line[0] for line in lines if line}
     assert "\x1b" not in out
     assert "?[2Jcleared" in out
     _, products = out.split("Matrix products on this machine\n")

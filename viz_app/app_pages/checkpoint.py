@@ -23,8 +23,9 @@ from viz_app.session.state import session_object
 
 HOW_TO_READ = """
 Each column is an open model, the current one first; grey is what is as in the paper's base model. **Parameters** counts
-tied matrices once. **Search of the source** are the settings that the model came with; the app searches with those next
-to the sentence. **Options not applied** change the source's translations and have no counterpart here.
+tied matrices once. **Length penalty** divides a log-probability; its alpha is next to the sentence. **Search of the
+source** are the settings that the model came with; the app searches with those next to the sentence.
+**Options not applied** change the source's translations and have no counterpart here.
 """
 ABOUT_MARIAN = """
 The model in Hugging Face's layout of Marian: `MarianMTModel` and `MarianTokenizer` of transformers open the unpacked

@@ -41,6 +41,11 @@ def short_pairs(pairs: Pairs) -> list[tuple[str, str]]:
     return found[:50]
 
 
+def without_padding(token_ids: list[int], eos_id: int) -> list[int]:
+    """A row of the output of `generate`, up to the `</s>` after its start, which may be `</s>` too."""
+    return token_ids[: token_ids.index(eos_id, 1) + 1]
+
+
 def write_tokenizer(folder: Path, pairs: Pairs, codes: Sequence[str] = (), two: bool = False) -> tuple[int, int]:
     """Write source.spm, target.spm and the vocabularies, `</s>` first and `<pad>` last.
 

@@ -148,6 +148,16 @@ def test_text_is_prepared_as_the_configuration_says(copy: Path) -> None:
     assert tokenizer.target.decode([9, 12, 13, 10, 8, 3]) == "(the)."
 
 
+def test_pieces_that_joeynmt_would_not_use_are_in_the_report(copy: Path) -> None:
+    assert import_checkpoint(copy).training["imported"]["options not applied"] == []
+    pieces = (copy / "src_vocab.txt").read_text().splitlines()
+    changed = [f"other{number}" if number in (7, 9) else piece for number, piece in enumerate(pieces)]
+    (copy / "src_vocab.txt").write_text("\n".join(changed))
+    assert import_checkpoint(copy).training["imported"]["options not applied"] == [
+        "restriction of SentencePiece to the vocabularies (2 pieces are <unk>)"
+    ]
+
+
 def test_pieces_that_the_vocabulary_lacks_are_taken_apart() -> None:
     """By hand: of `then`, the merges make `the` + `n`; without `the@@` they are `th` + `e`, without `th@@` letters."""
     merges = [("t", "h"), ("th", "e"), ("the", "n</w>"), ("x", "</w>")]

@@ -1,12 +1,13 @@
 """Facts about models, whose records of training may hold anything."""
 
+import dataclasses
 from typing import Any
 
 import pytest
 
-from core.config import PRESETS
+from core.config import PRESETS, TransformerConfig
 from core.cpu_inference import computation
-from core.formats.model_facts import architecture_facts, model_facts, origin_of
+from core.formats.model_facts import architecture_facts, model_facts, origin_of, token_facts
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 
@@ -24,11 +25,69 @@ def test_the_facts_of_a_checkpoint_of_headlight(tiny_model: Transformer, tokeniz
 
 def test_the_paper_is_described_in_its_own_terms() -> None:
     facts = architecture_facts(PRESETS["base"])
-    assert facts["norms"] == "after each residual connection"
+    assert facts["norms"] == "after each residual connection; epsilon 1e-05"
+    assert facts["widths"] == "d_model 512, d_ff 2,048, d_k 64, d_v 64"
+    assert facts["biases"] == "attention, feed-forward"
+    assert facts["length penalty"] == "((5 + length) / 6)^alpha"
     assert facts["positions"] == "sinusoidal, sines and cosines alternate, exponent i/n"
     assert facts["matrices"] == "both embeddings and the output projection are one matrix"
     assert architecture_facts(PRESETS["E-learned"])["positions"].startswith("learned, at most ")
     assert architecture_facts(PRESETS["en-de-r16"])["attention"] == "16 nearest positions"
+
+
+# Another value of every field, with the fields that it needs.
+OTHER_VALUES: dict[str, dict[str, Any]] = {
+    "vocab_size": {"vocab_size": 65},
+    "d_model": {"d_model": 36},
+    "d_ff": {"d_ff": 65},
+    "num_heads": {"num_heads": 2},
+    "num_decoder_heads": {"num_decoder_heads": 2},
+    "d_k": {"d_k": 9},
+    "d_v": {"d_v": 9},
+    "num_encoder_layers": {"num_encoder_layers": 3},
+    "num_decoder_layers": {"num_decoder_layers": 3},
+    "dropout": {"dropout": 0.2},
+    "positions": {"positions": "learned"},
+    "neighbourhood": {"neighbourhood": 3},
+    "max_positions": {"max_positions": 65, "positions": "learned"},
+    "pad_id": {"pad_id": 5},
+    "bos_id": {"bos_id": 5},
+    "eos_id": {"eos_id": 5},
+    "norm": {"norm": "pre"},
+    "final_norm": {"final_norm": True},
+    "norm_eps": {"norm_eps": 1e-6},
+    "activation": {"activation": "gelu"},
+    "decoder_d_ff": {"decoder_d_ff": 65},
+    "attention_bias": {"attention_bias": False},
+    "feed_forward_bias": {"feed_forward_bias": False},
+    "output_bias": {"output_bias": True},
+    "position_order": {"position_order": "halves"},
+    "position_exponent": {"position_exponent": "i/(n-1)"},
+    "position_offset": {"position_offset": 2},
+    "scale_embedding": {"scale_embedding": False},
+    "embedding_norm": {"embedding_norm": True},
+    "target_vocab_size": {"target_vocab_size": 65, "tied": "none"},
+    "tied": {"tied": "inputs"},
+    "patch_size": {"patch_size": 8},
+    "patch_rows": {"patch_rows": 3, "patch_size": 8},
+    "forced_first_id": {"forced_first_id": 5},
+    "source_prefix": {"source_prefix": (5,)},
+    "source_suffix": {"source_suffix": (5,)},
+    "source_end": {"source_end": False},
+    "never_ids": {"never_ids": (5,)},
+    "penalty_formula": {"penalty_formula": "length"},
+    "early_stopping": {"early_stopping": False},
+}
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(TransformerConfig)])
+def test_every_field_of_the_configuration_is_in_the_facts(field: str) -> None:
+    def facts(**changes: Any) -> dict[str, str]:
+        config = dataclasses.replace(PRESETS["tiny"], **changes)
+        return architecture_facts(config) | token_facts(config)
+
+    needed = {name: value for name, value in OTHER_VALUES[field].items() if name != field}
+    assert facts(**OTHER_VALUES[field]) != facts(**needed)
 
 
 @pytest.mark.parametrize(
