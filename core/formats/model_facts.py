@@ -83,7 +83,7 @@ def token_facts(config: TransformerConfig) -> dict[str, str]:
         *map(str, config.source_suffix),
     ]
     return {
-        "source": " ".join(parts)
+        "source": ", ".join(parts)
         if config.patch_size is None
         else f"patches of {config.patch_size} x {config.patch_size} pixels, {config.patch_rows} in a column",
         "token ids": f"padding {config.pad_id}, start {config.bos_id}, end {config.eos_id}",

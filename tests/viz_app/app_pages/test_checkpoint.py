@@ -1,5 +1,6 @@
 """The page Checkpoint without a browser."""
 
+import html
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy, opened, reading
-from viz_app.features.checkpoint.facts_table import PAPER, facts_html, facts_table
+from viz_app.features.checkpoint.facts_table import MAX_SHOWN, PAPER, facts_html, facts_table
 from viz_app.features.checkpoint.trial_sentences import ISO_639_3, SENTENCES, sentences_in
 
 
@@ -35,6 +36,16 @@ def test_text_of_an_untrusted_file_is_escaped_and_what_is_as_in_the_paper_is_mar
     assert list(table.columns) == ["fact", "<b>mine</b>", PAPER]
     assert list(table["fact"]) == ["format", "norms"]
     assert list(table[PAPER]) == ["", "post"]
+
+
+def test_of_a_long_text_the_beginning_is_shown_and_the_rest_after_a_click() -> None:
+    codes = ", ".join(f">>{number:03}<<" for number in range(100))
+    facts = {"mine": {"target languages": codes}, PAPER: {}}
+    start, rest = facts_html(facts).split("<summary>")[1].split("\u2026</summary>")
+    assert html.unescape(rest).startswith(f"{codes}</details>")
+    assert 0 < len(html.unescape(start)) <= MAX_SHOWN + 1
+    assert codes.startswith(html.unescape(start).strip())
+    assert list(facts_table(facts)["mine"]) == [codes]
 
 
 def test_the_sentences_are_in_the_language_of_the_source() -> None:

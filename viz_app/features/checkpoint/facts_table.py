@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # pandas takes half a second to import
     import pandas as pd
 
 PAPER = "Paper, base model"
+MAX_SHOWN = 120  # characters of a cell
 
 
 def facts_by_model(found: Sequence[Model]) -> dict[str, dict[str, str]]:
@@ -51,7 +52,12 @@ def facts_html(facts: dict[str, dict[str, str]]) -> str:
 
 
 def _cell(value: str, of_paper: str | None) -> str:
-    return f"<td{' class=usual' if value == of_paper else ''}>{html.escape(value)}</td>"
+    """A cell; of a long text, such as a hundred languages, the beginning is shown and the rest after a click."""
+    shown = html.escape(value)
+    if len(value) > MAX_SHOWN:
+        start = html.escape(value[:MAX_SHOWN].rpartition(" ")[0] or value[:MAX_SHOWN])
+        shown = f"<details><summary>{start} \u2026</summary>{shown}</details>"
+    return f"<td{' class=usual' if value == of_paper else ''}>{shown}</td>"
 
 
 def facts_table(facts: dict[str, dict[str, str]]) -> "pd.DataFrame":
