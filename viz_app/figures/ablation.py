@@ -14,7 +14,7 @@ from core.analysis.tokens.words import JOINT, readable, word, word_groups
 from core.byte_pieces import grapheme_groups, is_special
 from core.tokenizer import SPACE_MARK
 from viz_app.figures.display_text import decimal
-from viz_app.figures.head_grid import contrast
+from viz_app.figures.head_grid import readable_on
 from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
 
@@ -65,9 +65,8 @@ def effect_color(effect: float, limit: float, theme: Theme) -> str:
 
 
 def text_color(effect: float, limit: float, theme: Theme) -> str:
-    """Return the colour of text on `effect_color`: that of the page's text, or its background, by contrast."""
-    color = effect_color(effect, limit, theme)
-    return max(theme.text, theme.background, key=lambda ink: contrast(ink, color))
+    """Return the colour of text on `effect_color`: black or white."""
+    return readable_on(effect_color(effect, limit, theme))
 
 
 def words_of(tokens: Sequence[str]) -> list[str]:

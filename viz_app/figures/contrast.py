@@ -11,7 +11,7 @@ from core.analysis.attribution.faithfulness import RANDOM, SHARES, Curves, Faith
 from core.analysis.tokens.words import axis_groups, readable, word
 from viz_app.figures.cell_grid import CellGrid, GridCell, Legend
 from viz_app.figures.display_text import decimal
-from viz_app.figures.head_grid import contrast as color_contrast
+from viz_app.figures.head_grid import readable_on
 from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
 
@@ -151,7 +151,7 @@ def correlation_grid(found: ContrastAttribution, methods: Sequence[ContrastMetho
             text=text,
             name=f"{METHOD_NAMES[first]}, {METHOD_NAMES[second]}: {text}",
             color=color,
-            text_color=max(theme.text, theme.background, key=lambda ink: color_contrast(ink, color)),
+            text_color=readable_on(color),
         )
 
     return CellGrid(

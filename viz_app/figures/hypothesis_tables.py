@@ -58,7 +58,7 @@ def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
         f"<td>{len(hypothesis.tokens)}</td></tr>"
         for index, hypothesis in enumerate(hypotheses)
     )
-    heads = "<th></th><th>Hypothesis</th><th>score</th><th>log-prob</th><th>tokens</th>"
+    heads = "<th>Rank</th><th>Hypothesis</th><th>score</th><th>log-prob</th><th>tokens</th>"
     return f'<table class="hypotheses"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 

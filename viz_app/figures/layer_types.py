@@ -262,7 +262,10 @@ def table_1(costs: Sequence[Cost], at: Sizes) -> str:
             f"{measured[0].peak_bytes / 1e6:.3g} MB" if measured else "",
         ]
         rows.append(f"<tr><th>{layer_type.name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    return f'<div class="table-1"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return (
+        f'<div class="table-1" role="group" aria-label="Table 1" tabindex="0"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
 
 
 def crossover(at: Sizes) -> str:

@@ -135,20 +135,20 @@ def _two_sided(
     return (*reversed(side(hues[0])), background, *side(hues[1]))
 
 
-# Okabe & Ito (2008), black giving way to white on a dark page, and on a light page yellow to Tol's wine, for a yellow
-# line on white is hardly seen. Simulated for protanopia, deuteranopia and tritanopia the eight stay at least 16 apart
-# in CIELAB.
-_OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+# Okabe & Ito (2008). On a dark page white takes the place of black; on a light page ochre, azure and Tol's wine take
+# those of orange, sky blue and yellow, whose contrast with white is below 3 : 1. Simulated for protanopia, deuteranopia
+# and tritanopia the eight stay at least 16 apart in CIELAB.
+_BLUE_TO_PURPLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 
 LIGHT = Theme(
     name="light",
     background="#ffffff",
     text="#1f2328",
-    faint="#7b8087",
+    faint="#6b7077",
     hairline="#dcdcd6",
     sequential=_ramp("#ffffff", (1.0, 0.27), (0.135, 0.085), (240.0, 278.0)),
     diverging=_two_sided("#ffffff", (1.0, 0.45), 0.13, (255.0, 50.0)),
-    head_colors=(*_OKABE_ITO, "#000000", "#882255"),
+    head_colors=(*_BLUE_TO_PURPLE, "#ac8e49", "#0095f9", "#000000", "#882255"),
 )
 DARK = Theme(
     name="dark",
@@ -158,5 +158,5 @@ DARK = Theme(
     hairline="#353b43",
     sequential=_ramp("#14171b", (0.205, 0.97), (0.125, 0.03), (264.0, 205.0)),
     diverging=_two_sided("#14171b", (0.205, 0.78), 0.12, (250.0, 60.0)),
-    head_colors=(*_OKABE_ITO, "#f2f2f2", "#f0e442"),
+    head_colors=(*_BLUE_TO_PURPLE, "#e69f00", "#56b4e9", "#f2f2f2", "#f0e442"),
 )

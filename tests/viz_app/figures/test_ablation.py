@@ -15,8 +15,6 @@ def test_no_change_is_the_page_and_both_ways_are_far_from_it(theme: Theme) -> No
     assert ablation.effect_color(0.0, 2.0, theme) == theme.background
     assert ablation.effect_color(-2.0, 2.0, theme) == theme.diverging[0]  # a loss
     assert ablation.effect_color(5.0, 2.0, theme) == theme.diverging[-1]  # a gain, even past the end
-    assert ablation.text_color(0.1, 2.0, theme) == theme.text
-    assert ablation.text_color(-1.9, 2.0, theme) == theme.background
 
 
 def test_the_scale_ends_at_the_largest_effect_but_noise_stays_pale() -> None:
@@ -26,11 +24,10 @@ def test_the_scale_ends_at_the_largest_effect_but_noise_stays_pale() -> None:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_text_has_the_higher_of_two_contrasts_on_every_colour(theme: Theme) -> None:
+def test_text_can_be_read_on_every_colour(theme: Theme) -> None:
     for effect in (-20.0, -5.0, -2.6, -1.0, -0.3, 0.0, 0.3, 1.0, 2.6, 20.0):
         color, text = ablation.effect_color(effect, 20.0, theme), ablation.text_color(effect, 20.0, theme)
-        assert contrast(text, color) == max(contrast(ink, color) for ink in (theme.text, theme.background))
-        assert contrast(text, color) > 3.9, effect
+        assert contrast(text, color) >= 4.5, effect
 
 
 def test_the_scale_is_odd_and_rising_and_ends_at_its_limit() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from viz_app.figures.head_grid import readable_on
 from viz_app.figures.theme import DARK, LIGHT, Theme, head_name, theme_named
 
 # Machado, Oliveira & Fernandes (2009), severity 1, on linear RGB.
@@ -70,13 +71,15 @@ def test_eight_heads_can_be_told_apart(theme: Theme, vision: str) -> None:
         min(np.linalg.norm(lab(one, vision) - lab(other, vision)) for one, other in combinations(theme.head_colors, 2))
         > 15
     )
-    assert min(contrast(color, theme.background) for color in theme.head_colors) > 2.2
+    assert min(contrast(color, theme.background) for color in theme.head_colors) >= 3
 
 
 @both
 def test_text_can_be_read(theme: Theme) -> None:
     assert contrast(theme.text, theme.background) > 7
-    assert contrast(theme.faint, theme.background) > 3.5
+    assert contrast(theme.faint, theme.background) >= 4.5
+    for color in (*theme.sequential, *theme.diverging, *theme.head_colors):
+        assert contrast(readable_on(color), color) >= 4.5
 
 
 @both

@@ -47,7 +47,8 @@ def facts_html(facts: dict[str, dict[str, str]]) -> str:
         for name in fact_names(facts)
     )
     return (
-        f'<div class="facts-table"><table><thead><tr><th></th>{columns}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<div class="facts-table" role="group" aria-label="Facts" tabindex="0"><table>'
+        f"<thead><tr><td></td>{columns}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
