@@ -158,7 +158,7 @@ def attention_facts(explanation: Explanation) -> dict[str, str]:
     return {
         "format": "attention without a model",
         "layers": ", ".join(layers),
-        "tokens": f"{len(explanation.source_tokens)} of the source, {len(explanation.predicted_tokens)} of the target",
+        "tokens": f"{len(explanation.source_tokens)} source tokens, {len(explanation.predicted_tokens)} target tokens",
         "probabilities": "given" if explanation.log_probs else "not given",
     }
 

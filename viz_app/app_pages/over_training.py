@@ -1,5 +1,6 @@
 """Over training: a sentence and the heads at every snapshot of a training, and when heads take their roles."""
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -24,6 +25,7 @@ from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.over_training import step_name
 from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.session import python_code, readings
+from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.state import session_object
 
 VIEWS = ROLES, SCORE, LAYERS, TRANSLATIONS, LOSS = "Roles", "Score", "Layers", "Translations", "Loss"
@@ -68,7 +70,8 @@ def page() -> None:
     if reading is None:
         st.caption("Enter a sentence above to follow it over a training.")
         return
-    found = measurement.measurement(training.history, reading.search)
+    text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are no words
+    found = measurement.measurement(training.history, replace(reading.search, text=text))
     job_control(found.job, "over_training", "Measure", partial(snapshots, training, found))
 
 

@@ -92,7 +92,8 @@ def facts_html(model: Model) -> str:
     from core.formats.model_facts import OWN_FORMAT, origin_of
 
     if model.explanation is not None:
-        return _facts_list(model, attention_facts(model.explanation).values())
+        given = attention_facts(model.explanation)
+        return _facts_list(model, [given["format"], given["layers"], given["tokens"]])
     config = model.translator.model.config
     parameters = sum(parameter.numel() for parameter in model.translator.model.parameters())
     facts = [

@@ -10,7 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from core import __main__ as cli
 from tests.core.formats.marian_models import Pairs, write_model
-from tests.viz_app.pages import Start, healthy, opened, reading
+from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from viz_app.controls import job_control
+from viz_app.features.over_training import measurement
+from viz_app.features.over_training.measurement import MeasurementSlot
 from viz_app.features.parsing import parser_model
 from viz_app.pages import PAGES
 from viz_app.session import model_paths
@@ -82,6 +85,12 @@ def test_a_folder_an_archive_and_files_are_one_model(app: AppTest, folder: Path,
         assert reading(app).model.translator is first.translator
     assert len(app.selectbox(key="open_model").options) == 2
     assert not app.sidebar.error
+
+
+def test_the_page_corpus_of_several_uploaded_files_offers_to_build_an_index(app: AppTest, folder: Path) -> None:
+    upload(app, *folder.iterdir())
+    opened(app, "corpus")
+    assert any("Strongest examples" in each.value for each in app.markdown)
 
 
 def test_a_path_that_is_refused_stays_in_its_box_and_the_model_stays_too(
@@ -160,6 +169,20 @@ def test_a_parser_in_its_place_reads_no_language_code(
     (brackets,) = [code.value for code in app.code]
     assert "The" in brackets
     assert "deu" not in brackets
+
+
+def test_a_training_reads_no_language_code(
+    app: AppTest, folder: Path, history_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measurement, "SHIPPED", ("Where is it?",))
+    monkeypatch.setattr(job_control, "TURN", 60.0)
+    open_path(app, folder)
+    app.query_params["history"] = str(history_file)
+    opened(app, "over_training")
+    assert reading(app).translation.source == ">>deu<< The old house."
+    found = state_of(app, MeasurementSlot).measurement
+    assert found is not None
+    assert found.search.text == "The old house."
 
 
 def test_the_report_has_a_column_for_every_open_model(app: AppTest, folder: Path) -> None:

@@ -30,8 +30,8 @@ def facts_by_model(found: Sequence[Model]) -> dict[str, dict[str, str]]:
 
 
 def fact_names(facts: dict[str, dict[str, str]]) -> list[str]:
-    """Return the names of all facts, in the order of display."""
-    return list(dict.fromkeys(name for each in facts.values() for name in each))
+    """Return the names of all facts, in the order of display: that of the model with the most."""
+    return list(dict.fromkeys(name for each in sorted(facts.values(), key=len, reverse=True) for name in each))
 
 
 def facts_html(facts: dict[str, dict[str, str]]) -> str:

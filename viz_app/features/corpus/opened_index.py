@@ -147,8 +147,7 @@ def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
     put_in_address(ADDRESS, OWN_NAME if own is not None else "")
     if own is not None:
         return own, ""
-    path = index_beside(Path(model.path))
-    if not path.is_absolute() or not path.is_file():
+    if not Path(model.path).is_absolute() or not (path := index_beside(Path(model.path))).is_file():  # or uploaded
         return None, ""
     stat = path.stat()
     try:
