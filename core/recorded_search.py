@@ -21,7 +21,7 @@ NUM_BEST = 10  # most probable tokens kept for each row; a beam of 4 continues w
 
 
 class DecoderPass(NamedTuple):
-    """What the decoder computes for T given tokens of one target.
+    """Decoder outputs for T given tokens of one target.
 
     Attributes:
         weights: module path -> attention weights [1, H, Q, K], see `capture_attention`.
@@ -77,7 +77,7 @@ class RecordedSearch:
         return logits
 
     def decoder_pass(self, fed: Sequence[int], predicted: Sequence[int], num_best: int) -> DecoderPass | None:
-        """What the search computed for a target.
+        """Return what the search computed for a target.
 
         Args:
             fed, predicted: T tokens, see `Translator.token_ids`.

@@ -119,7 +119,10 @@ class SharedModel:
     def _recorded_pass(
         self, source_ids: Sequence[int], fed: Sequence[int], predicted: Sequence[int], num_best: int
     ) -> DecoderPass | None:
-        """What the last search for this source computed for a target; None if it did not, or the model has changed."""
+        """Return what the last search for this source computed for a target.
+
+        None if it has not computed it, or the model has changed since.
+        """
         with self._lock:
             record = self._records.get(tuple(source_ids))
             if record is None or _is_watched(self.model) or not record.model.is_plain:

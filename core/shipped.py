@@ -1,4 +1,4 @@
-"""Where the files are that come with Headlight beside its code."""
+"""Paths of the files that come with Headlight beside its code."""
 
 import sysconfig
 from pathlib import Path

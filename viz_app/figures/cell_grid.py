@@ -34,7 +34,7 @@ class GridCell:
 
 
 class Legend(NamedTuple):
-    """What the colours of a grid say, with the two ends of their scale."""
+    """Legend of a grid: the meaning of its colours, with the two ends of their scale."""
 
     title: str
     colors: tuple[str, ...]

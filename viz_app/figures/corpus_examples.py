@@ -60,7 +60,7 @@ class ShownExample:
 
     @property
     def note(self) -> str:
-        """What is predicted, in words; "" if it has a mark."""
+        """The prediction in words; "" if it has a mark."""
         return f"predicts {readable(self.predicted)}" if self.predicted not in ("", self.query) else ""
 
 

@@ -17,7 +17,7 @@ SPACE = "\u2423"  # of the character that is a space
 
 @dataclass(frozen=True)
 class CharacterAttention:
-    """What one head, or the mean of all, attended to when a character was written.
+    """Attention of one head, or the mean of all, when a character was written.
 
     Attributes:
         character: as text, `</s>` for the end.

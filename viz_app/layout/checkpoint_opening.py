@@ -27,7 +27,7 @@ ABOUT_PATH = "A folder, a zip archive, or a .safetensors or .npz file. There is 
 
 @dataclass
 class Opening:
-    """What the visitor has asked to open.
+    """Requests of the visitor to open a file.
 
     Attributes:
         read: ids of the uploaded files that were read last.

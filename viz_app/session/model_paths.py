@@ -37,7 +37,7 @@ def listed_paths() -> dict[str, Path]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """What a folder holds; nothing if it cannot be read any more."""
+    """Contents of a folder; nothing if it cannot be read any more."""
     try:
         return list(folder.iterdir())
     except OSError:

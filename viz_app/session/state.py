@@ -54,7 +54,7 @@ def put_in_address(name: str, value: str | list[str]) -> None:
 
 @dataclass
 class _Kept:
-    """What `Widget.restore` and `Widget.keep` know of the widgets, by their keys.
+    """Records of `Widget.restore` and `Widget.keep` about the widgets, by their keys.
 
     Attributes:
         values: the last value of each.

@@ -16,7 +16,7 @@ STEP, PICK = "at", "picked"  # query parameters; rows are counted from 1
 
 @dataclass(frozen=True)
 class WalkStart:
-    """Where to start, from another page; counted from 0."""
+    """Place to start from, set by another page; counted from 0."""
 
     stack: Stack
     position: int
