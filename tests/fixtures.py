@@ -86,6 +86,14 @@ def main_module() -> Iterator[None]:
     sys.modules["__main__"] = main
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_flush() -> Iterator[None]:
+    """Do not wait for the disk: a killed process loses nothing that it has handed to the operating system."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def connections_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file that lists refused connections, of this process and of those that it starts."""

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,10 +94,9 @@ def test_loading_draws_no_random_numbers(tiny_checkpoint: Path) -> None:
 
 
 def test_a_header_of_any_length_is_read(
-    tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_model: Transformer, tokenizer: SentencePieceTokenizer, tmp_path: Path
 ) -> None:
     """The first bytes are the length of the header: 0x80 begins a pickle and "PK" a zip, but not here."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # which takes longest
     path, starts = tmp_path / "model.safetensors", set[bytes]()
     save_checkpoint(path, tiny_model, tokenizer, {"": ""})
     shortest = int.from_bytes(path.read_bytes()[:8], "little")

@@ -27,6 +27,7 @@ def opened_on(shape: TransformerConfig, tmp_path: Path, tokenizer: Tokenizer, pa
         torch.manual_seed(2)
         save_checkpoint(tmp_path / "odd.safetensors", Transformer(shape), tokenizer)
     patch.setenv("HEADLIGHT_CHECKPOINT", str(tmp_path / "odd.safetensors"))
+    patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)  # it never ends a sentence
     test = AppTest.from_file(SHELL, default_timeout=60)
     test.query_params["beam_size"] = "1"
     return test
