@@ -19,7 +19,7 @@ def job_control(job: Job, key: str, start: str = "Continue", below: Callable[[],
     Args:
         key: of the button.
         start: label of the button of a job that has not been started.
-        below: draws the result below the progress, again after every few steps.
+        below: draws the result below the progress, again after every few steps; a click in it runs only this again.
     """
     if job.error:
         st.error(sentence_case(job.error))
@@ -29,7 +29,7 @@ def job_control(job: Job, key: str, start: str = "Continue", below: Callable[[],
     if below:
         with st.container():  # in place of the fragment: a widget that moves loses the focus
             st.container()  # in place of the progress
-            below()
+            _result(below)
 
 
 def _turn(job: Job, key: str, start: str, below: Callable[[], None] | None) -> None:
@@ -43,6 +43,16 @@ def _turn(job: Job, key: str, start: str, below: Callable[[], None] | None) -> N
         else:
             st.caption(progress, width="content")
     if below:
-        below()
+        _result(below)
     if job.running and not job.advance(TURN):
         st.rerun()
+
+
+@st.fragment
+def _result(below: Callable[[], None]) -> None:
+    """Draw what is below the progress.
+
+    At the end of the job this fragment is still there, in the same place: Streamlit drops requests of fragments that
+    are gone, such as that of a slider which was moved a moment before.
+    """
+    below()

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.testing.v1 import AppTest
 
 
@@ -34,3 +36,22 @@ def test_what_is_below_a_job_stays_in_its_place_at_the_end() -> None:
     assert app.session_state.job.finished
     app.run()
     assert place(app.main) == before
+
+
+def test_the_fragment_of_what_is_below_a_job_stays_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit ignores requests of fragments that are gone: a slider moved just before the end would be forgotten."""
+    registered: list[str] = []
+    register = MemoryFragmentStorage.register
+
+    def noted(storage: MemoryFragmentStorage, key: str, *arguments: Any, **options: Any) -> None:
+        registered.append(key)
+        register(storage, key, *arguments, **options)
+
+    monkeypatch.setattr(MemoryFragmentStorage, "register", noted)
+    app = AppTest.from_function(page).run()
+    progress, result = registered
+    assert progress != result
+    app.session_state.job.advance(60.0)
+    app.run()
+    assert registered == [progress, result, result]
+    assert not app.exception
