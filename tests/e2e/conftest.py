@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.idle import NOTE_REQUESTS, TIMEOUT
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 
-expect.set_options(timeout=60_000)  # milliseconds, enough for a busy machine
+expect.set_options(timeout=TIMEOUT)
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +48,8 @@ def app(tiny_checkpoint: Path) -> Iterator[str]:
 def opener(browser: Browser, browser_context_args: dict[str, object], app: str) -> Iterator[Page]:
     """A tab that stays open: tabs opened from it share its process, with Streamlit's JavaScript already compiled."""
     context = browser.new_context(**browser_context_args)  # type: ignore[arg-type]
+    context.set_default_timeout(TIMEOUT)
+    context.add_init_script(NOTE_REQUESTS)
     tab = context.new_page()
     tab.goto(f"{app}/_stcore/health")
     yield tab

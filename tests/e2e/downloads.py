@@ -2,19 +2,20 @@
 
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
+
+from tests.e2e.idle import wait_until_idle
 
 
 def downloaded(page: Page, button: str, drawing: str = "") -> tuple[str, bytes]:
     """Click a download button and return the file's name and content.
 
-    Waits for the end of the script's run: a click on a button that is about to be replaced downloads nothing.
+    A click on a button that is about to be replaced downloads nothing.
 
     Args:
         drawing: beginning of the names of the drawing's files.
     """
-    page.wait_for_timeout(250)  # earlier events reach the server
-    expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    wait_until_idle(page)
     with page.expect_download() as download:
         page.locator(f"[class*='st-key-export_{drawing}']").get_by_role("button", name=button, exact=True).click()
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()

@@ -4,6 +4,8 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.idle import open_page, wait_until_idle
+
 PAUSE = 4  # milliseconds between messages of the server, each of which the page then draws on its own
 SLOW = """
 let last = Promise.resolve();
@@ -20,17 +22,13 @@ WebSocket.prototype.addEventListener = function (name, handler, ...rest) {
 
 def test_a_sentence_typed_while_the_tour_goes_away_enters_the_address(page: Page, app: str) -> None:
     page.add_init_script(SLOW)
-    page.goto(f"{app}?beam_size=1&text=Where%3F")
+    open_page(page, f"{app}/score?beam_size=1&text=Where%3F")  # a short page
     box = page.get_by_label("Sentence", exact=True)
-    expect(page.locator(".hypotheses")).to_be_visible()
     delay = 0
-    for last_click, delay in (("Skip the tour", 100), ("Done", 800)):
-        for step in range(2, 7) if last_click == "Done" else ():
-            page.get_by_role("button", name="Next").click()
-            expect(page.get_by_text(f"{step} of 6")).to_be_visible()
-        expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    for delay in (100, 800):
+        wait_until_idle(page)
         page.evaluate(f"window.pause = {PAUSE}")
-        page.get_by_role("button", name=last_click).click()
+        page.get_by_role("button", name="Skip the tour").click()
         page.wait_for_timeout(delay)
         box.fill(f"{delay}.")
         box.press("Enter")
@@ -45,13 +43,11 @@ def test_a_sentence_typed_while_the_tour_goes_away_enters_the_address(page: Page
 
 def test_sentence_and_settings_stay_in_the_address_on_every_page(page: Page, app: str) -> None:
     """Also if the page is changed before the first one has been drawn."""
+    page.goto(f"{app}/positions?text=Where%3F&beam_size=2&length_penalty=1.3&hypotheses=2")
     for is_drawn in (False, True):
-        page.goto(f"{app}/positions?text=Where%3F&beam_size=2&length_penalty=1.3&hypotheses=2")
-        link = page.get_by_role("link", name="Training", exact=True)
-        expect(link).to_be_visible()
         if is_drawn:
-            expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
-        link.click()
+            wait_until_idle(page)
+        page.get_by_role("link", name="Training", exact=True).click()
         expect(page).to_have_url(re.compile(r"/training\?"))
         for parameter in ("text=Where", "beam_size=2", r"length_penalty=1\.3", "hypotheses=2"):
             expect(page).to_have_url(re.compile(parameter))

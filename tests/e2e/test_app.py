@@ -12,12 +12,9 @@ from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from tests.e2e.downloads import downloaded
+from tests.e2e.idle import open_page, wait_until_idle
 
-
-def open_page(page: Page, address: str) -> None:
-    page.goto(address)
-    expect(page.get_by_label("Sentence", exact=True)).to_be_visible()
-    expect(page.locator(".stSelectbox").first).to_be_visible()  # the hypotheses of the first translation
+SENTENCE = "text=The+dog+is+wet.&beam_size=1"  # quicker than the sentence of the first visit
 
 
 def translate(page: Page, text: str) -> None:
@@ -25,6 +22,7 @@ def translate(page: Page, text: str) -> None:
     box.fill(text)
     box.press("Enter")
     expect(words(page, text.split()[0])).to_be_visible()
+    wait_until_idle(page)
 
 
 def words(page: Page, text: str) -> Locator:
@@ -35,6 +33,7 @@ def words(page: Page, text: str) -> Locator:
 
 def go_to(page: Page, name: str) -> None:
     page.get_by_role("link", name=name, exact=True).click()
+    wait_until_idle(page)
 
 
 def head(page: Page, name: str) -> Locator:
@@ -50,6 +49,7 @@ def upload(page: Page, name: str, content: bytes) -> None:
     file: FilePayload = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
     uploader = page.locator("[data-testid=stFileUploader] input[type=file]")
     expect(uploader).to_have_count(1)  # once a file has been opened, an empty uploader takes the place of the other
+    wait_until_idle(page)
     uploader.set_input_files(file)
 
 
@@ -87,7 +87,7 @@ def test_the_first_screen_shows_a_translation_without_external_requests(
 
 
 def test_texts_are_translated_or_explained(page: Page, app: str) -> None:
-    open_page(page, app)
+    open_page(page, f"{app}?beam_size=1")
     translate(page, "Nobody knows <b>why</b> *it* rains.")
     expect(page).to_have_url(re.compile(r"text=Nobody"))
     expect(words(page, "Nobody")).to_be_visible()
@@ -95,11 +95,13 @@ def test_texts_are_translated_or_explained(page: Page, app: str) -> None:
     page.reload()
     expect(page.get_by_label("Sentence", exact=True)).to_have_value("Yesterday it rained.")
     expect(words(page, "Yesterday")).to_be_visible()
+    wait_until_idle(page)
 
     box = page.get_by_label("Sentence", exact=True)
     box.fill("")
     box.press("Enter")
     expect(page.get_by_text("There is nothing to translate yet")).to_be_visible()
+    wait_until_idle(page)
     long = "very " * 700
     box.fill(long)
     box.press("Enter")
@@ -107,22 +109,34 @@ def test_texts_are_translated_or_explained(page: Page, app: str) -> None:
     expect(box).to_have_value(long)
 
 
-def test_heads_are_selected_and_compared_by_clicks(page: Page, app: str) -> None:
+def test_heads_are_selected_with_the_keyboard_and_compared_by_clicks(page: Page, app: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 400})
-    open_page(page, f"{app}/heads?heads_cross=L1+H1")
+    open_page(page, f"{app}/heads?{SENTENCE}&heads_cross=L1+H1")
     expect(chosen(page)).to_have_text(["L1 H1"])
+    head(page, "L1 H1").focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"):
+        page.keyboard.press(key)
+    expect(head(page, "L2 H2")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(chosen(page)).to_have_text(["L2 H2"])
+    expect(head(page, "L2 H2")).to_be_focused()
+
+    wait_until_idle(page)
     head(page, "L2 H3").scroll_into_view_if_needed()
     place = head(page, "L2 H3").bounding_box()
     head(page, "L2 H3").click()
     expect(chosen(page)).to_have_text(["L2 H3"])
     expect(page.locator(".head")).to_have_text(["L2 H3"])
     expect(page).to_have_url(re.compile(r"heads_cross=L2(\+|%20)H3"))
+    wait_until_idle(page)
     assert head(page, "L2 H3").bounding_box() == place  # nothing has scrolled
     page.locator(".stMain").get_by_text("Select several", exact=True).click()
     expect(page).to_have_url(re.compile("compare=true"))
+    wait_until_idle(page)
     head(page, "L2 H4").click()
     expect(chosen(page)).to_have_text(["L2 H3", "L2 H4"])
     expect(page.locator(".head")).to_have_text(["L2 H3", "L2 H4"])
+    wait_until_idle(page)
     head(page, "L2 H3").click()
     expect(chosen(page)).to_have_text(["L2 H4"])
     go_to(page, "Positions")
@@ -142,7 +156,7 @@ def test_a_clicked_head_is_drawn_before_the_server_answers(page: Page, app: str)
 
     page.route_web_socket("**/stream", connected)
     # this model's translations are too long to be drawn by the page
-    open_page(page, f"{app}/heads?kind=Encoder&heads_encoder_self=L1+H1&view=Map")
+    open_page(page, f"{app}/heads?{SENTENCE}&kind=Encoder&heads_encoder_self=L1+H1&view=Map")
     expect(page.locator(".head")).to_have_text(["L1 H1"])
     held = []
     head(page, "L2 H3").click()
@@ -155,28 +169,8 @@ def test_a_clicked_head_is_drawn_before_the_server_answers(page: Page, app: str)
     expect(page.locator(".head")).to_have_text(["L2 H3"])
 
 
-def test_heads_are_selected_with_the_keyboard(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?heads_cross=L1+H1")
-    head(page, "L1 H1").focus()
-    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"):
-        page.keyboard.press(key)
-    expect(head(page, "L2 H2")).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(chosen(page)).to_have_text(["L2 H2"])
-    expect(head(page, "L2 H2")).to_be_focused()
-
-
-def test_a_head_is_drawn_as_a_map_and_downloaded(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?heads_cross=L1+H2&view=Map")
-    expect(page.locator("canvas.picture")).to_have_count(1)
-    for name, start in (("SVG", b"<?xml"), ("PDF", b"%PDF"), ("PNG", b"\x89PNG"), ("CSV", b"kind,")):
-        file, content = downloaded(page, name, "cross")
-        assert content.startswith(start)
-        assert file == f"cross-layer0-head1.{name.lower()}"
-
-
-def test_a_hovered_word_is_highlighted_in_the_map_and_the_grid(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?kind=Encoder&view=Map&text=The+dog+is+wet.")
+def test_a_word_hovered_or_selected_anywhere_is_highlighted_everywhere(page: Page, app: str) -> None:
+    open_page(page, f"{app}/heads?{SENTENCE}&kind=Encoder&view=Map")
     expect(page.locator("canvas.picture")).to_be_visible()
     words(page, "dog").hover()
     for axis in ("query", "key"):
@@ -185,17 +179,19 @@ def test_a_hovered_word_is_highlighted_in_the_map_and_the_grid(page: Page, app: 
     page.get_by_label("Rows", exact=True).get_by_role("button", name="wet").hover()
     expect(words(page, "wet")).to_have_class(re.compile(r"\bpointed\b"))
     expect(page.get_by_role("status").filter(has_text="wet attends to")).to_be_visible()
+    page.get_by_text("Lines", exact=True).first.click()
+    expect(page.locator("canvas.picture")).to_have_count(0)
 
-
-def test_a_word_selected_anywhere_is_selected_everywhere(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?kind=Encoder&text=The+dog+is+wet.")
+    wait_until_idle(page)
     word = words(page, "dog")
     word.click()
     expect(word).to_have_class(re.compile(r"\bon\b"))
     expect(page.get_by_label("source", exact=True).get_by_role("button", name="dog")).to_have_class(
         re.compile(r"\bon\b")
     )
+    wait_until_idle(page)
     words(page, "wet").click(modifiers=["ControlOrMeta"])
+    wait_until_idle(page)
     page.get_by_label("source", exact=True).get_by_role("button", name="The").press("Shift+Enter")
     selected = page.get_by_label("source", exact=True).locator("[aria-pressed=true]")
     expect(selected).to_have_text(["The", "dog", "wet"])
@@ -203,8 +199,10 @@ def test_a_word_selected_anywhere_is_selected_everywhere(page: Page, app: str) -
     expect(
         page.get_by_text("Mean of 3 selected rows: \u201cThe\u201d, \u201cdog\u201d, \u201cwet\u201d")
     ).to_be_visible()
+    wait_until_idle(page)
     page.reload()
     expect(selected).to_have_text(["The", "dog", "wet"])
+    wait_until_idle(page)
     go_to(page, "Translate")
     pressed = page.get_by_label("Source", exact=True).locator("[aria-pressed=true]")
     expect(pressed).to_have_count(3)
@@ -214,7 +212,7 @@ def test_a_word_selected_anywhere_is_selected_everywhere(page: Page, app: str) -
 
 
 def test_checkpoints_are_uploaded_refused_and_removed(page: Page, app: str, other_checkpoint: bytes) -> None:
-    open_page(page, f"{app}/heads")
+    open_page(page, f"{app}/heads?{SENTENCE}")
     sidebar = page.get_by_test_id("stSidebar")
     expect(sidebar).to_contain_text("2 + 2 layers, 4 heads")
     upload(page, "other.safetensors", other_checkpoint)
@@ -234,15 +232,17 @@ def test_checkpoints_are_uploaded_refused_and_removed(page: Page, app: str, othe
     expect(refusal).to_contain_text("bad.safetensors (21 bytes) is not a safetensors file")
     expect(refusal).to_contain_text("Headlight opens its own .safetensors files")
     expect(sidebar).to_contain_text("1 + 1 layers, 2 heads")
+    wait_until_idle(page)
     page.get_by_role("button", name="Close").click()
     expect(sidebar).to_contain_text("2 + 2 layers, 4 heads")
     expect(chosen(page)).to_have_count(1)
 
 
 def test_in_a_narrow_window_the_grid_is_above_the_map_in_both_colour_schemes(page: Page, app: str) -> None:
+    """And the map can be downloaded."""
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 800, "height": 900})
-    open_page(page, f"{app}/heads?view=Map&heads_cross=L1+H1")
+    open_page(page, f"{app}/heads?{SENTENCE}&view=Map&heads_cross=L1+H1")
     expect(page.locator("canvas.picture")).to_be_visible()
     detail, overview = (
         place.bounding_box()
@@ -261,11 +261,15 @@ def test_in_a_narrow_window_the_grid_is_above_the_map_in_both_colour_schemes(pag
     expect(scale).not_to_have_attribute("style", colors)
     page.emulate_media(color_scheme="light")
     expect(scale).to_have_attribute("style", colors)
+    for name, start in (("PNG", b"\x89PNG"), ("CSV", b"kind,")):
+        file, content = downloaded(page, name, "cross")
+        assert content.startswith(start)
+        assert file == f"cross-layer0-head0.{name.lower()}"
 
 
 def test_on_a_phone_a_tapped_head_is_shown_at_once(page: Page, app: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    open_page(page, f"{app}/heads?view=Map&kind=Encoder&heads_encoder_self=L1+H1&text=The+dog+is+wet.&tour=off")
+    open_page(page, f"{app}/heads?{SENTENCE}&view=Map&kind=Encoder&heads_encoder_self=L1+H1&tour=off")
     expect(page.locator("canvas.picture")).to_be_visible()
     head(page, "L2 H3").click()
     expect(page.locator("canvas.picture")).to_be_in_viewport(ratio=1)
@@ -281,6 +285,7 @@ def test_the_sentence_is_hidden_where_it_is_not_used_and_examples_after_an_own_o
     box = page.get_by_label("Sentence", exact=True)
     for name in ("Training", "Figures", "Table 1"):
         page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+        wait_until_idle(page)
         expect(box).to_be_hidden()
         expect(page.get_by_label("Source", exact=True)).to_be_hidden()
     go_to(page, "Heads")

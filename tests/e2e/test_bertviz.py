@@ -5,6 +5,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import FrameLocator, Page, expect
 
+from tests.e2e.idle import open_page, wait_until_idle
+
 HOSTILE = "</script><img src=x>"
 
 
@@ -16,8 +18,8 @@ def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: li
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))
     seen = {"text": HOSTILE, "selection": "encoder_self|attention|L1 H1", "kind": "Encoder", "beam_size": "1"}
-    page.goto(f"{app}/bertviz?{urlencode({**seen, 'hide_special': 'false'})}")
-    expect(frame(page).locator("#left text").filter(has_text="script").first).to_be_visible(timeout=60_000)
+    open_page(page, f"{app}/bertviz?{urlencode({**seen, 'hide_special': 'false'})}")
+    expect(frame(page).locator("#left text").filter(has_text="script").first).to_be_visible()
     assert frame(page).locator("img").count() == 0
     expect(page).to_have_url(re.compile(r"/heads\?.*view=BertViz"))  # the former address of a page
     expect(frame(page).locator("#layer option")).to_have_text(["1", "2"])  # layers are counted from 1
@@ -49,6 +51,7 @@ def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: li
     box.press("Enter")
     expect(page.get_by_text("BertViz draws up to 60 tokens on an axis")).to_be_visible()
     expect(page.locator("iframe")).to_have_count(0)
+    wait_until_idle(page)
     page.get_by_text("Map", exact=True).click()
     expect(page.locator("canvas.picture")).to_be_visible()
     expect(page.locator(".head")).to_have_text(["L1 H1"])

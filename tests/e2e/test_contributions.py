@@ -4,20 +4,25 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.idle import open_page, wait_until_idle
+
 
 def test_a_click_on_a_head_shows_its_terms_and_opens_it(page: Page, app: str) -> None:
-    page.goto(f"{app}/contributions?text=Where%3F&beam_size=1")
+    open_page(page, f"{app}/contributions?text=Where%3F&beam_size=1")
     expect(page.get_by_text("terms sum to the logit").first).to_be_visible()
     cell = page.get_by_role("button", name=re.compile(r"^Cross L2 H3: "))
     cell.click()
     expect(cell).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_text("Cross L2 H3 contributes")).to_be_visible()
     expect(page).to_have_url(re.compile(r"term=cross\+L2\+H3"))
+    wait_until_idle(page)
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Cross L2 H2 contributes")).to_be_visible()
+    wait_until_idle(page)
     page.get_by_text("mean of all").click()
     expect(page.get_by_text(re.compile(r"^Logit of .* minus mean of all"))).to_be_visible()
+    wait_until_idle(page)
     page.get_by_role("link", name="Open on Heads").click()
     expect(page).to_have_url(re.compile(r"/heads"))
     expect(page.get_by_text("L2 H2", exact=True).first).to_be_visible()

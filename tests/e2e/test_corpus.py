@@ -4,14 +4,17 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.idle import open_page, wait_until_idle
+
 SENTENCES = "A dog runs.\tEin Hund.\nWhere is the sea?\tWo ist das Meer?\nThe old house.\tDas alte Haus."
 
 
 def test_an_index_is_built_searched_and_an_example_opens_on_the_page_heads(page: Page, app: str) -> None:
-    page.goto(f"{app}/corpus?tour=off&corpus_kind=Cross&corpus_place=Anywhere")
+    open_page(page, f"{app}/corpus?tour=off&corpus_kind=Cross&corpus_place=Anywhere")
     page.get_by_label("Or paste lines").fill(SENTENCES)
     page.get_by_role("button", name="Index", exact=True).click()
     expect(page.get_by_text("in 3 sentences")).to_be_visible()
+    wait_until_idle(page)
     heads = page.get_by_text(re.compile(r"^All scores: \d+ of \d+ heads"))
     expect(heads).to_be_visible()
     lowest = page.get_by_role("slider", name="same position, lowest")
@@ -21,19 +24,22 @@ def test_an_index_is_built_searched_and_an_example_opens_on_the_page_heads(page:
     expect(heads).to_contain_text("in the selected ranges")
     expect(lowest).to_be_focused()
     expect(lowest).to_have_attribute("aria-valuenow", "0.10")
+    wait_until_idle(page)
     lowest.press("Escape")
     expect(page).not_to_have_url(re.compile("corpus_range"))
+    wait_until_idle(page)
     lines = page.locator(".line")
     lines.nth(1).dispatch_event("click")
     expect(page).to_have_url(re.compile(r"corpus_head=cross"))
     name = re.search(r"corpus_head=cross\+(L\d+)\+(H\d+)", page.url)
     assert name
     expect(page.get_by_text(f"{name[1]} {name[2]}:")).to_be_visible()
-    expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    wait_until_idle(page)
     expect(page.get_by_text("index agrees with the model").first).to_be_visible()
     example = page.get_by_role("group", name="Examples").get_by_role("button").first
     source = example.locator(".text").first.text_content()
     example.click()
+    wait_until_idle(page)
     page.get_by_role("link", name="See it on Heads").click()
     expect(page).to_have_url(re.compile(r"/heads\?"))
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value(re.sub(r"\s*</s>$", "", source or ""))

@@ -4,9 +4,11 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.idle import open_page, wait_until_idle
+
 
 def test_weights_are_cut_and_restored(page: Page, app: str) -> None:
-    page.goto(f"{app}/heads?text=Where%3F&beam_size=1&view=Map&cutting=true&heads_cross=L2+H1")
+    open_page(page, f"{app}/heads?text=Where%3F&beam_size=1&view=Map&cutting=true&heads_cross=L2+H1")
     expect(page.get_by_text("No weight is cut")).to_be_visible()
     cells = page.get_by_role("img", name=re.compile("arrow keys read the cells")).first
     cells.focus()
@@ -15,14 +17,19 @@ def test_weights_are_cut_and_restored(page: Page, app: str) -> None:
     expect(page.locator(".map .cut")).to_have_count(1)
     expect(page.get_by_text("weights as set").first).to_be_visible()
     expect(page).to_have_url(re.compile(r"cut=cross\+L2\+H1\+row\+1(-\d+)?\+column\+1"))
+    wait_until_idle(page)
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".map .cut")).to_have_count(0)
+    wait_until_idle(page)
     cells.click(position={"x": 4, "y": 4})
     expect(page.locator(".map .cut")).to_have_count(1)
+    wait_until_idle(page)
     page.get_by_text("Lines", exact=True).first.click()
     expect(page.locator(".lines path.cut")).to_have_count(1)
+    wait_until_idle(page)
     page.locator(".lines .queries .word").first.click()
     expect(page.get_by_text(re.compile(r"Cross L2 H1 row 1(-\d+)? to 0"))).to_be_visible()
+    wait_until_idle(page)
     page.get_by_role("button", name="Remove all").click()
     expect(page.locator(".lines path.cut")).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)

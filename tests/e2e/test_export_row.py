@@ -5,9 +5,11 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.idle import open_page, wait_until_idle
 
-def test_a_slide_is_shown_alone_and_downloaded(page: Page, app: str) -> None:
-    page.goto(f"{app}/heads?tour=off&text=A+dog+runs.&beam_size=1&heads_cross=L2+H1")
+
+def test_a_slide_and_python_are_shown_in_dialogs(page: Page, app: str) -> None:
+    open_page(page, f"{app}/heads?tour=off&text=A+dog+runs.&beam_size=1&heads_cross=L2+H1")
     row = page.locator("[class*='st-key-export_cross-layer1-head0']")
     row.get_by_role("button", name="Slide").click()
     dialog = page.get_by_role("dialog")
@@ -17,22 +19,24 @@ def test_a_slide_is_shown_alone_and_downloaded(page: Page, app: str) -> None:
     assert box is not None
     assert abs(box["width"] / box["height"] - 16 / 9) < 0.02
     assert box["width"] > 900
+    wait_until_idle(page)
     with page.expect_download() as download:
         dialog.get_by_role("button", name="PDF").click()
     assert download.value.suggested_filename == "cross-layer1-head0-slide.pdf"
     assert Path(download.value.path()).read_bytes().startswith(b"%PDF")
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
+    wait_until_idle(page)
     row.get_by_role("button", name="Python").click()
     expect(dialog).to_contain_text("Translator.from_checkpoint(")
     expect(dialog).to_contain_text("table.to_csv('cross-layer1-head0.csv', index=False)")
-    expect(page.get_by_test_id("stException")).to_have_count(0)
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_have_count(0)
 
-
-def test_the_menu_shows_python_for_the_whole_explanation(page: Page, app: str) -> None:
-    page.goto(f"{app}/?tour=off&text=A+dog+runs.&beam_size=1")
+    wait_until_idle(page)  # the menu has Python for the whole explanation
     page.get_by_role("button", name="Share / download").click()
     page.get_by_role("button", name="The same in Python").click()
     expect(page.get_by_role("dialog", name="The same in Python")).to_contain_text(
         "save_explanation('a-dog-runs.json', record)"
     )
+    expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from core.export.attention_arrays import save_arrays
 from tests.core.formats.marian_models import Pairs, write_model
+from tests.e2e.idle import open_page, wait_until_idle
 
 
 def test_a_model_is_opened_by_its_files_and_by_its_path(
@@ -15,7 +16,7 @@ def test_a_model_is_opened_by_its_files_and_by_its_path(
 ) -> None:
     folder = tmp_path / "opus-mt-en-mul"
     write_model(folder, parallel_text, codes=[">>deu<<", ">>bar<<"])
-    page.goto(f"{app}/checkpoint?tour=off&beam_size=1&text=The+old+house.")
+    open_page(page, f"{app}/checkpoint?tour=off&beam_size=1&text=The+old+house.")
     sidebar, table = page.get_by_test_id("stSidebar"), page.locator(".facts-table thead th")
     expect(table).to_have_text(["", "tiny.safetensors", "Paper, base model"])
     sidebar.locator("input[type=file]").set_input_files(list(folder.iterdir()))
@@ -25,18 +26,21 @@ def test_a_model_is_opened_by_its_files_and_by_its_path(
     expect(sidebar.get_by_text("config.json")).to_have_count(0)  # the uploader is empty again
     expect(page).to_have_url(re.compile("text=%3E%3Edeu%3C%3C"))
 
+    wait_until_idle(page)
     path = sidebar.get_by_placeholder("~/models/opus-mt-en-de")
     path.fill(f"{folder}-2")
     path.press("Enter")
     expect(sidebar.get_by_role("alert")).to_contain_text("There is no file or folder")
     expect(sidebar.get_by_role("alert")).to_be_in_viewport(ratio=1)
     expect(path).to_have_value(f"{folder}-2")
+    wait_until_idle(page)
     path.fill(str(folder))
     path.press("Enter")
     expect(sidebar.get_by_role("alert")).to_have_count(0)
     expect(path).to_have_value("")
     expect(table).to_have_count(4)  # it is the same model
 
+    wait_until_idle(page)
     page.get_by_role("button", name="Close").click()
     expect(table).to_have_text(["", "tiny.safetensors", "Paper, base model"])
     expect(page).to_have_url(re.compile("text=The"))
@@ -49,15 +53,17 @@ def test_attention_without_a_model_is_drawn_and_closed(page: Page, app: str, tmp
     save_arrays(
         tmp_path / "dog.npz", {"cross_attentions": rows} | {name: np.array(each) for name, each in arrays.items()}
     )
-    page.goto(f"{app}/heads?tour=off&beam_size=1&text=The+old+house.")
+    open_page(page, f"{app}/heads?tour=off&beam_size=1&text=The+old+house.")
     sidebar, box = page.get_by_test_id("stSidebar"), page.get_by_role("textbox", name="Sentence")
     sidebar.locator("input[type=file]").set_input_files(tmp_path / "dog.npz")
     expect(sidebar).to_contain_text("cross 2 of 4 heads")
     expect(page.get_by_role("button", name="<i>dog").first).to_be_visible()
     expect(page.get_by_text("Encoder", exact=True)).to_have_count(0)
     expect(box).to_be_hidden()
+    wait_until_idle(page)
     sidebar.get_by_role("link", name="Switches").click()
     expect(page.get_by_test_id("stAlert")).to_contain_text("dog.npz is attention without a model.")
+    wait_until_idle(page)
     page.get_by_role("button", name="Close").click()
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
     expect(box).to_have_value("The old house.")

@@ -10,30 +10,35 @@ from playwright.sync_api import Page, expect
 
 from core.__main__ import main
 from tests.e2e.downloads import downloaded
+from tests.e2e.idle import open_page, wait_until_idle
 
 TEXT = "A dog runs.\tEin Hund.\nThe sea.\tDas Meer"
 
 
 def test_a_file_is_scored_and_a_word_opens_in_its_translation(page: Page, app: str) -> None:
-    page.goto(f"{app}/score?tour=off")
+    open_page(page, f"{app}/score?tour=off")
     file = page.get_by_test_id("stMain").locator("input[type=file]")
     file.set_input_files({"name": "bad.tsv", "mimeType": "text/plain", "buffer": b"\xff\xfe"})
+    expect(page.get_by_text("bad.tsv")).to_be_visible()
+    wait_until_idle(page)
     page.get_by_role("button", name="Score the words").click()
     expect(page.get_by_role("alert")).to_contain_text("Bad.tsv is not UTF-8 text")
     file.set_input_files({"name": "pairs.tsv", "mimeType": "text/plain", "buffer": TEXT.encode()})
     expect(page.get_by_text("pairs.tsv")).to_be_visible()
-    page.wait_for_timeout(500)  # the browser sends the file's name to the page a moment after it is shown
+    wait_until_idle(page)
     page.get_by_role("button", name="Score the words").click()
     expect(page.get_by_text("2 sentences, by tiny.safetensors")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
     _, content = downloaded(page, "CSV")
     worst, *_ = csv.DictReader(io.StringIO(content.decode()))
+    wait_until_idle(page)
     table = page.locator(".st-key-scored_words").get_by_test_id("stDataFrame")
     table.click(position={"x": 18, "y": 52})  # the mark of the first row
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value(worst["source"])
     pressed = page.get_by_role("group", name="Translation", exact=True).locator("[aria-pressed=true]")
     expect(pressed).to_have_count(1)
     expect(page).to_have_url(re.compile(rf"word=target.{worst['number']}(&|$)"))
+    wait_until_idle(page)
     page.get_by_role("link", name="See it on Translate").click()
     expect(page.get_by_role("group", name="Translation, token by token")).to_be_visible()
     expect(pressed).to_have_count(1)
@@ -46,7 +51,7 @@ def test_a_link_of_the_command_opens_the_word(
     command = ["score", "--checkpoint", str(tiny_checkpoint), "--input", str(tmp_path / "pairs.tsv"), "--app", app]
     assert main(command) == 0
     worst, *_ = csv.DictReader(io.StringIO(capsys.readouterr().out), delimiter="\t")
-    page.goto(f"{worst['link']}&tour=off")
+    open_page(page, f"{worst['link']}&tour=off")
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(
         re.compile(f"^Forced: {re.escape(worst['translation'])}")
     )

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.idle import open_page
 from viz_app.features.sections.paper_sections import SECTIONS, PaperSection
 
 # a section for each kind of drawing: of the project in a grid or a tree, and of Plotly
@@ -12,7 +13,7 @@ SHOWN = {"3.2.2": "[role=group][aria-label=Heads] button", "3.5": ".stPlotlyChar
 
 
 def test_every_section_is_there_with_its_link(page: Page, app: str) -> None:
-    page.goto(f"{app}/sections?tour=off")
+    open_page(page, f"{app}/sections?tour=off")
     expect(page.get_by_test_id("stLinkButton")).to_have_count(len(SECTIONS))
     links = page.get_by_test_id("stLinkButton").get_by_role("link").all()
     assert [link.get_attribute("href") for link in links] == [section.address for section in SECTIONS]
@@ -24,7 +25,7 @@ def test_every_section_is_there_with_its_link(page: Page, app: str) -> None:
 
 @pytest.mark.parametrize("section", [section for section in SECTIONS if section.number in SHOWN], ids=list(SHOWN))
 def test_a_link_leads_to_what_it_promises(page: Page, app: str, section: PaperSection) -> None:
-    page.goto(f"{app}/{section.address}")
+    open_page(page, f"{app}/{section.address}")
     expect(page.locator(SHOWN[section.number]).first).to_be_visible()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(section.sentence)
     for name, value in section.settings.items():

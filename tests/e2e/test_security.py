@@ -8,7 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.test_app import open_page, translate
+from tests.e2e.idle import open_page
+from tests.e2e.test_app import translate
 
 CONNECT = """address => new Promise((resolve) => {
   const socket = new WebSocket(address, ["streamlit"]);

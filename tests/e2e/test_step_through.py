@@ -4,9 +4,11 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.idle import open_page, wait_until_idle
+
 
 def test_the_steps_are_walked_with_the_keyboard(page: Page, app: str) -> None:
-    page.goto(f"{app}/step_through?tour=off&text=Where%3F&beam_size=1&at=cross-scores")
+    open_page(page, f"{app}/step_through?tour=off&text=Where%3F&beam_size=1&at=cross-scores")
     walk = page.get_by_role("group", name="Steps of one token")
     expect(walk.get_by_role("heading", name="Scores")).to_be_visible()
     expect(walk.get_by_role("math")).to_be_visible()
@@ -14,6 +16,7 @@ def test_the_steps_are_walked_with_the_keyboard(page: Page, app: str) -> None:
     rows.nth(1).click()
     expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")
     expect(page).to_have_url(re.compile(r"at=cross-scores.*picked=2|picked=2.*at=cross-scores"))
+    wait_until_idle(page)
     page.keyboard.press("ArrowRight")
     expect(walk.get_by_role("heading", name="Mask")).to_be_visible()
     walk.get_by_role("button", name="Next step").click()
@@ -30,13 +33,12 @@ def test_the_steps_are_walked_with_the_keyboard(page: Page, app: str) -> None:
 
 
 def test_a_cell_of_a_map_leads_to_the_products_behind_it(page: Page, app: str) -> None:
-    page.goto(
-        f"{app}/heads?tour=off&text=Where%3F&beam_size=1&view=Map&heads_cross=L2+H3&hide_special=false&words=false"
-    )
-    cells = page.locator(".cells").last
-    expect(cells).to_be_visible()
-    page.get_by_text("Click a cell to see the products").wait_for()
-    cells.click(position={"x": 5, "y": 5})
+    address = "tour=off&text=Where%3F&beam_size=1&view=Map&heads_cross=L2+H3&hide_special=false&words=false"
+    open_page(page, f"{app}/heads?{address}")
+    expect(page.get_by_text("Click a cell to see the products")).to_be_visible()
+    page.locator(".cells").last.click(position={"x": 5, "y": 5})
+    expect(page.get_by_text("Products behind it")).to_be_visible()
+    wait_until_idle(page)
     page.get_by_text("Products behind it").click()
     walk = page.get_by_role("group", name="Steps of one token")
     expect(walk.get_by_role("heading", name="Scores")).to_be_visible()

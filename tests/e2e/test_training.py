@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, expect
 
 from core.runlog import Line, format_log
+from tests.e2e.idle import wait_until_idle
 
 
 def lines(last_step: int) -> list[Line]:
@@ -27,6 +28,7 @@ def test_a_run_in_progress_is_followed(page: Page, app: str, tmp_path: Path) -> 
         file.write('ep": 100, "nll": 0.1, "perplexity": 1.105}\n')
     expect(page.get_by_text("step 100 of 100, not in progress")).to_be_visible()
     expect(page.locator(".scatterlayer .trace")).to_have_count(2)
+    wait_until_idle(page)
     page.get_by_role("radio", name="Learning rate").click()
     expect(page.get_by_text("these settings", exact=True)).to_be_visible()
     expect(page.get_by_role("slider", name="Warm-up")).to_be_visible()

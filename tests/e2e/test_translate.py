@@ -4,6 +4,8 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.idle import open_page, wait_until_idle
+
 ADDRESS = "{}/?text=Where+is+the+station%3F&beam_size=2"
 
 
@@ -17,7 +19,7 @@ def options(page: Page) -> Locator:
 
 
 def test_an_alternative_becomes_the_current_translation(page: Page, app: str) -> None:
-    page.goto(ADDRESS.format(app))
+    open_page(page, ADDRESS.format(app))
     tokens(page).first.click()
     chosen = options(page).filter(has_not_text="/").last  # not a byte, such as 1/2, which is decoded differently
     name = chosen.locator(".text").inner_text()
@@ -29,8 +31,10 @@ def test_an_alternative_becomes_the_current_translation(page: Page, app: str) ->
     expect(tokens(page).first).to_have_class(re.compile(r"\bforced\b"))
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: "))
     expect(page.get_by_text("replay equals search").first).to_be_visible()
+    wait_until_idle(page)
     page.reload()
     expect(tokens(page).first).to_have_text(name)
+    wait_until_idle(page)
 
     tokens(page).first.click()  # by keyboard: an own word instead of the second token
     for key in ("ArrowRight", "ArrowDown", "End", "ArrowDown"):
@@ -46,11 +50,14 @@ def test_an_alternative_becomes_the_current_translation(page: Page, app: str) ->
         page.get_by_role("group", name="Translation", exact=True).get_by_role("button", name="Bahnhof")
     ).to_be_visible()
 
+    wait_until_idle(page)
     page.get_by_role("link", name="Heads", exact=True).click()
     expect(page.get_by_role("group", name="Heads", exact=True)).to_be_visible()
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: .*Bahnhof"))
     expect(page).to_have_url(re.compile(r"/heads\?.*prefix=\d+\.\d+"))
+    wait_until_idle(page)
     page.get_by_role("link", name="Translate", exact=True).click()
+    wait_until_idle(page)
     page.get_by_role("button", name="Back to the model's own").click()
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^1: "))
     expect(page).not_to_have_url(re.compile("prefix="))

@@ -1,0 +1,41 @@
+"""Waiting until the app has answered: what a test does while the app still draws may meet elements that go away."""
+
+from playwright.sync_api import Page
+
+QUIET = 80  # milliseconds: between a run that ends early and the next one, or a request and its run, the app seems idle
+TIMEOUT = 60_000  # milliseconds of a wait, enough for a busy machine
+# Run in a page before its own scripts: `unanswered` says that nothing has come from the server since the last request.
+NOTE_REQUESTS = """
+window.WebSocket = class extends WebSocket {
+  constructor(...options) {
+    super(...options);
+    this.addEventListener("message", () => (window.unanswered = false));
+  }
+  send(data) {
+    window.unanswered = true;
+    super.send(data);
+  }
+};
+"""
+IS_IDLE = """quiet => {
+  const waits = "[data-stale=true], [data-testid=stSkeleton]";
+  const app = document.querySelector(".stApp[data-test-script-state=notRunning]");
+  const idle = app && !window.unanswered && !document.querySelector(waits);
+  window.idleSince = idle ? (window.idleSince ?? performance.now()) : undefined;
+  return idle && performance.now() - window.idleSince >= quiet;
+}"""
+
+
+def open_page(page: Page, address: str) -> None:
+    """Open a page of the app and wait until it is drawn."""
+    page.goto(address)
+    wait_until_idle(page)
+
+
+def wait_until_idle(page: Page) -> None:
+    """Wait until no script runs, no request is under way and nothing that is shown is about to be replaced.
+
+    Jobs that a page continues by itself are over then.
+    """
+    page.evaluate("window.idleSince = undefined")
+    page.wait_for_function(IS_IDLE, arg=QUIET, polling=QUIET / 4)
