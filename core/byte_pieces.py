@@ -111,7 +111,11 @@ def alternative_piece(tokens: Sequence[str], position: int, token: str) -> str:
     """
     if token == tokens[position]:
         return tokens[position]
-    return resolve_bytes((*tokens[:position], token))[-1] if BYTE.fullmatch(token) else token
+    if not BYTE.fullmatch(token):
+        return token
+    # Nothing before a piece that begins with a space belongs to the character.
+    start = next((each for each in range(position - 1, 0, -1) if tokens[each].startswith(SPACE_MARK)), 0)
+    return resolve_bytes((*tokens[start:position], token))[-1]
 
 
 def byte_label(token: str) -> str:

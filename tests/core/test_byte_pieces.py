@@ -1,6 +1,7 @@
 """Byte tokens: the characters they spell, and grapheme clusters."""
 
 import pickle
+import random
 
 import pytest
 
@@ -69,6 +70,22 @@ def test_an_alternative_is_named_behind_what_stands_before_it() -> None:
     assert readable(alternative_piece(tokens, 1, "<0xC3>")) == "\u00c0\u2013\u00ff 1/2"
     assert alternative_piece(tokens, 1, "<0xF0>") is tokens[1]
     assert alternative_piece(tokens, 4, "b") == "b"
+
+
+def test_an_alternative_is_that_of_the_whole_beginning() -> None:
+    draw = random.Random(0)
+    characters = [*"\u2581ae\u0301\u200d\u00e4\U0001f1e9\U0001f1ea", PIZZA, ASTRONAUT]
+    pieces = [*characters, "\u2581a", "\u2581\u0301", "</s>", ">>de<<", *map(as_bytes, characters)]
+    for _ in range(300):
+        chosen = [draw.choice(pieces) for _ in range(12)]
+        tokens = [token for each in chosen for token in ([each] if isinstance(each, str) else each)]
+        position = draw.randrange(len(tokens))
+        for byte in draw.choices(as_bytes("".join(characters)), k=3):
+            found = alternative_piece(tokens, position, byte)
+            expected = resolve_bytes((*tokens[:position], byte))[-1]
+            assert found == expected
+            if found != tokens[position]:
+                assert vars(found) == vars(expected)
 
 
 @pytest.mark.parametrize(
