@@ -24,7 +24,7 @@ from viz_app.session.chosen_heads import ShownHeads
 
 SENTENCES = int(os.environ.get("SENTENCES", "0"))
 FEW = ("heads", "alignment", "beam", "contrast")  # pages of the sentence that is always tried
-LIMIT = 40  # tokens
+LEAST, MOST = 10, 60  # tokens
 
 
 @pytest.fixture
@@ -39,9 +39,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
         if slide:
             _, draw, caption = slide.args
             for suffix in FORMATS:
-                found[f"{name}-slide.{suffix}"] = partial(
-                    lambda draw, caption, suffix: downloads.slide_file(draw, caption(), suffix), draw, caption, suffix
-                )
+                found[f"{name}-slide.{suffix}"] = partial(downloads.slide_file, draw, caption(), suffix)
         if python:
             found[f"{name}.py"] = lambda: python(f"{name}.csv").encode()
 
@@ -58,7 +56,7 @@ def sentences(translator: Translator, count: int) -> list[str]:
             num_tokens = len(translator.token_ids(text, "")[0])
         except ValueError:
             continue
-        if 4 <= num_tokens <= LIMIT and "<" in text:
+        if LEAST <= num_tokens <= MOST and "<" in text:
             found.append(text)
     return found
 
