@@ -57,6 +57,11 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             os.close(folder)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write text in UTF-8 atomically, see `write_atomically`."""
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
 def error_message(error: Exception) -> str:
     """The message of an error that ends a command; of standard output if it names no file."""
     if isinstance(error, OSError) and error.filename is None and error.errno in NO_ROOM[:-1]:

@@ -9,7 +9,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from core.checkpoint import Checkpoint, load_checkpoint
-from core.file_writing import write_atomically
+from core.file_writing import write_atomically, write_text
 from core.runlog import Line, format_log, of_kind, read_log, thin_log
 
 METRICS = {"bleu": "bleu", "chrf": "chrf", "cer": "character_error_rate"}  # names of the Hub, and fields of a score
@@ -76,13 +76,13 @@ def write_card(
         curves = output.with_suffix(".svg")
         lines = read_log(log)
         draw_curves(lines, curves)
-        output.with_suffix(".log.jsonl").write_text(format_log(thin_log(lines)), encoding="utf-8")
+        write_text(output.with_suffix(".log.jsonl"), format_log(thin_log(lines)))
         sections += [f"![Loss and validation perplexity over the steps]({curves.name})"]
     if facts.get("scores"):
         sections += ["## Scores", _scores(facts["scores"])]
     if limits.strip():
         sections += ["## Limits", limits.strip()]
-    output.write_text("\n\n".join(section for section in sections if section) + "\n", encoding="utf-8")
+    write_text(output, "\n\n".join(section for section in sections if section) + "\n")
 
 
 def draw_curves(lines: Sequence[Line], output: Path) -> None:

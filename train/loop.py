@@ -13,6 +13,7 @@ from torch import nn
 
 from core.config import TransformerConfig
 from core.device import supports_bfloat16
+from core.file_writing import write_text
 from core.model import Transformer
 from core.schedule import cooldown_factor, learning_rate
 from train import distributed
@@ -230,7 +231,7 @@ def _nonfinite_batches_saved(
                 json.dumps({"source": decode(source), "target": decode(target)}, ensure_ascii=False)
                 for source, target in pairs
             ]
-            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            write_text(path, "".join(f"{line}\n" for line in lines))
         advice = (
             f"its sentence pairs are in {path}, and the last saved state is intact: start again with a lower "
             f"--rate-scale or a --clip-norm"

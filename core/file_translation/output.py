@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from core.file_writing import write_atomically, writing
+from core.file_writing import write_text, writing
 
 try:
     import fcntl
@@ -82,7 +82,7 @@ class FileOutput:
 
     def save_progress(self) -> None:
         text = json.dumps({"format": FORMAT, "settings": self._settings, **asdict(self.progress)}, indent=2) + "\n"
-        write_atomically(progress_path(self.path), lambda temporary: temporary.write_text(text, encoding="utf-8"))
+        write_text(progress_path(self.path), text)
 
 
 def progress_path(output: Path) -> Path:

@@ -38,6 +38,7 @@ COMMANDS = {
     "score": "core score --checkpoint {checkpoint} --input {text} -o {out}",
     "corpus": "core corpus --checkpoint {checkpoint} --input {text} -o {out}.corpus.npz",
     "average": "train average {snapshot} -o {out}.safetensors",
+    "card": "train card {snapshot} -o {out}.md",
     "history": "train history {run} -o {out}.zip",
 }
 

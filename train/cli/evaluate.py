@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from core.cpu_inference import Precision
+from core.file_writing import write_text
 from core.translator import Translator
 from train.card import record_scores
 from train.cli.options import DEFAULT, Commands, add_device_option
@@ -63,7 +64,7 @@ def _evaluate(options: argparse.Namespace) -> None:
         if options.write:
             options.write.mkdir(parents=True, exist_ok=True)
             lines = "".join(f"{line}\n" for line in hypotheses)
-            (options.write / f"{test.name}.txt").write_text(lines, encoding="utf-8")
+            write_text(options.write / f"{test.name}.txt", lines)
     if options.json:
         print(json.dumps([score.facts() for score in scores], indent=2, ensure_ascii=False))
     if options.record:

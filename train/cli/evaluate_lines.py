@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from core.file_writing import write_text
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, LineReader
 from core.translator import Translator
 from train.card import record_scores
@@ -45,7 +46,7 @@ def _evaluate_lines(options: argparse.Namespace) -> None:
             print(score)
         if options.write:
             options.write.mkdir(parents=True, exist_ok=True)
-            (options.write / f"{folder.name}.txt").write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
+            write_text(options.write / f"{folder.name}.txt", "".join(f"{line}\n" for line in found))
     if options.json:
         print(json.dumps([score.facts() for score in scores], indent=2, ensure_ascii=False))
     if options.record:

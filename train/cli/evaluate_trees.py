@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from core.file_writing import write_text
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parser
 from core.translator import Translator
 from train.cli.options import DEFAULT, Commands, add_device_option
@@ -37,5 +38,5 @@ def _evaluate_trees(options: argparse.Namespace) -> None:
     parser, gold = Parser(Translator.from_checkpoint(options.checkpoint, options.device)), read_gold(options.trees)
     score, parses = evaluate_trees(parser, options.trees.name, gold, options.beam_size, options.length_penalty)
     if options.write:
-        options.write.write_text("".join(f"{line}\n" for line in with_tags(parses, gold)), encoding="utf-8")
+        write_text(options.write, "".join(f"{line}\n" for line in with_tags(parses, gold)))
     print(json.dumps(score.facts(), indent=2, ensure_ascii=False) if options.json else score)

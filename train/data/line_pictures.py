@@ -16,6 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from core.checkpoint import load_checkpoint
+from core.file_writing import write_text, writing
 from core.images.patches import Pixels, to_patches
 from core.images.picture import PictureError, ink
 from core.images.rendering import (
@@ -78,6 +79,7 @@ def prepare_lines(
 
     Raises:
         DataError: the folder holds other data, or a number is out of range.
+        NotWrittenError: the folder cannot be written.
         CheckpointError: `words_from` cannot be read.
     """
     if min(lines, held_out) < 1:
@@ -100,20 +102,21 @@ def prepare_lines(
         if not overwrite:
             raise DataError(f"{folder} holds other data: give another folder, or --overwrite to replace them")
         (folder / MANIFEST).unlink()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "tokenizer.model").write_bytes(tokenizer.to_bytes())
     counts: dict[str, list[int]] = {}
-    for number, part in enumerate(parts_of(lines, held_out)):
-        random = np.random.default_rng((seed, number))
-        shutil.rmtree(folder / part.name, ignore_errors=True)
-        counts[part.name] = _write(folder, part, draw_lines(part, words, random), tokenizer, patch_size)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "tokenizer.model").write_bytes(tokenizer.to_bytes())
+        for number, part in enumerate(parts_of(lines, held_out)):
+            random = np.random.default_rng((seed, number))
+            shutil.rmtree(folder / part.name, ignore_errors=True)
+            counts[part.name] = _write(folder, part, draw_lines(part, words, random), tokenizer, patch_size)
     manifest = {
         "vocab_size": tokenizer.vocab_size,
         "settings": settings,
         "fonts": {"train": TRAINING_FONTS, "held_out": HELD_OUT_FONTS},
         "train": dict(zip(("pairs", "source_tokens", "target_tokens"), counts["train"], strict=True)),
     }
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False), encoding="utf-8")
+    write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
     return read_manifest(folder)
 
 

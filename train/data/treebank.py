@@ -7,6 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from core.file_writing import write_text
 from core.parsing.trees import ROOT, Tree, linearise, read_trees
 from core.tokenizer import SPACE_MARK
 from train.data.filters import Filters
@@ -149,7 +150,7 @@ def prepare_trees(
         raise DataError(f"{folder} holds other trees ({', '.join(other)} would change): {advice}")
     text.mkdir(parents=True, exist_ok=True)
     for name, lines in contents.items():
-        (text / name).write_text(lines, encoding="utf-8")
+        write_text(text / name, lines)
     train, valid = (ParallelText([text / f"{part}.source"], [text / f"{part}.target"]) for part in ("train", "valid"))
     try:
         pieces = [SPACE_MARK + symbol for symbol in sorted(symbols)]

@@ -25,7 +25,7 @@ from typing import Any
 import torch
 
 from core.config import TransformerConfig
-from core.file_writing import NotWrittenError, write_atomically
+from core.file_writing import NotWrittenError, write_atomically, write_text
 from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
 
 # Recipe fields missing from the records of older runs, with the values that those runs had.
@@ -90,7 +90,7 @@ class RunFolder:
         if not self.log.exists():
             return
         kept = [line for line in self.log.read_text(encoding="utf-8").splitlines() if _step_of(line) <= last_step]
-        write_atomically(self.log, lambda temporary: _write_text(temporary, "".join(f"{line}\n" for line in kept)))
+        write_text(self.log, "".join(f"{line}\n" for line in kept))
 
     def precision(self) -> TrainingPrecision | None:
         """Return the precision of the run in this folder; None if there is no run."""
@@ -193,7 +193,7 @@ class RunFolder:
 
     def _write_recipe(self, record: dict[str, Any]) -> None:
         text = json.dumps(record, indent=2, ensure_ascii=False)
-        write_atomically(self.recipe, lambda temporary: _write_text(temporary, text))
+        write_text(self.recipe, text)
 
 
 def _differing(
@@ -231,10 +231,6 @@ def _save(state: dict[str, Any], path: Path) -> None:
             torch.save(state, file)
         except RuntimeError as error:
             raise error.__context__ if isinstance(error.__context__, OSError) else OSError(str(error)) from error
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -20,7 +20,7 @@ import torch
 
 from core.checkpoint import load_checkpoint
 from core.config import PRESETS, TransformerConfig
-from core.file_writing import write_atomically
+from core.file_writing import write_atomically, write_text
 from core.paper import TABLE_3
 from core.translator import Translator
 from train.data.token_shards import read_manifest
@@ -173,7 +173,7 @@ class Experiment:
             "paper_bleu": paper.bleu,
             "paper_parameters": paper.parameters,
         }
-        write_atomically(path, lambda temporary: _write(temporary, json.dumps(scored, indent=2, ensure_ascii=False)))
+        write_text(path, json.dumps(scored, indent=2, ensure_ascii=False))
         return scored
 
 
@@ -204,7 +204,3 @@ def _shape(config: TransformerConfig) -> str:
     )
     heads = config.encoder_heads  # the same as the decoder's in every row
     return f"{layers}, {heads.num_heads} heads, d_k {heads.d_k}, d_v {heads.d_v}, dropout {config.dropout}"
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

@@ -8,7 +8,7 @@ import torch
 from tqdm import tqdm
 
 from core.analysis.layers.layer_cost import SECONDS, CostTable, grid, hardware, measure, to_csv, to_json
-from core.file_writing import write_atomically
+from core.file_writing import write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,5 +73,5 @@ def run(options: argparse.Namespace) -> None:
         sys.stdout.write(to_csv(table))
         return
     text = to_json(table) if output.suffix == ".json" else to_csv(table)
-    write_atomically(output, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    write_text(output, text)
     print(f"{output}: {len(table.costs)} measurements on {machine}", file=sys.stderr)
