@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import SETTINGS, DictionaryTokenizer
-from core.file_writing import write_atomically
+from core.file_writing import NotWrittenError, write_atomically
 from core.marian_tokenizer import MarianTokenizer
 from core.model import Embedding, SinusoidalPositions, Transformer
 from core.tokenizer import SentencePieceTokenizer, Tokenizer
@@ -112,7 +112,7 @@ def save_checkpoint(
         try:
             save_file(tensors, temporary, metadata)
         except SafetensorError as error:
-            raise OSError(str(error)) from error
+            raise NotWrittenError(Path(path), OSError(str(error))) from error
 
     write_atomically(Path(path), write)
 

@@ -18,16 +18,20 @@ class NotWrittenError(OSError):
         self.reason = error.strerror or str(error)
         advice = "free disk space, or give another path" if error.errno in NO_ROOM else "give another path"
         super().__init__(f"{path} cannot be written ({self.reason}): {advice}")
+        self.errno = error.errno
 
 
 @contextlib.contextmanager
 def writing(path: Path) -> Generator[None]:
-    """Turn an OSError of the block, which writes to `path`, into a `NotWrittenError`."""
+    """Turn an OSError of the system in the block, which writes to `path`, into a `NotWrittenError`.
+
+    Readers of damaged files raise OSError, too: without a number, or with that of an invalid argument.
+    """
     try:
         yield
-    except NotWrittenError:
-        raise
     except OSError as error:
+        if isinstance(error, NotWrittenError) or error.errno in (None, errno.EINVAL):
+            raise
         raise NotWrittenError(path, error) from error
 
 
@@ -64,7 +68,8 @@ def write_text(path: Path, text: str) -> None:
 
 def error_message(error: Exception) -> str:
     """The message of an error that ends a command; of standard output if it names no file."""
-    if isinstance(error, OSError) and error.filename is None and error.errno in NO_ROOM[:-1]:
+    is_named = isinstance(error, NotWrittenError) or not isinstance(error, OSError) or error.filename is not None
+    if isinstance(error, OSError) and not is_named and error.errno in NO_ROOM[:-1]:
         return f"standard output cannot be written ({error.strerror}): free disk space, or redirect it elsewhere"
     return str(error)
 

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from core.checkpoint import ADVICE, CheckpointError
 from core.damaged_archives import DAMAGE
+from core.file_writing import writing
 
 MAX_ENTRIES = 1000  # files of a folder or an archive
 MAX_NAME_BYTES = 255  # of a file
@@ -61,6 +62,7 @@ def open_source(paths: Sequence[str | Path]) -> Generator[SourceFiles]:
         CheckpointError: a link leads out of the folder, an archive is damaged, would unpack to far more than its own
             size, or has names that lead out of it; or there are too many files, or two of one name.
         FileNotFoundError: there is no such file.
+        NotWrittenError: the temporary folder is full.
     """
     found = [Path(path) for path in paths]
     for path in found:
@@ -141,9 +143,10 @@ def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
             if name in found:
                 raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give one checkpoint")
             found[name] = folder / str(number) / name
-            found[name].parent.mkdir()
-            with archive.open(entry) as packed, open(found[name], "wb") as file:
-                shutil.copyfileobj(packed, file, BLOCK_BYTES)  # zipfile stops at the declared size
+            with writing(found[name]):
+                found[name].parent.mkdir()
+                with archive.open(entry) as packed, open(found[name], "wb") as file:
+                    shutil.copyfileobj(packed, file, BLOCK_BYTES)  # zipfile stops at the declared size
     return found
 
 

@@ -20,6 +20,7 @@ from typing import Protocol
 
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.device import best_device
+from core.file_writing import writing
 from core.formats.source_files import MAX_SMALL_FILE, archive_errors, check_entries, is_archive, open_source
 from core.runlog import Line, read_log
 from core.translator import Translator
@@ -245,7 +246,7 @@ class _Archive:
             )
         with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
             path = Path(folder) / name.removesuffix(SHUFFLED)
-            with self._open() as archive, archive.open(entry) as packed, open(path, "wb") as file:
+            with self._open() as archive, archive.open(entry) as packed, writing(path), open(path, "wb") as file:
                 if name.endswith(SHUFFLED):
                     file.write(unshuffled(packed.read()))
                 else:

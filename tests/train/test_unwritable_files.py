@@ -1,7 +1,10 @@
 """Every command says which file it could not write and what to do, and leaves the older file as it was."""
 
 import os
+import re
 import sys
+import tempfile
+import zipfile
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
@@ -79,6 +82,22 @@ def test_a_folder_that_is_read_only(command: str, inputs: dict[str, str], capsys
     message = last_line(capsys)
     assert str(READ_ONLY / "out") in message
     assert "give another" in message
+
+
+@pytest.mark.parametrize(
+    "command", ["core convert {zip} {out}.safetensors", "core over-training --history {history} --text Where?"]
+)
+def test_a_full_folder_for_temporary_files(
+    command: str, inputs: dict[str, str], history_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = tmp_path / "model.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.write(inputs["checkpoint"], "model.safetensors")
+    with no_file_over(20):
+        assert run(command, {**inputs, "zip": str(archive), "history": str(history_file)}, tmp_path / "out") == 1
+    folder = f"{tempfile.gettempdir()}/headlight-"
+    expected = rf"{folder}\S+ cannot be written \(File too large\): free disk space, or give another path"
+    assert re.search(expected, last_line(capsys))
 
 
 def print_to_full_disk(arguments: list[str], stderr: Path) -> None:
