@@ -53,7 +53,7 @@ class Session:
     def messages(self) -> Iterator[ForwardMsg]:
         """Yield the messages of a run, up to its end."""
         while True:
-            message = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE))
+            message = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE, decode=False))
             if message.HasField("new_session"):
                 self.id, self.elements = message.new_session.initialize.session_id, []
             if message.HasField("delta") and message.delta.HasField("new_element"):

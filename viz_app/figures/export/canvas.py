@@ -1,6 +1,7 @@
 """The canvas of exported pictures: matplotlib, with vectors only in SVG and PDF."""
 
 import io
+import re
 import textwrap
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -38,6 +39,8 @@ SHADES = 129  # of a cell; an odd number, so that a difference of 0 has the back
 BAR_SHADES = 33  # of the colour bar: with more than 50 matplotlib draws it as an image
 # Tried in this order for letters missing from DejaVu Sans, which matplotlib includes.
 OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Emoji")
+
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # control characters, in an SVG
 
 
 _caption: ContextVar[str | None] = ContextVar("caption", default=None)  # of the slide to make
@@ -78,9 +81,13 @@ def paper(width: float, height: float, theme: Theme) -> tuple["Figure", "Axes"]:
 
 def saved(figure: "Figure", file_format: Format) -> bytes:
     """Return the figure as a file without a date: equal figures are equal bytes."""
+    from matplotlib.text import Text
+
     dpi: float = DPI
     if (caption := _caption.get()) is not None:
         dpi = SLIDE_PIXELS / _make_slide(figure, caption)
+    for text in figure.findobj(Text):
+        text.set_text(NOT_IN_XML.sub("\ufffd", text.get_text()))
     file = io.BytesIO()
     no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[file_format]
     figure.savefig(file, format=file_format, metadata=no_date, dpi=dpi)

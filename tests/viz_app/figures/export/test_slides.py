@@ -9,6 +9,7 @@ import pytest
 
 from core.parsing.trees import read_trees
 from tests.viz_app.conftest import MakeMap
+from tests.viz_app.export_readers import READERS
 from viz_app.figures.appendix import LinePanel, appendix_figure
 from viz_app.figures.constituency_tree import export_tree
 from viz_app.figures.export.canvas import SLIDE_PIXELS, SMALL_POINTS, Format, slide
@@ -112,3 +113,12 @@ def test_a_dark_drawing_has_a_light_caption(make_map: MakeMap) -> None:
     attention = make_map()
     with slide("words"):
         assert f"fill: {DARK.text}" in export_map(attention, 0, "svg", DARK).decode()
+
+
+@pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
+def test_a_caption_with_control_characters_can_be_opened(make_map: MakeMap, file_format: Format) -> None:
+    with slide("A\x07 dog\x00 \ufffe\U0010ffff"):
+        file = export_map(make_map(), 0, file_format)
+    READERS[file_format](file)
+    if file_format == "svg":
+        assert "A\ufffd dog\ufffd \ufffd\U0010ffff".encode() in file
