@@ -23,7 +23,7 @@ from viz_app.pages import PAGES
 from viz_app.session.chosen_heads import ShownHeads
 
 SENTENCES = int(os.environ.get("SENTENCES", "0"))
-FEW = ("heads", "alignment", "beam", "contrast")  # pages of the sentence that is always tried
+FEW = ("heads", "alignment")  # pages of the sentence that is always tried
 LEAST, MOST = 10, 60  # tokens
 
 
@@ -38,7 +38,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
         found.update({f"{name}.{suffix}": content for suffix, content in files.items()})
         if slide:
             _, draw, caption = slide.args
-            for suffix in FORMATS:
+            for suffix in FORMATS if SENTENCES else FORMATS[:1]:
                 found[f"{name}-slide.{suffix}"] = partial(downloads.slide_file, draw, caption(), suffix)
         if python:
             found[f"{name}.py"] = lambda: python(f"{name}.csv").encode()
