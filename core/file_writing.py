@@ -68,8 +68,9 @@ def write_text(path: Path, text: str) -> None:
 
 def error_message(error: Exception) -> str:
     """The message of an error that ends a command; of standard output if it names no file."""
-    is_named = isinstance(error, NotWrittenError) or not isinstance(error, OSError) or error.filename is not None
-    if isinstance(error, OSError) and not is_named and error.errno in NO_ROOM[:-1]:
+    if isinstance(error, NotWrittenError) or not isinstance(error, OSError):
+        return str(error)
+    if error.filename is None and error.errno in NO_ROOM[:-1]:
         return f"standard output cannot be written ({error.strerror}): free disk space, or redirect it elsewhere"
     return str(error)
 
