@@ -16,10 +16,10 @@ from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 FIRST = "A brown dog runs across the grass."
 SENTENCE = "Two children are playing in the snow."
 HEADS = ("L2 H2", "L5 H7", "L4 H3")
-STEPS = 6
+STEPS = 5
 SIDEBAR = 257  # pixels, left out
 SIZE = (1280, 860)
-CLIP = {"x": SIDEBAR, "y": 45, "width": SIZE[0] - SIDEBAR, "height": 655}
+CLIP = {"x": SIDEBAR, "y": 45, "width": SIZE[0] - SIDEBAR, "height": 712}
 # Screenshots have no pointer of the mouse: draw one.
 POINTER = """() => {
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="24"><path fill="#1f2328" stroke="#fff"

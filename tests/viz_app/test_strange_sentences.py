@@ -61,6 +61,7 @@ def sentences(translator: Translator, count: int) -> list[str]:
     return found
 
 
+@pytest.mark.filterwarnings("ignore:Glyph .* missing from font")
 @pytest.mark.parametrize("number", range(max(SENTENCES, 1)))
 def test_every_page_draws_any_sentence_and_all_its_files_open(
     number: int, start: Start, files: dict[str, Callable[[], bytes]], tiny_checkpoint: Path
