@@ -22,6 +22,7 @@ BEAM_SIZE = 21
 LENGTH_PENALTY = 0.3
 MAX_EXTRA_TOKENS = 300  # of a tree, beyond the length of its sentence
 BATCH_TOKENS = 256  # source tokens of a batch, padding included
+TokenIds = tuple[int, ...]
 
 
 class NotAParserError(ValueError):
@@ -35,10 +36,12 @@ class Brackets:
     Attributes:
         words: tokens that stand for a word: one for all words, or one per tag.
         closing: the closing bracket of each opening one.
+        spelled: whether the words themselves are written too, each before the brackets in front of it.
     """
 
     words: tuple[int, ...]
     closing: dict[int, int]
+    spelled: bool = False
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Brackets":
@@ -56,7 +59,8 @@ class Brackets:
                 "this model cannot write trees: its vocabulary has no labelled brackets such as (NP and )NP. "
                 "Choose a checkpoint that was trained on the output of `python -m train prepare-trees`."
             )
-        return cls(words, {ids[f"({label}"]: ids[f"){label}"] for label in labels if label})
+        spelled = all(tokenizer.piece(token_id).startswith(f"{SPACE_MARK}/") for token_id in words)
+        return cls(words, {ids[f"({label}"]: ids[f"){label}"] for label in labels if label}, spelled)
 
 
 @dataclass(frozen=True)
@@ -64,21 +68,31 @@ class Prefix:
     """State of an unfinished tree.
 
     Attributes:
-        words: number of words not yet placed.
+        words: tokens of each word not yet placed, whose next one is written; empty unless words are spelled.
         to_close: closing brackets of the open constituents, innermost last.
         is_empty: whether the innermost constituent, or the whole tree, is still empty.
+        to_spell: tokens of the next word that are not written yet.
     """
 
-    words: int
-    to_close: tuple[int, ...] = ()
+    words: tuple[TokenIds, ...]
+    to_close: TokenIds = ()
     is_empty: bool = True
+    to_spell: TokenIds = ()
+
+    @classmethod
+    def of(cls, words: Sequence[TokenIds]) -> "Prefix":
+        """State before the first token."""
+        return cls(tuple(words), to_spell=words[0])
 
     def with_token(self, token_id: int, brackets: Brackets) -> "Prefix":
         """State after one more token, which must be allowed."""
+        if self.to_spell:
+            return replace(self, to_spell=self.to_spell[1:])
         if token_id in brackets.closing:
             return Prefix(self.words, (*self.to_close, brackets.closing[token_id]))
         if token_id in brackets.words:
-            return replace(self, words=self.words - 1, is_empty=False)
+            left = self.words[1:]
+            return replace(self, words=left, is_empty=False, to_spell=left[0] if left else ())
         return replace(self, to_close=self.to_close[:-1], is_empty=False)
 
     def allowed(self, room: int, brackets: Brackets, eos_id: int) -> list[int]:
@@ -87,9 +101,11 @@ class Prefix:
         Args:
             room: number of tokens that may still be written, `</s>` included.
         """
+        if self.to_spell:
+            return [self.to_spell[0]]
         if not self.to_close and not self.is_empty:
             return [eos_id]
-        needed = self.words + len(self.to_close) + 1
+        needed = len(self.words) + sum(map(len, self.words[1:])) + len(self.to_close) + 1
         opening = list(brackets.closing) if self.words and needed + 2 <= room else []
         if not self.to_close:
             return opening
@@ -101,7 +117,7 @@ class Prefix:
 def constrain_to_trees(
     next_logits: NextLogits,
     brackets: Brackets,
-    num_words: Sequence[int],
+    words: Sequence[Sequence[TokenIds]],
     limits: Sequence[int],
     pad_id: int,
     eos_id: int,
@@ -112,11 +128,11 @@ def constrain_to_trees(
     never generates, so rows still sum to 1. For one search only: the result keeps state.
 
     Args:
-        num_words: of each sentence.
-        limits: largest number of tokens of each tree, as in the search; at least `num_words` + 3.
+        words: tokens of each word of each sentence; empty unless words are spelled.
+        limits: largest number of tokens of each tree, as in the search; at least 3 and those of its words.
     """
     position = 0
-    rows = [([Prefix(words)], limit) for words, limit in zip(num_words, limits, strict=True)]
+    rows = [([Prefix.of(of_sentence)], limit) for of_sentence, limit in zip(words, limits, strict=True)]
 
     def constrained(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
         nonlocal position, rows
@@ -159,8 +175,10 @@ class Parse:
     Attributes:
         text: the words joined by spaces, which is the model's input.
         tree: all tags are `XX` if the model predicts none.
-        token_ids: the linearised tree, `</s>` last: one token for each bracket and each word.
+        token_ids: the linearised tree, `</s>` last: one token for each bracket and each word's tag, and those of the
+            words where the model spells them.
         token_log_probs: log-probability of each token given the tokens before it, in nats.
+        positions: in `token_ids`, of each symbol of the linearised tree.
         score: log-probability divided by the length penalty.
     """
 
@@ -169,6 +187,7 @@ class Parse:
     tree: Tree
     token_ids: tuple[int, ...]
     token_log_probs: tuple[float, ...]
+    positions: tuple[int, ...]
     score: float
 
     @property
@@ -260,26 +279,42 @@ class Parser:
         limit = len(source_ids) + MAX_EXTRA_TOKENS
         if config.positions == "learned":
             limit = min(limit, config.max_positions)
-        if limit < len(words) + 3:
+        shortest = sum(1 + len(tokens) for tokens in self._spelled(words)) + 3
+        if limit < shortest:
             raise ValueError(
-                f"a tree over {len(words)} words has at least {len(words) + 3} tokens, this model has {limit} "
-                f"positions: shorten the sentence"
+                f"a tree over {len(words)} words has at least {shortest} tokens, this model has {limit} positions: "
+                f"shorten the sentence"
             )
         return words, source_ids, limit
+
+    def _spelled(self, words: Sequence[str]) -> list[TokenIds]:
+        """Tokens of each word in the tree; empty unless words are spelled."""
+        return [tuple(self.translator.tokenizer.encode(word)) if self.brackets.spelled else () for word in words]
 
     def _next_logits(
         self, words: Sequence[Sequence[str]], sources: Sequence[Sequence[int]], limits: Sequence[int]
     ) -> NextLogits:
         """Scorer of next tokens for a search over trees of these sentences."""
-        config, num_words = self.translator.model.config, list(map(len, words))
+        config, spelled = self.translator.model.config, list(map(self._spelled, words))
         next_logits = self.translator.next_logits(sources)
-        return constrain_to_trees(next_logits, self.brackets, num_words, limits, config.pad_id, config.eos_id)
+        return constrain_to_trees(next_logits, self.brackets, spelled, limits, config.pad_id, config.eos_id)
 
     def _parse(self, words: Sequence[str], hypothesis: Hypothesis) -> Parse:
+        prefix, positions = Prefix.of(self._spelled(words)), list[int]()
+        for position, token_id in enumerate(hypothesis.token_ids[:-1]):
+            if not prefix.to_spell:
+                positions.append(position)
+            prefix = prefix.with_token(token_id, self.brackets)
         symbols = [
-            self.translator.tokenizer.piece(token_id).removeprefix(SPACE_MARK) for token_id in hypothesis.token_ids[:-1]
+            self.translator.tokenizer.piece(hypothesis.token_ids[position]).removeprefix(SPACE_MARK)
+            for position in positions
         ]
-        tree = restore(symbols, words)
         return Parse(
-            " ".join(words), tuple(words), tree, hypothesis.token_ids, hypothesis.token_log_probs, hypothesis.score
+            " ".join(words),
+            tuple(words),
+            restore(symbols, words),
+            hypothesis.token_ids,
+            hypothesis.token_log_probs,
+            tuple(positions),
+            hypothesis.score,
         )

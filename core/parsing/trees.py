@@ -2,14 +2,19 @@
 
 The linearised form is that of Vinyals et al. 2015, section 3.1 (Grammar as a Foreign Language): a depth-first traversal
 in which each constituent is an opening and a closing bracket with its label, and each word is `XX`, whatever its tag.
-The words themselves are left out: there is one `XX` per word, in order. With tags a word is `XX/NN`, which tells the
-model which word is next: trained on few trees, it loses count without tags.
+The words themselves are left out: there is one `XX` per word, in order. Trained on few trees, a model loses count of
+them. With tags a word is `XX/NN`, which says more about where in the sentence it is. With words its tag is `/NN`, and
+the word itself stands in front of the brackets before it: the model is given the next word and writes the brackets up
+to that word and its tag, as a shift-reduce parser does, and has nothing to count.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
 
 WORD = "XX"  # symbol of every word, and of unknown tags
+Leaves = Literal["placeholders", "tags", "words"]  # of a linearised tree: `XX`, `XX/NN`, or `/NN` and the word
 ROOT = "TOP"  # node above the sentence, which evaluators ignore
 # bracket tokens of the Penn Treebank
 ESCAPED = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
@@ -105,20 +110,37 @@ def _node(label: str, parts: list[Tree | str], number: int) -> Tree:
     return Tree(label, word=words[0]) if words else Tree(label, children)
 
 
-def linearise(tree: Tree, with_tags: bool = False) -> list[str]:
-    """Linearised tree, `(S`, `(NP`, `XX`, `)NP`, ..., `)S`; with tags `XX/NN`."""
+def linearise(tree: Tree, leaves: Leaves = "placeholders") -> list[str]:
+    """Linearised tree, `(S`, `(NP`, `XX`, `)NP`, ..., `)S`: one symbol for each bracket and each word.
+
+    With words as leaves this is the tree without the words themselves, which `spell` puts in.
+    """
     if tree.word is not None:
-        return [f"{WORD}/{tree.label}" if with_tags else WORD]
+        return [{"placeholders": WORD, "tags": f"{WORD}/{tree.label}", "words": f"/{tree.label}"}[leaves]]
     return [
         f"({tree.label}",
-        *(symbol for child in tree.children for symbol in linearise(child, with_tags)),
+        *(symbol for child in tree.children for symbol in linearise(child, leaves)),
         f"){tree.label}",
     ]
 
 
+def spell(tree: Tree) -> list[str]:
+    """Linearised tree with words: `It`, `(S`, `(NP`, `/PRP`, `works`, `)NP`, `(VP`, `/VBZ`, `)VP`, `)S`."""
+    words = iter(tree.words())
+    parts = [next(words)]
+    for symbol in linearise(tree, "words"):
+        parts.append(symbol)
+        if tag_of(symbol) is not None:
+            parts.extend(islice(words, 1))
+    return parts
+
+
 def tag_of(symbol: str) -> str | None:
-    """Tag of a word's symbol, `XX` if it has none; None for a bracket."""
-    return symbol.removeprefix(f"{WORD}/") if symbol == WORD or symbol.startswith(f"{WORD}/") else None
+    """Tag of a word's symbol, `XX` if it has none; None for a bracket or a word."""
+    if symbol == WORD:
+        return WORD
+    mark, slash, tag = symbol.partition("/")
+    return tag or None if slash and mark in ("", WORD) else None
 
 
 def restore(symbols: Sequence[str], words: Sequence[str]) -> Tree:

@@ -54,9 +54,16 @@ def add_command(commands: Commands) -> None:
         action="store_true",
         help="also train on every phrase of the trees as a sentence: helps with few trees",
     )
-    parser.add_argument(
-        "--tags", action="store_true", help="let the model also write the tags of the words: helps with few trees"
-    )
+    leaves = parser.add_mutually_exclusive_group()
+    leaves.set_defaults(leaves="placeholders")
+    for name, written in (("tags", "the tags of the words"), ("words", "the words and their tags")):
+        leaves.add_argument(
+            f"--{name}",
+            action="store_const",
+            dest="leaves",
+            const=name,
+            help=f"let the model also write {written}: helps with few trees",
+        )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the folder's content even if it was prepared from other trees"
     )
@@ -65,7 +72,7 @@ def add_command(commands: Commands) -> None:
 
 def _prepare_trees(options: argparse.Namespace) -> None:
     manifest = prepare_trees(
-        options.folder, _parts(options), options.vocab_size, options.phrases, options.tags, options.overwrite
+        options.folder, _parts(options), options.vocab_size, options.phrases, options.leaves, options.overwrite
     )
     print(json.dumps(manifest, indent=2, ensure_ascii=False))
 

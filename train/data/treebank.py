@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.file_writing import write_text
-from core.parsing.trees import ROOT, Tree, linearise, read_trees
+from core.parsing.trees import ROOT, Leaves, Tree, linearise, read_trees, spell
 from core.tokenizer import SPACE_MARK
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText, read_lines
@@ -106,18 +106,18 @@ def prepare_trees(
     parts: dict[str, Treebank],
     vocab_size: int,
     with_phrases: bool = False,
-    with_tags: bool = False,
+    leaves: Leaves = "placeholders",
     overwrite: bool = False,
 ) -> dict[str, Any]:
     """Write sentences, linearised trees and trees into `folder/trees`, and the output of `prepare` into `folder`.
 
-    The vocabulary has one piece for each labelled bracket, and one for `XX` or for each `XX/TAG`.
+    The vocabulary has one piece for each labelled bracket, and one for `XX` or for each tag.
 
     Args:
         parts: `train` and `valid`; optionally `test`, of which only the trees are written, as test.mrg.
         with_phrases: also train on every distinct phrase of the training trees as a sentence. With few trees, short
             phrases help to learn to count words and match brackets.
-        with_tags: let the model write the tag of each word; see `core.parsing.trees`.
+        leaves: what the model writes for a word; see `core.parsing.trees`.
         overwrite: replace a folder prepared from other trees or with other settings.
 
     Returns:
@@ -138,11 +138,13 @@ def prepare_trees(
         counts[part] = len(trees)
         contents[f"{part}.mrg"] = _lines(f"(TOP {tree})" if tree.label != ROOT else str(tree) for tree in trees)
         if part == "train":
-            symbols.update((symbol, None) for tree in trees for symbol in linearise(tree, with_tags))
+            symbols.update((symbol, None) for tree in trees for symbol in linearise(tree, leaves))
             if with_phrases:
                 trees.extend(dict.fromkeys(phrase for tree in trees for phrase in phrases(tree)))
         contents[f"{part}.source"] = _lines(" ".join(tree.words()) for tree in trees)
-        contents[f"{part}.target"] = _lines(" ".join(linearise(tree, with_tags)) for tree in trees)
+        contents[f"{part}.target"] = _lines(
+            " ".join(spell(tree) if leaves == "words" else linearise(tree, leaves)) for tree in trees
+        )
     existing = {path.name: path.read_text(encoding="utf-8") for path in text.glob("*.*")}
     other = [name for name, lines in contents.items() if existing.get(name, lines) != lines]
     if other and (folder / MANIFEST).exists() and not overwrite:

@@ -29,10 +29,11 @@ from viz_app.session.state import put_in_address, session_object
 NODE = "tree_node"  # query parameter: the selected node
 MEAN = "Mean of all"
 HOW_TO_READ = """
-The model reads the words and writes the tree from left to right: `(NP` opens a noun phrase, `XX` stands for the next
-word, or `XX/NN` if the model predicts tags, and `)NP` closes the phrase. Click a bracket or a word to see what the
-heads attended to when it was written: the words are tinted by the weights below them. The labels are those of the Penn
-Treebank: S sentence, NP noun phrase, VP verb phrase, PP prepositional phrase.
+The model reads the words and writes the tree from left to right: `(NP` opens a noun phrase, `/NN` is the tag of a
+word, here a noun, and `)NP` closes the phrase. The search puts each word before the brackets in front of it, so that
+the model need not count words; one trained without words writes `XX` or `XX/NN` for the next word. Click a bracket or
+a word to see what the heads attended to when it was written: the words are tinted by the weights below them. The
+labels are those of the Penn Treebank: S sentence, NP noun phrase, VP verb phrase, PP prepositional phrase.
 
 The search keeps 21 hypotheses and allows only trees over these words (section 6.3 of the paper). That a head attended
 to a word does not mean that the bracket was chosen because of it.
@@ -130,7 +131,7 @@ def picture(model: Model, parse: Parse) -> None:
         layers, heads = len(explanation.maps["cross"]), explanation.maps["cross"][0].num_heads
         names = [MEAN, *(head_name(layer, head) for layer in range(layers) for head in range(heads))]
         head = st.selectbox("Head that tints the words", names, key="bracket_head", bind="query-params", width=180)
-    position = node.opened if half == "Opened" else node.closed
+    position = parse.positions[node.opened if half == "Opened" else node.closed]
     cross = symbol_attention(explanation, parse.words, position, "cross")
     chosen = names.index(head) - 1
     weights = cross.weights.mean((0, 1)) if chosen < 0 else cross.weights.flatten(0, 1)[chosen]

@@ -97,8 +97,8 @@ def constituent_table(parse: Parse) -> pd.DataFrame:
             "first_word": [each.start + 1 for each in found],
             "last_word": [each.end for each in found],
             "text": [" ".join(parse.words[each.start : each.end]) for each in found],
-            "opening_log_prob": [parse.token_log_probs[each.opened] for each in found],
-            "closing_log_prob": [parse.token_log_probs[each.closed] for each in found],
+            "opening_log_prob": [parse.token_log_probs[parse.positions[each.opened]] for each in found],
+            "closing_log_prob": [parse.token_log_probs[parse.positions[each.closed]] for each in found],
         }
     )
 

@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,15 +13,18 @@ from torch import Tensor
 
 from core.config import PRESETS
 from core.decoding import NonFiniteError, SearchOptions, beam_search
+from core.model import Transformer
 from core.parsing.parser import Brackets, NotAParserError, Parser, constrain_to_trees
-from core.parsing.trees import linearise, restore
+from core.parsing.trees import linearise, read_trees, restore, spell
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.conftest import TREES
 
-SYMBOLS = ("<pad>", "<s>", "</s>", "XX/NN", "XX", "(S", ")S", "(NP", ")NP")
+SYMBOLS = ("<pad>", "<s>", "</s>", "XX/NN", "XX", "(S", ")S", "(NP", ")NP", "do", "g")
 PAD, BOS, EOS = 0, 1, 2
 BRACKETS = Brackets(words=(4,), closing={5: 6, 7: 8})
 TAGGED = Brackets(words=(3, 4), closing={5: 6, 7: 8})
+SPELLED = Brackets(words=(3, 4), closing={5: 6, 7: 8}, spelled=True)
 
 
 class RandomScores:
@@ -53,7 +58,8 @@ def searched(
     seeds: Sequence[int], num_words: Sequence[int], limits: Sequence[int], beam_size: int, brackets: Brackets = BRACKETS
 ) -> list[list[int]]:
     options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), beam_size=beam_size, length_penalty=0.3)
-    scores = constrain_to_trees(RandomScores(seeds), brackets, num_words, limits, PAD, EOS)
+    words = [[()] * number for number in num_words]
+    scores = constrain_to_trees(RandomScores(seeds), brackets, words, limits, PAD, EOS)
     found = beam_search(scores, limits, options)
     assert all(hypotheses[0].finished for hypotheses in found)
     return [list(hypotheses[0].token_ids) for hypotheses in found]
@@ -68,6 +74,19 @@ def test_any_scores_give_trees_over_the_sentences(seed: int, beam_size: int, bra
         assert len(token_ids) <= limit
         # raises if it is none
         restore([SYMBOLS[token_id] for token_id in token_ids[:-1]], [str(word) for word in range(words)])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("beam_size", [1, 5])
+def test_every_word_is_spelled_before_its_brackets(seed: int, beam_size: int) -> None:
+    words, limit = [(9, 10), (9,), ()], 14  # 3 tags, 3 tokens of words, </s>: 7 are left for brackets
+    options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), beam_size=beam_size, length_penalty=0.3)
+    scores = constrain_to_trees(RandomScores([seed]), SPELLED, [words], [limit], PAD, EOS)
+    token_ids = list(beam_search(scores, [limit], options)[0][0].token_ids)
+    assert len(token_ids) <= limit
+    text = " ".join(SYMBOLS[token_id] for token_id in token_ids)
+    assert re.fullmatch(r"do g ([()]\S+ )+XX\S* do ([()]\S+ )*XX\S* ([()]\S+ )*XX\S* (\)\S+ )+</s>", text)
+    restore([symbol for symbol in text.split()[:-1] if symbol not in ("do", "g")], ["dog", "do", ""])
 
 
 def all_trees(words: int, room: int) -> Iterator[list[int]]:
@@ -98,7 +117,7 @@ def test_a_wide_beam_finds_the_tree_that_the_model_scores_highest(seed: int) -> 
 
 
 def test_probabilities_sum_to_one_and_those_of_allowed_tokens_stay() -> None:
-    scores = constrain_to_trees(RandomScores([3]), BRACKETS, [2], [10], PAD, EOS)
+    scores = constrain_to_trees(RandomScores([3]), BRACKETS, [[(), ()]], [10], PAD, EOS)
     log_probs = scores(torch.tensor([[BOS]]), torch.zeros(1, 1, dtype=torch.long), None)[0, 0]
     own = RandomScores.log_probs((3,))
     assert float(log_probs.exp().sum()) == pytest.approx(1)
@@ -125,6 +144,15 @@ def test_brackets_are_found_in_a_vocabulary(tree_tokenizer: SentencePieceTokeniz
     assert [tree_tokenizer.piece(word) for word in brackets.words] == ["\u2581XX"]
 
 
+def test_a_vocabulary_with_bare_tags_spells_its_words(parallel_text: list[tuple[str, str]]) -> None:
+    symbols = [f"\u2581{symbol}" for symbol in ("(S", ")S", "/NN", "/,")]
+    text = [sentence for pair in parallel_text for sentence in pair]
+    tokenizer = SentencePieceTokenizer.train(text, vocab_size=400, num_threads=1, symbols=symbols)
+    brackets = Brackets.of(tokenizer)
+    assert brackets.spelled
+    assert {tokenizer.piece(token_id) for token_id in brackets.words} == {"\u2581/NN", "\u2581/,"}
+
+
 def test_a_translation_model_says_that_it_writes_no_trees(tiny_checkpoint: str) -> None:
     with pytest.raises(NotAParserError, match="cannot write trees: its vocabulary has no labelled brackets"):
         Parser(Translator.from_checkpoint(tiny_checkpoint))
@@ -147,6 +175,25 @@ def test_the_tree_holds_the_words_of_the_sentence(parser: Parser) -> None:
         "</s>",
     ]
     assert len(parse.token_log_probs) == len(parse.token_ids)
+    assert parse.positions == tuple(range(len(parse.token_ids) - 1))
+
+
+def test_words_are_spelled_between_the_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.parsing.parser.MAX_EXTRA_TOKENS", 20)  # an untrained model opens brackets to the limit
+    trees = list(read_trees(TREES))
+    symbols = sorted({f"\u2581{symbol}" for tree in trees for symbol in linearise(tree, "words")})
+    text = [" ".join(tree.words()) for tree in trees]
+    tokenizer = SentencePieceTokenizer.train(text, vocab_size=340, num_threads=1, symbols=symbols)
+    model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size)).eval()
+    translator = Translator(model, tokenizer)
+    parse = Parser(translator).parse("The old man sleeps .", beam_size=2)
+    assert parse.tree.words() == ["The", "old", "man", "sleeps", "."]
+    pieces = [tokenizer.piece(token_id) for token_id in parse.token_ids]
+    assert [pieces[position][1:] for position in parse.positions] == linearise(parse.tree, "words")
+    others = [token_id for place, token_id in enumerate(parse.token_ids[:-1]) if place not in parse.positions]
+    assert others == tokenizer.encode(parse.text)
+    assert [*tokenizer.encode(" ".join(spell(parse.tree))), tokenizer.eos_id] == list(parse.token_ids)
+    assert parse.token_log_probs == pytest.approx(translator.explain(parse.text, parse.token_ids).log_probs, abs=1e-4)
 
 
 def test_side_by_side_is_as_one_by_one(parser: Parser) -> None:

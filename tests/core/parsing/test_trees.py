@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.parsing.trees import Constituent, Tree, constituents, linearise, read_trees, restore
+from core.parsing.trees import Constituent, Tree, constituents, linearise, read_trees, restore, spell
 
 SENTENCE = "(S (NP (PRP It)) (VP (VBZ likes) (NP (DT the) (NN sea))) (. .))"
 
@@ -63,7 +63,10 @@ def test_names_what_is_no_tree(text: str, message: str) -> None:
 def test_the_sequence_of_a_tree() -> None:
     (tree,) = read_trees(SENTENCE)
     assert " ".join(linearise(tree)) == "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
-    assert " ".join(linearise(tree, with_tags=True)) == "(S (NP XX/PRP )NP (VP XX/VBZ (NP XX/DT XX/NN )NP )VP XX/. )S"
+    assert " ".join(linearise(tree, "tags")) == "(S (NP XX/PRP )NP (VP XX/VBZ (NP XX/DT XX/NN )NP )VP XX/. )S"
+    assert " ".join(linearise(tree, "words")) == "(S (NP /PRP )NP (VP /VBZ (NP /DT /NN )NP )VP /. )S"
+    text = "{} (S (NP /PRP {} )NP (VP /VBZ {} (NP /DT {} /NN {} )NP )VP /. )S"
+    assert " ".join(spell(tree)) == text.format(*tree.words())
 
 
 @settings(max_examples=40)
@@ -73,7 +76,8 @@ def test_a_sequence_and_its_words_are_the_tree_without_tags(tree: Tree) -> None:
     assert linearise(restored) == linearise(tree)
     assert restored.words() == tree.words()
     assert {leaf.label for leaf in restored.leaves()} == {"XX"}
-    assert restore(linearise(tree, with_tags=True), tree.words()) == tree
+    assert restore(linearise(tree, "tags"), tree.words()) == tree
+    assert restore(linearise(tree, "words"), tree.words()) == tree
 
 
 @pytest.mark.parametrize(

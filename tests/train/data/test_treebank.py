@@ -101,7 +101,7 @@ def test_trees_become_a_tokenizer_and_shards(
 
 def test_tags_are_pieces(files: tuple[Path, Path], tmp_path: Path) -> None:
     trees = Treebank([files[0]])
-    prepare_trees(tmp_path / "data", {"train": trees, "valid": trees}, 300, with_tags=True)
+    prepare_trees(tmp_path / "data", {"train": trees, "valid": trees}, 300, leaves="tags")
     tokenizer = SentencePieceTokenizer.from_file(tmp_path / "data" / "tokenizer.model")
     _, target = TokenShards(tmp_path / "data" / "train").pair(0)
     assert "".join(map(tokenizer.piece, target)) == " (S (NP XX/DT XX/NN )NP (VP XX/VBZ )VP XX/. )S".replace(
@@ -109,6 +109,20 @@ def test_tags_are_pieces(files: tuple[Path, Path], tmp_path: Path) -> None:
     )
     assert len(target) == 10  # one piece each
     assert len(Brackets.of(tokenizer).words) == 4
+
+
+def test_words_stand_before_the_brackets_in_front_of_them(files: tuple[Path, Path], tmp_path: Path) -> None:
+    trees = Treebank([files[0]])
+    prepare_trees(tmp_path / "data", {"train": trees, "valid": trees}, 300, leaves="words")
+    tokenizer = SentencePieceTokenizer.from_file(tmp_path / "data" / "tokenizer.model")
+    source, target = TokenShards(tmp_path / "data" / "train").pair(0)
+    text = "".join(map(tokenizer.piece, target)).replace(SPACE_MARK, " ")
+    assert text == " The (S (NP /DT dog /NN runs )NP (VP /VBZ . )VP /. )S"
+    symbols = {token for token in target if tokenizer.piece(token)[1:2] in ("(", ")", "/")}
+    assert [token for token in target if token not in symbols] == source  # tokenized as in the sentence
+    brackets = Brackets.of(tokenizer)
+    assert brackets.spelled
+    assert len(brackets.words) == 4
 
 
 def test_other_trees_are_only_replaced_with_overwrite(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -120,11 +134,11 @@ def test_other_trees_are_only_replaced_with_overwrite(files: tuple[Path, Path], 
     with pytest.raises(
         DataError, match=rf"data holds other trees \(train\.target, valid\.target would change\): {advice}"
     ):
-        prepare_trees(folder, parts, 300, with_tags=True)
+        prepare_trees(folder, parts, 300, leaves="tags")
     with pytest.raises(DataError, match=rf"vocab_size \(300, not 290\): {advice}"):
         prepare_trees(folder, parts, 290)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-    prepare_trees(folder, parts, 300, with_tags=True, overwrite=True)
+    prepare_trees(folder, parts, 300, leaves="tags", overwrite=True)
     assert "XX/DT" in (folder / "trees" / "train.target").read_text(encoding="utf-8")
 
 
