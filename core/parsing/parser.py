@@ -125,7 +125,8 @@ def constrain_to_trees(
     """Restrict a scorer of next tokens to trees over the given sentences.
 
     Allowed tokens keep their log-probabilities. The probability of all others is assigned to padding, which a search
-    never generates, so rows still sum to 1. For one search only: the result keeps state.
+    never generates, so rows still sum to 1. The tokens of words have probability 1, as the words are given: trees are
+    ranked by what the model predicts, which is brackets and tags. For one search only: the result keeps state.
 
     Args:
         words: tokens of each word of each sentence; empty unless words are spelled.
@@ -152,11 +153,13 @@ def constrain_to_trees(
                 for (before, limit), tokens, origins in steps
             ]
         disallowed = torch.ones_like(logits, dtype=torch.bool)
+        given = torch.zeros_like(disallowed)
         for row, (prefixes, limit) in enumerate(rows):
             for column, prefix in enumerate(prefixes):
                 disallowed[row, column, prefix.allowed(limit - position, brackets, eos_id)] = False
+                given[row, column, prefix.to_spell[:1]] = True
         position += 1
-        log_probs = logits.float().log_softmax(-1).masked_fill(disallowed, -torch.inf)
+        log_probs = logits.float().log_softmax(-1).masked_fill(disallowed, -torch.inf).masked_fill(given, 0.0)
         log_probs[..., pad_id] = (1 - log_probs.exp().sum(-1)).clamp_min(0).log()
         return log_probs
 
@@ -177,7 +180,7 @@ class Parse:
         tree: all tags are `XX` if the model predicts none.
         token_ids: the linearised tree, `</s>` last: one token for each bracket and each word's tag, and those of the
             words where the model spells them.
-        token_log_probs: log-probability of each token given the tokens before it, in nats.
+        token_log_probs: log-probability of each token given the tokens before it, in nats; 0 for tokens of words.
         positions: in `token_ids`, of each symbol of the linearised tree.
         score: log-probability divided by the length penalty.
     """
@@ -192,7 +195,7 @@ class Parse:
 
     @property
     def log_prob(self) -> float:
-        """Log-probability of the whole tree, in nats."""
+        """Log-probability of the whole tree given its words, in nats."""
         return sum(self.token_log_probs)
 
 
