@@ -115,12 +115,12 @@ RECIPES: dict[str, Recipe] = {
     "parsing": replace(_PAPER, warmup=16_000, max_length=512),
     # Small batches: more steps in the same time on a CPU.
     "parsing-small": Recipe(
-        steps=6_000,
+        steps=6_500,
         batch_tokens=2_048,
         warmup=600,
         rate_scale=0.55,
-        cooldown=800,
-        max_length=200,
+        cooldown=2_000,
+        max_length=300,
         snapshot_every=400,
         bucketing="target",
     ),
