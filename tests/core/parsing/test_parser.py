@@ -18,7 +18,7 @@ from core.parsing.parser import Brackets, NotAParserError, Parser, constrain_to_
 from core.parsing.trees import linearise, read_trees, restore, spell
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from tests.conftest import TREES
+from tests.fixtures import TREES
 
 SYMBOLS = ("<pad>", "<s>", "</s>", "XX/NN", "XX", "(S", ")S", "(NP", ")NP", "do", "g")
 PAD, BOS, EOS = 0, 1, 2
