@@ -51,6 +51,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "decoding-opus-mt": Benchmark(("-m", "benchmarks.decoding", "--shape", "opus-mt")),
     "decoding-shipped": Benchmark(("-m", "benchmarks.decoding", *REAL)),
     "capture": Benchmark(("-m", "benchmarks.capture")),
+    "analyses": Benchmark(("-m", "benchmarks.analyses")),
     "scaling": Benchmark(("-m", "benchmarks.scaling")),
     "training": Benchmark(("-m", "benchmarks.training")),
     "loader": Benchmark(("-m", "benchmarks.loader")),

@@ -27,7 +27,7 @@ HOW_TO_READ = """
 or an embedding, is replaced, but only one input of one receiver reads the replacement: the queries, keys or values of a
 head, the input of a network, or the logit. Between both lie residual connections and norms alone; norms are computed
 again. Then everything after the receiver is computed again, and the **effect** of the edge is by how much the logit of
-A minus that of B falls: above 0 the edge speaks for A.
+A minus that of B, or the log-probability of A, falls: above 0 the edge speaks for A.
 
 All edges are estimated first, to first order; the strongest are then measured exactly.
 """
@@ -72,7 +72,9 @@ def headline(found: Surveyed) -> None:
     runs = found.run.runs
     first, second = (plain(isolated(readable(each))) for each in runs.translator.pieces([runs.token, runs.against]))
     value = decimal(found.run.metric, 2, sign=True)
-    st.markdown(f"Logit of **{first}** (A) minus **{second}** (B): **{value}** nats", help=HOW_TO_READ)
+    of_both = f"Logit of **{first}** (A) minus **{second}** (B)"
+    name = of_both if runs.metric == "difference" else f"Log-probability of **{first}** (A)"
+    st.markdown(f"{name}: **{value}** nats", help=HOW_TO_READ)
 
 
 def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
@@ -85,14 +87,15 @@ def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
         edge = next((each.edge for each in ranked[:count] if each.edge.receiver.as_head), ranked[0].edge)
     if found.job.finished or state.edge in edges:
         selected_path.keep_in_address(state.edge if state.edge in edges else None)
-    drawn = figures.path_graph(found.run.runs, found.found, count, theme, edge, state.node)
+    shown = found.run.runs, found.found, count, theme, edge, state.node
+    drawn = figures.path_graph(*shown)
     left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")
     with left:
-        path_graph(drawn, theme, state.select, key="path-graph")
+        path_graph(drawn, figures.path_graph(*shown, is_narrow=True), theme, state.select, key="path-graph")
         code = python_code.reading_part(reading), paths_survey.run_part(found), paths_survey.SURVEY_TABLE
         downloads(
             "paths",
-            partial(export_path_graph, drawn, theme=theme, title=figures.EFFECT),
+            partial(export_path_graph, drawn, theme=theme, title=drawn.effect),
             lambda: figures.edges_table(found.found),
             title="Strongest direct paths",
             python=lambda file: python_code.script(file, *code),

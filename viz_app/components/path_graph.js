@@ -1,11 +1,11 @@
 // @ts-check
-// The strongest direct paths between heads, the encoder on the left. Nodes and edges are buttons.
+// The strongest direct paths between heads. The encoder is on the left of the decoder or, where that would be too small
+// to read, below it. Nodes and edges are buttons.
 
 /** @import { Dash } from "../../core/drawing/types" */
 /** @import { Component } from "./streamlit" */
 
 import { DASHES, element, focusedIn, goTo, group, vector } from "../../core/drawing/dom.js";
-import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, rootOf } from "./shared.js";
 
 /**
@@ -28,16 +28,18 @@ import { component, rootOf } from "./shared.js";
  * @property {string} name
  * @property {boolean} selected
  *
- * @typedef {object} Data See `graph_payload`.
+ * @typedef {object} Graph See `graph_payload`.
  * @property {Point} size
  * @property {number} radius
  * @property {GraphNode[]} nodes
  * @property {GraphEdge[]} edges The weakest first.
  * @property {[name: string, x: number, y: number][]} names
  * @property {[name: string, x: number, y: number][]} titles
- * @property {{ title: string, against: string, favour: string }} legend
+ * @property {{ title: string, ends: [color: string, name: string][] }} legend
  *
- * @typedef {(place: { node: number } | { edge: number }) => void} Send
+ * @typedef {[wide: Graph, narrow: Graph]} Data
+ *
+ * @typedef {(name: string) => void} Send Called with `node 3` or `edge 7`.
  */
 
 /**
@@ -45,24 +47,47 @@ import { component, rootOf } from "./shared.js";
  * @type {WeakMap<HTMLElement, string>}
  */
 const pressed = new WeakMap();
+const SMALLEST = 0.8; // share of its size from which the wide graph is replaced by the narrow one
+
+/** @type {WeakMap<HTMLElement, ResizeObserver>} */
+const observers = new WeakMap();
 
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
+  const [wide, narrow] = data;
+  const send = (/** @type {string} */ name) => {
+    const [kind, index] = name.split(" ");
+    setTriggerValue("place", { [kind]: Number(index) });
+  };
+  /** @type {Graph | undefined} */
+  let drawn;
+  const fit = () => {
+    const fitting = root.clientWidth < SMALLEST * wide.size[0] ? narrow : wide;
+    if (fitting !== drawn) drawGraph(root, (drawn = fitting), send);
+  };
+  fit();
+  observers.get(root)?.disconnect();
+  const observer = new ResizeObserver(fit);
+  observer.observe(root);
+  observers.set(root, observer);
+});
+
+/**
+ * @param {HTMLElement} root
+ * @param {Graph} data
+ * @param {Send} send
+ */
+function drawGraph(root, data, send) {
   const { place } = focusedIn(root)?.dataset ?? {};
-  const scrolled = root.querySelector(".scroll")?.scrollLeft ?? 0;
   const [width, height] = data.size;
-  const picture = vector("svg", { viewBox: `0 0 ${width} ${height}`, width, height });
+  const picture = vector("svg", { viewBox: `0 0 ${width} ${height}`, style: `max-width: ${width}px` });
   for (const [name, x, y] of data.titles) picture.append(text(name, x, y, "title"));
   for (const [name, x, y] of data.names) picture.append(text(name, x, y + 4, "name"));
   const edges = data.edges.map((edge, index) => edgeNode(edge, `edge ${index}`));
   const nodes = data.nodes.map((node, index) => nodeNode(node, data.radius, `node ${index}`));
   picture.append(...edges, ...nodes);
   const buttons = [...[...edges].reverse(), ...nodes];
-  const send = (/** @type {string} */ name) => {
-    const [kind, index] = name.split(" ");
-    setTriggerValue("place", { [kind]: Number(index) });
-  };
-  const box = group("scroll", "Strongest paths");
+  const box = group("graph", "Strongest paths");
   box.append(picture);
   root.onpointerdown = (event) => pressed.set(root, placeOf(event));
   root.onpointerup = (event) => {
@@ -71,12 +96,10 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   };
   box.onkeydown = (event) => move(event, buttons, send);
   if (buttons[0]) buttons[0].tabIndex = 0; // Tab reaches the graph, arrow keys its edges and nodes
-  scrolling(box);
   root.replaceChildren(box, legend(data));
-  box.scrollLeft = scrolled;
   const focused = buttons.find((each) => each.dataset.place === place);
   if (place && focused) goTo(focused, buttons);
-});
+}
 
 /** @param {PointerEvent} event */
 function placeOf(event) {
@@ -88,7 +111,7 @@ function placeOf(event) {
 /**
  * @param {KeyboardEvent} event
  * @param {SVGElement[]} buttons
- * @param {(name: string) => void} send
+ * @param {Send} send
  */
 function move(event, buttons, send) {
   const from = event.target;
@@ -159,14 +182,10 @@ function nodeNode({ at: [x, y], label, name, used, selected }, radius, place) {
   return node;
 }
 
-/** @param {Data} data */
-function legend({ legend: { title, against, favour } }) {
+/** @param {Graph} data */
+function legend({ legend: { title, ends } }) {
   const line = element("div", "legend");
-  const colors = /** @type {const} */ ([
-    [against, "for B"],
-    [favour, "for A"],
-  ]);
-  for (const [color, name] of colors) {
+  for (const [color, name] of ends) {
     const bar = element("i");
     bar.style.background = color;
     const item = element("span");

@@ -5,7 +5,7 @@ from typing import Any
 
 from core.analysis.composition.edges import Edge, Node
 from viz_app.components.component import component_beside, draw
-from viz_app.figures.head_paths import EFFECT, RADIUS, PathGraph, letter_place
+from viz_app.figures.head_paths import RADIUS, PathGraph, letter_place
 from viz_app.figures.theme import Theme
 
 _component = component_beside(__file__)
@@ -17,6 +17,7 @@ def graph_payload(graph: PathGraph, theme: Theme) -> dict[str, Any]:
     def rounded(*numbers: float) -> list[float]:
         return [round(number, 1) for number in numbers]
 
+    colors = theme.diverging[0], theme.diverging[-1]
     return {
         "size": rounded(graph.width, graph.height),
         "radius": RADIUS,
@@ -45,18 +46,22 @@ def graph_payload(graph: PathGraph, theme: Theme) -> dict[str, Any]:
         ],
         "names": [[name, *rounded(*at)] for name, at in graph.rows],
         "titles": [[name, *rounded(*at)] for name, at in graph.titles],
-        "legend": {"title": EFFECT, "against": theme.diverging[0], "favour": theme.diverging[-1]},
+        "legend": {"title": graph.effect, "ends": list(zip(colors, graph.ends, strict=True))},
     }
 
 
-def path_graph(graph: PathGraph, theme: Theme, on_click: Callable[[Node | Edge], None], *, key: str) -> None:
+def path_graph(
+    graph: PathGraph, narrow: PathGraph, theme: Theme, on_click: Callable[[Node | Edge], None], *, key: str
+) -> None:
     """Draw a graph on the page.
 
     Args:
+        narrow: The same graph for a narrow screen.
         on_click: Called with a clicked node or edge, before the page runs again.
         key: Key of the component, as for any widget.
     """
-    draw(_component, graph_payload(graph, theme), key, "place", lambda value: clicked_place(value, graph), on_click)
+    data = [graph_payload(each, theme) for each in (graph, narrow)]
+    draw(_component, data, key, "place", lambda value: clicked_place(value, graph), on_click)
 
 
 def clicked_place(value: object, graph: PathGraph) -> Node | Edge | None:

@@ -1,15 +1,22 @@
-"""Selection of a predicted token, and of another token to compare it with."""
+"""Selection of a predicted token, of another token to compare it with, and of the measure of its probability."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
+from core.analysis.interventions.pair_runs import Metric
 from core.analysis.tokens.words import readable
+from viz_app.controls.widgets import segments
 from viz_app.session import readings
 from viz_app.session.readings import Reading
 from viz_app.session.state import Widget, put_in_address, session_object
 
+METRIC_NAMES: dict[Metric, str] = {"difference": "Logit difference", "log_prob": "Log-probability"}
+ABOUT_METRIC = """
+The **logit difference** of two tokens is that of their log-probabilities, too; Zhang & Nanda (2023) recommend it. The
+**log-probability** of the predicted token alone also falls when a third token gains.
+"""
 TOKEN = Widget[int]("token")  # position of the predicted token; in the address it counts from 1
 
 
@@ -98,3 +105,8 @@ def alternative_box(
     chosen = chosen or default
     put_in_address(widget.key, "" if chosen == default else chosen)
     return chosen
+
+
+def metric_box(key: str) -> Metric:
+    """Select what is measured of the predicted token."""
+    return segments("Measure", METRIC_NAMES, "difference", key, help=ABOUT_METRIC)

@@ -1,4 +1,7 @@
-"""The strongest direct paths between heads as a graph: the encoder on the left, the decoder on the right."""
+"""The strongest direct paths between heads as a graph.
+
+The encoder is on the left of the decoder or, for narrow screens, below it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ from core.analysis.composition.edges import (
     sublayers,
 )
 from core.analysis.composition.survey import Survey
-from core.analysis.interventions.pair_runs import PairRuns, Side
+from core.analysis.interventions.pair_runs import Metric, PairRuns, Side
 from core.analysis.tokens.words import readable
 from viz_app.figures.ablation import scale_limit
 from viz_app.figures.cell_grid import CellGrid, GridCell, Legend, signed_cell, signed_legend
@@ -27,7 +30,14 @@ from viz_app.figures.theme import Dash, Theme
 if TYPE_CHECKING:
     import pandas as pd
 
-LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = 62.0, 23.0, 30.0, 86.0, 42.0, 16.0  # pixels: row names, heads, sub-layers, ...
+LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = (
+    62.0,
+    23.0,
+    30.0,
+    86.0,
+    42.0,
+    16.0,
+)  # pixels: row names, heads, sub-layers, ...
 RADIUS, TRUNK, BOW = 9.5, 32.0, 44.0  # of a node; from the last head to the networks; of the longest curve among these
 THICKEST, THINNEST = 6.5, 1.2
 NAMES = {
@@ -40,7 +50,11 @@ NAMES = {
 LETTERS: dict[Input, str] = {"query": "Q", "key": "K", "value": "V", "input": ""}
 DASHES: dict[Input, Dash] = {"query": "dash", "key": "dot", "value": "solid", "input": "solid"}
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
-EFFECT = "effect on A minus B in nats; thick: strong"
+EFFECTS: dict[Metric, str] = {
+    "difference": "effect on A minus B in nats; thick: strong",
+    "log_prob": "effect on the log-probability of A in nats; thick: strong",
+}
+ENDS: dict[Metric, tuple[str, str]] = {"difference": ("for B", "for A"), "log_prob": ("against A", "for A")}
 
 
 class Point(NamedTuple):
@@ -94,7 +108,12 @@ class GraphEdge:
 
 @dataclass(frozen=True, kw_only=True)
 class PathGraph:
-    """Nodes, edges (the weakest first), and names of rows and sides with their places."""
+    """Nodes, edges (the weakest first), and names of rows and sides with their places.
+
+    Attributes:
+        effect: What the effects are on.
+        ends: Names of both colours: of effects below 0 and above.
+    """
 
     width: float
     height: float
@@ -102,6 +121,8 @@ class PathGraph:
     edges: Sequence[GraphEdge]
     rows: Sequence[tuple[str, Point]]
     titles: Sequence[tuple[str, Point]]
+    effect: str
+    ends: tuple[str, str]
 
 
 def node_title(node: Node) -> str:
@@ -119,15 +140,23 @@ def edge_title(edge: Edge) -> str:
 
 
 def path_graph(
-    runs: PairRuns, found: Survey, count: int, theme: Theme, edge: Edge | None = None, node: Node | None = None
+    runs: PairRuns,
+    found: Survey,
+    count: int,
+    theme: Theme,
+    edge: Edge | None = None,
+    node: Node | None = None,
+    *,
+    is_narrow: bool = False,
 ) -> PathGraph:
     """Return the graph of the strongest edges.
 
     Args:
         count: Edges to draw.
         edge, node: The selected ones.
+        is_narrow: Whether the encoder is below the decoder; the order of nodes and edges stays the same.
     """
-    places, rows, titles, size = _layout(runs)
+    places, rows, titles, size = _layout(runs, is_narrow)
     drawn = [each for each in found.ranked()[:count] if found.effect(each)]
     largest = max((abs(found.effect(each)) for each in drawn), default=1.0)
     used = {end for each in drawn for end in (each.edge.sender, each.edge.receiver)}
@@ -140,7 +169,7 @@ def path_graph(
         edges.append(
             GraphEdge(
                 edge=each.edge,
-                curve=_curve(*each.edge[:2], places[each.edge.sender], places[each.edge.receiver], size.y),
+                curve=_curve(*each.edge[:2], places[each.edge.sender], places[each.edge.receiver], size.y, is_narrow),
                 width=THINNEST + (THICKEST - THINNEST) * share,
                 color=color,
                 dash=DASHES[each.edge.input],
@@ -160,7 +189,16 @@ def path_graph(
         )
         for each, at in places.items()
     ]
-    return PathGraph(width=size.x, height=size.y, nodes=nodes, edges=edges, rows=rows, titles=titles)
+    return PathGraph(
+        width=size.x,
+        height=size.y,
+        nodes=nodes,
+        edges=edges,
+        rows=rows,
+        titles=titles,
+        effect=EFFECTS[runs.metric],
+        ends=ENDS[runs.metric],
+    )
 
 
 def _label(node: Node) -> str:
@@ -169,38 +207,47 @@ def _label(node: Node) -> str:
     return "FF" if node.layer is not None else {"source": "x", "target": "y", "logit": "A"}[node.part]
 
 
-def _layout(runs: PairRuns) -> tuple[dict[Node, Point], list[tuple[str, Point]], list[tuple[str, Point]], Point]:
+def _layout(
+    runs: PairRuns, is_narrow: bool
+) -> tuple[dict[Node, Point], list[tuple[str, Point]], list[tuple[str, Point]], Point]:
     """Return places of all nodes, names of rows and of sides, and the size; later sub-layers are higher."""
     steps: dict[Side, list[SubLayerPlace]] = {side: sublayers(runs, side) for side in SIDES}
-    height = TOP + BOTTOM + ROW * (max(map(len, steps.values())) + 1)
+    longest = max(map(len, steps.values())) + 1  # with the embedding and, in the decoder, the logit
+    height = TOP + BOTTOM + ROW * longest
+    if is_narrow:
+        height += TOP + ROW * len(steps["encoder"])
     places: dict[Node, Point] = {}
     rows: list[tuple[str, Point]] = []
     titles: list[tuple[str, Point]] = []
-    left, bottom = LABEL, height - BOTTOM
+    left, bottom, right = LABEL, height - BOTTOM, 0.0
     for side in SIDES:
         columns = max(len(nodes_of(runs, place)) for place in steps[side])
         start, trunk = left + RADIUS, left + RADIUS + COLUMN * (columns - 1) + TRUNK
-        names = 0.0 if side == "encoder" else trunk + BOW + 2 * RADIUS
+        names = 0.0 if side == "encoder" or is_narrow else trunk + BOW + 2 * RADIUS
         nodes = [[Node(EMBEDDINGS[side])], *(nodes_of(runs, place) for place in steps[side])]
         written = [f"{EMBEDDINGS[side]}", *(f"L{layer + 1} {NAMES[component]}" for component, layer in steps[side])]
         if side == "decoder":
             nodes.append([Node("logit")])
             written.append("logit")
-        pitch = (height - TOP - BOTTOM) / (len(nodes) - 1)
+        pitch = ROW if is_narrow else (height - TOP - BOTTOM) / (len(nodes) - 1)
         for index, (of_row, name) in enumerate(zip(nodes, written, strict=True)):
             y = bottom - pitch * index
             places |= {node: Point(trunk if node.head is None else start + COLUMN * node.head, y) for node in of_row}
             rows.append((name, Point(names, y)))
-        titles.append((side.capitalize(), Point(0.0 if side == "encoder" else left, 14)))
-        left = trunk + GAP
-    return places, rows, titles, Point(left - GAP + BOW + 2 * RADIUS + LABEL, height)
+        top = bottom - pitch * (len(nodes) - 1)
+        titles.append((side.capitalize(), Point(0.0 if side == "encoder" or is_narrow else left, top - TOP + 14)))
+        if is_narrow:
+            right, bottom = max(right, trunk + BOW + RADIUS), top - TOP
+        else:
+            right, left = trunk + BOW + 2 * RADIUS + LABEL, trunk + GAP
+    return places, rows, titles, Point(right, height)
 
 
-def _curve(sender: Node, receiver: Node, start: Point, end: Point, height: float) -> Curve:
+def _curve(sender: Node, receiver: Node, start: Point, end: Point, height: float, is_narrow: bool) -> Curve:
     """Return a curve that leaves a sender at its top and enters a receiver from below.
 
-    Between networks it is bent to the right, the further the longer; from the encoder to the decoder it leaves on the
-    right and enters from the left.
+    Between networks it is bent to the right, the further the longer; from the encoder to a decoder at its side it
+    leaves on the right and enters from the left.
     """
     if start.x == end.x and sender.head is None and receiver.head is None:
         aside = start.x + RADIUS + BOW * 4 / 3 * (start.y - end.y) / height
@@ -208,7 +255,7 @@ def _curve(sender: Node, receiver: Node, start: Point, end: Point, height: float
         one, other = Point(start.x + edge[0], start.y - edge[1]), Point(end.x + edge[0], end.y + edge[1])
         bend = (one.y - other.y) / 4
         return one, Point(aside, one.y - bend), Point(aside, other.y + bend), other
-    if sender_side(sender) == "encoder" and receiver.part == "cross":
+    if sender_side(sender) == "encoder" and receiver.part == "cross" and not is_narrow:
         one, other = Point(start.x + RADIUS, start.y), Point(end.x - RADIUS, end.y)
         bend = min((other.x - one.x) / 2, GAP)
         return one, Point(one.x + bend, one.y), Point(other.x - bend, other.y), other

@@ -68,6 +68,14 @@ def test_the_address_holds_the_question_and_the_edge(start: Start) -> None:
     assert len(found.positions[EDGE]) == found.run.runs.source_ids.size(1)
 
 
+def test_the_log_probability_of_a_token_alone(start: Start) -> None:
+    app = page(start, paths_metric="Log-probability")
+    run = surveyed(healthy(app.run())).run
+    about = reading(app)
+    assert run.metric == pytest.approx(about.explain().log_probs[2], abs=1e-4)
+    assert "Log-probability of" in said(app)
+
+
 def test_a_click_on_a_node_selects_its_head(start: Start) -> None:
     app = healthy(page(start).run())
     state_of(app, SelectedPath).select(Edge(Node("target"), Node("logit"), "input"))

@@ -41,6 +41,19 @@ def test_later_sublayers_are_higher_and_no_two_nodes_meet(run: Replacement, foun
         assert figures.RADIUS <= at.y <= graph.height - figures.RADIUS
 
 
+def test_on_a_narrow_screen_the_encoder_is_below_the_decoder(run: Replacement, found: Survey) -> None:
+    wide = figures.path_graph(run.runs, found, 30, LIGHT)
+    graph = figures.path_graph(run.runs, found, 30, LIGHT, is_narrow=True)
+    assert [node.name for node in graph.nodes] == [node.name for node in wide.nodes]
+    assert [edge.name for edge in graph.edges] == [edge.name for edge in wide.edges]
+    places = {node.node: node.at for node in graph.nodes}
+    assert len(set(places.values())) == len(places)
+    assert all(places[edge.receiver].y < places[edge.sender].y for edge in possible_edges(run.runs))
+    assert graph.width < wide.width - figures.GAP
+    points = [*places.values(), *(point for edge in graph.edges for point in edge.curve[::3])]
+    assert all(0 <= at.x <= graph.width and 0 <= at.y <= graph.height for at in points)
+
+
 def test_the_strongest_edges_are_drawn_thickest_last(run: Replacement, found: Survey) -> None:
     first = found.ranked()[0].edge
     graph = figures.path_graph(run.runs, found, 12, DARK, first, first.sender)

@@ -11,7 +11,8 @@ from core.analysis.composition.edges import Edge, sender_side
 from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
 from core.analysis.composition.survey import Survey, num_steps, survey_steps
 from core.analysis.interventions.minimal_pairs import minimal_pairs
-from viz_app.controls.predicted_token import alternative_box, alternatives, token_box
+from core.analysis.interventions.pair_runs import Metric
+from viz_app.controls.predicted_token import alternative_box, alternatives, metric_box, token_box
 from viz_app.controls.widgets import segments
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
@@ -48,6 +49,7 @@ class Question:
     against: int | None
     by: ReplacedBy
     second: str | None
+    metric: Metric
 
 
 @dataclass
@@ -126,6 +128,7 @@ def question_boxes(about: Reading) -> Question:
             about_b = "B: the effect of an edge is on the logit of the predicted token A minus that of B."
             chosen = alternative_box(about, position, AGAINST, "minus", (BEST,), BEST, about_b)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        metric = metric_box("paths_metric")
         by: ReplacedBy = segments("Replace what a sender sends by", BY_NAMES, "mean", "paths_by", help=ABOUT_BY)
         second = None
         if by == "sentence":
@@ -134,7 +137,7 @@ def question_boxes(about: Reading) -> Question:
             label = "Second sentence, of equal length in tokens"
             second = st.text_input(label, key=SECOND.key, bind="query-params", width="stretch").strip()
     against = None if chosen == BEST else about.model.translator.tokenizer.target.token_id(chosen)
-    return Question(position, against, by, second)
+    return Question(position, against, by, second, metric)
 
 
 def surveyed(about: Reading, question: Question) -> Surveyed:
@@ -158,6 +161,7 @@ def _begun(about: Reading, question: Question) -> Surveyed:
         question.by,
         question.second,
         against=question.against,
+        metric=question.metric,
     )
     found = Survey()
     is_short = run.runs.source_ids.size(1) + run.runs.fed.size(1) <= MEASURED_AT_ONCE
@@ -174,11 +178,12 @@ def _begun(about: Reading, question: Question) -> Surveyed:
 def run_part(surveyed: Surveyed) -> str:
     """Record the run as `run`, after `reading_part`."""
     question, runs = surveyed.question, surveyed.run.runs
-    second = "" if question.second is None else f", second={question.second!r}"
+    second = "" if question.second is None else f"'second': {question.second!r}, "
+    options = f"{second}'against': {runs.against}, 'metric': {question.metric!r}"
     return f"""
 from core.analysis.composition.replacement import record_replacement
-by = {question.by!r}
-run = record_replacement(translator, source, target, {question.position}, by{second}, against={runs.against})""".strip()
+by, options = {question.by!r}, {{{options}}}
+run = record_replacement(translator, source, target, {question.position}, by, **options)""".strip()
 
 
 SURVEY_TABLE = f"""

@@ -8,7 +8,7 @@ from core.analysis.interventions.minimal_pairs import CONTRASTS, MinimalPair, mi
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.interventions.patching import Into
 from core.analysis.tokens.words import readable
-from viz_app.controls.predicted_token import restore_position
+from viz_app.controls.predicted_token import metric_box, restore_position
 from viz_app.controls.widgets import segments
 from viz_app.figures.display_text import sentence_case
 from viz_app.session import readings
@@ -20,15 +20,10 @@ CORRUPTED = Widget[str]("corrupted")
 TOKEN = Widget[int]("patched_token")  # in the address it counts from 1
 AGAINST = Widget[str]("patched_against")  # a piece, or the one below
 BEST = "best other token"
-METRIC_NAMES: dict[Metric, str] = {"difference": "Logit difference", "log_prob": "Log-probability"}
 INTO_NAMES: dict[Into, str] = {"corrupted": "First into second", "clean": "Second into first"}
 ABOUT_SENTENCE = """
 The same sentence with a word changed. Both must have equally many tokens, so that each position has its counterpart.
 The proposals below replace words that this model's tokenizer splits into as many tokens; hover one to see them.
-"""
-ABOUT_METRIC = """
-The **logit difference** of two tokens is that of their log-probabilities, too; Zhang & Nanda (2023) recommend it. The
-**log-probability** of the predicted token alone also falls when a third token gains.
 """
 ABOUT_INTO = """
 **First into second** shows which outputs suffice to bring the first sentence's prediction back, **second into first**
@@ -139,7 +134,7 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
         put_in_address(TOKEN.key, str(position + 1))
         alternatives = [*second.alternatives[position], *own.alternatives[position]]
         against = _against_box(str(own.predicted_tokens[position]), [str(token) for token, _ in alternatives])
-        metric: Metric = segments("Measure", METRIC_NAMES, "difference", "patch_metric", help=ABOUT_METRIC)
+        metric = metric_box("patch_metric")
         into: Into = segments("Patch", INTO_NAMES, "corrupted", "patch_into", help=ABOUT_INTO)
         names = ", ".join(new for pair in others for _, new in pair.changes)
         is_mean = st.toggle(
