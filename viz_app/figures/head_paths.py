@@ -215,7 +215,7 @@ def _layout(
     longest = max(map(len, steps.values())) + 1  # with the embedding and, in the decoder, the logit
     height = TOP + BOTTOM + ROW * longest
     if is_narrow:
-        height += TOP + ROW * len(steps["encoder"])
+        height += TOP + BOTTOM + ROW * len(steps["encoder"])
     places: dict[Node, Point] = {}
     rows: list[tuple[str, Point]] = []
     titles: list[tuple[str, Point]] = []
@@ -237,7 +237,7 @@ def _layout(
         top = bottom - pitch * (len(nodes) - 1)
         titles.append((side.capitalize(), Point(0.0 if side == "encoder" or is_narrow else left, top - TOP + 14)))
         if is_narrow:
-            right, bottom = max(right, trunk + BOW + RADIUS), top - TOP
+            right, bottom = max(right, trunk + BOW + RADIUS), top - TOP - BOTTOM
         else:
             right, left = trunk + BOW + 2 * RADIUS + LABEL, trunk + GAP
     return places, rows, titles, Point(right, height)

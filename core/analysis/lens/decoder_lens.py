@@ -1,6 +1,7 @@
 """DecoderLens: the translations that the encoder's layers would give by themselves.
 
-Langedijk et al. 2023 (arXiv 2310.03686): stop the encoder after layer l and let the decoder attend to those states. The
+Langedijk et al. 2023 (arXiv 2310.03686): stop the encoder after layer l and let the decoder attend to those states, so
+that the search is for argmax_y p(y | memory = x_l), with the encoder's final norm, if it has one, applied to x_l. The
 decoder was trained on the last layer, so what it cannot read in a lower one may be there in another form.
 """
 

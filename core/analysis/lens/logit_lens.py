@@ -1,10 +1,10 @@
 """Logit lens: the tokens that the decoder's states predict after each layer.
 
-nostalgebraist 2020, "interpreting GPT: the logit lens": read the state after layer l as if it were the last one, with
-the output matrix of the model. A post-norm layer (the paper's) ends with its own LayerNorm, and its state is read as it
-is; the states of a pre-norm decoder pass the final norm first. The matrix was trained for the last layer alone, so a
-token that is not visible in a lower layer may still be there in another form (the tuned lens of Belrose et al. 2023
-learns that form; this one learns nothing).
+nostalgebraist 2020, "interpreting GPT: the logit lens": read the state x_l after layer l as if it were the last one,
+with the output matrix and bias of the model, p_l = softmax(x_l W^T + b). A post-norm layer (the paper's) ends with its
+own LayerNorm, and its state is read as it is; the states of a pre-norm decoder pass the final norm first. The matrix
+was trained for the last layer alone, so a token that is not visible in a lower layer may still be there in another form
+(the tuned lens of Belrose et al. 2023 learns that form; this one learns nothing).
 """
 
 from collections.abc import Callable, Sequence
