@@ -12,6 +12,7 @@ def test_another_alternative_and_a_sample_that_is_stopped(page: Page, app: str) 
     expect(page.get_by_text("integrated gradients are complete").first).to_be_visible()
     grid = page.get_by_role("group", name="Scores of source and prefix by method")
     expect(grid.get_by_text("Occlusion")).to_be_visible()
+    wait_until_idle(page)  # until all methods are done
     bars = grid.locator(".cell.bar")
     assert bars.count() % 8 == 0
     assert "linear-gradient" in bars.first.evaluate("cell => getComputedStyle(cell).backgroundImage")

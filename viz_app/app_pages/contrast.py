@@ -9,7 +9,6 @@ from core.analysis.attribution.contrast_methods import ContrastAttribution, Cont
 from core.analysis.attribution.faithfulness import RANDOM, Curves, mean_curves, rank_methods
 from core.analysis.tokens.words import readable
 from viz_app.components.cell_grid import cell_grid
-from viz_app.controls import search_progress
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -18,6 +17,7 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.contrast import contrast_scores, faithfulness_sample
+from viz_app.features.contrast.contrast_scores import Scored
 from viz_app.figures import contrast as figures
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.cell_grid import export_grid
@@ -73,25 +73,30 @@ def page() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         methods = contrast_scores.methods_box()
         tokens = token_boxes()
-    waiting, below = st.empty(), st.container()
-    asked = (reading.identity, position, against)
-    progress = search_progress.stoppable(waiting, asked, "attribution", "Attributing", "step")
-    if progress is None:
+    known = contrast_scores.scored(reading, position, against)
+    job_control(
+        contrast_scores.scoring_job(reading, position, against),
+        "attribution",
+        below=partial(attribution, reading, known, methods, tokens),
+    )
+
+
+def attribution(reading: Reading, known: Scored, methods: list[ContrastMethod], tokens: TokenView) -> None:
+    """Draw the methods that are done so far, and their faithfulness when all are."""
+    found = known.found
+    if found is None:
         return
-    try:
-        found = contrast_scores.attributed(reading, position, against, progress)
-    except (ValueError, RuntimeError) as error:
-        st.error(sentence_case(str(error)))
-        return
-    waiting.empty()
-    with below:
-        headline(reading, found)
-        left, right = st.container(key="side-by-side").columns([7, 5], gap="large")
+    headline(reading, found)
+    done: list[ContrastMethod] = [method for method in methods if method in found.scores]
+    left, right = st.container(key="side-by-side").columns([7, 5], gap="large")
+    if done:
         with left:
-            scores(reading, found, methods, tokens)
-            correlations(reading, found, methods)
+            scores(reading, found, done, tokens)
+            correlations(reading, found, done)
+    if known.is_whole:
         with right:
             faithfulness(reading, found, methods)
+    if "integrated_gradients" in found.scores:
         check_badge(
             "integrated gradients are complete",
             found.is_complete,

@@ -26,7 +26,7 @@ with sum 1 over source and prefix, so they cannot say what speaks against A:
     alti        ALTI, rolled out (`contribution_maps`)
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -116,14 +116,36 @@ def attribute_contrast(
         NonFiniteError: an output or a gradient of the model is not finite.
         RuntimeError: ALTI cannot decompose this model, see `decompose`.
     """
+    *_, found = contrast_steps(translator, source, target, position, token, against, methods, progress)
+    return found
+
+
+def contrast_steps(
+    translator: Translator,
+    source: str,
+    target: str | Sequence[int],
+    position: int,
+    token: int | None = None,
+    against: int | None = None,
+    methods: Sequence[ContrastMethod] = METHODS,
+    progress: Progress | None = None,
+) -> Iterator[ContrastAttribution]:
+    """Attribute one prediction as `attribute_contrast`, method by method.
+
+    Incremental: stop iterating to cancel the rest.
+
+    Yields:
+        The attribution without scores, then with those of one more method each.
+    """
     for method in methods:
         if method not in METHODS:
             raise ValueError(f"there is no method {method!r}: give one of {', '.join(METHODS)}")
     contrast = contrast_at(translator, source, target, position, token, against)
     ones = contrast.ones()
     output, baseline = contrast.outputs(torch.cat((ones, 0 * ones))).tolist()
-    scores, points, trace = dict[ContrastMethod, Tensor](), 0, None
-
+    points, trace = 0, None
+    scores: dict[ContrastMethod, Tensor] = {}
+    yield ContrastAttribution(contrast, output, baseline, points, scores)
     for number, method in enumerate(methods):
 
         def in_method(done: int, total: int, number: int = number) -> None:
@@ -137,8 +159,8 @@ def attribute_contrast(
         else:
             trace = trace or trace_forward(translator, source, target)
             found = _SHARES[method](trace, position)
-        scores[method] = found.float().cpu()
-    return ContrastAttribution(contrast, output, baseline, points, scores)
+        scores = {**scores, method: found.float().cpu()}
+        yield ContrastAttribution(contrast, output, baseline, points, scores)
 
 
 def integrated_gradients(contrast: Contrast, progress: Progress | None = None) -> tuple[Tensor, int]:

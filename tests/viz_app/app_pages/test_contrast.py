@@ -2,16 +2,22 @@
 
 import re
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.attribution.contrast import runner_up
 from core.analysis.attribution.contrast_methods import METHODS, attribute_contrast
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
-from viz_app.controls.job_control import TURN
+from viz_app.controls import job_control
 from viz_app.controls.predicted_token import alternatives
-from viz_app.features.contrast.contrast_scores import NOTHING
+from viz_app.features.contrast.contrast_scores import NOTHING, ScoringJob
 from viz_app.features.contrast.faithfulness_sample import ADDRESS, FaithfulnessSample
 from viz_app.session.sample_sentences import SHIPPED
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_control, "TURN", 60.0)
 
 
 def said_output(app: AppTest) -> str:
@@ -66,6 +72,24 @@ def test_the_address_holds_alternative_and_methods(start: Start) -> None:
     assert table["method"].tolist() == ["Occlusion", "Random order"]
 
 
+def test_a_stopped_attribution_shows_the_methods_that_are_done(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_control, "TURN", 0.0)
+    app = opened(start(beam_size="1", text="The old sea."), "contrast")
+    job = state_of(app, ScoringJob).job
+    assert job is not None
+    healthy(app.run())
+    healthy(app.button(key="attribution").click().run())  # Stop
+    assert not job.running
+    assert 0 < job.done < len(METHODS)
+    assert said_output(app)
+    assert not any("gap" in each.value for each in app.dataframe)
+    monkeypatch.setattr(job_control, "TURN", 60.0)
+    healthy(app.button(key="attribution").click().run())  # Continue
+    healthy(app.run())
+    assert job.finished
+    assert any("gap" in each.value for each in app.dataframe)
+
+
 def test_methods_are_ranked_on_a_sample_that_grows(start: Start) -> None:
     app = opened(start(beam_size="2", text="Where?"), "contrast")
     app.segmented_control(key="faithful_source").set_value("My own")
@@ -78,8 +102,6 @@ def test_methods_are_ranked_on_a_sample_that_grows(start: Start) -> None:
     sample = state_of(app, FaithfulnessSample)
     assert sample.job is not None
     assert sample.sentences == ("A dog.", "Where?", "The sea.")
-    while sample.job.advance(TURN):
-        pass
     healthy(app.run())
     assert len(sample.examples) == 3
     assert app.query_params[ADDRESS] == "own"

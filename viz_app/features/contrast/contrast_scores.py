@@ -1,16 +1,23 @@
 """The scores and deletion curves of a reading, and the selected alternative and methods."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
-from core.analysis.attribution.contrast_methods import METHODS, ContrastAttribution, ContrastMethod, attribute_contrast
+from core.analysis.attribution.contrast_methods import METHODS, ContrastAttribution, ContrastMethod, contrast_steps
 from core.analysis.attribution.faithfulness import Curves, deletion_curves
 from core.analysis.tokens.words import axis_groups
-from core.decoding import Progress
 from viz_app.controls.predicted_token import alternative_box, alternatives
 from viz_app.figures.contrast import METHOD_NAMES
 from viz_app.session import word_selection
+from viz_app.session.jobs import Job
 from viz_app.session.readings import READING_HASH, Reading, TokenView
-from viz_app.session.state import Widget
+from viz_app.session.state import MayHoldModel, Widget, session_object
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 RATHER = Widget[str]("rather_than")  # a piece, or the one below
 NOTHING = "nothing"
@@ -25,15 +32,72 @@ cannot be negative.
 """
 
 
+@dataclass
+class Scored:
+    """The scores of one prediction, which all sessions share.
+
+    Attributes:
+        found: with the methods so far; None before the first step.
+    """
+
+    found: ContrastAttribution | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all methods are done."""
+        return self.found is not None and len(self.found.scores) == len(METHODS)
+
+
+@dataclass
+class ScoringJob(MayHoldModel):
+    """The session's job, which completes the scores of one prediction.
+
+    Attributes:
+        identity: of the reading, the position and B.
+    """
+
+    identity: "Hashable" = None
+    job: Job | None = None
+
+    def forget_model(self, digest: str) -> None:
+        """Drop the job, which may be about a model that is closed."""
+        if self.job is not None:
+            self.job.close()
+        self.identity = self.job = None
+
+
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
-def attributed(about: Reading, position: int, against: int | None, _progress: Progress | None) -> ContrastAttribution:
-    """Return the scores of all methods.
+def scored(about: Reading, position: int, against: int | None) -> Scored:
+    """Return what all sessions have computed of a prediction."""
+    return Scored()
+
+
+def scoring_job(about: Reading, position: int, against: int | None) -> Job:
+    """Return the session's job for a prediction, with a step for each method."""
+    slot, identity = session_object(ScoringJob), (about.identity, position, against)
+    if slot.identity != identity or slot.job is None:
+        known = scored(about, position, against)
+        slot.identity, slot.job = identity, Job(_steps(about, position, against, known), len(METHODS), "methods")
+        if known.is_whole:
+            slot.job.advance(0)
+    return slot.job
+
+
+def _steps(about: Reading, position: int, against: int | None, known: Scored) -> Iterator[int]:
+    """Compute the scores.
 
     Raises:
-        ValueError, RuntimeError: as `attribute_contrast`.
+        ValueError: as `contrast_steps`, and in place of its RuntimeError.
     """
+    if known.is_whole:
+        return
     source, target = about.translation.source, about.hypothesis.token_ids
-    return attribute_contrast(about.model.translator, source, target, position, against=against, progress=_progress)
+    try:
+        for found in contrast_steps(about.model.translator, source, target, position, against=against):
+            known.found = found
+            yield int(len(found.scores) > 0)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from core.analysis.attribution.faithfulness import Example, sample_curves
-from viz_app.features.contrast.contrast_scores import attributed
+from viz_app.features.contrast.contrast_scores import scored
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
 from viz_app.session.sample_sentences import OWN_NAME, SHIPPED, SHIPPED_NAME, sample_name
@@ -52,7 +52,7 @@ class FaithfulnessSample(MayHoldModel):
         if self.job is not None and self.digest == digest:
             self.job.close()
             self.digest, self.examples, self.job = "", [], None
-        attributed.clear()
+        scored.clear()
 
     def restore(self, model: Model, contrastive: bool) -> None:
         """In a new session, measure the shipped sentences if the address asks for it."""

@@ -16,7 +16,7 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.widgets import page_theme
 from viz_app.features.cuts import cut_weights
-from viz_app.features.cuts.cut_weights import Cuts
+from viz_app.features.cuts.cut_weights import Cuts, FoundCuts
 from viz_app.figures import ablation
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.ablation import export_changes
@@ -153,7 +153,11 @@ def _search(reading: readings.Reading, kind: Kind) -> None:
     token = plain(isolated(readable(reading.explain().predicted_tokens[targets[-1]])))
     st.markdown(f"**Few cuts that change {token}**", help=ABOUT_SEARCH)
     if found.job is not None:
-        job_control(found.job, "find-cuts", "Search")
+        job_control(found.job, "find-cuts", "Search", partial(_found, reading, found, token))
+
+
+def _found(reading: readings.Reading, found: FoundCuts, token: str) -> None:
+    """Draw the result of a search so far."""
     if not found.states:
         return
     last = found.states[-1]
