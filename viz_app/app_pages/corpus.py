@@ -6,6 +6,8 @@ from pathlib import Path
 import streamlit as st
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.corpus.cli import index_beside
+from core.analysis.corpus.index_file import index_bytes
 from core.capture import KINDS, Kind
 from viz_app.controls.job_control import job_control
 from viz_app.controls.widgets import segments
@@ -27,7 +29,7 @@ One pass over a corpus keeps, for every **head**, the sentences in which it writ
 place, and for every **neuron** of the feed-forward networks those in which its activation is highest. Heads are found
 by what they do on average over the corpus.
 
-Click an example to select its sentence, this head and these words on all pages, and then "See it on Heads".
+Click an example to see its sentence, this head and these words on the page Heads.
 
 Examples show what a head or neuron responds to most in these sentences. They do not show what the model would do
 without it (see Switches and Patching), and a corpus of other sentences has other examples.
@@ -51,6 +53,8 @@ def page() -> None:
     chosen = selection.selected()
     job = own.unfinished_job(model)
     headline(opened)
+    if opened is not None and opened.path is None and job is None:
+        save_button(model, opened)
     if problem:
         st.warning(sentence_case(problem))
     if is_missing:
@@ -81,6 +85,19 @@ def headline(opened: OpenedIndex | None) -> None:
     )
     origin = ", ".join(filter(None, (facts.corpus, facts.attribution, facts.licence)))
     st.caption(f"{plain(origin)}; {translations} by {plain(facts.checkpoint)}.")
+
+
+def save_button(model: Model, opened: OpenedIndex) -> None:
+    """Offer the visitor's own index as a file."""
+    st.download_button(
+        "Save this index",
+        partial(index_bytes, opened.index),
+        index_beside(Path(model.name)).name,
+        on_click="ignore",
+        key="corpus_save",
+        icon=":material/download:",
+        help="To open it again: below, in any session, or by itself, if the file lies beside the checkpoint.",
+    )
 
 
 def toolbar(model: Model) -> HeadSearch | NeuronSearch:

@@ -1,5 +1,5 @@
 // @ts-check
-// Examples of a head or a neuron: sentences with marked tokens. Each is a button.
+// Examples of a head or a neuron: sentences with marked tokens. Each is a button that leads to another page.
 
 /** @import { Span } from "../../core/drawing/types" */
 /** @import { Component } from "./streamlit" */
@@ -12,11 +12,18 @@ import { component, rootOf } from "./shared.js";
  *
  * @typedef {object} Data See `examples_payload`.
  * @property {string} title What a click does.
+ * @property {string} followed Name of the page to go to when the server has handled a click.
+ * @property {number} count Of the clicks handled so far.
  * @property {{ texts: { direction: string, tokens: Token[] }[], value: string, share: number, note: string }[]} examples
  */
 
+/** @type {WeakMap<HTMLElement, number>} */
+const handled = new WeakMap();
+
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
+  if (data.count > (handled.get(root) ?? data.count)) followLink(data.followed);
+  handled.set(root, data.count);
   const focused = focusedIn(root)?.dataset.row;
   const list = group("examples", "Examples");
   const lines = data.examples.map(({ texts, value, share, note }, number) => {
@@ -57,6 +64,15 @@ function textNode(tokens, direction) {
     line.append(node);
   }
   return line;
+}
+
+/**
+ * Go to another page of the app, in the same session, by a link on this page.
+ * @param {string} name
+ */
+function followLink(name) {
+  const links = document.querySelectorAll("a");
+  [...links].find((link) => new URL(link.href, document.baseURI).pathname.endsWith(`/${name}`))?.click();
 }
 
 const MARKS = { query: "from here", key: "looked at", both: "looked at from here" };

@@ -1,4 +1,4 @@
-"""Examples of a head or a neuron as sentences with marked tokens; a click opens one."""
+"""Examples of a head or a neuron as sentences with marked tokens; a click opens one on another page."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,11 +11,17 @@ from viz_app.figures.display_text import decimal, direction
 _component = component_beside(__file__)
 
 
-def examples_payload(shown: Sequence[ShownExample], title: str) -> dict[str, Any]:
-    """Return the data of examples, see `Data` in corpus_examples.js. Args: title, of a click on one."""
+def examples_payload(shown: Sequence[ShownExample], title: str, followed: str, count: int) -> dict[str, Any]:
+    """Return the data of examples, see `Data` in corpus_examples.js.
+
+    Args:
+        title, followed, count: As for `corpus_examples`.
+    """
     largest = max((each.value for each in shown), default=1) or 1
     return {
         "title": title,
+        "followed": followed,
+        "count": count,
         "examples": [
             {
                 "texts": [_text(text) for text in each.texts],
@@ -28,15 +34,20 @@ def examples_payload(shown: Sequence[ShownExample], title: str) -> dict[str, Any
     }
 
 
-def corpus_examples(shown: Sequence[ShownExample], title: str, on_click: Callable[[int], None], *, key: str) -> None:
+def corpus_examples(
+    shown: Sequence[ShownExample], title: str, on_click: Callable[[int], None], *, followed: str, count: int, key: str
+) -> None:
     """Draw examples on the page.
 
     Args:
         title: What a click does.
         on_click: Called with the number of an example, before the page runs again.
+        followed: Name of the page, of which there is a link on this one, that the browser goes to after a click.
+        count: Number of clicks that were handled so far.
         key: Key of the component, as for any widget.
     """
-    draw(_component, examples_payload(shown, title), key, "opened", lambda value: clicked(value, len(shown)), on_click)
+    payload = examples_payload(shown, title, followed, count)
+    draw(_component, payload, key, "opened", lambda value: clicked(value, len(shown)), on_click)
 
 
 def clicked(value: object, count: int) -> int | None:

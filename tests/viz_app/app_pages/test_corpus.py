@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -12,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from core.__main__ import main
 from core.analysis.corpus.behaviours import ranked
 from core.analysis.corpus.index import CorpusIndex, NeuronExample
-from core.analysis.corpus.index_file import load_index, save_index
+from core.analysis.corpus.index_file import index_bytes, load_index, save_index
 from core.analysis.corpus.recording import Neuron
 from core.analysis.heads.head import Head
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
@@ -102,11 +103,13 @@ def test_neurons_of_a_layer_and_those_with_a_token(start: Start, checkpoint: Pat
 def test_an_example_opens_on_the_page_heads(
     start: Start, checkpoint: Path, index: CorpusIndex, head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def as_buttons(shown: list[ShownExample], _title: str, on_click: Callable[[int], None], key: str) -> None:
+    def as_buttons(
+        shown: list[ShownExample], _title: str, on_click: Callable[[int], None], key: str, **_options: Any
+    ) -> None:
         for number, _ in enumerate(shown):
             st.button(str(number), key=f"{key} {number}", on_click=on_click, args=(number,))
 
-    monkeypatch.setattr("viz_app.features.corpus.heads_part.corpus_examples", as_buttons)
+    monkeypatch.setattr("viz_app.features.corpus.selection.corpus_examples", as_buttons)
     address = {"corpus_head": str(head), "corpus_place": "Anywhere"}
     app = opened(start(checkpoint, text="Where?", beam_size="1", **address), "corpus")
     example = index.head_examples(head)[1]
@@ -118,6 +121,7 @@ def test_an_example_opens_on_the_page_heads(
     assert app.session_state[heads_widget(head.kind).key] == [f"L{head.layer + 1} H{head.head + 1}"]
     words = selection.example_words(about.model, head, example.sentence, example.query, example.key)
     assert state_of(app, Current).words == (about.identity, tuple(words))
+    assert state_of(app, Selected).num_opened == 1
 
 
 def test_the_words_of_an_example_are_those_of_its_tokens(start: Start, checkpoint: Path, index: CorpusIndex) -> None:
@@ -184,6 +188,12 @@ def test_without_an_index_one_is_built_here_and_grows(start: Start, monkeypatch:
     assert own.job.finished
     assert "in 3 sentences" in texts(app)
     assert len(app.dataframe[0].value)
+    assert own.opened is not None
+    saved = own.opened.index
+    assert "Save this index" in [each.proto.label for each in app.get("download_button")]  # type: ignore[attr-defined]
+    own.upload(reading(app).model, "saved.corpus.npz", index_bytes(saved))
+    assert own.opened is not None
+    assert own.opened.index.sentences == saved.sentences
     own.forget_model(own.digest)
     assert own.opened is None
     assert own.job is None

@@ -12,7 +12,6 @@ from core.analysis.corpus.recomputation import head_strength
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.capture import KINDS, Kind
-from viz_app.components.corpus_examples import corpus_examples
 from viz_app.components.parallel_coordinates import parallel_coordinates
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
@@ -129,11 +128,7 @@ def one_head(model: Model, opened: OpenedIndex, head: Head, place: str) -> None:
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
-    selection.link_to_heads()
-    click = "Select this sentence on all pages"
-    corpus_examples(
-        shown, click, lambda number: selection.open_head(model, head, examples[number]), key="corpus-examples"
-    )
+    selection.examples(shown, lambda number: selection.open_head(model, head, examples[number]), key="corpus-examples")
     code = f"""
 from core.analysis.heads.head import Head
 from viz_app.figures.corpus_examples import examples_table, head_example

@@ -10,7 +10,6 @@ from core.analysis.corpus.promotion import promoted_by_neuron
 from core.analysis.corpus.recomputation import neuron_activation
 from core.analysis.corpus.recording import STACKS, Neuron, Stack
 from core.analysis.tokens.words import readable
-from viz_app.components.corpus_examples import corpus_examples
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import selectable_table
@@ -149,10 +148,8 @@ def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
         st.info(f"{name} is not active for any token of the corpus.")
         return
     shown = [neuron_example(model.translator, neuron, example) for example in examples]
-    selection.link_to_heads()
-    click = "Select this sentence on all pages"
-    corpus_examples(
-        shown, click, lambda number: selection.open_neuron(model, neuron, examples[number]), key="neuron-examples"
+    selection.examples(
+        shown, lambda number: selection.open_neuron(model, neuron, examples[number]), key="neuron-examples"
     )
     code = f"""
 from core.analysis.corpus.recording import Neuron

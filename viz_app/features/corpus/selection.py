@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -11,9 +12,10 @@ from core.analysis.corpus.recording import STACKS, Neuron, Stack
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import word_groups
 from core.capture import Kind
+from viz_app.components.corpus_examples import corpus_examples
 from viz_app.components.sentence_bar import Side, WordSelection
 from viz_app.figures.corpus import AXIS_NAMES
-from viz_app.figures.corpus_examples import sides
+from viz_app.figures.corpus_examples import ShownExample, sides
 from viz_app.figures.parallel_coordinates import Range
 from viz_app.figures.theme import head_name
 from viz_app.session import chosen_heads, readings
@@ -32,13 +34,13 @@ class Selected:
     Attributes:
         head, neuron: None: the first of the list.
         ranges: of the axes of the parallel coordinates.
-        was_opened: whether an example was clicked, so that the link to the page Heads leads to it.
+        num_opened: number of examples that were clicked; after each, the browser goes to the page Heads.
     """
 
     head: Head | None = None
     neuron: Neuron | None = None
     ranges: dict[str, Range] = field(default_factory=dict[str, Range])
-    was_opened: bool = False
+    num_opened: int = 0
     was_restored: bool = False
 
     def restore(self) -> None:
@@ -149,12 +151,15 @@ def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -
     search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
     readings.force(model, search, readings.Forced(target=target))
     session_object(readings.Current).words = ((model.digest, sentence.source, target), tuple(words))
-    session_object(Selected).was_opened = True
+    session_object(Selected).num_opened += 1
 
 
-def link_to_heads() -> None:
-    """Draw what a click on an example does and, after one, the link to the page Heads."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.caption("Click an example to select it on all pages.", width="content")
-        if session_object(Selected).was_opened:
-            st.page_link("app_pages/heads.py", label="See it on Heads", icon=":material/arrow_forward:")
+def examples(shown: Sequence[ShownExample], on_click: Callable[[int], None], key: str) -> None:
+    """Draw examples; a click on one opens it, and the browser then follows the link to the page Heads.
+
+    `st.switch_page` would have to clear the address, which Streamlit refuses while widgets are bound to it.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Click an example to see its sentence and these words on the page", width="content")
+        st.page_link("app_pages/heads.py", label="Heads", icon=":material/arrow_forward:", width="content")
+    corpus_examples(shown, "See it on Heads", on_click, followed="heads", count=selected().num_opened, key=key)
