@@ -22,4 +22,7 @@ def test_arrow_keys_move_through_the_training(page: Page, app: str, history_file
     cells.first.click()
     expect(page.get_by_text("Step 0: ")).to_be_visible()
     expect(page).to_have_url(re.compile(r"trained_head=1\.1"))
+    page.keyboard.press("p")  # Play
+    expect(page.get_by_text("Step 300: ")).to_be_visible()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()  # it has stopped at the end
     expect(page.get_by_test_id("stException")).to_have_count(0)

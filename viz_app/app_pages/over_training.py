@@ -17,7 +17,7 @@ from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.over_training import histories, measurement, snapshot_view
 from viz_app.features.over_training.histories import Training
 from viz_app.features.over_training.measurement import Measurement, script
-from viz_app.features.over_training.selection import BASES, BASIS, STEP, SelectedHeads, selected_head
+from viz_app.features.over_training.selection import BASES, BASIS, PAUSE, STEP, Playing, SelectedHeads, selected_head
 from viz_app.figures import ablation, training_curves
 from viz_app.figures import over_training as figures
 from viz_app.figures.export.cell_grid import export_grid
@@ -33,7 +33,8 @@ HOW_TO_READ = """
 **Snapshots** are checkpoints of one training, from the random parameters of step 0 to the last step. Each translates
 the sentence with its own beam search; the bar above has the translation of the current checkpoint. Everything else is
 of **one target**, the last snapshot's translation, which all snapshots are given token by token: so maps have the same
-rows and columns at every step. Move the slider with the arrow keys.
+rows and columns at every step. Move the slider with the arrow keys, or let "Play" go through the steps; P starts and
+stops it.
 """
 ABOUT_ROLES = f"""
 A **role** is the most specific thing that a head does, by the criteria at "What heads do" on the page Heads, unless its
@@ -72,7 +73,13 @@ def page() -> None:
         return
     text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are no words
     found = measurement.measurement(training.history, replace(reading.search, text=text))
-    job_control(found.job, "over_training", "Measure", partial(snapshots, training, found))
+    job_control(found.job, "over_training", "Measure", partial(playable, training, found))
+
+
+def playable(training: Training, found: Measurement) -> None:
+    """Draw the snapshots, one after the other while they are played."""
+    run_every = PAUSE if session_object(Playing).is_on else None
+    st.fragment(snapshots, run_every=run_every)(training, found)
 
 
 def snapshots(training: Training, found: Measurement) -> None:
@@ -121,17 +128,33 @@ def snapshots(training: Training, found: Measurement) -> None:
 
 def step_box(found: Measurement) -> int:
     """Select a snapshot; while that is not measured yet, the last one is shown."""
-    steps = found.history.steps
+    steps, playing = found.history.steps, session_object(Playing)
+    was_on = playing.is_on
+    playing.advance(steps)
     STEP.keep_within(steps, steps[-1])
-    step = st.select_slider(
-        "Steps of training",
-        steps,
-        steps[-1],
-        format_func=step_name,
-        key=STEP.key,
-        bind="query-params",
-        help=HOW_TO_READ,
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        label, icon = ("Stop", ":material/stop:") if playing.is_on else ("Play", ":material/play_arrow:")
+        pressed = st.button(
+            label,
+            key="trained_play",
+            icon=icon,
+            shortcut="P",
+            on_click=playing.switch,
+            args=(steps,),
+            disabled=not found.job.finished,
+        )
+        step = st.select_slider(
+            "Steps of training",
+            steps,
+            steps[-1],
+            format_func=step_name,
+            key=STEP.key,
+            bind="query-params",
+            help=HOW_TO_READ,
+        )
+    playing.keep_shown(step)
+    if pressed or was_on != playing.is_on:
+        st.rerun()  # `run_every` is set where the fragment is called
     if step in found.steps:
         return step
     st.caption(f"Step {step_name(step)} is not measured yet: the last one is shown.")

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start, healthy, opened, state_of
 from viz_app.controls import job_control
-from viz_app.features.over_training import histories, measurement
+from viz_app.features.over_training import histories, measurement, selection
 from viz_app.features.over_training.histories import Upload
 from viz_app.features.over_training.measurement import Measurement, MeasurementSlot
-from viz_app.features.over_training.selection import SelectedHeads
+from viz_app.features.over_training.selection import Playing, SelectedHeads
 from viz_app.session import model_paths
 
 
@@ -36,6 +37,24 @@ def test_a_step_a_head_and_all_views(start: Start, history_file: Path) -> None:
         assert any(shown in each.value for each in app.markdown)
     healthy(app.segmented_control(key="trained_view").set_value("Translations").run())
     assert list(app.dataframe[-1].value["step"]) == [0, 100, 300]
+
+
+def test_play_goes_through_the_steps(start: Start, history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(start(beam_size="1", text="Where?", history=str(history_file)), "over_training")
+    monkeypatch.setattr(selection, "PAUSE", 600.0)
+    healthy(app.button(key="trained_play").click().run())
+    assert slider_value(app) == 0  # from the end it begins at the start
+    healthy(app.run())
+    assert slider_value(app) == 0  # drawn again too early
+    monkeypatch.setattr(selection, "PAUSE", 0.0)
+    seen = [slider_value(healthy(app.run())) for _ in range(3)]
+    assert seen == [100, 300, 300]
+    assert app.button(key="trained_play").label == "Play"
+    assert not state_of(app, Playing).is_on
+
+
+def slider_value(app: AppTest) -> object:
+    return app.select_slider(key="trained_steps").value
 
 
 def test_the_address_holds_step_head_and_score(start: Start, history_file: Path) -> None:

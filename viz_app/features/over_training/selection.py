@@ -1,6 +1,7 @@
-"""The selected step, head and score of the page Over training."""
+"""The selected step, head and score of the page Over training, and the playing of its steps."""
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,44 @@ STEP = Widget[int]("trained_steps")
 BASIS = Widget[str]("trained_on")  # read before it is drawn
 BASES = ("Sample", "Sentence")
 HEAD = "trained_head"  # query parameter, counted from 1: 3.2
+PAUSE = 1.0  # seconds that a step stays while they are played
+
+
+@dataclass
+class Playing:
+    """Whether the page goes through the steps by itself.
+
+    Attributes:
+        shown: the step that was drawn last.
+        since: when it was first drawn, by `time.monotonic`.
+    """
+
+    is_on: bool = False
+    shown: int | None = None
+    since: float = 0.0
+
+    def switch(self, steps: Sequence[int]) -> None:
+        """Start or stop. From the last step it starts at the first."""
+        self.is_on = not self.is_on
+        if self.is_on and STEP.value in (None, steps[-1]):
+            STEP.set(steps[0])
+
+    def advance(self, steps: Sequence[int]) -> None:
+        """Go to the next step if it is time, and stop at the last one. Call it before the slider is drawn."""
+        current = STEP.value
+        if not self.is_on or current is None or current != self.shown:
+            return
+        if time.monotonic() < self.since + PAUSE / 2:  # drawn again for another reason
+            return
+        later = [step for step in steps if step > current]
+        self.is_on = len(later) > 1
+        if later:
+            STEP.set(later[0])
+
+    def keep_shown(self, step: int) -> None:
+        """Note which step is drawn."""
+        if step != self.shown:
+            self.shown, self.since = step, time.monotonic()
 
 
 @dataclass
