@@ -95,6 +95,7 @@ export function tableRow(tag, contents, numbers = []) {
   contents.forEach((content, column) => {
     const cell = element(tag, numbers.includes(column) ? "number" : "");
     cell.append(...content);
+    if (!content.some(Boolean)) cell.setAttribute("role", "cell"); // an empty heading is none
     line.append(cell);
   });
   return line;
@@ -159,6 +160,22 @@ export function goTo(goal, buttons) {
   for (const each of buttons) each.tabIndex = -1;
   goal.tabIndex = 0;
   goal.focus();
+}
+
+/**
+ * After a group of buttons was drawn again, focus the one that had the focus. Tab reaches that one; if none had it, the
+ * first pressed one, or else the first.
+ * @param {readonly (HTMLElement | SVGElement)[]} buttons
+ * @param {Readonly<DOMStringMap>} [focused] Dataset of the element that had the focus, see `focusedIn`.
+ */
+export function restoreFocus(buttons, focused) {
+  const entries = Object.entries(focused ?? {});
+  const again = buttons.find(
+    ({ dataset }) => entries.length && entries.every(([name, value]) => dataset[name] === value),
+  );
+  const stop = again ?? buttons.find((each) => each.getAttribute("aria-pressed") === "true") ?? buttons[0];
+  for (const each of buttons) each.tabIndex = each === stop ? 0 : -1;
+  again?.focus({ preventScroll: true });
 }
 
 /**

@@ -318,6 +318,7 @@ function drawDetail(state, kind) {
     const selected = words.map((index) => /** @type {[Axis, number]} */ ([side, index]));
     return drawLines(picture, { ...axes, heads: [head], minWeight: MIN_WEIGHT, selected }, { onSelect });
   }
+  picture.tabIndex = view === "Table" ? 0 : -1; // arrow keys scroll the table, which has nothing to focus
   if (view === "Map") return drawMap(picture, { ...axes, heads: [head], scale, low: 0 }, { onSelect });
   picture.replaceChildren(matrix(kind, head.weights));
   return undefined;

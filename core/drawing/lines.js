@@ -11,6 +11,7 @@ import {
   group,
   headNames,
   moveInColumns,
+  restoreFocus,
   spelled,
   stroke,
   textOf,
@@ -56,7 +57,7 @@ const AXES = ["query", "key"];
  */
 export function drawLines(container, data, events = {}) {
   const scrolled = container.querySelector(".box")?.scrollTop ?? 0;
-  const { axis, index } = focusedIn(container)?.dataset ?? {};
+  const focused = focusedIn(container)?.dataset;
   /** @type {State} */
   const state = {
     data,
@@ -92,7 +93,7 @@ export function drawLines(container, data, events = {}) {
   data.heads.forEach((head, place) => addLines(state, head, place));
   container.replaceChildren(root);
   box.scrollTop = scrolled;
-  if (axis === "query" || axis === "key") state.words[axis][Number(index)]?.focus({ preventScroll: true });
+  for (const axis of AXES) restoreFocus(state.words[axis], focused); // Tab reaches a column, arrow keys its words
   show(state, data.selected ?? []);
   return { highlight: ({ query, key }) => show(state, shownWords(data, query, key)), disconnect() {} };
 }
@@ -134,7 +135,7 @@ function rowSpans(fed, predicted) {
  */
 function word(state, axis, index, spans) {
   const { data, events } = state;
-  const node = button("word", index === 0); // Tab reaches a column, arrow keys its words
+  const node = button("word");
   Object.assign(node.dataset, { axis, index });
   node.title = textOf(spans);
   node.append(...spelled(spans));

@@ -5,7 +5,7 @@
 /** @import { MapState } from "./map_cells.js" */
 /** @import { Axis, Drawing, Events, MapData, Part, Place, Span } from "./types" */
 
-import { button, element, focusedIn, goTo, group, headNames, spelled, textOf } from "./dom.js";
+import { button, element, focusedIn, goTo, group, headNames, restoreFocus, spelled, textOf } from "./dom.js";
 import { AXES, cells, laid, selectAt } from "./map_cells.js";
 import { readout } from "./map_readout.js";
 import { scrolling } from "./scrolling.js";
@@ -22,15 +22,15 @@ const MANY_COLUMNS = 250; // from here on each has a pixel even where the window
  * @returns {Drawing}
  */
 export function drawMap(container, data, events = {}) {
-  const { axis, index, cell } = focusedIn(container)?.dataset ?? {};
+  const focused = focusedIn(container)?.dataset;
   const state = begin(data, events);
   const root = element("div", data.links ? "map linked" : "map");
   if (data.legend !== false) root.append(headNames(data.heads));
   root.append(frame(state), scaleBar(data));
   container.replaceChildren(root);
   point(state, {}, false);
-  if (axis === "query" || axis === "key") state.words[axis][Number(index)]?.focus({ preventScroll: true });
-  if (cell !== undefined) state.cells.focus({ preventScroll: true });
+  for (const axis of AXES) restoreFocus(state.words[axis], focused); // Tab reaches rows, columns and cells, arrow keys go on
+  if (focused?.cell !== undefined) state.cells.focus({ preventScroll: true });
   const observer = new ResizeObserver(() => thin(state));
   observer.observe(state.cells);
   return { highlight: (place) => point(state, place, false), disconnect: () => observer.disconnect() };
@@ -115,7 +115,7 @@ function words(state, axis) {
  */
 function word(state, axis, index, spans) {
   const { data, events, size } = state;
-  const node = button("word", index === 0); // Tab reaches the rows, the columns and the cells; arrow keys go on
+  const node = button("word");
   Object.assign(node.dataset, { axis, index });
   node.setAttribute("aria-label", spokenName(state, axis, index));
   if (data.links?.[axis][index]) node.setAttribute("aria-pressed", String(isLit(data, axis, index)));

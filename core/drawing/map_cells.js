@@ -57,7 +57,7 @@ export function cells(state, point) {
   paintWeights(picture, data.heads[0].weights, size.key, data.scale, data.low);
   box.append(picture, element("div", "gaps"), ...blanks(state), ...edges(state), ...litBands(state));
   box.append(...cutMarks(state), bands.query, bands.key, tip);
-  box.onpointermove = (event) => {
+  box.onpointerdown = box.onpointermove = (event) => {
     const { left, top, width, height } = picture.getBoundingClientRect();
     const at = (/** @type {number} */ length, /** @type {number} */ share) =>
       Math.min(length - 1, Math.max(0, Math.floor(length * share)));
@@ -67,7 +67,8 @@ export function cells(state, point) {
       true,
     );
   };
-  box.onpointerleave = box.onblur = () => point(state, {}, true);
+  box.onblur = () => point(state, {}, true);
+  box.onpointerleave = (event) => event.pointerType === "touch" || point(state, {}, true); // what was tapped stays
   box.onclick = (event) => clickCell(state, event);
   box.onkeydown = (event) => moveCell(state, event, point);
   return box;
@@ -83,7 +84,7 @@ function moveCell(state, event, point) {
   /** @type {Record<string, [number, number]>} */
   const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   const step = steps[event.key];
-  if (event.key === "Enter") return clickCell(state, event);
+  if (event.key === "Enter" || event.key === " ") return [event.preventDefault(), clickCell(state, event)];
   if (event.key === "Escape") return at.query === undefined ? events.onSelect?.("", event) : point(state, {}, true);
   if (!step) return;
   event.preventDefault();

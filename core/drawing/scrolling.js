@@ -1,5 +1,6 @@
 // @ts-check
-// Frames smaller than their contents: they show on which sides the contents continue, see scrolling.css.
+// Frames smaller than their contents: they show on which sides the contents continue, see scrolling.css. Tab reaches
+// those in which it reaches nothing else, for arrow keys to scroll them.
 
 /**
  * Let an element scroll. Its edges fade where there is more of its contents.
@@ -14,6 +15,9 @@ export function scrolling(box) {
     box.classList.toggle("below", scrollTop + clientHeight + 1 < scrollHeight);
     box.classList.toggle("before", scrollLeft > 0);
     box.classList.toggle("after", scrollLeft + clientWidth + 1 < scrollWidth);
+    const overflows = scrollHeight > clientHeight + 1 || scrollWidth > clientWidth + 1;
+    if (overflows && !box.querySelector("button, [tabindex]")) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
     box.style.setProperty("--bar-width", `${offsetWidth - clientWidth}px`);
     box.style.setProperty("--bar-height", `${offsetHeight - clientHeight}px`);
   };

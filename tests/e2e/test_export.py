@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from core.export import record_of, save_explanation
 from core.translator import Translator
+from tests.e2e.accessibility import violations
 
 HOSTILE = "</script><img src=x onerror=document.title='broken'> <!--"
 
@@ -40,8 +41,10 @@ def test_the_file_answers_without_a_network(page: Page, tiny_checkpoint: Path, t
     expect(page.get_by_role("status")).to_contain_text(
         f"{explanation.maps['encoder_self'][0].weights[2, 0, 0].item():.3f}"
     )
+    assert violations(page) == []
     page.get_by_role("button", name="Table", exact=True).click()
     expect(page.locator(".matrix td")).to_have_count(len(explanation.source_tokens) ** 2)
+    assert violations(page) == []
     assert page.locator("img, b img").count() == 0
     assert page.title() != "broken"
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from core.notebook.widget import NotebookWidget
 from core.translator import Translator
+from tests.e2e.accessibility import violations
 
 HOSTILE = "</script><img src=x onerror=document.title='broken'>"
 # A model as anywidget gives it: `sent` has what reaches Python, `receive` sets a trait as Python does.
@@ -68,6 +69,7 @@ def test_widgets_draw_and_answer(page: Page, tiny_checkpoint: Path) -> None:
     page.evaluate("document.body.style.color = '#eee'")
     expect(page.locator(".root")).to_have_css("background-color", "rgb(20, 23, 27)")
     assert page.locator(".bar canvas").screenshot() != light
+    assert violations(page, "body > div") == []
 
     hypotheses = translator.translate(HOSTILE, beam_size=3).show()
     show(page, hypotheses)
@@ -77,6 +79,7 @@ def test_widgets_draw_and_answer(page: Page, tiny_checkpoint: Path) -> None:
     expect(page.locator(".token")).to_have_count(len(hypotheses.selected.tokens))
     page.locator(".token").first.hover()
     expect(page.get_by_role("status")).to_contain_text("log-probability")
+    assert violations(page, "body > div") == []
     page.evaluate("remove()")
     assert page.locator("img, b").count() == 0
     assert page.title() == "notebook"

@@ -37,8 +37,9 @@ def test_the_app_can_be_read(scheme: str) -> None:
     grounds = [ground, settings["secondaryBackgroundColor"], *settings["sidebar"].values()]
     faint = shares(THEME_CSS, "var(--text)")
     assert len(faint) == 1
+    opacities = [float(opacity) for opacity in re.findall(r"opacity: (\d[.\d]*)", PAGE_CSS)]
     for each in grounds:
-        for share in (*faint, *shares(PAGE_CSS, "currentColor")):
+        for share in (*faint, *shares(PAGE_CSS, "currentColor"), *opacities):
             assert contrast(mixed(text, each, share), each) >= TEXT, (share, each)
         assert contrast(accent, each) >= MARK  # also of the focus
 

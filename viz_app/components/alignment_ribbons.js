@@ -3,7 +3,17 @@
 
 /** @import { Span } from "../../core/drawing/types" */
 
-import { button, element, focusedIn, group, moveInColumns, spelled, textOf, vector } from "../../core/drawing/dom.js";
+import {
+  button,
+  element,
+  focusedIn,
+  group,
+  moveInColumns,
+  restoreFocus,
+  spelled,
+  textOf,
+  vector,
+} from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, rootOf } from "./shared.js";
 
@@ -42,7 +52,7 @@ export default component(
   (/** @type {import("./streamlit").Component<Data>} */ { data, parentElement, setTriggerValue }) => {
     const root = rootOf(parentElement);
     const scrolled = root.querySelector(".box")?.scrollTop ?? 0;
-    const { side, index } = focusedIn(root)?.dataset ?? {};
+    const focused = focusedIn(root)?.dataset;
     const middle = element("div", "middle");
     /** @type {State} */
     const state = {
@@ -64,7 +74,7 @@ export default component(
     scrolling(box);
     root.replaceChildren(legend(data), box);
     box.scrollTop = scrolled;
-    if (side === "source" || side === "target") state.words[side][Number(index)]?.focus({ preventScroll: true });
+    for (const side of SIDES) restoreFocus(state.words[side], focused); // Tab reaches a column, arrow keys its words
   },
 );
 
@@ -138,7 +148,7 @@ function column(state, side, title) {
 function word(state, side, spans, index) {
   const { source, target } = state.data;
   const share = side === "target" ? target[index].share : null;
-  const node = button("word", index === 0); // Tab reaches a column, arrow keys its words
+  const node = button("word");
   Object.assign(node.dataset, { side, index });
   node.title = textOf(spans);
   if (side === "source") node.title += `\n${source[index].covered.toFixed(3)} attention received in total`;

@@ -4,7 +4,7 @@
 /** @import { Span } from "../../core/drawing/types" */
 /** @import { Component } from "./streamlit" */
 
-import { button, element, focusedIn, goTo, group, spelled, vector } from "../../core/drawing/dom.js";
+import { button, element, focusedIn, goTo, group, restoreFocus, spelled, vector } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, decimal, keep, restored, rootOf } from "./shared.js";
 
@@ -65,7 +65,7 @@ const selectedSteps = new WeakMap();
 
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
-  const focused = { ...focusedIn(root)?.dataset };
+  const focused = focusedIn(root)?.dataset;
   const { scrollTop = 0, scrollLeft = 0 } = root.querySelector(".box") ?? {};
   const last = data.steps.length;
   const known = selectedSteps.has(root) ? selectedSteps.get(root) : restored(STEP, 1, last);
@@ -91,8 +91,9 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   show(state, state.step);
   describe(state, data.selected && state.nodes[data.selected[0] - 1][data.selected[1]]);
   Object.assign(box, { scrollTop, scrollLeft });
-  const node = focused.rank === undefined ? null : state.nodes[Number(focused.position) - 1]?.[Number(focused.rank)];
-  (node ? node.button : focused.step ? state.slider : null)?.focus({ preventScroll: true });
+  const buttons = state.nodes.flat().map((node) => node.button);
+  restoreFocus(buttons, focused); // Tab reaches the tree, arrow keys its nodes
+  if (focused?.step) state.slider.focus({ preventScroll: true });
 });
 
 /** @param {State} state */
@@ -143,7 +144,6 @@ function tree(state) {
   grid.append(state.stop);
   grid.onmouseleave = () => describe(state, selectedNode(state));
   grid.onkeydown = (event) => move(state, event);
-  nodes[0][0].button.tabIndex = 0; // Tab reaches the tree, arrow keys its nodes
   return grid;
 }
 

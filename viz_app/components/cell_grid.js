@@ -3,7 +3,7 @@
 
 /** @import { Component } from "./streamlit" */
 
-import { button, element, focusedIn, goTo, group, moveInRows } from "../../core/drawing/dom.js";
+import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, rootOf, select } from "./shared.js";
 
@@ -36,7 +36,7 @@ const drawn = new WeakMap();
 
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
-  const { row, column } = focusedIn(root)?.dataset ?? {};
+  const focused = focusedIn(root)?.dataset;
   const scrolled = root.querySelector(".scroll")?.scrollLeft ?? 0;
   const grid = group("grid", data.name);
   grid.style.setProperty("--columns", String(data.columns.length));
@@ -69,15 +69,13 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   }
   drawn.set(root, { shape, buttons });
   if (!data.clickable) buttons.forEach((each, index) => Object.assign(each.dataset, { row: index, column: 0 }));
-  if (buttons[0]) buttons[0].tabIndex = 0; // Tab reaches the grid, arrow keys its buttons
   grid.onkeydown = (event) => moveInRows(data.clickable ? lines : buttons.map((each) => [each]), event);
   const box = element("div", "scroll");
   box.append(grid);
   scrolling(box);
   root.replaceChildren(box, ...(data.legend ? [legend(data.legend)] : []));
   box.scrollLeft = scrolled;
-  const focused = buttons.find((each) => each.dataset.row === row && each.dataset.column === column);
-  if (row !== undefined && focused) goTo(focused, buttons);
+  restoreFocus(buttons, focused); // Tab reaches the grid, arrow keys its buttons
 });
 
 /**

@@ -3,7 +3,7 @@
 
 /** @import { Component } from "./streamlit" */
 
-import { element, focusedIn, goTo, vector } from "../../core/drawing/dom.js";
+import { element, focusedIn, goTo, restoreFocus, vector } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, rootOf } from "./shared.js";
 
@@ -25,7 +25,7 @@ const BOX = 24;
 
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
-  const hadFocus = focusedIn(root)?.dataset.node !== undefined;
+  const focused = focusedIn(root)?.dataset;
   const scrolled = root.querySelector(".box")?.scrollLeft ?? 0;
   const box = element("div", "box");
   const [width, height] = [data.columns * CHARACTER + 8, data.rows * ROW + 14];
@@ -46,7 +46,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   scrolling(box);
   root.replaceChildren(box);
   box.scrollLeft = scrolled;
-  if (hadFocus) groups[data.selected].focus({ preventScroll: true });
+  restoreFocus(groups, focused);
 });
 
 /** @param {TreeNode} node */
@@ -76,7 +76,7 @@ function group(node, index, selected, send) {
   const [first, last] = node.words;
   const where = first === last ? `word ${first}` : `words ${first} to ${last}`;
   const name = isWord ? `${node.label}, attention ${node.weight?.toFixed(3)}` : `${node.label}, ${where}`;
-  const whole = vector("g", { class: style, role: "button", tabindex: selected ? 0 : -1 });
+  const whole = vector("g", { class: style, role: "button" });
   whole.dataset.node = String(index);
   whole.setAttribute("aria-pressed", String(selected));
   whole.setAttribute("aria-label", name);

@@ -4,7 +4,7 @@
 /** @import { Axis, Dash, PerAxis, Place } from "../../core/drawing/types" */
 /** @import { Component } from "./streamlit" */
 
-import { button, element, focusedIn, group, moveInRows } from "../../core/drawing/dom.js";
+import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../core/drawing/dom.js";
 import { component, listen, placed, rootOf, tellClicked } from "./shared.js";
 
 /**
@@ -32,7 +32,7 @@ import { component, listen, placed, rootOf, tellClicked } from "./shared.js";
 
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
-  const focused = { ...focusedIn(root)?.dataset };
+  const focused = focusedIn(root)?.dataset;
   const { columns, lit, links, rows, size } = data;
   const click = (/** @type {Cell} */ { name, layer, head }) => {
     setTriggerValue("head", { layer, head });
@@ -55,8 +55,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   grid.append(element("style", "maps", `.frame { background-image: url("${data.picture}") }`));
   grid.onkeydown = (event) => moveInRows(buttons, event);
   root.replaceChildren(grid);
-  buttons.flat()[0].tabIndex = 0; // Tab reaches the grid, arrow keys its cells
-  if (focused.row) buttons[Number(focused.row)]?.[Number(focused.column)]?.focus({ preventScroll: true });
+  restoreFocus(buttons.flat(), focused); // Tab reaches the grid, arrow keys its cells
   highlight(grid, lit, size);
   return listen(root, (place) => highlight(grid, shownPlaces(lit, placed(place, size, links)), size));
 });

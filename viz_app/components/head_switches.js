@@ -3,7 +3,7 @@
 
 /** @import { Component } from "./streamlit" */
 
-import { button, element, focusedIn, goTo, group, moveInRows } from "../../core/drawing/dom.js";
+import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../core/drawing/dom.js";
 import { component, rootOf } from "./shared.js";
 
 /**
@@ -22,17 +22,19 @@ import { component, rootOf } from "./shared.js";
 
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
-  const { kind, row, column } = focusedIn(root)?.dataset ?? {};
+  const focused = focusedIn(root)?.dataset;
   const boards = element("div", "boards");
   // The most columns of all boards, for cells of one size.
   const columns = Math.max(...data.boards.flatMap(({ rows }) => rows.map(({ cells }) => cells.length)));
-  for (const each of data.boards) {
-    boards.append(board(each, columns, (layer, head) => setTriggerValue("switch", { kind: each.kind, layer, head })));
-  }
+  const buttons = data.boards.map((each) => {
+    const send = (/** @type {number} */ layer, /** @type {number | null} */ head) =>
+      setTriggerValue("switch", { kind: each.kind, layer, head });
+    const { node, lines } = board(each, columns, send);
+    boards.append(node);
+    return lines.flat();
+  });
   root.replaceChildren(boards, legend(data));
-  const buttons = /** @type {HTMLElement[]} */ ([...root.querySelectorAll(`[data-kind="${kind}"]`)]);
-  const focused = buttons.find(({ dataset }) => dataset.row === row && dataset.column === column);
-  if (focused) goTo(focused, buttons);
+  for (const each of buttons) restoreFocus(each, focused); // Tab reaches a board, arrow keys its switches
 });
 
 /**
@@ -63,11 +65,9 @@ function board({ kind, name, rows }, columns, send) {
     grid.append(...line);
     for (let gap = line.length; gap <= columns; gap++) grid.append(element("span"));
   }
-  const first = buttons[0]?.[1] ?? buttons[0]?.[0];
-  if (first) first.tabIndex = 0; // Tab reaches a board, arrow keys its switches
   grid.onkeydown = (event) => moveInRows(buttons, event);
   node.append(grid);
-  return node;
+  return { node, lines: buttons };
 }
 
 /**

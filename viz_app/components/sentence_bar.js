@@ -4,7 +4,7 @@
 /** @import { Span } from "../../core/drawing/types" */
 /** @import { Component } from "./streamlit" */
 
-import { button, element, focusedIn, goTo, group, textOf } from "../../core/drawing/dom.js";
+import { button, element, focusedIn, goTo, group, restoreFocus, textOf } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
 import { component, listen, onSelected, rootOf, select, tellPointed } from "./shared.js";
 
@@ -36,7 +36,7 @@ const selections = new WeakMap();
 
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
-  const { side, start } = focusedIn(root)?.dataset ?? {};
+  const focused = focusedIn(root)?.dataset;
   const scrolled = new Map(sidesOf(root).map((each) => [each.textContent, each.scrollTop]));
   const before = highlighted(root);
   const selected = currentSelection(root, data);
@@ -45,9 +45,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   const target = element("div", "target");
   target.append(arrow, sentence("target", data, selected));
   root.replaceChildren(sentence("source", data, selected), target);
-  wordsOf(root)
-    .find(({ dataset }) => dataset.side === side && dataset.start === start)
-    ?.focus({ preventScroll: true });
+  for (const each of sidesOf(root)) restoreFocus([...each.querySelectorAll("button")], focused); // arrow keys go on
   for (const each of sidesOf(root)) each.scrollTop = scrolled.get(each.textContent) ?? 0;
   if (highlighted(root) !== before) reveal(root.querySelector(".on"));
   // The style sheet gives a colour of the page a transition of no length: its end means that the theme has changed, and
@@ -164,9 +162,7 @@ function sentence(side, data, selected) {
   const list = group("side", side === "source" ? "Source" : "Translation");
   list.dir = data.directions[side];
   /** @type {HTMLButtonElement[]} */
-  const words = data[side].map((word, index) =>
-    wordButton(side, word, index, selected, (event) => move(words, index, event)),
-  );
+  const words = data[side].map((word, index) => wordButton(side, word, selected, (event) => move(words, index, event)));
   list.append(...runs(words));
   scrolling(list);
   return list;
@@ -175,12 +171,11 @@ function sentence(side, data, selected) {
 /**
  * @param {Side} side
  * @param {Word} word
- * @param {number} index
  * @param {string[]} selected
  * @param {(event: KeyboardEvent) => void} onMove
  */
-function wordButton(side, { start, glued, direction, pieces }, index, selected, onMove) {
-  const node = button(`word${glued ? " glued" : ""}`, index === 0); // Tab reaches a sentence, arrow keys its words
+function wordButton(side, { start, glued, direction, pieces }, selected, onMove) {
+  const node = button(`word${glued ? " glued" : ""}`);
   Object.assign(node.dataset, { side, start });
   mark(node, selected);
   node.setAttribute("aria-label", spoken(pieces));

@@ -4,6 +4,7 @@
 /** @import { Span } from "../../core/drawing/types" */
 
 import { button, element, goTo, spelled, textOf, vector } from "../../core/drawing/dom.js";
+import { scrolling } from "../../core/drawing/scrolling.js";
 import { paintWeights } from "../../core/drawing/weights.js";
 import { decimal } from "./shared.js";
 
@@ -70,6 +71,7 @@ export function drawnBlock(block, scale, picked) {
   });
   if (picked) rows.onkeydown = (event) => movePick(lines, event);
   rows.append(...lines);
+  scrolling(rows);
   node.append(title, rows);
   return node;
 }
@@ -95,6 +97,7 @@ export function numbersTable(block) {
   }
   const box = element("div", "as-table");
   box.append(element("div", "title", block.title), table);
+  scrolling(box);
   return box;
 }
 
@@ -139,7 +142,7 @@ function strip(row, block, scale, read) {
   node.setAttribute("aria-label", `${textOf(row.label)}: ${values.length} numbers${ends}`);
   if (known.length < values.length) node.classList.add("hatched");
   node.append(row.bars ? bars(row, scale) : cells(row, block.width, scale));
-  node.onpointermove = (event) => {
+  node.onpointerdown = node.onpointermove = (event) => {
     const { left, top, width, height } = node.getBoundingClientRect();
     const column = Math.floor((block.width * (event.clientX - left)) / width);
     const line = row.bars ? 0 : Math.floor((lines * (event.clientY - top)) / height);
@@ -150,7 +153,7 @@ function strip(row, block, scale, read) {
       `${textOf(row.label)}, ${block.names[index] ?? index + 1}: ${value === null ? "hidden" : decimal(value, DIGITS)}`,
     );
   };
-  node.onpointerleave = () => read("");
+  node.onpointerleave = (event) => event.pointerType === "touch" || read(""); // what was tapped stays
   return node;
 }
 

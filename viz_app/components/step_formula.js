@@ -2,6 +2,7 @@
 // A formula as text with sub- and superscripts, fractions and roots, in the fonts of KaTeX that Streamlit brings along.
 
 import { element } from "../../core/drawing/dom.js";
+import { scrolling } from "../../core/drawing/scrolling.js";
 
 /** @typedef {[tag: string, ...children: (string | MathTree)[]]} MathTree See `math_tree` in formula.py. */
 
@@ -13,6 +14,7 @@ export function formulaNode(tree) {
   node.setAttribute("role", "math");
   node.setAttribute("aria-label", textOf(tree));
   node.append(part(tree));
+  scrolling(node);
   return node;
 }
 

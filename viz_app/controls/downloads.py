@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_app.figures.display_text import plain
 from viz_app.figures.export.canvas import FORMATS, Format, slide
 from viz_app.session import readings
 
@@ -58,7 +59,9 @@ def export_row(
         for suffix, content in files.items():
             file = f"{name}.{suffix}"
             st.download_button(suffix.upper(), content, file, on_click="ignore", type="tertiary", key=file)
-        if show_slide and st.button("Slide", type="tertiary", key=f"slide_{name}", help="This picture alone, 16:9"):
+        if show_slide and st.button(
+            "Slide", type="tertiary", key=f"slide_{name}", help="This picture fills the window"
+        ):
             show_slide()
         if python and st.button("Python", type="tertiary", key=f"python_{name}", help="The same in Python"):
             python_dialog(python(f"{name}.csv"))
@@ -66,15 +69,17 @@ def export_row(
 
 @st.dialog("Slide", width="large")
 def slide_dialog(name: str, draw: Draw, caption: Callable[[], str]) -> None:
-    """Show a picture alone on 16:9 with a caption, and offer it as files."""
+    """Show a picture alone in the window, as large as it fits, with a caption; offer both as files of 16:9."""
     text = caption()
-    st.image(slide_file(draw, text, "svg").decode(), width="stretch", alt=text)
+    with st.container(key="slide"):
+        st.image(draw("svg").decode(), width="stretch", alt=text)
+        st.markdown(plain(text))
     with st.container(horizontal=True, gap="small", key=f"export_slide_{name}", vertical_alignment="center"):
         for file_format in FORMATS:
             file = f"{name}-slide.{file_format}"
             content = partial(slide_file, draw, text, file_format)
             st.download_button(file_format.upper(), content, file, on_click="ignore", type="tertiary", key=file)
-        st.caption("The button at the upper right of the picture fills the screen.", width="content")
+        st.caption("16:9", width="content")
 
 
 @st.dialog("The same in Python", width="large")

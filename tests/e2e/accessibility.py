@@ -1,0 +1,48 @@
+"""Checks of a page's accessibility with axe-core."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+from playwright.sync_api import Page
+
+# Streamlit's own markup, by rule and element.
+STREAMLITS = {
+    ("list", "[data-testid=stSidebarNavItems]"),  # has the pages' items in <div>s
+    ("listitem", "[data-testid=stSidebarNavItems] li"),
+    ("presentation-role-conflict", "[data-testid=stFileUploaderDropzone]"),  # has a name though it is no widget
+}
+RUN = """([root, known, rules]) => axe
+  .run(root || document, {
+    resultTypes: ["violations"],
+    elementRef: true,
+    preload: false,
+    ...(rules ? { runOnly: { type: "rule", values: rules } } : { rules: { "target-size": { enabled: true } } }),
+  })
+  .then(({ violations }) =>
+    violations.flatMap(({ id, nodes }) =>
+      nodes
+        .filter(({ element }) => !known.some(([rule, selector]) => rule === id && element.matches(selector)))
+        .map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\\n${failureSummary}`),
+    ),
+  )"""
+
+
+def violations(page: Page, root: str = "", *, rules: list[str] | None = None) -> list[str]:
+    """Return what violates a rule in the page, its shadow roots included.
+
+    Args:
+        root: selector of the part to check; by default all.
+        rules: names of rules; by default all that axe-core has on by itself, and `target-size`.
+    """
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(axe_core())
+    found: list[Any] = page.evaluate(RUN, [root, sorted(STREAMLITS), rules])
+    return [str(each) for each in found]
+
+
+@cache
+def axe_core() -> str:
+    """The script of axe-core, which a Python package brings along."""
+    return (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
