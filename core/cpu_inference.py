@@ -262,7 +262,7 @@ def choose(seconds: dict[str, float]) -> str:
 
 
 def packing_obstacle(model: Transformer) -> str | None:
-    """Why a model computes with its own matrices, in PyTorch; None if it can be packed."""
+    """Reason why a model computes with its own matrices, in PyTorch; None if it can be packed."""
     weight = model.embedding.tokens.weight
     if model.config.patch_size:
         return "its source is an image"

@@ -11,8 +11,13 @@ sys.path.append(os.path.join(os.path.dirname(__file__), "offline"))
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sys.path[-1], os.environ.get("PYTHONPATH")]))
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+
+# A busy machine may take long for an example.
+settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy machine")
 
 # Folders in the order of their running time: workers that start with the longest files finish together.
 FOLDERS = (

@@ -43,7 +43,7 @@ MIN_WORDS = 3  # a name or a loanword is its own translation: shorter sources ar
 
 @dataclass(frozen=True)
 class SourceFamiliarity:
-    """How far a source resembles what a model translates.
+    """Resemblance of a source to what a model translates.
 
     Attributes:
         unknown_share: share of the characters, spaces left out, that the tokenizer does not know.

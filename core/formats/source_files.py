@@ -36,7 +36,7 @@ class SourceFiles:
         self.names = frozenset(paths)
 
     def path(self, name: str) -> Path:
-        """Where a file lies, for readers that need a path."""
+        """Path of a file, for readers that need one."""
         return self._paths[name]
 
     def read(self, name: str, limit: int = MAX_SMALL_FILE) -> bytes:

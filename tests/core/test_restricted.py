@@ -53,7 +53,7 @@ def test_a_neighbourhood_is_the_r_nearest_positions_that_may_be_seen(size: int, 
         assert mask[row].any(-1).all(), "padding sees something too, or its softmax would be NaN"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(longest=st.integers(1, 23), size=st.integers(1, 26), causal=st.booleans(), seed=st.integers(0, 2**16))
 def test_the_same_as_full_attention_with_a_band_mask(longest: int, size: int, causal: bool, seed: int) -> None:
     """In double precision, outputs and gradients, for all r, n and padding."""

@@ -22,7 +22,7 @@ from core.byte_pieces import is_special
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well what a cross-attention head writes agrees with the translation.
+    """Agreement of what a cross-attention head writes with the translation.
 
     Attributes:
         head: the head.

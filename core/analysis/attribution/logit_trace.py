@@ -17,7 +17,7 @@ NORM = "_norm"  # suffix of the norm of a sub-layer: `layers.5.cross_attention_n
 
 @dataclass(frozen=True)
 class AttentionWrite:
-    """What an attention sub-layer adds to the residual stream.
+    """Contribution of an attention sub-layer to the residual stream.
 
     Attributes:
         kind: `decoder_self` or `cross`.
@@ -38,7 +38,7 @@ class AttentionWrite:
 
 @dataclass(frozen=True)
 class FeedForwardWrite:
-    """What a feed-forward network adds to the residual stream.
+    """Contribution of a feed-forward network to the residual stream.
 
     Attributes:
         layer: counted from 0.

@@ -54,7 +54,7 @@ Request = tuple[Edge, int | None]  # an edge, and the position at which the send
 
 @dataclass(frozen=True)
 class MeasuredEdge:
-    """What the change of a sender does through one edge.
+    """Effect of the change of a sender through one edge.
 
     Attributes:
         change: of the receiver's output, relative to it; of the logit, of the metric.
@@ -227,7 +227,7 @@ def _let_through(
 
 @dataclass(frozen=True)
 class EdgeFlow:
-    """What a head reads, and what arrives through one edge.
+    """Inputs of a head, and what arrives through one edge.
 
     Attributes:
         weights: [2, Q, K] attention weights before and after the change.

@@ -25,7 +25,7 @@ PLACES = (
     "copies",
     "translates",
 )
-"""Where the key of an example is, named after the measures of `ScoreCard`, see `corpus.strength`."""
+"""Place of the key of an example, named after the measures of `ScoreCard`, see `corpus.strength`."""
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.uint16]

@@ -32,7 +32,7 @@ class Neuron(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordedBatch:
-    """What one forward pass computed for B sentences; tensors are padded on the right.
+    """Record of one forward pass over B sentences; tensors are padded on the right.
 
     Attributes:
         maps: the attention maps of each sentence, without padding.

@@ -60,7 +60,7 @@ class MinimalPair:
 
     @property
     def reason(self) -> str:
-        """Why both sentences are of equal length in tokens."""
+        """Reason why both sentences are of equal length in tokens."""
         pairs = ", ".join(f"{readable(old)} \u2192 {readable(new)}" for old, new in self.tokens)
         count = len(self.tokens)
         return (

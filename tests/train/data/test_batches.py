@@ -87,7 +87,7 @@ def test_no_batch_is_larger_than_allowed(shards: TokenShards) -> None:
 
 
 @given(st.lists(st.integers(1, 30), min_size=1), st.integers(1, 100))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_cutting_loses_nothing_and_keeps_the_limit(lengths: list[int], limit: int) -> None:
     order = np.arange(len(lengths))
     parts = cut(order, np.array(lengths), limit)

@@ -29,7 +29,7 @@ BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the other hypotheses of an opened sente
 
 @dataclass
 class Selected:
-    """What a session has selected on the page.
+    """Selection of a session on the page.
 
     Attributes:
         head, neuron: None: the first of the list.

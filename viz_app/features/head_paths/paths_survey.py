@@ -37,7 +37,7 @@ second sentence** of equal length in tokens shows which paths carry the differen
 
 @dataclass(frozen=True)
 class Question:
-    """What the page measures.
+    """Measurements of the page.
 
     Attributes:
         position: of the predicted token A.

@@ -33,7 +33,7 @@ which are needed to keep it. With redundant parts the two differ.
 
 @dataclass(frozen=True)
 class Question:
-    """What the page measures.
+    """Measurements of the page.
 
     Attributes:
         corrupted: the second sentences, the one of the text box first.
