@@ -12,6 +12,7 @@ STREAMLITS = {
     ("list", "[data-testid=stSidebarNavItems]"),  # has the pages' items in <div>s
     ("listitem", "[data-testid=stSidebarNavItems] li"),
     ("presentation-role-conflict", "[data-testid=stFileUploaderDropzone]"),  # has a name though it is no widget
+    ("target-size", "[data-testid=stMultiSelect] button"),  # of 22.5 pixels: removes all selections
 }
 RUN = """([root, known, rules]) => axe
   .run(root || document, {

@@ -110,7 +110,7 @@ def comparison(reading: readings.Reading) -> None:
         hypothesis_tables.comparison_table(own, other),
         column_order=["row", "own", "own_log_prob", "other", "other_log_prob", "change", "same"],
         column_config={
-            "row": st.column_config.TextColumn("", width=60),
+            "row": st.column_config.TextColumn("Row", width=60),
             "own": st.column_config.TextColumn("Model's own", width="small"),
             "own_log_prob": st.column_config.NumberColumn("Log-prob", format="%.3f", width="small"),
             "other": st.column_config.TextColumn("This one", width="small"),
@@ -128,7 +128,7 @@ def token_numbers(reading: readings.Reading) -> None:
         hypothesis_tables.token_table(reading.explain()),
         hide_index=False,
         column_config={
-            "position": st.column_config.NumberColumn("", width=40),
+            "position": st.column_config.NumberColumn("#", width=40),
             "token": st.column_config.TextColumn("Token", width="small"),
             "log_prob": st.column_config.NumberColumn("Log-prob", format="%.3f", width="small"),
             "probability": st.column_config.ProgressColumn(
