@@ -114,7 +114,8 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
     Raises:
         CheckpointError: it is damaged, or needs more.
     """
-    is_archive = zipfile.is_zipfile(path)
+    with archive_errors(file_name):
+        is_archive = zipfile.is_zipfile(path)
     if is_archive:
         check_archive(path, file_name)
     try:

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import struct
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,15 @@ def test_a_compressed_pytorch_file_is_refused(tmp_path: Path) -> None:
     assert packed.stat().st_size < 100_000
     with pytest.raises(CheckpointError, match=r"is compressed or larger than the file, expected tensors as"):
         shapes_of(packed)
+
+
+def test_an_archive_on_several_disks_is_refused(tmp_path: Path) -> None:
+    """Before the end of the directory, a locator of ZIP64 says that the archive goes on elsewhere."""
+    torch.save({"a": torch.zeros(2)}, tmp_path / "model.bin")
+    data = (tmp_path / "model.bin").read_bytes()
+    (tmp_path / "model.bin").write_bytes(data[:-22] + struct.pack("<4sLQL", b"PK\6\7", 1, 0, 1) + data[-22:])
+    with pytest.raises(CheckpointError, match=r"^model.bin is a damaged or unusual zip archive: .* multiple disks"):
+        shapes_of(tmp_path / "model.bin")
 
 
 def test_a_storage_shorter_than_declared_is_not_read_beyond_the_file(tmp_path: Path) -> None:
