@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.idle import NOTE_REQUESTS, TIMEOUT
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
+from viz_app.session.environment import MODELS_VARIABLE
 
 expect.set_options(timeout=TIMEOUT)
 
@@ -40,8 +41,10 @@ def browser_context_args() -> dict[str, object]:
 @pytest.fixture(scope="session")
 def app(tiny_checkpoint: Path) -> Iterator[str]:
     """The address of the app, started by its command line on a tiny checkpoint."""
-    with running_app(tiny_checkpoint) as address:
-        yield address
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(MODELS_VARIABLE, "100")  # the server keeps those of closed sessions for two minutes
+        with running_app(tiny_checkpoint) as address:
+            yield address
 
 
 @pytest.fixture(scope="session")

@@ -94,9 +94,9 @@ def test_a_long_translation_delays_no_other_session_and_can_be_stopped(app: str,
             session.bring(slow_checkpoint)
         patient.ask(**long)
         arriving = patient.messages()
-        stop = next(
-            message.delta.new_element.button for message in arriving if message.delta.new_element.button.label == "Stop"
-        )
+        buttons = (message.delta.new_element.button for message in arriving)
+        stop = next((button for button in buttons if button.label == "Stop"), None)
+        assert stop, patient.shown()
         quick.run(text="Where?", beam_size="1")  # with the same model
         assert quick.words()
         patient.ask(clicked=stop.id, **long)
