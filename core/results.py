@@ -106,6 +106,11 @@ class Explanation:
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
     maps: dict[Kind, tuple[AttentionMap, ...]]
 
+    @property
+    def num_forced(self) -> int:
+        """Number of forced tokens at the start, 0 or 1: its log-probability is 0 whatever the logits are."""
+        return int(self.log_probs[:1] == (0.0,))
+
     def show(
         self, head: tuple[Kind, int, int] | None = None, view: Literal["Lines", "Map", "Table"] = "Lines"
     ) -> "HeadView":

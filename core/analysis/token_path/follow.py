@@ -89,7 +89,8 @@ def follow_token(
             walk.parts["output"] = output = _output(model, state, own, predicted[position], count)
             walk.compare("output", "logits", output.logits, own[list(output.token_ids)])
             log_prob = output.logits[output.predicted] - output.log_sum
-            walk.compare("output", "log_prob", log_prob, torch.tensor(explanation.log_probs[position]))
+            if position >= explanation.num_forced:
+                walk.compare("output", "log_prob", log_prob, torch.tensor(explanation.log_probs[position]))
     return TokenPath(stack, position, layer, head, len(layers), explanation, walk.parts, state, walk.differences)
 
 

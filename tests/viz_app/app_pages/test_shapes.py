@@ -81,6 +81,7 @@ def test_every_page_shows_a_model_with_other_norms_or_says_why_not(
         tied="none",
         output_bias=True,
         source_end=False,
+        forced_first_id=5,
     )
     app = opened_on(shape, tmp_path, tokenizer, monkeypatch)
     app.query_params["text"] = "Where?"

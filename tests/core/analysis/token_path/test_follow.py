@@ -53,6 +53,15 @@ def exact(other: Translator) -> dict[Stack, list[Tensor]]:
     return states
 
 
+def test_a_forced_first_token_is_not_compared_with_its_logits(tokenizer: SentencePieceTokenizer) -> None:
+    translator = random_translator(tokenizer, forced_first_id=9)
+    found = follow_token(translator, SOURCE, TARGET, "decoder", 0, 0, 0)
+    assert found.explanation.log_probs[0] == 0.0
+    assert found.gap < 1e-5
+    assert "output.log_prob" not in found.differences
+    assert "output.log_prob" in follow_token(translator, SOURCE, TARGET, "decoder", 1, 0, 0).differences
+
+
 @pytest.mark.parametrize(
     ("stack", "layer"), [("encoder", 0), ("encoder", 1), ("decoder", 0), ("decoder", 1), ("decoder", 2)]
 )
