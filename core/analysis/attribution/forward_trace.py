@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from core.analysis.heads.head import attention_layers
 from core.capture import AttentionMap, Kind, attention_path
@@ -63,8 +64,13 @@ class SubLayer:
 
 
 def transformed(attention: MultiHeadAttention, memory: Tensor) -> Tensor:
-    """`SubLayer.transformed` of a batch: [B, K, D] -> [B, H, K, D]."""
-    values = attention.keys_values(memory)[1]  # [B, H, K, d_v]
+    """`SubLayer.transformed` of a batch: [B, K, D] -> [B, H, K, D].
+
+    From the parameters: another thread that holds the model may have hooked its modules.
+    """
+    projection = attention.v_proj
+    values = F.linear(memory, projection.weight, projection.bias)  # [B, K, H * d_v]
+    values = values.unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # [B, H, K, d_v]
     columns = attention.out_proj.weight.view(-1, attention.num_heads, values.size(-1))  # [D, H, d_v]
     return torch.einsum("bhkv,dhv->bhkd", values, columns)
 

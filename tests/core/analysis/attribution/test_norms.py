@@ -29,6 +29,15 @@ def test_by_hand():
     )
 
 
+def test_another_threads_hooks_change_nothing():
+    """They are on the modules while that thread holds the model; norms are computed without holding it."""
+    sublayer = hand_made()
+    expected = head_norms(sublayer)
+    handle = sublayer.attention.v_proj.register_forward_hook(lambda _module, _inputs, output: 0 * output)
+    assert torch.equal(head_norms(sublayer), expected)
+    handle.remove()
+
+
 def test_transformed_vectors_sum_to_the_attention_s_output(traced: ForwardTrace):
     """Transformed vectors, weighted by attention, plus W_O's bias, are the layer's output."""
     for sublayers in traced.sublayers.values():
