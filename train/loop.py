@@ -78,13 +78,13 @@ def fit(
             _open_run(run, world, preset, training.model, recipe, data, corpus, initial)
         )
         if initial:
-            training.model.load_state_dict(initial.parameters)
+            initial.load_into(training.model)
         training.restore(run.load_state())
         groups = batches.groups(training.position, recipe.accumulate, world.rank, world.size)
         log = stack.enter_context(Log(run, world, training.step, recipe.steps))
         log.print(_summary(training, batches, recipe, world))
-        if note:
-            log.print(note)
+        for line in filter(None, (note, initial and initial.note(config.vocab_size))):
+            log.print(line)
         if compiled:
             log.print(compile_layers(training.model, world.device))
         stack.enter_context(_nonfinite_batches_saved(run, batches, corpus, recipe, world))

@@ -1,18 +1,24 @@
 """Warm start: a run that starts from the parameters of a checkpoint (`fit --init`)."""
 
 import hashlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from core.checkpoint import load_checkpoint
 from core.config import TransformerConfig
-from core.tokenizer import SentencePieceTokenizer
+from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer, Tokenizer
 
 # training facts of the checkpoint that the new run records
 RECORDED = ("preset", "command", "commit", "steps", "hours", "hardware", "date", "init")
+
+
+# the joint embedding matrix, the only parameter of a trained model that depends on the vocabulary
+EMBEDDING = "embedding.tokens.weight"
 
 
 @dataclass(frozen=True)
@@ -20,32 +26,71 @@ class Initial:
     """The checkpoint that a run starts from. Optimizer and schedule start afresh.
 
     Attributes:
-        parameters: a state dict for `Transformer.load_state_dict`.
+        parameters: a state dict of the checkpoint's model.
         facts: the file's name, its SHA-256 and its training facts.
+        shared: (shared, 2) token ids of the pieces that both vocabularies have: in the run and in the checkpoint. None
+            where the vocabularies are the same.
     """
 
     parameters: dict[str, Tensor]
     facts: dict[str, Any]
+    shared: Tensor | None = None
 
     @classmethod
     def read(cls, path: Path, config: TransformerConfig, tokenizer: SentencePieceTokenizer) -> "Initial":
-        """Read a checkpoint for a run with this configuration and tokenizer. Only dropout may differ.
+        """Read a checkpoint for a run with this configuration and tokenizer. Dropout and vocabulary may differ.
 
         Raises:
-            ValueError: the checkpoint has another configuration or tokenizer.
+            ValueError: the checkpoint has another configuration.
             CheckpointError: it cannot be read.
             FileNotFoundError: there is no such file.
         """
         checkpoint = load_checkpoint(path)
-        found, wanted = asdict(replace(checkpoint.config, dropout=config.dropout)), asdict(config)
-        differing = [f"{name} ({found[name]}, not {value})" for name, value in wanted.items() if found[name] != value]
+        found, wanted = asdict(checkpoint.config), asdict(config)
+        differing = [
+            f"{name} ({found[name]}, not {value})"
+            for name, value in wanted.items()
+            if found[name] != value and name not in ("dropout", "vocab_size")
+        ]
         if differing:
             raise ValueError(
                 f"{path} differs from the preset in {', '.join(differing)}: start from a checkpoint with the preset's "
                 f"shape, or without --init"
             )
-        if checkpoint.tokenizer.to_bytes() != tokenizer.to_bytes():
-            raise ValueError(f"{path} has another tokenizer than the data: prepare them with --tokenizer {path}")
         facts = {name: checkpoint.training[name] for name in RECORDED if name in checkpoint.training}
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        return cls(checkpoint.model.state_dict(), {"file": path.name, "sha256": digest, **facts})
+        facts |= {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+        shared = None
+        if checkpoint.tokenizer.to_bytes() != tokenizer.to_bytes():
+            shared = _shared_pieces(tokenizer, checkpoint.tokenizer)
+            facts["shared_pieces"] = len(shared)
+        return cls(checkpoint.model.state_dict(), facts, shared)
+
+    def load_into(self, model: Transformer) -> None:
+        """Set the parameters of a model.
+
+        With another vocabulary, pieces that the checkpoint has too take its embeddings, and the others keep theirs
+        (transfer of a parent model with a shared vocabulary: Zoph et al. 2016, Nguyen and Chiang 2017).
+        """
+        parameters = dict(self.parameters)
+        if self.shared is not None:
+            rows, sources = self.shared.unbind(dim=1)
+            embedding = model.state_dict()[EMBEDDING].clone()
+            embedding[rows] = parameters[EMBEDDING][sources].to(embedding)
+            parameters[EMBEDDING] = embedding
+        model.load_state_dict(parameters)
+
+    def note(self, vocab_size: int) -> str:
+        """Return a line on the embeddings that are not taken from the checkpoint, or nothing."""
+        if self.shared is None:
+            return ""
+        return (
+            f"{self.facts['file']} has another vocabulary: {len(self.shared)} of {vocab_size} pieces start with its "
+            f"embeddings, the others with random ones"
+        )
+
+
+def _shared_pieces(tokenizer: SentencePieceTokenizer, parent: Tokenizer) -> Tensor:
+    """Return (shared, 2) token ids of the pieces that two vocabularies share."""
+    token_ids = {parent.piece(token_id): token_id for token_id in range(parent.vocab_size)}
+    pieces = [tokenizer.piece(token_id) for token_id in range(tokenizer.vocab_size)]
+    return torch.tensor([(row, token_ids[piece]) for row, piece in enumerate(pieces) if piece in token_ids])

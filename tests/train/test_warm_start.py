@@ -1,6 +1,7 @@
 """Runs that start from the parameters of a checkpoint."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,18 +63,34 @@ def test_another_shape_is_refused_before_anything_is_written(tmp_path: Path, run
     assert not (tmp_path / "run" / "recipe.json").exists()
 
 
-def test_another_tokenizer_is_refused(
-    tmp_path: Path, run_fit: Fit, trained: Path, parallel_text: list[tuple[str, str]]
+def test_another_vocabulary_keeps_the_embeddings_of_shared_pieces(
+    tmp_path: Path,
+    run_fit: Fit,
+    trained: Path,
+    parallel_text: list[tuple[str, str]],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    checkpoint = load_checkpoint(trained)
-    other = SentencePieceTokenizer.train(
-        (sentence[::-1] for pair in parallel_text for sentence in pair), vocab_size=400, num_threads=1
-    )
-    save_checkpoint(tmp_path / "other.safetensors", checkpoint.model, other)
-    with pytest.raises(
-        ValueError, match=r"has another tokenizer than the data: prepare them with --tokenizer .*other\.safetensors"
-    ):
-        run_fit(tmp_path / "run", init=tmp_path / "other.safetensors")
+    """With a learning rate near 0, every row is the checkpoint's of the same piece, or as without the checkpoint."""
+    child = load_checkpoint(trained)
+    pieces = {child.tokenizer.piece(row): child.model.embedding.tokens.weight[row] for row in range(400)}
+    sentences = [sentence[::-1] for pair in parallel_text for sentence in pair]
+    other = SentencePieceTokenizer.train(sentences, vocab_size=390, num_threads=1)
+    config = replace(child.config, vocab_size=390)
+    save_checkpoint(tmp_path / "other.safetensors", Transformer(config), other)
+
+    model = run_fit(tmp_path / "run", init=tmp_path / "other.safetensors", steps=1, rate_scale=1e-9)
+    parent = load_checkpoint(tmp_path / "other.safetensors").model
+    afresh = run_fit(tmp_path / "afresh", steps=1, rate_scale=1e-9)
+    parents = {other.piece(row): parent.embedding.tokens.weight[row] for row in range(390)}
+    shared = 0
+    for row, piece in enumerate(pieces):
+        expected = parents.get(piece, afresh.embedding.tokens.weight[row])
+        assert torch.allclose(model.embedding.tokens.weight[row], expected, atol=1e-6), piece
+        shared += piece in parents
+    assert 260 <= shared < 390  # the bytes at least
+    facts = load_checkpoint(tmp_path / "run" / "snapshots" / "step-00000001.safetensors").training["init"]
+    assert facts["shared_pieces"] == shared
+    assert f"{shared} of 400 pieces start with its embeddings" in capsys.readouterr().err
 
 
 def test_data_can_be_prepared_with_the_pieces_of_a_checkpoint(
