@@ -12,15 +12,22 @@ from core.parsing.trees import read_trees
 from core.translator import Explanation
 from tests.e2e.test_components import LINKS, mount
 from tests.viz_app.components.test_cell_grid import GRID
+from tests.viz_app.components.test_step_walk import view
+from tests.viz_app.figures.test_corpus import DRAWING, EXAMPLE
 from viz_app.components import (
     alignment_ribbons,
     attention_lines,
     attention_map,
     cell_grid,
     constituency_tree,
+    corpus_examples,
     head_grid,
     head_switches,
+    parallel_coordinates,
+    path_graph,
     sentence_bar,
+    step_walk,
+    token_steps,
 )
 from viz_app.figures.theme import LIGHT
 
@@ -41,8 +48,38 @@ ATTENTION = AttentionMap(
 )
 HEADS = [Head("cross", layer, head) for layer in range(2) for head in range(2)]
 EXPLANATION = Explanation("", "", ("\u2581A", "\u2581dog"), ("<s>",), ("</s>",), (0.0,), ((),), {})
+TRANSLATION = Explanation(
+    source="A",
+    target="Ein",
+    source_tokens=("\u2581A", "</s>"),
+    fed_tokens=("<s>", "\u2581Ein"),
+    predicted_tokens=("\u2581Ein", "</s>"),
+    log_probs=(-0.5, -0.25),
+    alternatives=((("\u2581Ein", -0.5), ("\u2581Der", -1.5)), (("</s>", -0.25), ("\u2581Hund", -2.0))),
+    maps={},
+)
 WORD: dict[str, Any] = {"spans": [["word", ""]], "covered": 1.0, "share": None}
 TREE = next(read_trees("(S (NP (DT The) (NN dog)) (VP (VBZ runs)))"))
+GRAPH = {
+    "size": [200, 200],
+    "radius": 10,
+    "nodes": [{"at": [50, y], "label": str(y), "name": str(y), "used": True, "selected": False} for y in (50, 150)],
+    "edges": [
+        {
+            "curve": [[50, 150], [50, 120], [50, 80], [50, 50]],
+            "width": 2,
+            "color": "#000000",
+            "dash": "solid",
+            "letter": "V",
+            "letterAt": [60, 100],
+            "name": "edge",
+            "selected": False,
+        }
+    ],
+    "names": [],
+    "titles": [],
+    "legend": {"title": "effect", "ends": []},
+}
 DRAWINGS: dict[str, tuple[ModuleType, Any]] = {
     "heads": (head_grid, head_grid.grid_payload([ATTENTION], LIGHT)),
     "lines": (attention_lines, attention_lines.lines_payload(ATTENTION, [0], LIGHT, links=LINKS)),
@@ -54,6 +91,9 @@ DRAWINGS: dict[str, tuple[ModuleType, Any]] = {
         alignment_ribbons,
         {"source": [WORD, WORD], "target": [WORD, WORD], "ribbons": [[0, 0, 1.0, True]], "gold": [], "height": 200},
     ),
+    "examples": (corpus_examples, corpus_examples.examples_payload([EXAMPLE] * 2, "Open", "heads", 0)),
+    "paths": (path_graph, [GRAPH, GRAPH]),
+    "tokens": (token_steps, token_steps.steps_payload(TRANSLATION, step=0)),
     "sentence": (sentence_bar, sentence_bar.sentence_payload(EXPLANATION)),
 }
 
@@ -78,3 +118,37 @@ def test_each_drawing_is_used_without_a_pointer(page: Page) -> None:
         mount(page, module, payload, since=2)
         assert page.evaluate(FOCUSED) == second, f"{name}: the focus is lost when it is drawn again"
         assert page.evaluate("host.shadowRoot.activeElement.tabIndex") == 0, f"{name}: Tab will not come back to it"
+
+
+def test_a_range_of_an_axis_is_set_without_a_pointer(page: Page) -> None:
+    page.evaluate(FRESH)
+    mount(page, parallel_coordinates, parallel_coordinates.parallel_payload(DRAWING))
+    focused_until(page, "handle", "a lowest")
+    page.keyboard.press("PageUp")
+    [[name, sent]] = page.evaluate("sent")
+    assert (name, sent["axis"], sent["high"]) == ("range", "a", 1)
+    assert 0 < sent["low"] < 1
+    page.keyboard.press("Escape")
+    assert page.evaluate("sent.at(-1)") == ["range", {"axis": "a", "low": 0, "high": 1}]
+
+
+def test_steps_are_walked_without_a_pointer(page: Page) -> None:
+    page.evaluate(FRESH)
+    mount(page, step_walk, step_walk.walk_payload([view("a"), view("b", 2)], "about", ("a", None), 1, LIGHT))
+    page.keyboard.press("ArrowRight")  # without Tab: there is nothing else on the page that arrow keys are for
+    page.wait_for_function("sent.length")
+    assert page.evaluate("sent") == [["place", {"step": "b", "pick": None}]]
+    focused_until(page, "role", "row")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function("sent.length > 1")
+    assert page.evaluate("sent.at(-1)") == ["place", {"step": "b", "pick": 1}]
+    assert page.evaluate("host.shadowRoot.activeElement.ariaPressed") == "true", "the focus is lost with the pick"
+
+
+def focused_until(page: Page, name: str, value: str) -> None:
+    """Press Tab until an element with this datum is focused."""
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if (page.evaluate(FOCUSED) or {}).get(name) == value:
+            return
+    raise AssertionError(f"Tab reaches nothing with data-{name} {value!r}")

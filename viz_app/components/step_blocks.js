@@ -64,6 +64,7 @@ export function drawnBlock(block, scale, picked) {
       element("span", "note", row.note),
     );
     if (picked) {
+      line.dataset.role = "row";
       line.setAttribute("aria-pressed", String(index === picked.index));
       line.onclick = () => picked.pick(index);
     }

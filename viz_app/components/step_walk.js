@@ -130,7 +130,7 @@ function draw(walk, data, index, { go, show, tell }) {
   const item = walk.node.querySelector("[data-role=item]");
   const line = item?.closest(".list");
   if (line && item instanceof HTMLElement) line.scrollLeft = item.offsetLeft - line.clientWidth / 2;
-  const again = role ? walk.node.querySelector(`[data-role=${role}]`) : null;
+  const again = role ? walk.node.querySelector(`[data-role=${role}][tabindex="0"]`) : null;
   if (again instanceof HTMLElement) again.focus({ preventScroll: true });
 }
 
