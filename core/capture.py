@@ -87,15 +87,18 @@ def full_mask(kind: Kind, queries: int, keys: int) -> Tensor:
     return everything.tril() if kind == "decoder_self" else everything
 
 
-def attention_mask(kind: Kind, length: int, neighbourhood: int | None) -> Tensor | None:
+def attention_mask(kind: Kind, length: int, neighbourhood: int | None, autoregressive: bool = True) -> Tensor | None:
     """`AttentionMap.mask` of a sentence for a given `TransformerConfig.neighbourhood`.
 
     Args:
         length: number of tokens of the sentence.
+        autoregressive: whether the decoder has a causal mask; if not, there is no neighbourhood.
 
     Returns:
-        [length, length] boolean; None if attention is not restricted, as in cross-attention.
+        [length, length] boolean; None for full attention, see `AttentionMap`, as in cross-attention.
     """
+    if kind == "decoder_self" and not autoregressive:
+        return torch.ones(length, length, dtype=torch.bool)
     if neighbourhood is None or kind == "cross":
         return None
     nearest = centred_neighbourhood if kind == "encoder_self" else causal_neighbourhood
@@ -173,7 +176,7 @@ def attention_maps(
     def layers(
         kind: Kind, count: int, queries: tuple[str, ...], keys: tuple[str, ...], predicted: tuple[str, ...] | None
     ) -> tuple[AttentionMap, ...]:
-        mask = attention_mask(kind, len(keys), config.neighbourhood)
+        mask = attention_mask(kind, len(keys), config.neighbourhood, config.autoregressive)
         weights = (
             captured[attention_path(kind, layer)][row, :, : len(queries), : len(keys)].float().cpu()
             for layer in range(count)

@@ -44,6 +44,7 @@ ARCHITECTURE = (
     "target_vocab_size",
     "tied",
     "patch_size",
+    "mask_id",
 )
 ID_LISTS = ("source_prefix", "source_suffix", "never_ids")
 MAX_IDS = 1024  # length of a list of token ids
@@ -104,6 +105,9 @@ class TransformerConfig:
         patch_size: side in pixels of the image patches that the encoder takes instead of tokens, each projected to
             d_model (Dosovitskiy et al. 2021, 3.1); None: tokens.
         patch_rows: number of patches in a column of an image; see `core.images.patches` for their order.
+        mask_id: token in place of those still to be predicted, of a conditional masked language model (Ghazvininejad et
+            al. 2019): its decoder has no causal mask and predicts the token at each position, not the next one, and the
+            length of the target is predicted from the source. None: an autoregressive model.
         forced_first_id: first token of every translation, None: free.
         source_prefix, source_suffix: token ids put before every source and after its `</s>`.
         source_end: whether `</s>` ends every source.
@@ -150,6 +154,7 @@ class TransformerConfig:
     tied: Tied = "all"
     patch_size: int | None = None
     patch_rows: int = 1
+    mask_id: int | None = None
     forced_first_id: int | None = None
     source_prefix: tuple[int, ...] = ()
     source_suffix: tuple[int, ...] = ()
@@ -180,6 +185,7 @@ class TransformerConfig:
         self._check_positions()
         self._check_ids()
         self._check_patches()
+        self._check_mask()
 
     def _check_positions(self) -> None:
         if self.positions == "sinusoidal" and self.d_model % 2:
@@ -235,6 +241,26 @@ class TransformerConfig:
                     f"{name} ({getattr(self, name)}) must be empty with a patch_size ({self.patch_size}): the source "
                     f"has no tokens"
                 )
+
+    def _check_mask(self) -> None:
+        """Check that nothing contradicts a decoder without causal mask."""
+        if self.mask_id is None:
+            return
+        _require_id("mask_id", self.mask_id, self.target_size, f"{self.target_side} - 1")
+        for name in ("pad_id", "bos_id", "eos_id"):
+            if self.mask_id == getattr(self, name):
+                raise ValueError(f"mask_id ({self.mask_id}) and {name} must differ: give an id that no text contains")
+        for name in ("neighbourhood", "patch_size", "forced_first_id"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} ({getattr(self, name)}) must be None with a mask_id ({self.mask_id}): models without "
+                    f"causal mask do not have it"
+                )
+
+    @property
+    def autoregressive(self) -> bool:
+        """Whether the decoder predicts the next token, under a causal mask."""
+        return self.mask_id is None
 
     @property
     def encoder_heads(self) -> HeadShape:
@@ -318,7 +344,13 @@ PRESETS: dict[str, TransformerConfig] = {
     "E-learned": replace(_BASE, positions="learned"),
     # The shipped English-German model: the paper's depth and heads at half its width, so that it trains on a CPU.
     "en-de": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024),
-    # The same with self-attention restricted to 16 positions, proposed as future work in section 4.
+    # A draft model for its speculative decoding: little to compute for a token, as the encoder runs once a sentence.
+    "en-de-draft": replace(
+        _BASE, vocab_size=8_000, d_model=128, d_ff=512, num_heads=4, num_encoder_layers=3, num_decoder_layers=1
+    ),
+    # en-de without causal mask, for mask-predict. Its mask token is `<unk>`: with pieces for all bytes, no text has it.
+    "en-de-mask-predict": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024, mask_id=3),
+    # en-de with self-attention restricted to 16 positions, proposed as future work in section 4.
     "en-de-r16": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024, neighbourhood=16),
     # For a small corpus of image captions on a CPU: size and dropout of the small model of Wu et al. 2021, roughly.
     "multi30k": replace(

@@ -124,6 +124,7 @@ class PackedTransformer(Transformer):
         self.embedding, self.target_embedding = model.embedding, model.target_embedding
         self.patch_embedding = model.patch_embedding
         self.output_projection, self.output_bias = model.output_projection, model.output_bias
+        self.length_projection = model.length_projection
         self.encoder, self.decoder = layers
         self.projection = packed(lambda: (model.unembedding, model.output_bias))
         self._state = _state(model)

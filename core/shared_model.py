@@ -11,9 +11,9 @@ from torch.nn.utils.rnn import pad_sequence
 from core.cache import cached_decoder
 from core.capture import capture_attention
 from core.cpu_inference import PackedTransformer, Precision, all_modules, packable
-from core.decoding import NextLogits, NonFiniteError
+from core.decoding import Length, MaskedLogits, NextLogits, NonFiniteError
 from core.fair_lock import FairLock
-from core.model import PAD_PIXEL, AttentionWeights, Transformer
+from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, AttentionWeights, Transformer
 from core.recorded_search import DecoderPass, RecordedSearch, records
 
 RECORDED_SEARCHES = 4  # that are kept for `decoder_pass`
@@ -83,6 +83,43 @@ class SharedModel:
         source_ids = self.batch(sources)
         with self._lock:
             return self._locking(cached_decoder(self._packed_model(self.precision), source_ids))
+
+    @torch.inference_mode()
+    def masked_logits(
+        self, sources: Sequence[Sequence[int]], limits: Sequence[int], candidates: int
+    ) -> tuple[MaskedLogits, list[list[Length]]]:
+        """Encode sources, and return a scorer of masked tokens and the most probable lengths of each target.
+
+        The scorer serves one mask-predict of these lengths, and holds the model's lock for one iteration at a time.
+
+        Args:
+            sources: token ids of each sentence, `</s>` included.
+            limits: largest length of each target.
+            candidates: number of lengths of a sentence; fewer where its limit allows no more.
+        """
+        source_ids = self.batch(sources)
+        with self._lock:
+            model = self._packed_model(self.precision)
+            memory, memory_mask = model.encode(source_ids), model.source_mask(source_ids)
+            log_probs = model.length_logits(memory, memory_mask).float().log_softmax(-1).cpu()
+        if not log_probs.isfinite().all():
+            raise NonFiniteError("for this source")
+        lengths: list[list[Length]] = []
+        for row, (source, limit) in enumerate(zip(sources, limits, strict=True)):
+            shortest = len(source) - MAX_LENGTH_DIFFERENCE
+            first = max(2 - shortest, 0)  # a token and `</s>`
+            allowed = log_probs[row, first : limit + 1 - shortest]
+            best = allowed.topk(min(candidates, len(allowed)))
+            found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            lengths.append([Length(first + shortest + number, log_prob) for number, log_prob in found])
+        sentences = torch.tensor([row for row, of in enumerate(lengths) for _ in of], device=source_ids.device)
+
+        def masked_logits(fed: Tensor, masked: Tensor, rows: Tensor) -> Tensor:
+            with self._lock:
+                places = sentences[rows]
+                return model.project(model.decode(fed, memory[places], memory_mask[places])[masked])
+
+        return masked_logits, lengths
 
     @torch.inference_mode()
     def recorded_next_logits(self, source: Sequence[int]) -> NextLogits:

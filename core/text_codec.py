@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from core.byte_pieces import resolve_bytes
 from core.config import TransformerConfig
-from core.decoding import Hypothesis, SearchOptions, check_prefix
+from core.decoding import Hypothesis, MaskPredictOptions, SearchOptions, check_prefix
 from core.results import ScoredText
 from core.tokenizer import Tokenizer
 
@@ -83,6 +83,39 @@ class TextCodec:
             early_stopping=config.early_stopping,
             first_is_certain=bool(self._begun([], "")),
         )
+
+    def mask_predict_options(self, iterations: int = 10, length_candidates: int = 5) -> MaskPredictOptions:
+        """Options of mask-predict with this model's special tokens.
+
+        Raises:
+            ValueError: a value is out of range, or the model is autoregressive.
+        """
+        config = self.config
+        if config.mask_id is None:
+            raise ValueError(
+                "this model predicts one token after the other and has no mask token: use a mask-predict checkpoint, "
+                "such as en-de-mask-predict"
+            )
+        return MaskPredictOptions(
+            mask_id=config.mask_id,
+            eos_id=config.eos_id,
+            pad_id=config.pad_id,
+            never=(config.bos_id, *config.never_ids),
+            iterations=iterations,
+            length_candidates=length_candidates,
+        )
+
+    def require_autoregressive(self, what: str) -> None:
+        """Check that something that predicts one token after the other applies to this model.
+
+        Raises:
+            ValueError: it does not.
+        """
+        if not self.config.autoregressive:
+            raise ValueError(
+                f"{what} does not apply to this model, which predicts all tokens at once (mask-predict): use an "
+                f"autoregressive checkpoint, such as en-de"
+            )
 
     def scored_text(self, hypothesis: Hypothesis) -> ScoredText:
         """Decode a hypothesis of a search."""

@@ -16,11 +16,15 @@ from core.cpu_inference import Precision
 from core.decoding import (
     BeamState,
     Hypothesis,
+    MaskPredictState,
     NextLogits,
     NonFiniteError,
     Progress,
+    SearchOptions,
     beam_search,
     beam_steps,
+    mask_predict,
+    mask_predict_steps,
     run_search,
 )
 from core.device import best_device
@@ -104,21 +108,30 @@ class Translator(TextCodec):
         num_hypotheses: int | None = None,
         progress: Progress | None = None,
         prefix: str | Sequence[int] = (),
+        iterations: int = 10,
     ) -> Translation:
         """Translate a text as one sentence.
 
         Args:
-            beam_size: number of live hypotheses; 1 is greedy search.
-            length_penalty: alpha of `core.decoding`.
+            beam_size: number of live hypotheses; 1 is greedy search. Of length candidates in mask-predict.
+            length_penalty: alpha of `core.decoding`; without effect in mask-predict.
             num_hypotheses: number of hypotheses to return, `beam_size` by default. The best does not depend on it.
             progress: called after each position with the position and the limit.
             prefix: forced beginning of the translation, as text or as token ids (which keep the exact pieces); scores
                 include it.
+            iterations: of mask-predict, for a model without causal mask.
 
         Raises:
             ValueError: the text is blank or too long, a value is out of range, or no translation of this text can begin
                 with the prefix.
         """
+        if not self.config.autoregressive:
+            count = beam_size if num_hypotheses is None else num_hypotheses
+            prefixes = [prefix] if prefix else None
+            found = self.translate_batch([text], beam_size, length_penalty, count, None, prefixes, iterations)
+            if progress:
+                progress(1, 1)
+            return found[0]
         options = self.search_options(beam_size, length_penalty, num_hypotheses)
         states = self.search(text, beam_size, length_penalty, num_hypotheses, prefix)
         return self._translation(text, self._source_ids(text), run_search(states, options, progress))
@@ -135,12 +148,29 @@ class Translator(TextCodec):
 
         Other threads may use the model between two positions.
         """
+        self.require_autoregressive("a search for one token after the other")
         options = self.search_options(beam_size, length_penalty, num_hypotheses)
         source_ids = self._source_ids(text)
         limit = self._limit(source_ids)
         forced = self._prefix_ids(text, prefix, limit)
         steps = beam_steps(self._shared.recorded_next_logits(source_ids), [limit], options, self.model.device, [forced])
         return (state for (state,) in steps)
+
+    def mask_predict(
+        self, text: str, iterations: int = 10, length_candidates: int = 5
+    ) -> Iterator[tuple[MaskPredictState, ...]]:
+        """The mask-predict of `translate`, as one state per iteration and length candidate.
+
+        Other threads may use the model between two iterations.
+
+        Raises:
+            ValueError: as `translate`, or the model is autoregressive.
+        """
+        options = self.mask_predict_options(iterations, length_candidates)
+        source_ids = self._source_ids(text)
+        limits = [self._limit(source_ids)]
+        masked_logits, lengths = self._shared.masked_logits([source_ids], limits, length_candidates)
+        return mask_predict_steps(masked_logits, lengths, options, self.model.device)
 
     def translate_batch(
         self,
@@ -150,6 +180,7 @@ class Translator(TextCodec):
         num_hypotheses: int = 1,
         progress: Progress | None = None,
         prefixes: Sequence[str | Sequence[int]] | None = None,
+        iterations: int = 10,
     ) -> list[Translation]:
         """Translate many texts, each as one sentence, batched by length.
 
@@ -159,6 +190,7 @@ class Translator(TextCodec):
         Args:
             progress: called after each batch with the number of texts done and their total.
             prefixes: forced beginning of each translation, as for `translate`.
+            iterations: as for `translate`.
 
         Returns:
             One translation per text, in order.
@@ -171,6 +203,8 @@ class Translator(TextCodec):
         for number, text in enumerate(texts, start=1):
             with naming_sentence(number):
                 sources.append(self._source_ids(text))
+        if prefixes is not None:
+            self.require_autoregressive("a forced beginning")
         forced = [
             self._prefix_ids(text, prefix, self._limit(source_ids))
             for text, prefix, source_ids in zip(
@@ -182,7 +216,10 @@ class Translator(TextCodec):
             source_ids = [sources[index] for index in batch]
             limits = [self._limit(ids) for ids in source_ids]
             begun = [forced[index] for index in batch]
-            hypotheses = beam_search(self.next_logits(source_ids), limits, options, self.model.device, begun)
+            if self.config.autoregressive:
+                hypotheses = beam_search(self.next_logits(source_ids), limits, options, self.model.device, begun)
+            else:
+                hypotheses = self._mask_predicted(source_ids, limits, options, iterations)
             found.update(
                 (index, self._translation(texts[index], sources[index], best))
                 for index, best in zip(batch, hypotheses, strict=True)
@@ -233,6 +270,7 @@ class Translator(TextCodec):
             The target with the log-probabilities and the score that a search would assign.
         """
         ids = [*self.target_ids(target, source), self.config.eos_id] if isinstance(target, str) else list(target)
+        self.require_autoregressive("scoring a given target")
         source_ids, fed, _ = self.token_ids(source, ids)
         log_probs = (
             self._shared.logits(source_ids, fed)
@@ -305,6 +343,15 @@ class Translator(TextCodec):
         from core.notebook import TranslatorView
 
         return TranslatorView(self, self.translate(text, beam_size, length_penalty))
+
+    def _mask_predicted(
+        self, sources: Sequence[Sequence[int]], limits: Sequence[int], options: SearchOptions, iterations: int
+    ) -> list[tuple[Hypothesis, ...]]:
+        """The best length candidates of each sentence."""
+        masked_logits, lengths = self._shared.masked_logits(sources, limits, options.beam_size)
+        refined = self.mask_predict_options(iterations, options.beam_size)
+        found = mask_predict(masked_logits, lengths, refined, self.model.device)
+        return [hypotheses[: options.num_hypotheses] for hypotheses in found]
 
     def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
         return Translation(

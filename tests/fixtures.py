@@ -183,6 +183,19 @@ def tiny_checkpoint(
 
 
 @pytest.fixture(scope="session")
+def mask_predict_checkpoint(
+    tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer
+) -> Path:
+    """A checkpoint of an untrained `tiny` model without causal mask. Do not modify it: copy it."""
+    path = tmp_path_factory.mktemp("checkpoints") / "tiny-mask-predict.safetensors"
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = Transformer(replace(tiny_model.config, mask_id=3)).requires_grad_(False)
+    save_checkpoint(path, model, tokenizer, {"preset": "tiny", "steps": 0})
+    return path
+
+
+@pytest.fixture(scope="session")
 def overflowing_checkpoint(
     tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, tokenizer: SentencePieceTokenizer
 ) -> Path:

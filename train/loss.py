@@ -1,12 +1,16 @@
-"""Label-smoothed cross-entropy (5.4), computed in chunks: the logits of a batch are never in memory at once."""
+"""Label-smoothed cross-entropy (5.4), computed in chunks: the logits of a batch are never in memory at once.
+
+Of next tokens, or for models without causal mask of masked tokens.
+"""
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.nn import functional as F
 
-from core.model import Transformer
+from core.model import MAX_LENGTH_DIFFERENCE, Transformer
 from train.data.token_shards import Batch
 
 # Logits per chunk. CPU: 16 MiB in float32, which fits its cache. Other devices: half a GiB, so that a batch of the
@@ -53,6 +57,60 @@ class TranslationLoss(nn.Module):
             self.label_smoothing,
             self.r_drop,
         )
+
+
+class MaskedLoss(nn.Module):
+    """A model without causal mask with the loss of Ghazvininejad et al. 2019 (section 2.2), as `TranslationLoss`.
+
+    Of each target's N tokens n are masked, n uniform from 1 to N, and predicted from the others; `</s>` is always
+    given. The sums are of all tokens as if each had the mean loss of the masked ones. The objective also has the
+    negative log-likelihood of the length, given the source.
+    """
+
+    def __init__(self, model: Transformer, label_smoothing: float) -> None:
+        super().__init__()
+        self.model = model
+        self.label_smoothing = label_smoothing
+
+    def forward(self, batch: Batch) -> Loss:
+        model, config, labels = self.model, self.model.config, batch.target_out
+        assert config.mask_id is not None
+        memory, memory_mask = model.encode(batch.source), model.source_mask(batch.source)
+        generator = None if self.training else torch.Generator().manual_seed(0)  # the same at every validation
+        masked = random_masks(((labels != config.pad_id).sum(1) - 1).cpu(), labels.size(1), generator).to(labels.device)
+        states = model.decode(labels.masked_fill(masked, config.mask_id), memory, memory_mask)[masked]
+        loss = smoothed_cross_entropy(states[None], model.unembedding, labels[masked], self.label_smoothing)
+        scale = batch.num_tokens / masked.sum().clamp(min=1)
+        differences = (labels != config.pad_id).sum(1) - model.is_real(batch.source).sum(1)
+        classes = differences.clamp(-MAX_LENGTH_DIFFERENCE, MAX_LENGTH_DIFFERENCE) + MAX_LENGTH_DIFFERENCE
+        length_nll = F.cross_entropy(model.length_logits(memory, memory_mask).float(), classes, reduction="sum")
+        return Loss(loss.smoothed * scale + length_nll, loss.nll * scale)
+
+
+def random_masks(lengths: Tensor, width: int, generator: torch.Generator | None = None) -> Tensor:
+    """Mask n of the first N positions of each row, n uniform from 1 to N: [B] -> [B, width] boolean, on the CPU.
+
+    Args:
+        lengths: N of each row, at most `width`.
+    """
+    counts = (torch.rand(len(lengths), generator=generator) * lengths).long() + 1
+    order = torch.rand(len(lengths), width, generator=generator)
+    inside = torch.arange(width) < lengths[:, None]
+    ranks = order.masked_fill(~inside, 1.0).argsort(dim=1).argsort(dim=1)
+    return inside & (ranks < counts[:, None])
+
+
+def loss_module(model: Transformer, label_smoothing: float, r_drop: float = 0.0) -> "TranslationLoss | MaskedLoss":
+    """Return a model with the loss that fits it.
+
+    Raises:
+        ValueError: there is no R-Drop for this model.
+    """
+    if model.config.autoregressive:
+        return TranslationLoss(model, label_smoothing, r_drop)
+    if r_drop:
+        raise ValueError(f"r_drop ({r_drop}) must be 0 for a model without causal mask: its loss has no R-Drop")
+    return MaskedLoss(model, label_smoothing)
 
 
 def smoothed_cross_entropy(

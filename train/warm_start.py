@@ -38,7 +38,9 @@ class Initial:
 
     @classmethod
     def read(cls, path: Path, config: TransformerConfig, tokenizer: SentencePieceTokenizer) -> "Initial":
-        """Read a checkpoint for a run with this configuration and tokenizer. Dropout and vocabulary may differ.
+        """Read a checkpoint for a run with this configuration and tokenizer.
+
+        Dropout and vocabulary may differ, and a model without causal mask may start from one with it.
 
         Raises:
             ValueError: the checkpoint has another configuration.
@@ -50,7 +52,9 @@ class Initial:
         differing = [
             f"{name} ({found[name]}, not {value})"
             for name, value in wanted.items()
-            if found[name] != value and name not in ("dropout", "vocab_size")
+            if found[name] != value
+            and name not in ("dropout", "vocab_size")
+            and not (name == "mask_id" and checkpoint.config.autoregressive)
         ]
         if differing:
             raise ValueError(
@@ -66,12 +70,12 @@ class Initial:
         return cls(checkpoint.model.state_dict(), facts, shared)
 
     def load_into(self, model: Transformer) -> None:
-        """Set the parameters of a model.
+        """Set the parameters of a model. Those that the checkpoint lacks keep their values.
 
         With another vocabulary, pieces that the checkpoint has too take its embeddings, and the others keep theirs
         (transfer of a parent model with a shared vocabulary: Zoph et al. 2016, Nguyen and Chiang 2017).
         """
-        parameters = dict(self.parameters)
+        parameters = {**model.state_dict(), **self.parameters}
         if self.shared is not None:
             rows, sources = self.shared.unbind(dim=1)
             embedding = model.state_dict()[EMBEDDING].clone()

@@ -1,7 +1,16 @@
-"""Greedy and beam search over any scorer of next tokens: they know no model."""
+"""Searches for translations over any scorer of tokens: they know no model."""
 
 from core.decoding.beam import Progress, beam_search, beam_steps, check_prefix, run_search
 from core.decoding.greedy import greedy_search
+from core.decoding.mask_predict import (
+    Length,
+    MaskedLogits,
+    MaskPredictOptions,
+    MaskPredictState,
+    best_lengths,
+    mask_predict,
+    mask_predict_steps,
+)
 from core.decoding.next_tokens import NextLogits, NonFiniteError
 from core.decoding.options import SearchOptions
 from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, Stop, best_hypotheses
@@ -11,6 +20,10 @@ __all__ = [
     "Candidate",
     "Fate",
     "Hypothesis",
+    "Length",
+    "MaskPredictOptions",
+    "MaskPredictState",
+    "MaskedLogits",
     "NextLogits",
     "NonFiniteError",
     "Progress",
@@ -19,7 +32,10 @@ __all__ = [
     "beam_search",
     "beam_steps",
     "best_hypotheses",
+    "best_lengths",
     "check_prefix",
     "greedy_search",
+    "mask_predict",
+    "mask_predict_steps",
     "run_search",
 ]

@@ -151,7 +151,7 @@ def _best_continuations(logits: Tensor, log_probs: Tensor, options: SearchOption
         logits: [B, W, V]
         log_probs: [B, W] of the hypotheses.
     """
-    tokens, token_log_probs = most_probable_tokens(logits, 2 * options.beam_size, options)  # [B, W, C]
+    tokens, token_log_probs = most_probable_tokens(logits, 2 * options.beam_size, options.excluded)  # [B, W, C]
     totals = (log_probs[:, :, None] + token_log_probs).flatten(1)
     top = totals.topk(min(2 * options.beam_size, totals.size(1)))
     parents: list[list[int]] = (top.indices // tokens.size(2)).tolist()

@@ -30,7 +30,7 @@ def greedy_search(
     token_ids = torch.full((len(limits), 1), options.bos_id, device=device)
     while searched:
         logits = next_logits(token_ids, torch.zeros_like(token_ids), sentences)
-        best = most_probable_tokens(logits, 1, options)
+        best = most_probable_tokens(logits, 1, options.excluded)
         tokens: list[int] = best[0].flatten().tolist()
         token_log_probs: list[float] = best[1].flatten().tolist()
         for sentence, token_id, token_log_prob in zip(searched, tokens, token_log_probs, strict=True):

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.decoding.options import SearchOptions
 from core.native import library as native
 
 BLOCK, MANY_VALUES = 64, 2**16  # columns of a block of `top_k`, and number of values from which blocks are faster
@@ -40,7 +39,7 @@ class NextLogits(Protocol):
         ...
 
 
-def most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) -> tuple[Tensor, Tensor]:
+def most_probable_tokens(logits: Tensor, count: int, excluded: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """Best tokens of each hypothesis, best first, from logits [B, W, V].
 
     If logits are NaN or plus infinity, all log-probabilities of that hypothesis are minus infinity.
@@ -48,7 +47,7 @@ def most_probable_tokens(logits: Tensor, count: int, options: SearchOptions) -> 
     Returns:
         Ids and log-probabilities, [B, W, count] each.
     """
-    excluded, count = options.excluded, min(count, logits.size(-1))
+    count = min(count, logits.size(-1))
     if (compiled := native.library()) and logits.device.type == "cpu" and logits.dtype == torch.float32:
         return native.best_tokens(compiled, logits, count, excluded)
     log_probs = logits.log_softmax(-1)

@@ -44,11 +44,12 @@ from core.model.layers import (
     post_norm,
     pre_norm,
 )
-from core.model.transformer import Transformer
+from core.model.transformer import MAX_LENGTH_DIFFERENCE, Transformer
 
 __all__ = [
     "ACTIVATIONS",
     "FIRST_POSITIONS",
+    "MAX_LENGTH_DIFFERENCE",
     "PAD_PIXEL",
     "RESIDUALS",
     "AttentionWeights",

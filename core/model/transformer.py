@@ -10,6 +10,8 @@ from core.model.embedding import PAD_PIXEL, Embedding, PatchEmbedding
 from core.model.layers import DecodedPositions, Decoder, Encoder
 from core.restricted import causal_neighbourhood, centred_neighbourhood
 
+MAX_LENGTH_DIFFERENCE = 50  # tokens that a predicted target is longer or shorter than its source
+
 
 class Transformer(nn.Module):
     """Encoder, decoder, and one matrix for both embeddings and output projection (3).
@@ -20,6 +22,7 @@ class Transformer(nn.Module):
         target_embedding: of the target, None if `embedding` is for both.
         output_projection: matrix of the logits, None if the target's embedding is.
         output_bias: [V] of the logits, or None.
+        length_projection: predicts the length of the target, of a model without causal mask; else None.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -34,6 +37,9 @@ class Transformer(nn.Module):
             None if config.tied in ("all", "target") else nn.Linear(config.d_model, config.target_size, bias=False)
         )
         self.output_bias = nn.Parameter(torch.zeros(config.target_size)) if config.output_bias else None
+        self.length_projection = (
+            None if config.autoregressive else nn.Linear(config.d_model, 2 * MAX_LENGTH_DIFFERENCE + 1)
+        )
         self.initialise()
 
     def initialise(self) -> None:
@@ -57,15 +63,16 @@ class Transformer(nn.Module):
                     parameter.data.mul_(gain)
 
     def forward(self, source: Tensor, target_ids: Tensor) -> Tensor:
-        """Logits of the next token at every target position.
+        """Logits of the next token at every target position, or with `config.mask_id` of the token there.
 
         Args:
             source: [B, S] integers, right-padded with `config.pad_id`; no row all padding. With `config.patch_size`
                 image patches instead: [B, S, P] from 0 to 1, right-padded with `PAD_PIXEL`.
-            target_ids: [B, T] integers, each row beginning with `config.bos_id`, padded likewise.
+            target_ids: [B, T] integers, each row beginning with `config.bos_id`, padded likewise. With
+                `config.mask_id` whole targets without it, `config.eos_id` last, with some tokens masked.
 
         Returns:
-            [B, T, V]; row t predicts the token after `target_ids[:, t]`.
+            [B, T, V]; row t predicts the token after `target_ids[:, t]`, or with `config.mask_id` the one in its place.
         """
         return self.project(self.decode(target_ids, self.encode(source), self.source_mask(source)))
 
@@ -99,6 +106,16 @@ class Transformer(nn.Module):
         """Logits, by the transposed embedding matrix (3.4): [..., D] -> [..., V]."""
         return F.linear(states, self.unembedding, self.output_bias)
 
+    def length_logits(self, memory: Tensor, memory_mask: Tensor) -> Tensor:
+        """Logits of the target's length, by the mean of the memory: [B, S, D], [B, 1, 1, S] -> [B, L].
+
+        Class c of the L = 2 * `MAX_LENGTH_DIFFERENCE` + 1 is a target of c - `MAX_LENGTH_DIFFERENCE` tokens more than
+        the source, `</s>` counted on both sides. Only for models with `config.mask_id`.
+        """
+        assert self.length_projection is not None
+        real = memory_mask[:, 0, 0, :, None]  # [B, S, 1]
+        return self.length_projection((memory * real).sum(1) / real.sum(1))
+
     def source_mask(self, source: Tensor) -> Tensor:
         """[B, S] or [B, S, P] -> [B, 1, 1, S]: the whole source except padding."""
         return self.is_real(source)[:, None, None, :]
@@ -108,8 +125,10 @@ class Transformer(nn.Module):
         return source[..., 0] != PAD_PIXEL if self.patch_embedding else source != self.config.pad_id
 
     def target_mask(self, target_ids: Tensor) -> Mask:
-        """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3)."""
+        """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3); with `config.mask_id` [B, 1, 1, T]."""
         real, length = target_ids != self.config.pad_id, target_ids.size(1)
+        if not self.config.autoregressive:
+            return real[:, None, None, :]
         if self.config.bos_id == self.config.pad_id:
             real = F.pad(real[:, 1:], (1, 0), value=True)  # the first token is the start, whatever its id
         if self.config.neighbourhood:

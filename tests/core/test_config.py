@@ -29,7 +29,7 @@ SIZES = (
     "patch_rows",
 )
 OPTIONAL_SIZES = ("patch_size", "num_decoder_heads", "d_k", "d_v", "neighbourhood", "decoder_d_ff", "target_vocab_size")
-IDS = ("pad_id", "bos_id", "eos_id", "forced_first_id")
+IDS = ("pad_id", "bos_id", "eos_id", "forced_first_id", "mask_id")
 
 
 def num_parameters(config: TransformerConfig) -> int:
@@ -261,10 +261,31 @@ def test_images_have_no_source_tokens(changes: dict[str, Any], message: str) -> 
         config(**changes)
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mask_id": 100}, r"^mask_id \(100\) must be an integer from 0 to vocab_size - 1 \(99\)$"),
+        ({"mask_id": 2}, r"^mask_id \(2\) and eos_id must differ: give an id that no text contains$"),
+        ({"mask_id": 3, "neighbourhood": 4}, r"^neighbourhood \(4\) must be None with a mask_id \(3\): models without"),
+        (
+            {"mask_id": 3, "patch_size": 4},
+            r"^patch_size \(4\) must be None with a mask_id \(3\): models with",
+        ),
+        ({"mask_id": 3, "forced_first_id": 5}, r"^forced_first_id \(5\) must be None with a mask_id \(3\): models"),
+    ],
+)
+def test_a_mask_token_fits_the_decoder_without_causal_mask(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
 def test_presets_have_the_papers_architecture() -> None:
     defaults = config()
     others = {
         name: [field for field in ARCHITECTURE if getattr(preset, field) != getattr(defaults, field)]
         for name, preset in PRESETS.items()
     }
-    assert {name: fields for name, fields in others.items() if fields} == {"lines": ["patch_size"]}
+    assert {name: fields for name, fields in others.items() if fields} == {
+        "lines": ["patch_size"],
+        "en-de-mask-predict": ["mask_id"],
+    }

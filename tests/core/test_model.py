@@ -582,3 +582,37 @@ def test_post_norm(ids: tuple[Tensor, Tensor]) -> None:
     memory = tiny().encode(ids[0])
     torch.testing.assert_close(memory.mean(-1), torch.zeros(3, 9), rtol=0, atol=1e-5)
     torch.testing.assert_close(memory.var(-1, unbiased=False), torch.ones(3, 9), rtol=0, atol=1e-3)
+
+
+# --- Without causal mask ---------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def test_without_causal_mask_every_position_sees_all_others_but_padding(ids: tuple[Tensor, Tensor]) -> None:
+    source, target = ids
+    model, length = tiny(mask_id=3), target.size(1)
+    assert model.target_mask(target).expand(-1, -1, length, -1)[1, 0].tolist() == [[True] * 3 + [False] * 4] * length
+    logits, changed = model(source, target), target.clone()
+    changed[:, 1] = (changed[:, 1] + 1) % TINY.vocab_size
+    changed[1, 3:] = PAD
+    others = model(source, changed)
+    for row, count in enumerate((7, 3, 5)):
+        differing = (logits[row, :count] != others[row, :count]).any(-1)
+        assert differing.all()
+        torch.testing.assert_close(model(source[row : row + 1], target[row : row + 1, :count])[0], logits[row, :count])
+
+
+@torch.no_grad()
+def test_the_length_is_predicted_from_the_mean_of_the_memory_without_padding(ids: tuple[Tensor, Tensor]) -> None:
+    model = tiny(mask_id=3)
+    assert tiny().length_projection is None
+    assert model.length_projection is not None
+    logits = model.length_logits(model.encode(ids[0]), model.source_mask(ids[0]))
+    for row, length in enumerate((9, 6, 2)):
+        memory = model.encode(ids[0][row : row + 1, :length])
+        torch.testing.assert_close(logits[row], model.length_projection(memory[0].mean(0)))
+
+
+def test_a_mask_token_adds_the_length_projection_and_nothing_else() -> None:
+    with_mask, without = (dict(tiny(**changes).named_parameters()) for changes in ({"mask_id": 3}, {}))
+    assert with_mask.keys() - without.keys() == {"length_projection.weight", "length_projection.bias"}

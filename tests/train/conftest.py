@@ -47,9 +47,15 @@ def run_fit(prepared: Path) -> Fit:
     """
 
     def run(
-        folder: Path, data: Path = prepared, init: Path | None = None, d_ff: int = PRESETS["tiny"].d_ff, **changes: Any
+        folder: Path,
+        data: Path = prepared,
+        init: Path | None = None,
+        d_ff: int = PRESETS["tiny"].d_ff,
+        mask_id: int | None = None,
+        **changes: Any,
     ) -> Transformer:
-        config = replace(PRESETS["tiny"], vocab_size=400, num_encoder_layers=1, num_decoder_layers=1, d_ff=d_ff)
+        shape = {"vocab_size": 400, "num_encoder_layers": 1, "num_decoder_layers": 1, "d_ff": d_ff, "mask_id": mask_id}
+        config = replace(PRESETS["tiny"], **shape)
         few = {"steps": 6, "snapshot_every": 3, "batch_tokens": 200, "max_length": 60, "precision": "bfloat16"}
         recipe = replace(recipe_for("tiny"), **{**few, **changes})
         return fit("tiny", config, recipe, data, folder, torch.device("cpu"), init)

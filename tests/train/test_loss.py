@@ -7,9 +7,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import train.loss
-from core.model import Dropout, Transformer
+from core.model import MAX_LENGTH_DIFFERENCE, Dropout, Transformer
 from train.data.token_shards import make_batch
-from train.loss import TranslationLoss, chunk_rows, smoothed_cross_entropy
+from train.loss import MaskedLoss, TranslationLoss, chunk_rows, loss_module, random_masks, smoothed_cross_entropy
 
 
 def example(rows: int = 37, width: int = 16, vocab_size: int = 50) -> tuple[Tensor, Tensor, Tensor]:
@@ -133,3 +133,37 @@ def test_two_half_batches_give_the_gradients_of_the_whole(tiny_model: Transforme
         (loss_of(make_batch(half)).smoothed / batch.num_tokens).backward()
     for parameter, gradient in zip(model.parameters(), whole, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_of_each_target_one_to_all_tokens_are_masked_all_numbers_alike_often() -> None:
+    lengths = torch.tensor([0, 1, 4, 7]).repeat(2_000)
+    masks = random_masks(lengths, 9, torch.Generator().manual_seed(0))
+    assert not (masks & (torch.arange(9) >= lengths[:, None])).any()
+    counts = masks.sum(1).view(-1, 4)
+    assert not counts[:, 0].any()
+    for column, length in ((1, 1), (2, 4), (3, 7)):
+        shares = counts[:, column].bincount(minlength=length + 1) / len(counts)
+        assert shares.tolist() == pytest.approx([0.0] + [1 / length] * length, abs=0.05)
+    shares = masks[3::4, :7].float().mean(0)  # of each position: (7 + 1) / 2 of 7
+    assert shares.tolist() == pytest.approx([4 / 7] * 7, abs=0.05)
+
+
+def test_the_loss_of_masked_tokens_and_of_the_length(tiny_model: Transformer) -> None:
+    torch.manual_seed(0)
+    model = Transformer(replace(tiny_model.config, mask_id=3, dropout=0.0))
+    batch = make_batch([([5, 6, 7], [8, 9, 10, 11]), ([12], [13])])
+    loss_of = loss_module(model, 0.1).eval()
+    assert isinstance(loss_of, MaskedLoss)
+    loss = loss_of(batch)
+    assert torch.equal(loss_of(batch).smoothed, loss.smoothed)  # validations mask alike
+    masked = random_masks(torch.tensor([4, 1]), 5, torch.Generator().manual_seed(0))
+    logits = model(batch.source, batch.target_out.masked_fill(masked, 3))[masked]
+    scale, labels = 7 / int(masked.sum()), batch.target_out[masked]
+    torch.testing.assert_close(loss.nll, scale * F.cross_entropy(logits, labels, reduction="sum"))
+    lengths = model.length_logits(model.encode(batch.source), model.source_mask(batch.source))
+    expected = scale * F.cross_entropy(logits, labels, label_smoothing=0.1, reduction="sum") + F.cross_entropy(
+        lengths, torch.tensor([1, 0]) + MAX_LENGTH_DIFFERENCE, reduction="sum"
+    )
+    torch.testing.assert_close(loss.smoothed, expected)
+    with pytest.raises(ValueError, match=r"^r_drop \(1.0\) must be 0 for a model without causal mask: its loss has no"):
+        loss_module(model, 0.1, 1.0)

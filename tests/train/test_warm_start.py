@@ -46,6 +46,24 @@ def test_a_run_from_a_checkpoint_learns_and_resumes_to_the_same_bits(
     assert not torch.equal(parameters(whole), parameters(load_checkpoint(trained).model))
 
 
+def test_a_model_without_causal_mask_starts_from_one_with_it_and_resumes_to_the_same_bits(
+    tmp_path: Path, run_fit: Fit, trained: Path
+) -> None:
+    unchanged = run_fit(tmp_path / "unchanged", init=trained, mask_id=3, steps=1, rate_scale=1e-9)
+    given = dict(load_checkpoint(trained).model.named_parameters())
+    for name, parameter in unchanged.named_parameters():
+        if name in given:
+            assert torch.allclose(parameter, given.pop(name), atol=1e-6), name
+    assert not given
+    run_fit(tmp_path / "parts", init=trained, mask_id=3, steps=2, snapshot_every=2)
+    resumed = run_fit(tmp_path / "parts", init=trained, mask_id=3, steps=4)
+    whole = run_fit(tmp_path / "whole", init=trained, mask_id=3, steps=4)
+    assert torch.equal(parameters(resumed), parameters(whole))
+    snapshot = tmp_path / "parts" / "snapshots" / "step-00000004.safetensors"
+    with pytest.raises(ValueError, match=r"differs from the preset in mask_id \(3, not None\): start from"):
+        run_fit(tmp_path / "back", init=snapshot, steps=1)
+
+
 def test_a_run_with_another_checkpoint_is_another_run(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
     run_fit(tmp_path / "run", init=trained, steps=1)
     message = re.escape(f"{tmp_path / 'run'} holds a run with another --init ({trained.name}, not none): resume it")

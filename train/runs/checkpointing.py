@@ -21,7 +21,7 @@ from train.data.batches import Batches
 from train.data.prepared_corpus import Corpus
 from train.data.token_shards import TokenShards
 from train.distributed import World
-from train.loss import TranslationLoss
+from train.loss import MaskedLoss, TranslationLoss, loss_module
 from train.recipe import Recipe
 from train.runs.allocator import return_freed_memory
 from train.runs.log_writer import Log
@@ -47,7 +47,7 @@ class Saver:
     def validate(self, training: Training) -> None:
         """Validate, log sample translations, and save a snapshot."""
         training.window.check(training.step)
-        numbers = validate(TranslationLoss(training.model, 0.0), self._corpus.valid, self._recipe, self._world)
+        numbers = validate(loss_module(training.model, 0.0), self._corpus.valid, self._recipe, self._world)
         self._log.write("valid", training.step, **numbers)
         if self._world.is_first:
             self._show_samples(training)
@@ -111,7 +111,9 @@ class Saver:
 
 
 @torch.no_grad()
-def validate(loss_of: TranslationLoss, shards: TokenShards, recipe: Recipe, world: World) -> dict[str, float]:
+def validate(
+    loss_of: TranslationLoss | MaskedLoss, shards: TokenShards, recipe: Recipe, world: World
+) -> dict[str, float]:
     """Return negative log-likelihood per target token (nats), unsmoothed, and perplexity, its exponential (6.2)."""
     loss_of.eval()
     sums = torch.zeros(2, dtype=torch.float64)

@@ -12,7 +12,7 @@ from core.config import TransformerConfig
 from core.model import Transformer
 from train.data.batches import Group, Position
 from train.distributed import World
-from train.loss import TranslationLoss
+from train.loss import loss_module
 from train.recipe import Recipe
 from train.runs.log_writer import Window
 
@@ -33,7 +33,7 @@ class Training:
         torch.manual_seed(recipe.seed)
         self.model = Transformer(config).to(world.device).train()
         _exclude_key_biases(self.model)
-        self.loss_of = world.wrap(TranslationLoss(self.model, recipe.label_smoothing, recipe.r_drop))
+        self.loss_of = world.wrap(loss_module(self.model, recipe.label_smoothing, recipe.r_drop))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=ADAM_BETAS, eps=ADAM_EPS, fused=True)
         self.window = Window(world)
         self.step, self.position = 0, Position()
