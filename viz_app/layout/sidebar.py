@@ -11,9 +11,10 @@ from viz_app.layout import checkpoint_opening, target_language
 from viz_app.session import models
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels, distinct_names
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import Widget, put_in_address, session_object
 
-OPEN_MODEL = Widget[str]("open_model")  # digest of the current model
+OPEN_MODEL = Widget[str]("open_model")  # digest of an open model, or the name of a shipped one that is not open
+NAME = "checkpoint"  # in the address: name of the current model, if it is shipped and not the one of the start
 
 
 def checkpoint_box() -> Model | None:
@@ -29,6 +30,7 @@ def checkpoint_box() -> Model | None:
         problem = st.container(key="refused")
         with opening:
             refused = checkpoint_opening.opening_box(problem)
+            refused = refused or _open_named(opened)
     try:
         with facts, st.spinner("Loading the model"):
             model = opened.model()
@@ -43,24 +45,45 @@ def checkpoint_box() -> Model | None:
     if refused:
         problem.error(f"{plain(refused)} {plain(model.name)} is still used.")
     with facts:
-        _open_models(opened, model)
+        _model_box(opened, model)
     return model
 
 
-def _open_models(opened: OpenModels, model: Model) -> None:
-    """Select one of several open models, describe it, and close it."""
+def _open_named(opened: OpenModels) -> str:
+    """Open the shipped checkpoint that the address names, once; return why it cannot be opened, or ""."""
+    name = st.query_params.get(NAME, "")
+    if name in ("", opened.named):
+        return ""
+    opened.named = name
+    shipped = models.shipped_paths()
+    if name not in shipped:
+        return f"The address names the checkpoint {name:.40}, which is not shipped: {', '.join(shipped)} are."
+    try:
+        opened.add(models.model_at(shipped[name]))
+    except models.ModelError as error:
+        return str(error)
+    return ""
+
+
+def _model_box(opened: OpenModels, model: Model) -> None:
+    """Select an open model or a shipped one, describe the current one, and close it."""
     found = opened.all()
-    if len(found) > 1:
-        names = distinct_names(found)
-        OPEN_MODEL.set(model.digest)
-        st.selectbox(
-            f"{len(found)} open",
-            list(names),
-            format_func=names.__getitem__,
-            key=OPEN_MODEL.key,
-            on_change=_show_selected,
-            help="Pages are about the one selected here. The page Compare shows two of them side by side.",
-        )
+    shipped = {str(path): name for name, path in models.shipped_paths().items()}
+    is_start = model.digest not in opened.opened
+    opened.named = "" if is_start else shipped.get(model.path, "")
+    put_in_address(NAME, opened.named)
+    closed = [name for path, name in shipped.items() if path not in {each.path for each in found}]
+    names = distinct_names(found) | {name: f"{name}.safetensors" for name in closed}
+    OPEN_MODEL.set(model.digest)
+    st.selectbox(
+        "Model",
+        list(names),
+        format_func=names.__getitem__,
+        key=OPEN_MODEL.key,
+        on_change=_show_selected,
+        help="The models that come with Headlight, and those that you have opened. Pages are about the one selected "
+        "here. The page Compare shows two open ones side by side.",
+    )
     st.html(facts_html(model))  # with the whole name, which the box may cut off
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="model-links"):
         st.page_link("app_pages/checkpoint.py", label="Report", icon=":material/info:")
@@ -70,7 +93,11 @@ def _open_models(opened: OpenModels, model: Model) -> None:
 
 
 def _show_selected() -> None:
-    session_object(OpenModels).show(OPEN_MODEL.value or "")
+    selected = OPEN_MODEL.value or ""
+    if selected in models.shipped_paths():
+        put_in_address(NAME, selected)  # the next run opens it
+    else:
+        session_object(OpenModels).show(selected)
 
 
 def translation_model() -> None:

@@ -132,6 +132,12 @@ def translation_checkpoint() -> Path:
     return shipped_checkpoint()
 
 
+def shipped_paths() -> dict[str, Path]:
+    """Return the paths of all shipped checkpoints by name."""
+    folder = translation_checkpoint().parent
+    return {path.stem: path.resolve() for path in sorted(folder.glob("*.safetensors"))}
+
+
 def shipped_path() -> Path:
     """Return the path of the checkpoint that the app starts with."""
     return Path(os.environ.get(CHECKPOINT_VARIABLE) or translation_checkpoint())
@@ -213,7 +219,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)  # en-de, parsing, and the one of HEADLIGHT_CHECKPOINT
+@st.cache_resource(max_entries=8, show_spinner=False)  # the shipped ones, and the one of HEADLIGHT_CHECKPOINT
 def _kept(path: str, digest: str, name: str) -> Model:
     with _refusals(name):
         return Model(name, digest, _shared(digest, lambda: _own_translator(Path(path)), is_kept=True), path)

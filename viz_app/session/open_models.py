@@ -18,10 +18,12 @@ class OpenModels:
     Attributes:
         opened: by digest, in the order of opening.
         current: digest of the model that the pages are about; "" for the one that the app starts with.
+        named: name of the shipped checkpoint that the address had last, or "".
     """
 
     opened: dict[str, Model] = field(default_factory=dict[str, Model])
     current: str = ""
+    named: str = ""
 
     def model(self) -> Model:
         """Return the current model.
