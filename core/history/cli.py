@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from core.analysis.csv_output import write_csv
+from core.analysis.lens.logit_lens import lens_columns
 from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
 from core.analysis.over_training.snapshot_reading import read_snapshot
 from core.history.snapshots import open_history
@@ -23,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--score", choices=SCORES, help="print this score of every head, and its role, instead of the translations"
     )
     parser.add_argument(
+        "--lens", action="store_true", help="print the token that each layer would predict, instead of the translations"
+    )
+    parser.add_argument(
         "--tolerance",
         type=float,
         default=TOLERANCE,
@@ -31,9 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the translation of every snapshot, or the scores of all heads at every snapshot.
+    """Print the translation of every snapshot, or the scores of all heads or the logit lens at every snapshot.
 
-    `log_prob` and scores are of the translation of the last snapshot, which all snapshots are given.
+    `log_prob`, lens and scores are of the translation of the last snapshot, which all snapshots are given.
 
     Raises:
         CheckpointError: the history cannot be used.
@@ -42,6 +46,8 @@ def run(options: argparse.Namespace) -> None:
     """
     if not 0 <= options.tolerance <= 1:
         raise ValueError(f"--tolerance ({options.tolerance}) must be from 0 to 1, as the scores are")
+    if options.lens and options.score is not None:
+        raise ValueError(f"--lens and --score {options.score} are two tables: give one of them")
     history = open_history(options.history)
     search = options.beam_size, options.length_penalty
     last = history.translator(history.steps[-1]).translate(options.text, *search, 1)
@@ -50,6 +56,11 @@ def run(options: argparse.Namespace) -> None:
     if options.score is not None:
         heads = developments([each.cards for each in found], options.score, options.tolerance)
         write_csv(development_columns(history.steps, heads))
+        return
+    if options.lens:
+        tables = [(each.step, lens_columns(each.lens, history.tokenizer.target.piece)) for each in found]
+        columns = {name: [value for _, table in tables for value in table[name]] for name in tables[0][1]}
+        write_csv({"step": [step for step, table in tables for _ in table["level"]], **columns})
         return
     write_csv(
         {

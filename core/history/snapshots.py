@@ -55,6 +55,7 @@ class History:
         label: name of the folder or archive.
         steps: of the snapshots, in increasing order.
         digest: in hexadecimal; differs between histories.
+        tokenizer: of all snapshots.
         log: train and valid lines of the run's log with `step` and `nll` (nats per token), if it came along.
     """
 
@@ -67,7 +68,8 @@ class History:
         self._kept: OrderedDict[int, Translator] = OrderedDict()  # by step, the oldest use first
         self._lock = threading.Lock()
         last = self._load(self.steps[-1])
-        self.config, self.tokenizer_bytes = last.config, last.tokenizer.to_bytes()
+        self.config, self.tokenizer = last.config, last.tokenizer
+        self.tokenizer_bytes = last.tokenizer.to_bytes()
         self._keep(self.steps[-1], last)
 
     def checkpoint(self, step: int) -> Checkpoint:

@@ -14,6 +14,7 @@ def test_a_click_on_a_head_shows_its_terms_and_opens_it(page: Page, app: str) ->
     cell.click()
     expect(cell).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_text("Cross L2 H3 contributes")).to_be_visible()
+    expect(page.locator(".map .heads")).to_contain_text("Cross L2 H3")  # one click opens the head
     expect(page).to_have_url(re.compile(r"term=cross\+L2\+H3"))
     wait_until_idle(page)
     page.keyboard.press("ArrowLeft")

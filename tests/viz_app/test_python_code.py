@@ -1,6 +1,7 @@
 """The Python beside every export runs as it stands, and writes the same table as the CSV button."""
 
 import io
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -72,11 +73,12 @@ def test_beam_after_a_forced_beginning(start: Start, rows: dict[str, Row]) -> No
 
 @pytest.mark.parametrize("against", ["Hypothesis", "Sentence"])
 def test_compare(start: Start, rows: dict[str, Row], against: str) -> None:
-    app = start(text="A dog runs.", beam_size="2", against=against, second_text="A wet dog runs.")
+    cell = {"compare_head_cross": "L2 H3", "products": "compare_second_cross_map.cross.2.3.1.1"}
+    app = start(text="A dog runs.", beam_size="2", against=against, second_text="A wet dog runs.", **cell)
     opened(app, "compare")
-    for name in [name for name in rows if not name.startswith(("first", "second", "difference"))]:
+    for name in [name for name in rows if not name.startswith(("first", "second", "difference", "score-products"))]:
         del rows[name]  # of the page Translate
-    run_all(rows, 3)
+    run_all(rows, 4)
     healthy(app.selectbox(key="compare_weights").set_value("rollout").run())
     run_all(rows, 3)
 
@@ -194,13 +196,14 @@ def test_over_training(start: Start, rows: dict[str, Row], history_file: Path, m
     monkeypatch.setattr(job_control, "TURN", 60.0)
     for module in (measurement, sample_sentences):
         monkeypatch.setattr(module, "SHIPPED", ("A dog runs.", "Where is it?"))
-    app = opened(start(text="Where?", beam_size="1", history=str(history_file)), "over_training")
+    cell = {"trained_head": "2.3", "products": "trained_map_now.cross.2.3.1.1"}
+    app = opened(start(text="Where?", beam_size="1", history=str(history_file), **cell), "over_training")
     healthy(app.select_slider(key="trained_steps").set_value(100).run())
-    for view, count in (("Roles", 3), ("Layers", 1), ("Translations", 1), ("Loss", 1)):
+    for view, count in (("Roles", 4), ("Layers", 2), ("Translations", 1), ("Loss", 1)):
         rows.clear()
         healthy(app.segmented_control(key="trained_view").set_value(view).run())
         if view != "Roles":
-            for name in [name for name in rows if name.startswith("snapshot")]:
+            for name in [name for name in rows if name.startswith(("snapshot", "score-products"))]:
                 del rows[name]  # compared above
         run_all(rows, count)
     rows.clear()
@@ -228,10 +231,12 @@ def test_patching(start: Start, rows: dict[str, Row], monkeypatch: pytest.Monkey
 
 def test_head_paths(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
-    app = opened(start(text="Where?", beam_size="1", target="345.28.2", token="2", paths_by="Zero"), "head_paths")
+    shown = {"path": "encoder_self.1.2-cross.2.1-key", "products": "paths-map-1.cross.2.1.1.1"}
+    app = start(text="Where?", beam_size="1", target="345.28.2", token="2", paths_by="Zero", **shown)
+    opened(app, "head_paths")
     rows.clear()
     healthy(app.run())
-    run_all(rows, 1)
+    run_all(rows, 2)
 
 
 def test_positions(start: Start, rows: dict[str, Row]) -> None:
@@ -256,12 +261,17 @@ def test_parsing(start: Start, rows: dict[str, Row], tree_checkpoint: Path, monk
     app = opened(start(text="It rains.", beam_size="1"), "parsing")
     rows.clear()
     healthy(app.run())
-    run_all(rows, 2)
+    position = next(match[1] for each in app.markdown if (match := re.search(r"at position (\d+) of", each.value)))
+    app.query_params["products"] = f"bracket_map.cross.1.2.{position}.1"
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 3)
 
 
 def test_picture(start: Start, rows: dict[str, Row], line_checkpoint: Path) -> None:
-    opened(start(line_checkpoint, picture_text="Hi", picture_noise="5"), "picture")
-    run_all(rows, 1)
+    shown = {"picture_view": "Map", "picture_head": "L2 H3", "products": "picture_map.cross.2.3.1.1"}
+    opened(start(line_checkpoint, picture_text="Hi", picture_noise="5", **shown), "picture")
+    run_all(rows, 2)
 
 
 def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_named() -> None:

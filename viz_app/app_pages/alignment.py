@@ -15,7 +15,7 @@ from core.analysis.alignment.coverage import (
     coverage_penalty,
 )
 from core.analysis.alignment.first_head import head_links
-from core.analysis.alignment.pharaoh import GoldLinks, format_links, parse_links
+from core.analysis.alignment.pharaoh import GoldLinks, Link, format_links, parse_links
 from core.analysis.alignment.sentence_alignment import (
     HeadOrMean,
     WordAlignment,
@@ -30,11 +30,13 @@ from core.analysis.attribution.rollout import source_share
 from core.capture import AttentionMap
 from viz_app.components.alignment_ribbons import ribbon
 from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import MapCells, no_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.alignment import aligner_list
 from viz_app.features.alignment.aligner_list import ALIGNER, METHOD, ROWS, AlignerClick
 from viz_app.features.alignment.corpus_ranking import text_with_gold
+from viz_app.features.alignment.ribbon_cells import ribbon_cells
 from viz_app.figures.aligner_tables import ROW_NAMES, coverage_table, ribbon_table, target_table
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.alignment import export_ribbon
@@ -102,8 +104,14 @@ def sentence() -> None:
         links = links_box(reading, alignment)
         with below:
             drawn = links or GoldLinks(frozenset(), frozenset())
+            none = no_products(reading.model, method, None not in place)
             python = partial(script, reading, method, place, rows, drawn)
-            picture(reading, alignment, drawn, f"{METHOD_NAMES[method]}, {aligner_name(place)}", python)
+            cells = None if none else ribbon_cells(reading, place, rows)
+            picture(reading, alignment, drawn, f"{METHOD_NAMES[method]}, {aligner_name(place)}", python, cells)
+            if cells is None:
+                st.caption(none)
+            else:
+                cells.show(lambda cell: cell.head == ("cross", *place))
     with right:
         if links is not None:
             ranking(cross, links, len(alignment.target))
@@ -175,14 +183,22 @@ def picture(
     links: GoldLinks,
     title: str,
     python: Callable[[str], str],
+    cells: MapCells | None,
 ) -> None:
     """Draw the ribbons, and warnings about the alignment.
 
     Args:
         python: as for `downloads`.
+        cells: the weights between two words, if they are those of one head.
     """
     from_source = shares(reading)
-    ribbon(alignment, links, lambda link: LINKS.set(gold_links.toggled(links, link)), shares=from_source)
+
+    def link(clicked: Link) -> None:
+        LINKS.set(gold_links.toggled(links, clicked))
+        if cells is not None:
+            cells.select_words(*reversed(clicked))
+
+    ribbon(alignment, links, link, shares=from_source)
     options = {"theme": page_theme(), "shares": from_source, "title": title}
     downloads(
         "alignment",

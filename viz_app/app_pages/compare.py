@@ -12,9 +12,9 @@ from core.analysis.comparison import Difference, difference, largest_differences
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
 from viz_app.components.attention_lines import attention_lines
-from viz_app.components.attention_map import attention_map
 from viz_app.controls import toolbar
 from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import DIFFERENCE, map_with_products, no_products
 from viz_app.controls.tables import selectable_table
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.compare import other_side
@@ -25,6 +25,7 @@ from viz_app.figures.export.head_pictures import export_lines, export_map
 from viz_app.figures.weight_tables import lines_table
 from viz_app.session import chosen_heads, python_code, readings
 from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, Weights
+from viz_app.session.map_pass import text_pass
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget
 from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions, selected_names
@@ -188,7 +189,8 @@ def one_side(
         attention_lines(attention, [head], theme, name=name, key=key, **options)
         draw = partial(export_lines, attention, [head], theme=theme, name=name)
     else:
-        attention_map(attention, head, theme, name=name, key=f"{key}_map", **options)
+        of = no_products(side.model, view.weights.method, True) or text_pass(side.model, side.source, side.target)
+        map_with_products(attention, head, theme, of, key=f"{key}_map", tokens=view.tokens, name=name, **options)
         draw = partial(export_map, attention, head, theme=theme, name=name)
     downloads(
         file_name(which, attention, head, view.weights),
@@ -217,7 +219,9 @@ def signed(
     """Draw first minus second."""
     attention, name = found.map, view.weights.name
     st.caption(agreement(found))
-    attention_map(attention, head, page_theme(), key="difference_map", diverging=True, name=name, **options)
+    options |= {"diverging": True, "name": name}
+    of = no_products(sides[0].model, view.weights.method, True) or DIFFERENCE
+    map_with_products(attention, head, page_theme(), of, key="difference_map", **options)
     draw = partial(export_map, attention, head, theme=page_theme(), diverging=True, name=name)
     layer, (first, second) = attention.layer, (side.title for side in sides)
     downloads(

@@ -8,10 +8,12 @@ from core.analysis.attribution.logit_attribution import LogitAttribution
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
 from core.capture import Kind
+from viz_app.components import word_links
 from viz_app.components.cell_grid import cell_grid
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.predicted_token import token_box
+from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import selectable_table, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.features.contributions import logit_terms
@@ -23,6 +25,7 @@ from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.session import python_code, readings
+from viz_app.session.map_pass import reading_pass
 from viz_app.session.state import session_object
 
 HOW_TO_READ = """
@@ -125,9 +128,9 @@ def layers(reading: readings.Reading, found: LogitAttribution) -> None:
 
 
 def heads(found: LogitAttribution, head: Head) -> None:
-    """Draw the contributions of each head; a click selects one."""
+    """Draw the contributions of each head; a click opens one."""
     theme = page_theme()
-    st.markdown("**By head**: click one to see what it attends to")
+    st.markdown("**By head**: click one to open it below")
     grid = contributions.heads_grid(found, theme, head)
     num_heads = found.cross.size(1)
 
@@ -144,16 +147,20 @@ def heads(found: LogitAttribution, head: Head) -> None:
 
 
 def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
-    """Draw the contributions by attended token."""
+    """Draw the contributions by attended token; a click opens the head that adds most to a cell."""
     theme = page_theme()
     titles: dict[Kind, str] = {
-        "cross": "**By source token**, through cross-attention",
-        "decoder_self": "**By prefix token**, through self-attention",
+        "cross": "**By source token**, through cross-attention: click a cell to open its strongest head",
+        "decoder_self": "**By prefix token**, through self-attention: click a cell to open its strongest head",
     }
     for kind, title in titles.items():
         st.markdown(title)
         grid = contributions.tokens_grid(found, reading.explain(), kind, theme)
-        cell_grid(grid, key=f"logit-tokens-{kind}")
+
+        def open_head(place: tuple[int, int], kind: Kind = kind) -> None:
+            session_object(SelectedTerm).select(contributions.token_head(found, kind, place))
+
+        cell_grid(grid, open_head, key=f"logit-tokens-{kind}")
         name = "source" if kind == "cross" else "prefix"
         downloads(
             f"contributions-{name}",
@@ -169,6 +176,17 @@ def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> 
         st.markdown(f"**{head_title(head)}** contributes **{value}**", width="content", help=ABOUT_LEXICON)
         if session_object(SelectedTerm).head == head:
             st.page_link("app_pages/heads.py", label="Open on Heads", icon=":material/arrow_forward:", width="content")
+    own, of = reading.explain().maps[head.kind][head.layer], reading_pass(reading)
+    map_with_products(
+        own,
+        head.head,
+        page_theme(),
+        of,
+        key="logit-map",
+        place={"query": [found.position], "key": []},
+        links=word_links.links(reading.explain(), head.kind, words=False, hide_special=False),
+        name=lambda *_: head_title(head),
+    )
     promoted = logit_terms.promoted_pieces(reading, head) if head.kind == "cross" else None
     table = contributions.head_table(found, reading.explain(), head, promoted)
     show_table(

@@ -7,12 +7,12 @@ import streamlit as st
 from core.analysis.composition.edges import Edge, sender_side
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
-from viz_app.components.attention_map import attention_map
 from viz_app.components.cell_grid import cell_grid
 from viz_app.components.path_graph import path_graph
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
+from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.features.head_paths import paths_survey, selected_path
@@ -21,6 +21,7 @@ from viz_app.figures import head_paths as figures
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.path_graph import export_path_graph
 from viz_app.session import python_code, readings
+from viz_app.session.map_pass import MapPass
 
 HOW_TO_READ = """
 **Path patching** (Wang et al. 2022; Goldowsky-Dill et al. 2023). What one sender writes, a head, a feed-forward network
@@ -107,7 +108,7 @@ def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
                 st.page_link("app_pages/heads.py", label=label, icon=":material/arrow_forward:", width="content")
     with right:
         if edge is not None and ranked:
-            one_edge(found, edge)
+            one_edge(reading, found, edge)
     st.caption(NOT_MEANT)
     agreement(found)
     with st.expander(f"Table of the {min(count, len(ranked))} strongest edges"):
@@ -118,7 +119,7 @@ def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
         check_badge(name, gap < TOLERANCE, ABOUT_BADGE, f"{figures.edge_title(checked[0])}, gap {gap:.1g} nats")
 
 
-def one_edge(found: Surveyed, edge: Edge) -> None:
+def one_edge(reading: readings.Reading, found: Surveyed, edge: Edge) -> None:
     """Draw what flows through an edge: its numbers, the receiver's map before and after, and effects by position."""
     theme, runs = page_theme(), found.run.runs
     measured = next(each for each in found.found.edges if each.edge == edge)
@@ -138,16 +139,27 @@ def one_edge(found: Surveyed, edge: Edge) -> None:
         if edge.input == "value":
             st.caption("The map of the receiver stays as it is; the values that it reads change:")
             cell_grid(figures.values_grid(flow, keys, theme), key="paths-values")
+        title = figures.node_title(edge.receiver)
         names = ("Map of the receiver",) if edge.input == "value" else ("Before", "After the replacement")
         for index, name in enumerate(names):
             st.caption(name)
-            weights = flow.weights[index : index + 1].float().cpu()
+            weights = flow.weights[index].float().cpu().expand(head.head + 1, -1, -1)  # only the last head is drawn
             attention = AttentionMap(head.kind, head.layer, weights, queries, keys)
-            attention_map(
-                attention, 0, theme, key=f"paths-map-{index}", name=lambda *_: figures.node_title(edge.receiver)
-            )
+            of = flow_pass(reading, found, edge, index, attention)
+            map_with_products(attention, head.head, theme, of, key=f"paths-map-{index}", name=lambda *_: title)
     st.caption("Effect by the position at which the sender's output is replaced")
     cell_grid(figures.positions_grid(found.by_position(edge), own, theme), key="paths-positions")
+
+
+def flow_pass(reading: readings.Reading, found: Surveyed, edge: Edge, moment: int, attention: AttentionMap) -> MapPass:
+    """Return the pass that the map of an edge's receiver shows: 0 before the replacement, 1 after."""
+    flow, code = found.flow(edge), (python_code.reading_part(reading), paths_survey.run_part(found))
+    return MapPass(
+        (reading.identity, found.question, edge, moment),
+        {(attention.kind, attention.layer): attention},
+        lambda cell: flow.products(moment, cell.query, cell.key),
+        lambda cell: "\n".join([*code, paths_survey.products_part(edge, moment, cell.query, cell.key)]),
+    )
 
 
 def agreement(found: Surveyed) -> None:

@@ -19,6 +19,7 @@ from viz_app.features.over_training.histories import Training
 from viz_app.features.over_training.measurement import Measurement, script
 from viz_app.features.over_training.selection import BASES, BASIS, PAUSE, STEP, Playing, SelectedHeads, selected_head
 from viz_app.figures import ablation, training_curves
+from viz_app.figures import lens as lens_figures
 from viz_app.figures import over_training as figures
 from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.plotly_chart import export_chart
@@ -43,9 +44,13 @@ weights are spread out: then that is its role, since the largest of nearly equal
 the first snapshot from which on it stays within {TOLERANCE} of its last value. Olsson et al. (2022) follow scores of
 heads over a training in this way. Between two snapshots nothing is known.
 """
+ABOUT_LENS = """
+The **logit lens** (nostalgebraist 2020) at the selected snapshot: the state after each layer, read as if it were the
+last one. A row for each token of the last snapshot's translation; see Layer by layer.
+"""
 ABOUT_LAYERS = """
-The **logit lens** (nostalgebraist 2020) at every snapshot: the state after each layer, read as if it were the last one.
-A cell is the probability of a token of the last snapshot's translation, as the geometric mean over its tokens.
+The logit lens at every snapshot. A cell is the probability of a token of the last snapshot's translation, as the
+geometric mean over its tokens.
 """
 ABOUT_BASIS = """
 Sample: 32 shipped sentences, with the last snapshot's greedy translations as targets. One sentence says little about a
@@ -204,15 +209,30 @@ table = roles_table(development_columns(history.steps, developments(cards, {scor
 
 
 def layers(training: Training, found: Measurement, step: int) -> None:
-    """Draw the logit lens over the snapshots; a click selects a step."""
+    """Draw the logit lens of the selected snapshot, and of all; a click selects a step."""
+    lens, piece, theme = found.sentence.readings[step].lens, found.history.tokenizer.target.piece, page_theme()
+    st.markdown(f"**The most probable token after each layer**, at step {step_name(step)}", help=ABOUT_LENS)
+    at_step = lens_figures.lens_grid(lens, piece, theme)
+    cell_grid(at_step, key="trained_lens")
+    st.caption(lens_figures.decided_text(lens.decided))
+    part = f"""
+from viz_app.figures.lens import lens_table
+table = lens_table(readings[{step}].lens, history.tokenizer.target.piece)""".strip()
+    downloads(
+        "trained-lens",
+        partial(export_grid, at_step, theme=theme, title=lens_figures.PROBABILITY),
+        lambda: lens_figures.lens_table(lens, piece),
+        title=f"Most probable token after each layer, at step {step_name(step)}",
+        python=partial(script, training, found, part),
+    )
     shown = [found.sentence.readings[each] for each in found.steps]
     st.markdown("**How probable each layer finds the last translation**", help=ABOUT_LAYERS)
-    grid = figures.lens_grid(shown, step, page_theme())
+    grid = figures.lens_grid(shown, step, theme)
     cell_grid(grid, lambda place: STEP.set(found.steps[place[1]]), key="trained_layers")
     part = "from viz_app.figures.over_training import lens_table\ntable = lens_table(list(readings.values()))"
     downloads(
         "trained-layers",
-        partial(export_grid, grid, theme=page_theme(), title=figures.PROBABILITY),
+        partial(export_grid, grid, theme=theme, title=figures.PROBABILITY),
         lambda: figures.lens_table(shown),
         title="Probability by layer over training",
         python=partial(script, training, found, part),

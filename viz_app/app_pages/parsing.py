@@ -2,13 +2,17 @@
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
-from core.analysis.heads.bracket_attention import DecoderKind, symbol_attention
+from core.analysis.heads.bracket_attention import DecoderKind, SymbolAttention, symbol_attention
+from core.analysis.heads.head import Head
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parse
+from viz_app.components.attention_map import attention_map
 from viz_app.components.constituency_tree import tree_drawing
 from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import MapCells
 from viz_app.controls.search_progress import stoppable
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
@@ -16,11 +20,11 @@ from viz_app.features.parsing import parser_model
 from viz_app.figures.bracket_attention import bracket_map, bracket_table
 from viz_app.figures.constituency_tree import Node, constituent_table, export_tree, tree_nodes
 from viz_app.figures.display_text import decimal, plain, sentence_case
-from viz_app.figures.export.plotly_chart import export_chart
-from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.figures.export.head_pictures import export_map
 from viz_app.figures.theme import head_name
 from viz_app.session import readings, trees
 from viz_app.session.language_codes import codes_of, with_code
+from viz_app.session.map_pass import text_pass
 from viz_app.session.models import Model, ModelError
 from viz_app.session.open_models import OpenModels
 from viz_app.session.python_code import model_part, script
@@ -161,20 +165,28 @@ def picture(model: Model, parse: Parse) -> None:
         f"**Heads** when `{written}` was written, at position {position + 1} of {len(parse.token_ids)}",
         help=HOW_TO_READ_MAP,
     )
-    figure = bracket_map(shown, theme)
+    drawn = bracket_map(shown)
     if view == "Tree":
-        alt = "What each head attended to when the selected bracket was written"
-        st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="bracket_map", alt=alt)
+        of = text_pass(model, parse.text, parse.token_ids)
+        cells = MapCells("bracket_map", of, partial(bracket_cell, shown, position))
+        attention_map(drawn, 0, theme, key=cells.key, on_cell=cells.click, name=lambda *_: "All heads")
+        cells.show(lambda cell: (cell.head.kind, cell.query) == (kind, position))
     else:
         show_table(bracket_table(shown))
     downloads(
         "bracket",
-        lambda file_format: export_chart(figure, file_format, theme),
+        lambda file_format: export_map(drawn, 0, file_format, theme, name=lambda *_: "weight"),
         lambda: bracket_table(shown),
         title=f"{KINDS[kind]} attention when {written} was written: \u201c{parse.text}\u201d, by {model.name}",
         of_sentence=False,
         python=lambda file: script(file, code, bracket_part(position, kind)),
     )
+
+
+def bracket_cell(shown: SymbolAttention, position: int, row: int, column: int) -> tuple[Head, range, range]:
+    """Return the head, and the positions of query and keys, of a cell of the heads' map."""
+    layer, head = divmod(row, shown.weights.size(1))
+    return Head(shown.kind, layer, head), range(position, position + 1), shown.positions[column]
 
 
 def tree_part(model: Model, parse: Parse) -> str:

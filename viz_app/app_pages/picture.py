@@ -6,15 +6,17 @@ import streamlit as st
 
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY
 from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import NO_HEAD, map_with_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.pictures.picture_input import Picture, picture_input
 from viz_app.features.pictures.reader_model import reader_for
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.picture_attention import export_pictures
-from viz_app.figures.picture_attention import attention_table, character_attention
+from viz_app.figures.picture_attention import attention_table, character_attention, head_map, named_maps
 from viz_app.figures.theme import head_name
 from viz_app.session import line_readers, readings
+from viz_app.session.map_pass import MapPass, replayed
 from viz_app.session.models import Model, ModelError
 from viz_app.session.python_code import model_part, script
 
@@ -47,16 +49,22 @@ def result(picture: Picture, line: "ScoredText", model: Model) -> None:
         )
 
 
-def attention(picture: Picture, explanation: "Explanation", reader: "LineReader", code: str) -> None:
+def attention(
+    model: Model, reader: "LineReader", picture: Picture, line: "ScoredText", explanation: "Explanation"
+) -> None:
     """Draw the attention of every character on the picture."""
-    theme, maps = page_theme(), explanation.maps["cross"]
+    theme, maps, code = page_theme(), explanation.maps["cross"], reading_code(model, picture)
     heads = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="picture_view_options"):
-        view = segments("View", ("Pictures", "Table"), "Pictures", "picture_view")
+        view = segments("View", ("Pictures", "Map", "Table"), "Pictures", "picture_view")
         name = st.selectbox("Head", [MEAN, *heads], key="picture_head", bind="query-params", width=180)
     characters = character_attention(explanation, reader.rows, *heads.get(name, (-1, -1)))
     if view == "Table":
         show_table(attention_table(explanation), height=480)
+    elif view == "Map":
+        drawn, head = head_map(explanation, *heads.get(name, (-1, -1)))
+        of = NO_HEAD if name == MEAN else picture_pass(model, reader, picture, line, explanation)
+        map_with_products(drawn, head, theme, of, key="picture_map", name=lambda *_: name)
     else:
         drawing = export_pictures(picture.image, characters, reader.patch_size, "svg", theme).decode()
         st.image(drawing, alt=f"The picture for each character, tinted by the attention of {name}")
@@ -69,6 +77,20 @@ def attention(picture: Picture, explanation: "Explanation", reader: "LineReader"
         python=lambda file: script(file, code, "from viz_app.figures.picture_attention import attention_table",
                                    "table = attention_table(explanation)"),
     )  # fmt: skip
+
+
+def picture_pass(
+    model: Model, reader: "LineReader", picture: Picture, line: "ScoredText", explanation: "Explanation"
+) -> MapPass:
+    """Return the pass over a picture and its characters."""
+    image, token_ids = picture.image, line.token_ids
+    return replayed(
+        (model.digest, image.shape, image.tobytes(), token_ids),
+        {"cross": named_maps(explanation)},
+        lambda: reader.translator,
+        lambda _: reader.explain(image, token_ids),
+        f"{reading_code(model, picture)}\nreplay = lambda: reader.explain(image, reader.read(image).token_ids)",
+    )
 
 
 def reading_code(model: Model, picture: Picture) -> str:
@@ -99,7 +121,7 @@ def page(model: Model) -> None:
         st.error(sentence_case(str(error)))
         return
     result(picture, line, model)
-    attention(picture, explanation, reader, reading_code(model, picture))
+    attention(model, reader, picture, line, explanation)
 
 
 page(readings.model())

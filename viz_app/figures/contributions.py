@@ -123,6 +123,14 @@ def tokens_grid(found: LogitAttribution, explanation: Explanation, kind: Kind, t
     )
 
 
+def token_head(found: LogitAttribution, kind: Kind, place: tuple[int, int]) -> Head:
+    """Return the head with the largest contribution, of either sign, to a cell of `tokens_grid`."""
+    key, column = place
+    terms = (found.cross if kind == "cross" else found.decoder_self)[..., key].abs()  # [L, H]
+    layer = column if column < len(terms) else int(terms.amax(1).argmax())
+    return Head(kind, layer, int(terms[layer].argmax()))
+
+
 def terms_table(found: LogitAttribution, explanation: Explanation) -> "pd.DataFrame":
     """Return a row for each term; layers, heads and positions are counted from 0."""
     import pandas as pd

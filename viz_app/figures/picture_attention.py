@@ -1,11 +1,14 @@
 """Cross-attention of characters to the patches of a picture."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 
+from core.byte_pieces import Word
+from core.capture import AttentionMap
 from core.images.patches import Pixels
 from core.results import Explanation
 from viz_app.figures.head_grid import readable_on
@@ -47,6 +50,28 @@ def character_attention(explanation: Explanation, rows: int, layer: int, head: i
         CharacterAttention(shown_character(token), float(np.exp(log_prob)), each.astype(np.float32))
         for token, log_prob, each in zip(explanation.predicted_tokens, explanation.log_probs, shaped, strict=True)
     ]
+
+
+def named_maps(explanation: Explanation) -> list[AttentionMap]:
+    """Return cross-attention with characters and places of patches as whole words."""
+    characters = tuple(Word(shown_character(token)) for token in explanation.predicted_tokens)
+    patches = tuple(map(Word, explanation.source_tokens))
+    return [
+        replace(each, predicted_tokens=characters, key_tokens=patches, query_tokens=tuple(map(Word, each.query_tokens)))
+        for each in explanation.maps["cross"]
+    ]
+
+
+def head_map(explanation: Explanation, layer: int, head: int) -> tuple[AttentionMap, int]:
+    """Return the map of a head, for a negative layer the mean of all, and the number of the head in it.
+
+    A row for each character, a column for each patch, named by its column and row.
+    """
+    maps = named_maps(explanation)
+    if layer >= 0:
+        return maps[layer], head
+    mean = torch.cat([each.weights for each in maps]).mean(0, keepdim=True)
+    return replace(maps[0], weights=mean), 0
 
 
 def shown_character(token: str) -> str:

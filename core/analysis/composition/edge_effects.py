@@ -44,6 +44,7 @@ from core.analysis.interventions.continued_runs import SubLayer, changed_layer, 
 from core.analysis.interventions.pair_runs import Component, PairRuns, Side, component_modules, removed_hooks, side_of
 from core.analysis.interventions.patching import blocks
 from core.analysis.interventions.path_patching import Receiver, path_effects
+from core.analysis.token_path.score_products import ScoreProducts, exact
 from core.capture import KINDS
 from core.cpu_products import onednn_products
 from core.model import MultiHeadAttention, Transformer
@@ -230,12 +231,27 @@ class EdgeFlow:
     """Inputs of a head, and what arrives through one edge.
 
     Attributes:
-        weights: [2, Q, K] attention weights before and after the change.
+        queries: [2, Q, d_k] before and after the change.
+        keys: [2, K, d_k]
+        scores: [2, Q, K] minus infinity where the mask hides a key.
         values: [K] length of the change of each value, relative to the value; 0 unless the edge leads to the values.
     """
 
-    weights: Tensor
+    queries: Tensor
+    keys: Tensor
+    scores: Tensor
     values: Tensor
+
+    @property
+    def weights(self) -> Tensor:
+        """[2, Q, K] attention weights before and after the change."""
+        return self.scores.softmax(-1)
+
+    def products(self, moment: int, query: int, key: int) -> ScoreProducts:
+        """Products behind the score of two tokens: 0 before the change, 1 after."""
+        score, row = self.scores[moment, query, key], self.weights[moment, query]
+        vectors = exact(self.queries[moment, query]), exact(self.keys[moment, key])
+        return ScoreProducts(*vectors, float(score), float(row[key]))
 
 
 @torch.inference_mode()
@@ -256,16 +272,13 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
                 queried, attended = recorded_inputs(run.runs, model, place)
                 queries, keys_values = module.project_qkv(queried, attended)
                 before = (queries, *keys_values())
-                weights = torch.stack([head_weights(run.runs, place, q, k, head) for q, k, _ in (before, each.read)])
+                asked, keys = (torch.stack([moment[i][0, head] for moment in (before, each.read)]) for i in (0, 1))
+                scores = asked @ keys.mT / math.sqrt(keys.size(-1))
+                scores = scores.masked_fill(~attention_mask(run.runs, place)[0, 0], -math.inf)
                 value, own = each.read[2][0, head], before[2][0, head]
-                return EdgeFlow(weights, (value - own).norm(dim=-1) / own.norm(dim=-1).clamp_min(1e-12))
+                change = (value - own).norm(dim=-1) / own.norm(dim=-1).clamp_min(1e-12)
+                return EdgeFlow(asked, keys, scores, change)
     raise ValueError(no_edge(edge))
-
-
-def head_weights(runs: PairRuns, place: SubLayerPlace, queries: Tensor, keys: Tensor, head: int) -> Tensor:
-    """Attention weights of one head from queries and keys [1, H, L, d_k]: [Q, K]."""
-    scores = queries[0, head] @ keys[0, head].T / math.sqrt(keys.size(-1))
-    return scores.masked_fill(~attention_mask(runs, place)[0, 0], -math.inf).softmax(-1)
 
 
 def no_edge(edge: Edge) -> str:

@@ -22,12 +22,14 @@ class SymbolAttention:
         keys: K names: the words and `</s>` (`cross`), or the symbols fed so far (`decoder_self`; the last r of them if
             self-attention is restricted).
         weights: [L, H, K]; the weights of each head sum to 1.
+        positions: of the tokens behind each key.
     """
 
     kind: DecoderKind
     symbol: str
     keys: tuple[str, ...]
     weights: Tensor
+    positions: tuple[range, ...]
 
 
 def symbol_attention(
@@ -51,13 +53,13 @@ def symbol_attention(
     symbol = explanation.predicted_tokens[position].removeprefix(SPACE_MARK)
     if kind == "decoder_self":
         seen: list[int] = explanation.maps[kind][0].visible[position].nonzero().flatten().tolist()
-        return SymbolAttention(
-            kind, symbol, tuple(explanation.fed_tokens[key].removeprefix(SPACE_MARK) for key in seen), rows[..., seen]
-        )
+        names = tuple(explanation.fed_tokens[key].removeprefix(SPACE_MARK) for key in seen)
+        return SymbolAttention(kind, symbol, names, rows[..., seen], tuple(range(key, key + 1) for key in seen))
     *pieces, _ = explanation.source_tokens
     starts = [index for index, piece in enumerate(pieces) if piece.startswith(SPACE_MARK)]
     if len(starts) != len(words) or starts[:1] != [0]:
         raise ValueError(f"the source tokens form {len(starts)} words, expected {len(words)}")
-    ends = [*starts[1:], len(pieces)]
-    summed = [rows[..., start:end].sum(-1) for start, end in zip(starts, ends, strict=True)]
-    return SymbolAttention(kind, symbol, (*words, "</s>"), torch.stack([*summed, rows[..., -1]], -1))
+    ends = [*starts[1:], len(pieces), len(pieces) + 1]
+    positions = tuple(range(start, end) for start, end in zip([*starts, len(pieces)], ends, strict=True))
+    summed = torch.stack([rows[..., list(each)].sum(-1) for each in positions], -1)
+    return SymbolAttention(kind, symbol, (*words, "</s>"), summed, positions)

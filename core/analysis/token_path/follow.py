@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from core.analysis.attribution.forward_trace import added_bias
+from core.analysis.token_path.score_products import exact
 from core.analysis.token_path.steps import (
     AttentionSteps,
     EmbeddingSteps,
@@ -124,14 +125,9 @@ def _recorded(model: Transformer, stack: Stack, layer: int) -> list[tuple[str, n
 
 def _record(calls: dict[str, _Call], path: str) -> Callable[[nn.Module, tuple[Any, ...], Tensor], None]:
     def hook(_module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
-        calls[path] = _Call(*(_exact(each[0]) for each in (inputs[0], output)))
+        calls[path] = _Call(*(exact(each[0]) for each in (inputs[0], output)))
 
     return hook
-
-
-def _exact(values: Tensor) -> Tensor:
-    """In float64, on the CPU as MPS lacks it."""
-    return values.detach().cpu().double()
 
 
 # --- the same by the formulas ---------------------------------------------------------------------------------------
@@ -154,8 +150,8 @@ class _Walk:
         """Walk from the token's id to the last state [D] of the stack."""
         model, calls, inside = self.model, self.calls, f"{self.stack}.layers.{self.layer}"
         embedding = model.embedding if self.stack == "encoder" else model.fed_embedding
-        row, scale = _exact(embedding.tokens.weight[token_id]), embedding.scale
-        place = _exact(embedding.positions(self.position, self.position + 1)[0])
+        row, scale = exact(embedding.tokens.weight[token_id]), embedding.scale
+        place = exact(embedding.positions(self.position, self.position + 1)[0])
         state = row * scale + place
         self.parts["embedding"] = EmbeddingSteps(row, scale, row * scale, place, state)
         self.compare("embedding", "total", state, calls[self.stack].input[self.position])
@@ -191,7 +187,7 @@ class _Walk:
         assert isinstance(norm, nn.LayerNorm)
         mean, variance = x.mean(), x.var(unbiased=False)
         normalised = (x - mean) / (variance + norm.eps).sqrt()
-        gain, bias = _exact(norm.weight), _exact(norm.bias)
+        gain, bias = exact(norm.weight), exact(norm.bias)
         output = normalised * gain + bias
         self.parts[part] = NormSteps(x, float(mean), float(variance), norm.eps, normalised, gain, bias, output)
         self.compare(part, "output", output, self.calls[path].output[self.position])
@@ -288,7 +284,7 @@ class _Walk:
 
 def _linear(layer: nn.Linear, x: Tensor) -> Tensor:
     """x W + b in float64: [..., inputs] -> [..., outputs]."""
-    return x @ _exact(layer.weight).T + _exact(added_bias(layer))
+    return x @ exact(layer.weight).T + exact(added_bias(layer))
 
 
 def _output(model: Transformer, state: Tensor, own: Tensor, predicted: int, count: int) -> OutputSteps:
@@ -300,10 +296,10 @@ def _output(model: Transformer, state: Tensor, own: Tensor, predicted: int, coun
     token_ids = own.topk(min(count, len(own))).indices.tolist()
     if predicted not in token_ids:
         token_ids.append(predicted)
-    vectors = _exact(model.unembedding[token_ids])
+    vectors = exact(model.unembedding[token_ids])
     logits = vectors @ state
     if model.output_bias is not None:
-        logits = logits + _exact(model.output_bias[token_ids])
+        logits = logits + exact(model.output_bias[token_ids])
     log_sum = float(own.logsumexp(-1))
     return OutputSteps(
         state=state,

@@ -41,5 +41,13 @@ def test_translations_and_scores_as_csv(history_file: Path, capsys: pytest.Captu
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     heads = {(row["kind"], row["layer"], row["head"]) for row in rows}
     assert len(rows) == 3 * len(heads) == 3 * sum(len(layer) for layer in explanation.maps.values()) * NUM_HEADS
+    assert core.main([*arguments, "--lens"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["step"] for row in rows} == {"0", "100", "300"}
+    top = max(int(row["level"]) for row in rows)
+    own = [row for row in rows if (row["step"], int(row["level"])) == ("300", top)]
+    assert [float(row["predicted_log_prob"]) for row in own] == pytest.approx(explanation.log_probs, abs=1e-4)
+    assert core.main([*arguments, "--lens", "--score", "entropy"]) == 1
+    assert "--lens and --score entropy are two tables: give one" in capsys.readouterr().err
     assert core.main([*arguments, "--tolerance", "2"]) == 1
     assert "--tolerance (2.0) must be from 0 to 1" in capsys.readouterr().err

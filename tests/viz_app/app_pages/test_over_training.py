@@ -11,6 +11,7 @@ from viz_app.features.over_training import histories, measurement, selection
 from viz_app.features.over_training.histories import Upload
 from viz_app.features.over_training.measurement import Measurement, MeasurementSlot
 from viz_app.features.over_training.selection import Playing, SelectedHeads
+from viz_app.figures.lens import decided_text
 from viz_app.session import model_paths
 
 
@@ -35,6 +36,12 @@ def test_a_step_a_head_and_all_views(start: Start, history_file: Path) -> None:
     for view, shown in (("Score", "have a role"), ("Layers", "each layer"), ("Loss", "Loss of the run")):
         healthy(app.segmented_control(key="trained_view").set_value(view).run())
         assert any(shown in each.value for each in app.markdown)
+    healthy(app.segmented_control(key="trained_view").set_value("Layers").run())
+    for step in (0, 300):
+        healthy(app.select_slider(key="trained_steps").set_value(step).run())
+        found = state_of(app, MeasurementSlot).measurement
+        assert found is not None
+        assert decided_text(found.sentence.readings[step].lens.decided) in [each.value for each in app.caption]
     healthy(app.segmented_control(key="trained_view").set_value("Translations").run())
     assert list(app.dataframe[-1].value["step"]) == [0, 100, 300]
 

@@ -8,11 +8,8 @@ from core.analysis.joint import joint_map
 from core.capture import Kind
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.components.sentence_bar import words_by_name
-from viz_app.features.heads import clicked_cell
-from viz_app.features.heads.clicked_cell import ClickedCell, joint_cell
-from viz_app.features.heads.heads_view import HeadsView
-from viz_app.session.attributions import Weights
-from viz_app.session.readings import Current, TokenView
+from viz_app.features.heads.joint_view import joint_cell
+from viz_app.session.readings import Current
 from viz_app.session.step_place import StepPlace
 
 
@@ -68,27 +65,6 @@ def test_a_cell_leads_to_its_score(app: AppTest, kind: Kind, stack: str) -> None
     assert values(app)[0].startswith("2 ")
     assert values(app)[1:] == ["L2", "H3"]
     assert (app.query_params["at"], app.query_params["picked"]) == (f"{kind}-scores", "1")
-
-
-def test_the_cell_of_a_word_is_its_largest_weight(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    healthy(app.run())
-    about, objects = reading(app), {ClickedCell: ClickedCell(), StepPlace: StepPlace()}
-    monkeypatch.setattr(clicked_cell, "session_object", objects.__getitem__)
-    view = HeadsView("cross", "Map", TokenView(words=True, hide_special=False), Weights())
-    attention = about.maps("cross", view.tokens)[1]
-    click = clicked_cell.on_cell(about, view, attention)
-    assert click is not None
-    click(((3,), 0, 0))
-    assert objects[ClickedCell].of == (about.identity, Head("cross", 1, 3))  # type: ignore[attr-defined]
-    start = objects[StepPlace].start  # type: ignore[attr-defined]
-    places = clicked_cell.word_links.positions(about.explain(), "cross", True, False)
-    weights = about.explain().maps["cross"][1].weights[3]
-    queries, keys = places["query"][0], places["key"][0]
-    assert start.position in queries
-    assert start.pick in keys
-    assert weights[start.position, start.pick] == weights[list(queries)][:, list(keys)].max()
-    norms = HeadsView("cross", "Map", view.tokens, Weights("norms"))
-    assert clicked_cell.on_cell(about, norms, attention) is None
 
 
 def test_the_cells_of_a_joint_map_are_those_of_three_maps(app: AppTest) -> None:

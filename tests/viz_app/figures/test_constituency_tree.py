@@ -7,6 +7,7 @@ import torch
 
 from core.analysis.heads.bracket_attention import SymbolAttention
 from core.parsing.trees import Tree, linearise, read_trees
+from viz_app.components.attention_map import map_payload
 from viz_app.components.constituency_tree import clicked_node, tree_payload
 from viz_app.figures.bracket_attention import bracket_map, bracket_table
 from viz_app.figures.constituency_tree import edge, export_tree, tree_nodes, width
@@ -103,9 +104,9 @@ def test_a_tree_on_paper_holds_every_label_as_it_is(tree: Tree) -> None:
 
 def test_the_heads_of_one_symbol() -> None:
     weights = torch.tensor([[[0.25, 0.75], [1.0, 0.0]]])
-    attention = SymbolAttention("cross", "(NP", ("<b>it", "</s>"), weights)
-    figure = bracket_map(attention, LIGHT)
-    assert list(figure.layout.yaxis.ticktext) == ["L1 H1", "L1 H2"]
-    assert list(figure.layout.xaxis.ticktext) == ["&lt;b&gt;it", "&lt;/s&gt;"]
-    assert figure.data[0].z.tolist() == weights[0].tolist()
+    attention = SymbolAttention("cross", "(NP", ("<b>it", "</s>"), weights, (range(2), range(2, 3)))
+    drawn = map_payload(bracket_map(attention), 0, LIGHT)
+    assert drawn["query"] == [[("L1 H1", "")], [("L1 H2", "")]]
+    assert drawn["key"] == [[("<b>it", "")], [("</s>", "special")]]
+    assert bracket_map(attention).weights.tolist() == weights.tolist()
     assert bracket_table(attention).to_dict("list")["weight"] == [0.25, 0.75, 1.0, 0.0]

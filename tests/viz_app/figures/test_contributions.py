@@ -5,7 +5,7 @@ import torch
 
 from core.analysis.attribution.logit_attribution import LogitAttribution
 from core.analysis.heads.head import Head
-from viz_app.figures.contributions import grid_head, heads_grid, layer_parts, layers_figure
+from viz_app.figures.contributions import grid_head, heads_grid, layer_parts, layers_figure, token_head
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.theme import LIGHT
 
@@ -54,3 +54,10 @@ def test_every_head_has_its_cell(found: LogitAttribution) -> None:
     assert cell is not None
     assert cell.name == f"Cross L2 H3: {float(found.cross[1, 2].sum()):+.3f}".replace("-", "\u2212")
     assert grid_head((0, 6), 3) is None
+
+
+def test_a_cell_of_a_token_opens_the_head_that_adds_most_to_it(found: LogitAttribution) -> None:
+    by_head = found.cross[1, :, 3].abs().tolist()
+    assert token_head(found, "cross", (3, 1)) == Head("cross", 1, by_head.index(max(by_head)))
+    of_all = token_head(found, "decoder_self", (1, 2))  # the column of all layers
+    assert abs(found.decoder_self[of_all.layer, of_all.head, 1]) == found.decoder_self[..., 1].abs().max()

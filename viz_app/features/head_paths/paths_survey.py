@@ -186,6 +186,14 @@ by, options = {question.by!r}, {{{options}}}
 run = record_replacement(translator, source, target, {question.position}, by, **options)""".strip()
 
 
+def products_part(edge: Edge, moment: int, query: int, key: int) -> str:
+    """Compute the products behind a cell of an edge's receiver as `found`, after `run_part`."""
+    return f"""
+from core.analysis.composition.edge_effects import edge_flow
+from core.analysis.composition.edges import Edge, Node
+found = edge_flow(run, {edge!r}).products({moment}, {query}, {key})""".strip()
+
+
 SURVEY_TABLE = f"""
 from core.analysis.composition.survey import survey
 from viz_app.figures.head_paths import edges_table

@@ -14,12 +14,12 @@ from core.capture import AttentionMap, Kind
 from core.drawing.token_spans import FED_ARROW
 from viz_app.components.attention_data import Cutting
 from viz_app.components.attention_lines import attention_lines
-from viz_app.components.attention_map import attention_map
 from viz_app.components.highlight import line_highlight
 from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import map_with_products, no_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
-from viz_app.features.heads import clicked_cell, selected_words
+from viz_app.features.heads import selected_words
 from viz_app.features.heads.heads_view import HeadsView
 from viz_app.figures import head_names
 from viz_app.figures.display_text import isolated, plain
@@ -27,6 +27,7 @@ from viz_app.figures.export.head_pictures import Format, export_lines, export_ma
 from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
 from viz_app.figures.weight_tables import lines_table
 from viz_app.session import chosen_heads, python_code, readings
+from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget, session_object
 
@@ -190,10 +191,11 @@ def _map(
         "name": view.weights.name,
         "links": view.links(reading.explain()),
     }
-    on_cell = clicked_cell.on_cell(reading, view, attention)
-    attention_map(attention, head, page_theme(), key=key, follows_clicks=follows_clicks, on_cell=on_cell, **options)
-    if cutting is None and on_cell is not None:
-        clicked_cell.link(reading, attention.layer, head, (view.kind,))
+    none = no_products(reading.model, view.weights.method, attention.layer >= 0)
+    of, tokens = none or reading_pass(reading), view.tokens
+    map_with_products(
+        attention, head, page_theme(), of, key=key, tokens=tokens, follows_clicks=follows_clicks, **options
+    )
 
 
 def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:

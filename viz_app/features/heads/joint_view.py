@@ -6,24 +6,26 @@ import streamlit as st
 
 from core import Explanation
 from core.analysis.attribution.methods import Method
-from core.analysis.heads.head import Maps
+from core.analysis.heads.head import Head, Maps
 from core.analysis.heads.mean_and_maximum import Combination
 from core.analysis.joint import JointMap, joint_map
-from core.capture import KINDS
+from core.capture import KINDS, Kind
+from viz_app.components import word_links
 from viz_app.components.attention_map import joint_attention_map
 from viz_app.components.highlight import AXES, Axis
 from viz_app.controls.downloads import downloads
 from viz_app.controls.gradient_output_box import output_box
+from viz_app.controls.score_products import Locate, MapCells, no_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import method_box
 from viz_app.controls.widgets import page_theme, segments
-from viz_app.features.heads import clicked_cell
 from viz_app.figures import head_names
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.figures.joint_map import export_joint, joint_table
 from viz_app.session import python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
 from viz_app.session.gradient_output import ABOUT, file_part, output_text
+from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget
 
@@ -64,13 +66,15 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
     name = f"{'all layers' if layer is None else f'L{layer + 1}'} {head if isinstance(head, str) else f'H{head + 1}'}"
     if view == "Map":
         options = word_selection.drawing_options(reading, links(explanation, tokens))
-        has_scores = method == "attention" and reading.model.explanation is None
-        if has_scores and layer is not None and isinstance(head, int):
-            on_cell = clicked_cell.on_joint_cell(reading, joint, tokens, layer, head)
-            joint_attention_map(joint, name, page_theme(), on_cell=on_cell, **options)
-            clicked_cell.link(reading, layer, head)
-        else:
+        if none := no_products(reading.model, method, layer is not None and isinstance(head, int)):
             joint_attention_map(joint, name, page_theme(), **options)
+            st.caption(none)
+        else:
+            assert layer is not None
+            assert isinstance(head, int)
+            cells = MapCells("joint_map", reading_pass(reading), joint_cells(reading, joint, tokens, layer, head))
+            joint_attention_map(joint, name, page_theme(), on_cell=cells.click, **options)
+            cells.show(lambda cell: cell.head[1:] == (layer, head))
     else:
         show_table(joint_table(joint), height=560)
     downloads(
@@ -96,6 +100,29 @@ def links(explanation: Explanation, tokens: TokenView) -> dict[Axis, list[str]]:
     """Name the words that rows and columns of the matrix belong to."""
     source, target = (word_selection.links(explanation, kind, tokens) for kind in ("encoder_self", "decoder_self"))
     return {axis: [*source[axis], *target[axis]] for axis in AXES}
+
+
+def joint_cells(reading: readings.Reading, joint: JointMap, tokens: TokenView, layer: int, head: int) -> Locate:
+    """Locate the cells of the joint map of one head."""
+    places = {kind: word_links.positions(reading.explain(), kind, tokens.words, tokens.hide_special) for kind in KINDS}
+
+    def locate(row: int, column: int) -> tuple[Head, range, range] | None:
+        kind, row, column = joint_cell(joint, row, column)
+        if kind is None or kind in joint.missing:
+            return None
+        return Head(kind, layer, head), places[kind]["query"][row], places[kind]["key"][column]
+
+    return locate
+
+
+def joint_cell(joint: JointMap, row: int, column: int) -> tuple[Kind | None, int, int]:
+    """Return the kind of attention of a cell, None if there is none, and its row and column in the map of that kind."""
+    if row < joint.source_rows:
+        kind: Kind | None = "encoder_self" if column < joint.source_columns else None
+        return kind, row, column
+    if column < joint.source_columns:
+        return "cross", row - joint.source_rows, column
+    return "decoder_self", row - joint.source_rows, column - joint.source_columns
 
 
 def _place_boxes(maps: Maps, per_layer: bool) -> tuple[int | None, int | Combination]:

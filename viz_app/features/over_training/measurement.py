@@ -13,6 +13,7 @@ from core.history import History
 from viz_app.features.over_training.histories import Training
 from viz_app.session import python_code
 from viz_app.session.jobs import Job
+from viz_app.session.map_pass import MapPass, replayed
 from viz_app.session.readings import Search
 from viz_app.session.sample_sentences import SHIPPED
 from viz_app.session.state import session_object
@@ -145,6 +146,21 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Sample)
         yield 1
 
 
+def snapshot_pass(training: Training, found: Measurement, step: int) -> MapPass:
+    """Return the pass of a snapshot over the fixed target."""
+    history, source, target = found.history, found.search.text, found.sentence.target
+    path = python_code.shown_path(training.path)
+    return replayed(
+        (history.digest, source, tuple(target)),
+        found.sentence.readings[step].explanation.maps,
+        lambda: history.translator(step),
+        lambda translator: translator.explain(source, target),
+        f"{target_part(path, found.search)}\ntranslator = history.translator({step})\n"
+        "replay = lambda: translator.explain(source, target)",
+        variant=step,
+    )
+
+
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 
@@ -157,17 +173,23 @@ def script(training: Training, found: Measurement, part: str, file: str) -> str:
 def readings_part(path: str, search: Search) -> str:
     """Read a sentence at every snapshot as `readings`."""
     return f"""
+{target_part(path, search)}
 from core.analysis.heads.scoring import piece_frequencies
 from core.analysis.over_training.snapshot_reading import read_snapshot
-from core.history import open_history
 from viz_app.session.sample_sentences import SHIPPED
-history = open_history({path!r})
-source, search = {search.text!r}, ({search.beam_size}, {search.length_penalty})
-last = history.translator(history.steps[-1])
-target = last.translate(source, *search).hypotheses[0].token_ids
 frequencies = piece_frequencies(last.tokenizer, SHIPPED)
 settings = source, target, *search, frequencies
 readings = {{step: read_snapshot(each, step, *settings) for step, each in history}}""".strip()
+
+
+def target_part(path: str, search: Search) -> str:
+    """Open the snapshots as `history`, and translate with the last one: `source`, `target`."""
+    return f"""
+from core.history import open_history
+history = open_history({path!r})
+source, search = {search.text!r}, ({search.beam_size}, {search.length_penalty})
+last = history.translator(history.steps[-1])
+target = last.translate(source, *search).hypotheses[0].token_ids""".strip()
 
 
 def cards_part(on_sample: bool) -> str:

@@ -7,11 +7,12 @@ import streamlit as st
 
 from core.analysis.heads.head import Head
 from core.analysis.over_training.snapshot_reading import SnapshotReading
-from viz_app.components.attention_map import attention_map
 from viz_app.components.head_grid import head_grid
 from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
+from viz_app.features.over_training import measurement
 from viz_app.features.over_training.histories import Training
 from viz_app.features.over_training.measurement import Measurement, script
 from viz_app.features.over_training.selection import SelectedHeads
@@ -74,10 +75,11 @@ def large(training: Training, found: Measurement, now: SnapshotReading, head: He
     theme, name, last = page_theme(), ablation.head_title(head), found.last
     pair = [(each.step, each.explanation.maps[head.kind][head.layer]) for each in (now, last)]
     titles = f"at step {step_name(now.step)}", f"at the end, step {step_name(last.step)}"
-    for column, key, title, (_, attention) in zip(st.columns(2), ("now", "end"), titles, pair, strict=True):
+    for column, key, title, (step, attention) in zip(st.columns(2), ("now", "end"), titles, pair, strict=True):
         with column:
             st.markdown(f"**{name}** {title}")
-            attention_map(attention, head.head, theme, key=f"trained_map_{key}")
+            of = measurement.snapshot_pass(training, found, step)
+            map_with_products(attention, head.head, theme, of, key=f"trained_map_{key}")
     shown, axes = dict(pair), pair[0][1]
     panels = [[(f"step {step_name(step)}", each.weights[head.head].numpy()) for step, each in shown.items()]]
     part = f"""

@@ -1,5 +1,6 @@
 """The second sentence of the page Patching, its proposals, and the pair of tokens to compare."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import streamlit as st
@@ -20,6 +21,7 @@ CORRUPTED = Widget[str]("corrupted")
 TOKEN = Widget[int]("patched_token")  # in the address it counts from 1
 AGAINST = Widget[str]("patched_against")  # a piece, or the one below
 BEST = "best other token"
+FEW = 3  # proposals of each contrast that are shown at once
 INTO_NAMES: dict[Into, str] = {"corrupted": "First into second", "clean": "Second into first"}
 ABOUT_SENTENCE = """
 The same sentence with a word changed. Both must have equally many tokens, so that each position has its counterpart.
@@ -78,22 +80,12 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
         placeholder="Change a word of the sentence above",
         help=ABOUT_SENTENCE,
     )
+    few, more = few_and_more(found)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="proposals"):
-        for contrast in CONTRASTS:
-            pairs = [pair for pair in found if pair.contrast == contrast]
-            if pairs:
-                st.caption(contrast.capitalize(), width="content")
-            for pair in pairs:
-                label = ", ".join(f"{old} \u2192 {new}" for old, new in pair.changes)
-                st.button(
-                    label,
-                    on_click=CORRUPTED.set,
-                    args=(pair.text,),
-                    type="tertiary",
-                    disabled=pair.text == text,
-                    help=pair.reason,
-                    key=f"proposal: {pair.text}",
-                )
+        _buttons(few, text)
+        if more:
+            with st.popover(f"{len(more)} more", type="tertiary"):
+                _buttons(more, text)
     if not found:
         st.caption("No word of this sentence is in the project's word list: type a second sentence yourself.")
     own = next((pair for pair in found if pair.text == text), None)
@@ -103,6 +95,37 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
         if own is not None and pair is not own and (pair.contrast, pair.words) == (own.contrast, own.words)
     ]
     return text.strip(), same
+
+
+def few_and_more(found: list[MinimalPair]) -> tuple[list[MinimalPair], list[MinimalPair]]:
+    """Return the first proposals of each contrast, for as many words as possible, and all others."""
+    few: list[MinimalPair] = []
+    for contrast in CONTRASTS:
+        pairs, seen = [pair for pair in found if pair.contrast == contrast], Counter[tuple[int, ...]]()
+        turns: list[tuple[int, MinimalPair]] = []
+        for pair in pairs:
+            turns.append((seen[pair.words], pair))
+            seen[pair.words] += 1
+        few += [pair for _, pair in sorted(turns, key=lambda turn: turn[0])[:FEW]]
+    return few, [pair for pair in found if pair not in few]
+
+
+def _buttons(pairs: list[MinimalPair], text: str) -> None:
+    """Draw a button for each proposal, by contrast; that of the current second sentence is disabled."""
+    for contrast in CONTRASTS:
+        of_contrast = [pair for pair in pairs if pair.contrast == contrast]
+        if of_contrast:
+            st.caption(contrast.capitalize(), width="content")
+        for pair in of_contrast:
+            st.button(
+                ", ".join(f"{old} \u2192 {new}" for old, new in pair.changes),
+                on_click=CORRUPTED.set,
+                args=(pair.text,),
+                type="tertiary",
+                disabled=pair.text == text,
+                help=pair.reason,
+                key=f"proposal: {pair.text}",
+            )
 
 
 def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> Question:

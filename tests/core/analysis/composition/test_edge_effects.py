@@ -257,6 +257,10 @@ def test_the_weights_of_an_edge_are_those_of_a_pass(run: Replacement):
                 scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
             assert torch.allclose(weights, scores.softmax(-1), atol=1e-5)
         assert (flow.values.max() > 1e-3) == (edge.input == "value")
+        for moment in (0, 1):
+            found = flow.products(moment, 2, 1)
+            assert found.gap < 1e-5
+            assert found.weight == pytest.approx(float(flow.weights[moment, 2, 1]))
 
 
 def test_constant_replacements(translator: Translator, run: Replacement):

@@ -1,0 +1,113 @@
+"""The products of query and key behind one attention weight, from a pass of the model.
+
+Vaswani et al. 2017, equation (1) (3.2.1): the score of query i and key j is a sum of d_k products,
+
+    s_ij = sum_d q_id k_jd / sqrt(d_k),
+
+and the weight is the softmax of a row of the scores that the mask leaves. Query and key are those that the model's own
+projections compute; the products are taken in float64, and their sum is compared with the model's score.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from core.analysis.heads.head import Head, attention_layers
+from core.translator import Translator
+
+
+@dataclass(frozen=True)
+class ScoreProducts:
+    """Query, key and score of one cell of an attention map.
+
+    Attributes:
+        query, key: [d_k] float64.
+        own_score: score that the model computed; minus infinity where the mask hides the key.
+        weight: attention weight that the model computed.
+    """
+
+    query: Tensor
+    key: Tensor
+    own_score: float
+    weight: float
+
+    @property
+    def products(self) -> Tensor:
+        """[d_k] q_i k_i / sqrt(d_k), which sum to the score."""
+        return self.query * self.key / math.sqrt(len(self.query))
+
+    @property
+    def score(self) -> float:
+        """Sum of the products; that of a hidden key is not used by the model."""
+        return float(self.products.sum())
+
+    @property
+    def is_hidden(self) -> bool:
+        return self.own_score == -math.inf
+
+    @property
+    def gap(self) -> float:
+        """Deviation of the sum from the model's score, relative to it if it exceeds 1; NaN for a hidden key."""
+        return math.nan if self.is_hidden else abs(self.score - self.own_score) / max(1.0, abs(self.own_score))
+
+    def columns(self) -> dict[str, list[float]]:
+        """Columns of a table with a row for each dimension, counted from 0."""
+        return {
+            "dimension": list(range(len(self.query))),
+            "query": self.query.tolist(),
+            "key": self.key.tolist(),
+            "product": self.products.tolist(),
+        }
+
+
+def score_products(
+    translator: Translator, replay: Callable[[], object], head: Head, query: int, key: int
+) -> ScoreProducts:
+    """Return the products behind the weight of one query and one key.
+
+    Args:
+        replay: runs the model once, for one sentence: `lambda: translator.explain(source, target)`.
+        query, key: positions of the tokens, counted from 0.
+
+    Raises:
+        ValueError: the model has no such head, or the pass no such position; or as `replay`.
+    """
+    with translator.inspect() as model:
+        module = attention_layers(model).get((head.kind, head.layer))
+        if module is None or not 0 <= head.head < module.num_heads:
+            raise ValueError(f"this model has no head {head}")
+        found: dict[str, Tensor] = {}
+
+        def keep(name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
+            def hook(_module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+                found[name] = output[0]
+                if name == "weights":
+                    found["scores"] = inputs[0][0]
+
+            return hook
+
+        watched = {"queries": module.q_proj, "keys": module.k_proj, "weights": module.weights}
+        handles = [each.register_forward_hook(keep(name)) for name, each in watched.items()]
+        try:
+            replay()
+        finally:
+            for handle in handles:
+                handle.remove()
+    for name, position, vectors in (("query", query, found["queries"]), ("key", key, found["keys"])):
+        if not 0 <= position < len(vectors):
+            raise ValueError(f"{name} ({position}) must be from 0 to {len(vectors) - 1}: there are so many tokens")
+
+    def own(name: str, position: int) -> Tensor:
+        return exact(found[name][position].unflatten(-1, (module.num_heads, -1))[head.head])
+
+    place = head.head, query, key
+    return ScoreProducts(
+        own("queries", query), own("keys", key), float(found["scores"][place]), float(found["weights"][place])
+    )
+
+
+def exact(values: Tensor) -> Tensor:
+    """In float64, on the CPU as MPS lacks it."""
+    return values.detach().cpu().double()

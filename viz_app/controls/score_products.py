@@ -1,0 +1,266 @@
+"""A cell of an attention map that was clicked, and the products of query and key behind its score.
+
+Every page that draws the map of a single head draws it with `map_with_products`.
+"""
+
+import re
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from core.analysis.attribution.methods import Method
+from core.analysis.heads.head import Head
+from core.analysis.token_path.score_products import ScoreProducts
+from core.analysis.tokens.words import axis_groups, readable
+from core.capture import KINDS, AttentionMap, Kind
+from core.drawing.token_spans import FED_ARROW
+from viz_app.components.attention_data import ClickedWeights, Cutting
+from viz_app.components.attention_map import attention_map
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.widgets import page_theme
+from viz_app.figures.ablation import head_title
+from viz_app.figures.display_text import decimal, isolated, plain
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.figures.score_products import products_figure, products_table
+from viz_app.figures.theme import Theme
+from viz_app.session import python_code, readings
+from viz_app.session.attributions import METHOD_NAMES
+from viz_app.session.map_pass import Cell, MapPass
+from viz_app.session.models import Model
+from viz_app.session.readings import TokenView
+from viz_app.session.state import put_in_address, session_object
+from viz_app.session.step_place import StepPlace
+
+PRODUCTS = "products"  # query parameter: drawing, kind, layer, head, query and key, counted from 1
+TOLERANCE = 1e-4
+NO_MODEL = "A file of weights has no queries and keys, so there are no products behind a cell."
+NO_HEAD = "A combination of heads has no single product of query and key: select one head to see those of a cell."
+DIFFERENCE = "A difference has no product of query and key: click a cell of either map to see its own."
+ABOUT = """
+The **score** of a query and a key is the sum of d_k products q_i k_i / \u221ad_k (section 3.2.1), a bar for each. The
+softmax of the scores of a row gives its weights: a score says something only beside the others of its row. With whole
+words, it is the pair of sub-words with the largest weight.
+
+A dimension has no meaning of its own, and a large score does not say that the word mattered for the result.
+"""
+ABOUT_BADGE = "Query and key are taken from the model's pass, the products in float64: their sum must be its score."
+
+
+@dataclass
+class ClickedCell:
+    """The cell that was clicked last in a session.
+
+    Attributes:
+        key: of the drawing; "" before the first click.
+        of: identity of its pass.
+    """
+
+    key: str = ""
+    of: Hashable = None
+    cell: Cell | None = None
+
+
+Locate = Callable[[int, int], tuple[Head, Sequence[int], Sequence[int]] | None]
+
+
+@dataclass(frozen=True)
+class MapCells:
+    """The cells of a map, as buttons.
+
+    Attributes:
+        key: of the drawing.
+        locate: head, and positions of the tokens, behind a row and a column; None if there is no attention.
+        hint: says how to select a cell.
+    """
+
+    key: str
+    of: MapPass
+    locate: Locate
+    hint: str = "Click a cell to see the products of query and key behind its score."
+
+    def click(self, clicked: ClickedWeights) -> None:
+        """Select a clicked cell; a whole row or column is none."""
+        _, row, column = clicked
+        if row is not None and column is not None:
+            self.select_words(row, column)
+
+    def select_words(self, row: int, column: int) -> None:
+        """Select the cell of a row and a column, of words with several tokens the pair of the largest weight."""
+        if (found := self.locate(row, column)) is None:
+            return
+        head, queries, keys = found
+        weights = self.of.maps[head.kind, head.layer].weights[head.head]
+        pairs = [(query, key) for query in queries for key in keys]
+        self.select(Cell(head, *max(pairs, key=lambda pair: float(weights[pair]))))
+
+    def select(self, cell: Cell) -> None:
+        """Select a cell, and let the page Step by step start there if it is one of the current reading."""
+        state = session_object(ClickedCell)
+        state.key, state.of, state.cell = self.key, self.of.identity, cell
+        if self._is_current():
+            session_object(StepPlace).lead_to_score(*cell)
+
+    def selected(self, shows: Callable[[Cell], bool]) -> Cell | None:
+        """Return the selected cell, in a new session that of the address, and write it to the address.
+
+        Args:
+            shows: whether the map has a cell now.
+        """
+        state = session_object(ClickedCell)
+        named = None if state.key else parsed_cell(st.query_params.get(PRODUCTS, ""))
+        if named is not None and named[0] == self.key and self._has(named[1]):
+            self.select(named[1])
+        if state.key != self.key:
+            return None
+        cell = state.cell if state.of == self.of.identity else None
+        found = cell if cell is not None and shows(cell) else None
+        put_in_address(PRODUCTS, "" if found is None else written_cell(self.key, found))
+        return found
+
+    def show(self, shows: Callable[[Cell], bool]) -> None:
+        """Draw the products behind the selected cell, or say how to get there."""
+        cell = self.selected(shows)
+        if cell is None:
+            st.caption(self.hint)
+            return
+        with st.container(border=True, key=f"products-of-{self.key}"):
+            self._draw(cell, self.of.products(cell))
+
+    def _draw(self, cell: Cell, found: ScoreProducts) -> None:
+        own, theme = self.of.maps[cell.head.kind, cell.head.layer], page_theme()
+        st.markdown(cell_text(own, cell, found), help=ABOUT)
+        figure = products_figure(found, theme)
+        alt = f"{len(found.query)} products of query and key"
+        st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"products-{self.key}", alt=alt)
+        row, column = tokens_of(own, cell)
+        downloads(
+            "score-products",
+            partial(export_chart, figure, theme=theme),
+            lambda: products_table(found),
+            title=f"Products of query ({row}) and key ({column}), {head_title(cell.head)}",
+            of_sentence=self._is_current(),
+            python=lambda file: python_code.script(file, self.of.python(cell), TABLE),
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if not found.is_hidden:
+                gap = f"sum {found.score:.6f}, score {found.own_score:.6f}, gap {found.gap:.1g}"
+                check_badge("products sum to the score", found.gap < TOLERANCE, ABOUT_BADGE, gap)
+            if self._is_current():
+                icon = ":material/arrow_forward:"
+                st.page_link("app_pages/step_through.py", label="All steps", icon=icon, width="content")
+
+    def _is_current(self) -> bool:
+        reading = readings.reading()
+        return reading is not None and reading.identity == self.of.identity
+
+    def _has(self, cell: Cell) -> bool:
+        """Whether there is such a cell."""
+        own, place = self.of.maps.get((cell.head.kind, cell.head.layer)), (cell.head.head, cell.query, cell.key)
+        return own is not None and all(number < count for number, count in zip(place, own.weights.shape, strict=True))
+
+
+def map_with_products(
+    attention: AttentionMap,
+    head: int,
+    theme: Theme,
+    of: MapPass | str,
+    *,
+    key: str,
+    tokens: TokenView | None = None,
+    cutting: Cutting | None = None,
+    **options: Any,
+) -> None:
+    """Draw the map of a head, and the products behind the cell that was clicked.
+
+    Args:
+        of: the pass that the map shows; or why there are no products behind its cells.
+        key: of the drawing; unique on the page.
+        tokens: words of the map; None: all tokens as they are.
+        cutting: cuts to mark; a click then also cuts.
+        options: of `map_payload`.
+    """
+    if isinstance(of, str):
+        attention_map(attention, head, theme, key=key, cutting=cutting, **options)
+        st.caption(of)
+        return
+    shown = Head(attention.kind, attention.layer, head)
+    cells = MapCells(key, of, head_cells(of.maps[shown[:2]], shown, tokens))
+    if cutting is not None:
+        cutting = replace(cutting, on_cut=in_turn(cells.click, cutting.on_cut))
+    attention_map(attention, head, theme, key=key, cutting=cutting, on_cell=cells.click, **options)
+    with st.expander("Products of query and key, before cutting") if cutting else st.container():
+        cells.show(lambda cell: cell.head == shown)
+
+
+def in_turn(*listeners: Callable[[ClickedWeights], None]) -> Callable[[ClickedWeights], None]:
+    """Call several listeners, one after the other."""
+
+    def click(clicked: ClickedWeights) -> None:
+        for each in listeners:
+            each(clicked)
+
+    return click
+
+
+def head_cells(own: AttentionMap, head: Head, tokens: TokenView | None = None) -> Locate:
+    """Locate the cells of the map of one head.
+
+    Args:
+        own: of its layer, with all tokens.
+        tokens: those of the map, see `map_with_products`.
+    """
+    view = tokens or TokenView(words=False, hide_special=False)
+    rows, columns = (axis_groups(names, view.words, view.hide_special) for names in (own.row_tokens, own.key_tokens))
+    return lambda row, column: (head, rows[row], columns[column])
+
+
+def no_products(model: Model, method: Method, is_head: bool) -> str:
+    """Say why there are no products behind the cells of a map; "" if there are."""
+    if model.explanation is not None:
+        return NO_MODEL
+    if method != "attention":
+        name = METHOD_NAMES[method]
+        return f"{name} is no softmax of scores: with the method Attention, a click shows the products behind a cell."
+    return "" if is_head else NO_HEAD
+
+
+# --- texts ----------------------------------------------------------------------------------------------------------
+
+
+def tokens_of(own: AttentionMap, cell: Cell) -> tuple[str, str]:
+    """Name the row and the column of a cell of a layer's map."""
+    names = [own.query_tokens[cell.query], *([own.predicted_tokens[cell.query]] if own.predicted_tokens else [])]
+    return f" {FED_ARROW} ".join(map(readable, names)), readable(own.key_tokens[cell.key])
+
+
+def cell_text(own: AttentionMap, cell: Cell, found: ScoreProducts) -> str:
+    """Say what the products behind a cell sum to, as Markdown."""
+    row, key = (f"**{plain(isolated(each))}**" for each in tokens_of(own, cell))
+    total = f"{len(found.query)} products, whose sum is the score **{decimal(found.score, 3)}**"
+    if found.is_hidden:
+        return f"{key} is hidden from {row} by the mask, so its weight is 0; behind it are {total}."
+    return f"{row} attends to {key} with weight **{decimal(found.weight, 3)}**; behind it are {total}."
+
+
+TABLE = "from viz_app.figures.score_products import products_table\ntable = products_table(found)"
+
+
+def written_cell(key: str, cell: Cell) -> str:
+    """Write a cell for the address: `map_0.cross.5.3.2.1`, counted from 1."""
+    numbers = cell.head.layer, cell.head.head, cell.query, cell.key
+    return ".".join([key, cell.head.kind, *(str(number + 1) for number in numbers)])
+
+
+def parsed_cell(text: str) -> tuple[str, Cell] | None:
+    """Parse a drawing's key and a cell as `written_cell` writes them; None if they are none."""
+    parts = re.fullmatch(rf"([\w-]{{1,60}})\.({'|'.join(KINDS)})" + r"\.([1-9]\d{0,3})" * 4, text)
+    if parts is None:
+        return None
+    kind: Kind = next(each for each in KINDS if each == parts[2])
+    layer, head, query, key = (int(number) - 1 for number in parts.groups()[2:])
+    return parts[1], Cell(Head(kind, layer, head), query, key)
