@@ -12,6 +12,7 @@ from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.pictures.picture_input import Picture, picture_input
 from viz_app.features.pictures.reader_model import reader_for
 from viz_app.figures.display_text import decimal, plain, sentence_case
+from viz_app.figures.export.head_pictures import Format, export_map
 from viz_app.figures.export.picture_attention import export_pictures
 from viz_app.figures.picture_attention import attention_table, character_attention, head_map, named_maps
 from viz_app.figures.theme import head_name
@@ -58,19 +59,26 @@ def attention(
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="picture_view_options"):
         view = segments("View", ("Pictures", "Map", "Table"), "Pictures", "picture_view")
         name = st.selectbox("Head", [MEAN, *heads], key="picture_head", bind="query-params", width=180)
-    characters = character_attention(explanation, reader.rows, *heads.get(name, (-1, -1)))
+    place = heads.get(name, (-1, -1))
+    characters = character_attention(explanation, reader.rows, *place)
+    drawn, head = head_map(explanation, *place)
     if view == "Table":
         show_table(attention_table(explanation), height=480)
     elif view == "Map":
-        drawn, head = head_map(explanation, *heads.get(name, (-1, -1)))
         of = NO_HEAD if name == MEAN else picture_pass(model, reader, picture, line, explanation)
         map_with_products(drawn, head, theme, of, key="picture_map", name=lambda *_: name)
     else:
         drawing = export_pictures(picture.image, characters, reader.patch_size, "svg", theme).decode()
         st.image(drawing, alt=f"The picture for each character, tinted by the attention of {name}")
+
+    def draw(file_format: Format) -> bytes:
+        if view == "Map":
+            return export_map(drawn, head, file_format, theme, name=lambda *_: name)
+        return export_pictures(picture.image, characters, reader.patch_size, file_format, theme)
+
     downloads(
         "picture-attention",
-        lambda file_format: export_pictures(picture.image, characters, reader.patch_size, file_format, theme),
+        draw,
         lambda: attention_table(explanation),
         title=f"Cross-attention, {name}: {picture.title} read as \u201c{explanation.target}\u201d",
         of_sentence=False,

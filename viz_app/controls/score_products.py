@@ -241,10 +241,13 @@ def tokens_of(own: AttentionMap, cell: Cell) -> tuple[str, str]:
 def cell_text(own: AttentionMap, cell: Cell, found: ScoreProducts) -> str:
     """Say what the products behind a cell sum to, as Markdown."""
     row, key = (f"**{plain(isolated(each))}**" for each in tokens_of(own, cell))
-    total = f"{len(found.query)} products, whose sum is the score **{decimal(found.score, 3)}**"
+    head, total = (
+        f"**{head_title(cell.head)}**",
+        f"{len(found.query)} products, whose sum is the score **{decimal(found.score, 3)}**",
+    )
     if found.is_hidden:
-        return f"{key} is hidden from {row} by the mask, so its weight is 0; behind it are {total}."
-    return f"{row} attends to {key} with weight **{decimal(found.weight, 3)}**; behind it are {total}."
+        return f"{head}: {key} is hidden from {row} by the mask, so its weight is 0; behind it are {total}."
+    return f"{head}: {row} attends to {key} with weight **{decimal(found.weight, 3)}**; behind it are {total}."
 
 
 TABLE = "from viz_app.figures.score_products import products_table\ntable = products_table(found)"

@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from core.byte_pieces import Word
+from core.byte_pieces import Word, is_special
 from core.capture import AttentionMap
 from core.images.patches import Pixels
 from core.results import Explanation
@@ -54,10 +54,13 @@ def character_attention(explanation: Explanation, rows: int, layer: int, head: i
 
 def named_maps(explanation: Explanation) -> list[AttentionMap]:
     """Return cross-attention with characters and places of patches as whole words."""
-    characters = tuple(Word(shown_character(token)) for token in explanation.predicted_tokens)
+    fed, predicted = (
+        tuple(token if is_special(token) else Word(shown_character(token)) for token in tokens)
+        for tokens in (explanation.fed_tokens, explanation.predicted_tokens)
+    )
     patches = tuple(map(Word, explanation.source_tokens))
     return [
-        replace(each, predicted_tokens=characters, key_tokens=patches, query_tokens=tuple(map(Word, each.query_tokens)))
+        replace(each, query_tokens=fed, predicted_tokens=predicted, key_tokens=patches)
         for each in explanation.maps["cross"]
     ]
 
