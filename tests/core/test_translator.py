@@ -1,12 +1,8 @@
 """Translator: translations, explanations of the same tokens, and use by many threads."""
 
-import copy
-import math
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -14,10 +10,9 @@ import torch
 from core.capture import capture_attention
 from core.checkpoint import save_checkpoint
 from core.config import PRESETS
-from core.cpu_products import has_bfloat16, has_int8
-from core.decoding import NonFiniteError, best_hypotheses
+from core.decoding import best_hypotheses
 from core.model import Transformer
-from core.text_codec import MAX_EXTRA_TOKENS, MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS
+from core.text_codec import MAX_EXTRA_TOKENS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
@@ -125,116 +120,6 @@ def test_a_batch_gives_each_sentence_what_it_gets_alone(
     assert compared >= len(sources)
 
 
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An untrained model continues to the limit: make it short."""
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
-
-
-@pytest.mark.usefixtures("short")
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_prefix_begins_the_translation_and_the_whole_is_scored(
-    translator: Translator, parallel_text: list[tuple[str, str]], beam_size: int
-) -> None:
-    for source, target in parallel_text[:2]:
-        prefix = target[: len(target) // 2].strip()
-        translation = translator.translate(source, beam_size, prefix=prefix)
-        for found in translation.hypotheses:
-            assert found.text.startswith(prefix)
-            forced = translator.score(source, found.token_ids)
-            assert (forced.text, forced.token_ids, forced.tokens, forced.finished) == (
-                found.text,
-                found.token_ids,
-                found.tokens,
-                found.finished,
-            )
-            assert forced.token_log_probs == pytest.approx(found.token_log_probs, abs=1e-4)
-            assert forced.score == pytest.approx(found.score, abs=1e-4)
-        *_, last = translator.search(source, beam_size, prefix=prefix)
-        assert (
-            best_hypotheses(last, translator.search_options(beam_size, 0.6, 1))[0].token_ids
-            == translation.hypotheses[0].token_ids
-        )
-
-
-@pytest.mark.usefixtures("short")
-def test_the_beginning_of_the_model_s_own_translation_leads_to_it(translator: Translator) -> None:
-    own = translator.translate(SENTENCE, beam_size=1).hypotheses[0]
-    for length in (0, 1, len(own.token_ids) // 2, len(own.token_ids) - 1):
-        again = translator.translate(SENTENCE, beam_size=1, prefix=own.token_ids[:length]).hypotheses[0]
-        assert again.token_ids == own.token_ids
-        assert again.token_log_probs == pytest.approx(own.token_log_probs, abs=1e-5)
-
-
-@pytest.mark.usefixtures("short")
-def test_a_batch_has_a_prefix_for_each(translator: Translator, parallel_text: list[tuple[str, str]]) -> None:
-    sources, prefixes = [source for source, _ in parallel_text[:3]], ["Ein Hund", "", "Die Frau im"]
-    together = translator.translate_batch(sources, 2, prefixes=prefixes)
-    for source, prefix, translation in zip(sources, prefixes, together, strict=True):
-        alone = translator.translate(source, 2, num_hypotheses=1, prefix=prefix)
-        assert [h.token_ids for h in alone.hypotheses] == [h.token_ids for h in translation.hypotheses]
-        assert translation.text.startswith(prefix)
-
-
-@pytest.mark.parametrize("target", ["Ein Hund läuft durch das grüne Gras.", "", "  zwei \n Zeilen ", "🐕"])
-def test_any_target_is_scored_as_one_pass_scores_it(translator: Translator, target: str) -> None:
-    scored = translator.score(SENTENCE, target, length_penalty=1.0)
-    assert scored.text == " ".join(target.split())
-    assert scored.finished
-    assert scored.token_log_probs == pytest.approx(translator.explain(SENTENCE, scored.token_ids).log_probs, abs=1e-4)
-    assert scored.score == pytest.approx(scored.log_prob / ((5 + len(scored.tokens)) / 6))
-
-
-def test_the_beginning_of_a_target_is_scored_without_an_end(translator: Translator) -> None:
-    ids = translator.score(SENTENCE, "Ein Hund").token_ids
-    whole, part = translator.score(SENTENCE, ids), translator.score(SENTENCE, ids[:-1])
-    assert whole.finished
-    assert not part.finished
-    assert part.token_log_probs == pytest.approx(whole.token_log_probs[:-1], abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("x " * 600, rf"the target has \d+ tokens, at most {MAX_TARGET_TOKENS} can be scored: shorten it"),
-        ([7, 400], "the target has the token id 400, this model has 0 to 399: it belongs to another model"),
-        ([-1], "the target has the token id -1"),
-        ("half \ud83d", r"the text has a lone surrogate"),
-    ],
-)
-def test_a_target_that_cannot_be_scored_is_refused_with_the_reason(
-    translator: Translator, target: str | list[int], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        translator.score(SENTENCE, target)
-
-
-@pytest.mark.parametrize(
-    ("prefix", "message"),
-    [
-        (
-            "so " * 60,
-            r"the prefix has \d+ tokens, which leaves no room for more: a translation of this text may have \d+; "
-            r"shorten the prefix",
-        ),
-        ([400], "the target has the token id 400, this model has 0 to 399"),
-        ([0], "token 1 of the prefix is 0, which is never generated"),
-        ("half \ud83d", r"the text has a lone surrogate"),
-    ],
-)
-def test_a_prefix_that_cannot_be_is_refused_with_the_reason(
-    translator: Translator, prefix: str | list[int], message: str
-) -> None:
-    for call in (
-        lambda: translator.translate("Where?", prefix=prefix),
-        lambda: translator.search("Where?", prefix=prefix),
-        lambda: translator.prefix_ids("Where?", prefix),
-        lambda: translator.translate_batch(["Where?"], prefixes=[prefix]),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
-
-
 def test_batches_are_limited_by_tokens(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.translator.BATCH_TOKENS", 60)
     sizes: list[tuple[int, int]] = []
@@ -278,87 +163,6 @@ def test_white_space_makes_no_difference(translator: Translator) -> None:
     odd = translator.translate(f"\n {SENTENCE.replace(' ', chr(9) + ' ')}\r\n", beam_size=1)
     assert odd.hypotheses == plain.hypotheses
     assert odd.source_tokens == translator.explain(odd.source, odd.text).source_tokens == plain.source_tokens
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "🐕 läuft 👩‍👩‍👧‍👦",
-        "הכלב רץ דרך העשב",
-        "كلب يجري",
-        "犬が草の中を走る。",
-        "\x00\x01\x1b[31m\x7f",
-        "\u200b",
-        "a\u0301\u0323",
-        "x" * 300,
-        "�",
-        "<s> </s> <pad>",
-    ],
-)
-def test_any_text_gets_a_result(translator: Translator, text: str) -> None:
-    assert len(translator.translate(text, beam_size=2).hypotheses) == 2
-    assert len(translator.translate_text(text, beam_size=1).sentences) >= 1
-
-
-def test_a_long_text_gets_a_result(translator: Translator) -> None:
-    text = "\n".join(" ".join(["a", "b"] * 20) + ". C" for _ in range(50))  # 2,050 words
-    assert not translator.fits(text)
-    translation = translator.translate_text(text, beam_size=1)
-    assert len(translation.sentences) == 100
-    assert translation.text.count("\n") >= 49
-
-
-METHODS: list[Callable[[Translator, str], object]] = [
-    lambda translator, text: translator.translate(text),
-    lambda translator, text: translator.search(text),
-    lambda translator, text: translator.translate_batch([SENTENCE, text]),
-    lambda translator, text: translator.translate_text(text),
-    lambda translator, text: translator.explain(text, ""),
-]
-
-
-@pytest.mark.parametrize("call", METHODS)
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "there is nothing to translate: the text is empty or only white space"),
-        (" \n\t\u00a0", "there is nothing to translate"),
-        (
-            "x" * 600,
-            rf"the text has \d+ tokens, at most {MAX_SOURCE_TOKENS} can be translated at once: shorten or split it",
-        ),
-        ("half \ud83d", r"the text has a lone surrogate \('\\ud83d' at 5\), which cannot be encoded: remove it"),
-    ],
-)
-def test_invalid_texts_are_refused_with_the_reason(
-    translator: Translator, call: Callable[[Translator, str], object], text: str, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        call(translator, text)
-
-
-def test_a_batch_names_the_sentence_that_it_refuses(translator: Translator) -> None:
-    with pytest.raises(ValueError, match="sentence 2: there is nothing to translate"):
-        translator.translate_batch([SENTENCE, " ", SENTENCE])
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"beam_size": 0}, r"beam_size \(0\) must be an integer from 1 to 64"),
-        ({"beam_size": 1000}, r"beam_size \(1000\) must be an integer from 1 to 64"),
-        ({"length_penalty": 9}, r"length_penalty \(9\) must be a number from 0 to 5"),
-        ({"num_hypotheses": 5}, r"num_hypotheses \(5\) must be an integer from 1 to beam_size \(4\)"),
-    ],
-)
-def test_search_settings_out_of_range_are_refused(
-    translator: Translator, values: dict[str, float], message: str
-) -> None:
-    for method in (translator.translate, translator.search):
-        with pytest.raises(ValueError, match=message):
-            method(SENTENCE, **values)
-    with pytest.raises(ValueError, match=message):
-        translator.translate_batch([SENTENCE], **values)
 
 
 def test_learned_positions_bound_source_and_translation(tokenizer: SentencePieceTokenizer) -> None:
@@ -437,75 +241,3 @@ def test_a_search_left_half_way_does_not_hold_the_model(translator: Translator) 
 def test_a_half_precision_file_translates(tmp_path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
     save_checkpoint(tmp_path / "half.safetensors", tiny_model, tokenizer, dtype=torch.float16)
     assert Translator.from_checkpoint(tmp_path / "half.safetensors").translate(SENTENCE, beam_size=1).hypotheses
-
-
-def test_non_finite_outputs_are_an_error_everywhere(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
-    """Instead of no hypothesis, or a page of NaN."""
-    broken = Translator(copy.deepcopy(tiny_model), tokenizer)
-    broken.model.decoder.layers[0].feed_forward.inner.weight[0, 0] = math.nan
-    calls: list[tuple[Callable[[], object], str]] = [
-        (lambda: broken.translate(SENTENCE), "at position 1"),
-        (lambda: broken.translate(SENTENCE, beam_size=1), "at position 1"),
-        (lambda: broken.translate_batch([SENTENCE, "A dog."]), "at position 1"),
-        (lambda: broken.translate(SENTENCE, prefix="Ein"), "at position 1"),
-        (lambda: list(broken.search(SENTENCE)), "at position 1"),
-        (lambda: broken.score(SENTENCE, "Ein Hund."), "for this target"),
-        (lambda: broken.explain(SENTENCE, "Ein Hund."), "for this target"),
-    ]
-    for call, where in calls:
-        with pytest.raises(
-            NonFiniteError,
-            match=rf"^the model's outputs are not finite \(NaN or infinite\) {where}: .*; use another checkpoint$",
-        ):
-            call()
-
-
-# --- precision ------------------------------------------------------------------------------------------------------
-
-
-def test_fast_searches_with_reduced_products_and_explains_with_exact_ones(
-    translator: Translator, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("core.cpu_inference.choose", lambda seconds: list(seconds)[-1])
-    fast = Translator(tiny_model, tokenizer, precision="fast")
-    found = fast.translate(SENTENCE, beam_size=2).hypotheses[0]
-    exact = translator.score(SENTENCE, found.token_ids)
-    assert found.token_log_probs == pytest.approx(exact.token_log_probs, abs=0.1)
-    if has_int8() or has_bfloat16():
-        assert found.token_log_probs != pytest.approx(exact.token_log_probs, abs=1e-5)
-    assert fast.score(SENTENCE, found.token_ids) == exact
-    assert fast.explain(SENTENCE, found.token_ids).log_probs == translator.explain(SENTENCE, found.token_ids).log_probs
-
-
-@pytest.mark.parametrize("number", [math.nan, 1e38])
-@pytest.mark.parametrize("part", ["encoder.layers.0", "encoder.layers.1", "decoder.layers.0", "decoder.layers.1"])
-def test_fast_is_an_error_too_where_anything_is_not_finite(
-    tiny_model: Transformer,
-    tokenizer: SentencePieceTokenizer,
-    part: str,
-    number: float,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """8-bit integers would turn NaN into finite numbers."""
-    monkeypatch.setattr("core.cpu_inference.choose", lambda seconds: list(seconds)[min(1, len(seconds) - 1)])
-    broken = Translator(copy.deepcopy(tiny_model), tokenizer, precision="fast")
-    broken.model.get_submodule(part).feed_forward_norm.weight.mul_(number)
-    broken.model.get_submodule(part).feed_forward_norm.weight.mul_(number)
-    for call in (lambda: broken.translate(SENTENCE), lambda: broken.translate_batch([SENTENCE, "A dog."])):
-        with pytest.raises(NonFiniteError, match="not finite"):
-            call()
-
-
-def test_fast_is_exact_where_nothing_is_packed(
-    translator: Translator, tiny_model: Transformer, tokenizer: SentencePieceTokenizer
-) -> None:
-    doubles = [
-        Translator(copy.deepcopy(tiny_model).double(), tokenizer, precision=precision)
-        for precision in ("exact", "fast")
-    ]
-    assert doubles[0].translate(SENTENCE, beam_size=2) == doubles[1].translate(SENTENCE, beam_size=2)
-
-
-def test_a_precision_that_there_is_not(tiny_checkpoint: Path) -> None:
-    with pytest.raises(ValueError, match="precision \\('int4'\\) must be one of exact, fast"):
-        Translator.from_checkpoint(tiny_checkpoint, precision="int4")
