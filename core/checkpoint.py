@@ -6,8 +6,6 @@ metadata `format_version`, and `config` and `training` in JSON. There is no pick
 """
 
 import json
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
@@ -16,27 +14,21 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
-from torch.nn import functional as F
-from torch.overrides import TorchFunctionMode
 
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import SETTINGS, DictionaryTokenizer
 from core.file_writing import NotWrittenError, write_atomically
 from core.marian_tokenizer import MarianTokenizer
-from core.model import Embedding, SinusoidalPositions, Transformer
+from core.model import Transformer
+from core.model.half_precision import is_large
 from core.tokenizer import SentencePieceTokenizer, Tokenizer
 from core.tokenizer_files import files_of
+from core.untrusted_parameters import ADVICE, CheckpointError, as_parameter, fill_model, meta_model
 
 FORMAT_VERSION = 1
 TOKENIZER_KEY = "tokenizer.model"
 MAX_HEADER_BYTES = 4 * 2**20  # ours have about 30 KB
 MAX_TOKENIZER_BYTES = 64 * 2**20
-# Largest float16; trained weights are far below it. Larger ones could overflow in a product of two hidden states.
-# Below it, with LayerNorm after every sub-layer, nothing overflows up to the logits, whatever the sentence.
-MAX_WEIGHT = 65504.0
-TRIAL_TOKENS = 8  # source and target length of the trial pass of a loaded model
-ADVICE = "copy or download it again"  # advice for damaged files
-MAX_MESSAGE = 500  # characters; names in a malicious file may have any length
 # Fields of the configuration that every file has; the others came later and are stored if they differ from the default.
 _FIRST_FIELDS = {
     *("vocab_size", "d_model", "d_ff", "num_heads", "d_k", "d_v", "num_encoder_layers", "num_decoder_layers"),
@@ -45,16 +37,12 @@ _FIRST_FIELDS = {
 FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 
 
-class CheckpointError(ValueError):
-    """The file is not a usable checkpoint; the message has the reason."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 4]} ...")
-
-
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded checkpoint, with the model in float32 and evaluation mode."""
+    """A loaded checkpoint, with the model in evaluation mode.
+
+    It is in float32, except matrices of a large model (`as_parameter`), whose layers compute in float32 all the same.
+    """
 
     model: Transformer
     tokenizer: Tokenizer
@@ -129,8 +117,8 @@ def _stored(config: TransformerConfig) -> dict[str, Any]:
 def load_checkpoint(path: str | Path) -> Checkpoint:
     """Read an untrusted checkpoint.
 
-    Nothing in it is executed, and sizes are checked before memory is allocated. The model does not depend on the file
-    afterwards, which may be replaced or deleted.
+    Nothing in it is executed, and sizes are checked before memory is allocated. The file may be replaced or deleted
+    afterwards. A large model (`as_parameter`) reads its matrices from the file, which must not be overwritten in place.
 
     Raises:
         CheckpointError: the file is not a checkpoint of this format, or a part of it is missing, malformed, not finite
@@ -151,47 +139,15 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
             _check_tensors(path, model, slices)
             tokenizer = _read_tokenizer(path, config, file.get_tensor(TOKENIZER_KEY))
-            # Copy, as `get_tensor` returns a view of the mapped file, which may change.
-            tensors = {
-                name: file.get_tensor(name).to(torch.float32, copy=True) for name in slices if name != TOKENIZER_KEY
-            }
+            large = is_large(model)
+            # `get_tensor` returns a view of the mapped file
+            tensors = {name: as_parameter(file.get_tensor(name), large) for name in slices if name != TOKENIZER_KEY}
     except SafetensorError as error:
         size = path.stat().st_size
         raise CheckpointError(
             f"{path.name} ({size} bytes) is cut off, damaged or not a safetensors file: {ADVICE} ({error})"
         ) from error
     return Checkpoint(fill_model(path.name, model, tensors), tokenizer, training)
-
-
-def fill_model(file_name: str, model: Transformer, tensors: dict[str, Tensor]) -> Transformer:
-    """Give a model of `meta_model` untrusted parameters, and set it to evaluation.
-
-    Args:
-        file_name: for messages.
-        tensors: all parameters by name, float32 and of the right shapes. The model keeps them.
-
-    Raises:
-        CheckpointError: a parameter is not finite or too large, or the model's outputs are not finite.
-    """
-    for name, tensor in tensors.items():
-        least, greatest = map(float, tensor.aminmax())  # NaN if a value is; unlike other ways it copies nothing
-        if not math.isfinite(least) or not math.isfinite(greatest):
-            raise CheckpointError(
-                f"{file_name}: {name} has {int((~tensor.isfinite()).sum())} values that are not finite (NaN or "
-                f"infinite)"
-            )
-        if (largest := max(-least, greatest)) > MAX_WEIGHT:
-            raise CheckpointError(
-                f"{file_name}: {name} holds the weight {largest:.3g}, at most {MAX_WEIGHT:g} is read: the file is "
-                f"damaged ({ADVICE}), or the training diverged"
-            )
-    model.load_state_dict(tensors, assign=True)
-    if model.config.positions == "sinusoidal":
-        for embedding in filter(None, (model.embedding, model.patch_embedding, model.target_embedding)):
-            embedding.positions = SinusoidalPositions(model.config)  # not stored, as it has no parameters
-    model.eval().requires_grad_(False)
-    _check_outputs(file_name, model)
-    return model
 
 
 def check_header(path: Path) -> None:
@@ -258,24 +214,6 @@ def _json_object(path: Path, key: str, text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-class _SkipInit(TorchFunctionMode):
-    """Skip random initialisation, for which PyTorch imports many modules on `meta`."""
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        if func.__name__ in ("uniform_", "normal_", "kaiming_uniform_"):  # of Tensor and of torch.nn.init
-            return args[0] if args else kwargs["tensor"]
-        return func(*args, **kwargs)
-
-
-def meta_model(config: TransformerConfig) -> Transformer:
-    """A model on the meta device: shapes without memory."""
-    with torch.device("meta"), _SkipInit():
-        return Transformer(config)
-
-
 def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> None:
     """Check names, shapes and types against the configuration, before reading tensors."""
     expected = {name: list(parameter.shape) for name, parameter in model.named_parameters()}
@@ -303,36 +241,6 @@ def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> Non
         raise CheckpointError(
             f"{path.name}: {TOKENIZER_KEY} has type {dtype} and shape {shape}, expected one row of at most "
             f"{MAX_TOKENIZER_BYTES} U8"
-        )
-
-
-@torch.no_grad()
-def _check_outputs(file_name: str, model: Transformer) -> None:
-    """Run one short forward pass: finite weights may still give outputs that are not.
-
-    Its tokens are those with the largest embeddings, so that a single damaged row is detected.
-
-    Raises:
-        CheckpointError: a log-probability is NaN or infinite.
-    """
-    config = model.config
-    positions = config.max_positions if config.positions == "learned" else TRIAL_TOKENS
-
-    def tokens(embedding: Embedding) -> Tensor:
-        largest = torch.linalg.vector_norm(embedding.tokens.weight, torch.inf, dim=1)
-        special = {config.pad_id, config.bos_id, config.eos_id}
-        largest[[token_id for token_id in special if token_id < len(largest)]] = -1
-        return largest.topk(max(min(TRIAL_TOKENS, positions, len(largest) - 2) - 1, 0)).indices
-
-    if config.patch_size:
-        source = torch.ones(TRIAL_TOKENS if positions >= TRIAL_TOKENS else positions, config.patch_size**2)
-    else:
-        source = F.pad(tokens(model.embedding), (0, 1), value=config.eos_id)
-    target = F.pad(tokens(model.fed_embedding), (1, 0), value=config.bos_id)
-    if not model(source[None], target[None]).log_softmax(-1).isfinite().all():
-        raise CheckpointError(
-            f"{file_name}: the outputs of this model are not finite (NaN or infinite): the file is damaged ({ADVICE}), "
-            f"or the training diverged"
         )
 
 

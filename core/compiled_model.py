@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from core.cache import DecoderCache
 from core.config import HeadShape, TransformerConfig
 from core.model import Decoder, DecoderLayer, Encoder, EncoderLayer, KeysValues, Transformer
+from core.model.half_precision import HALVES, is_large, kept_types, stored_weight
 from core.native import library
 
-MOST_COPIED = 2**28  # parameters, a gigabyte in float32
 StepWeights = tuple[Tensor, Tensor]  # [layers, B, W, H, position + 1], in decoder order, and [layers, B, W, H, S]
 
 
@@ -21,8 +21,8 @@ class CompiledEncoder:
     """The encoder's layers and norms.
 
     Args:
-        model: in float32 on a CPU.
-        dtype: of the matrices, see `library.Matrix`.
+        model: on a CPU, in float32 but for matrices that are kept in half precision.
+        dtype: of the matrices in float32, see `library.Matrix`.
     """
 
     def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype) -> None:
@@ -65,8 +65,8 @@ class CompiledDecoder:
     """The decoder's layers and the projection to the vocabulary.
 
     Args:
-        model: in float32 on a CPU.
-        dtype: of the matrices, see `library.Matrix`.
+        model: on a CPU, in float32 but for matrices that are kept in half precision.
+        dtype: of the matrices in float32, see `library.Matrix`; int8: of all.
         exact: of the second ones of the feed-forward networks; None: the same.
 
     Attributes:
@@ -76,7 +76,8 @@ class CompiledDecoder:
     def __init__(
         self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, exact: torch.dtype | None = None
     ) -> None:
-        self.name = f"{str(dtype).removeprefix('torch.')} weights"
+        kept = kept_types(model) if dtype != torch.int8 else ()
+        self.name = " and ".join(sorted(str(each).removeprefix("torch.") for each in kept or {dtype})) + " weights"
         self._compiled = compiled
         self._heads = model.config.decoder_heads
         self._weights = _Weights(compiled, model, dtype, exact or dtype)
@@ -85,7 +86,7 @@ class CompiledDecoder:
         self._memory_projections = [
             self._weights.linear(layer.cross_attention.k_proj, layer.cross_attention.v_proj) for layer in layers
         ]
-        self._projection = self._weights.matrix(model.unembedding, model.output_bias)
+        self._projection = self._weights.matrix(stored_weight(model.output_layer), model.output_bias)
         self._stack = self._weights.stack(model.config, self._layers, self._heads, model.decoder)
 
     def step(self, x: Tensor, cache: DecoderCache, mask: Tensor, weights: StepWeights | None = None) -> Tensor:
@@ -144,11 +145,14 @@ class CompiledDecoder:
 
 
 class _Weights:
-    """Weights, kept as long as the structs that point to them. Those of a large model in float32 are not copied."""
+    """Weights, kept as long as the structs that point to them.
+
+    Those of a large model are not copied, except joined ones and for 8-bit integers.
+    """
 
     def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, exact: torch.dtype) -> None:
         self._compiled, self._dtype, self._exact = compiled, dtype, exact
-        self._is_large = sum(each.numel() for each in model.parameters()) > MOST_COPIED
+        self._is_large = is_large(model)
         self._kept: list[library.Matrix | Tensor] = []
 
     def linear(self, *projections: nn.Linear) -> library.LinearStruct:
@@ -157,12 +161,13 @@ class _Weights:
 
     def exact(self, projection: nn.Linear) -> library.LinearStruct:
         """A product that is never reduced."""
-        return self.matrix(projection.weight, projection.bias, self._exact)
+        return self.matrix(stored_weight(projection), projection.bias, self._exact)
 
     def matrix(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None = None) -> library.LinearStruct:
         """`x @ weight.T + bias`, from [outputs, inputs] and [outputs]."""
         dtype = dtype or self._dtype
-        layout = None if dtype == torch.float32 and self._is_large else dtype
+        is_kept = weight.dtype in HALVES and dtype != torch.int8
+        layout = None if is_kept or (dtype == torch.float32 and self._is_large) else dtype
         self._kept.append(matrix := library.Matrix(self._compiled, weight, bias, layout))
         return matrix.struct
 
@@ -185,7 +190,7 @@ class _Weights:
 
 def joined(*projections: nn.Linear) -> tuple[Tensor, Tensor | None]:
     """Weight and bias of projections of one input as one, their outputs side by side; all or none have a bias."""
-    weights: list[Tensor] = [each.weight for each in projections]
+    weights = [stored_weight(each) for each in projections]
     biases: list[Tensor] = [each.bias for each in projections if has_bias(each)]
     if len(projections) > 1:
         return torch.cat(weights), torch.cat(biases) if biases else None

@@ -41,6 +41,7 @@ from core.model import (
     Transformer,
     is_hooked,
 )
+from core.model.half_precision import kept_types, stored_weight
 from core.native import library as native
 from core.packed_layers import (
     MOST_FEW_ROWS,
@@ -126,7 +127,7 @@ class PackedTransformer(Transformer):
         self.output_projection, self.output_bias = model.output_projection, model.output_bias
         self.length_projection = model.length_projection
         self.encoder, self.decoder = layers
-        self.projection = packed(lambda: (model.unembedding, model.output_bias))
+        self.projection = packed(lambda: (stored_weight(model.output_layer), model.output_bias))
         self._state = _state(model)
         self.step_seconds: dict[int, dict[str, float]] = {}
         self.compiled_encoder: CompiledEncoder | None = None
@@ -264,14 +265,14 @@ def choose(seconds: dict[str, float]) -> str:
 
 def packing_obstacle(model: Transformer) -> str | None:
     """Reason why a model computes with its own matrices, in PyTorch; None if it can be packed."""
-    weight = model.embedding.tokens.weight
+    weight, kept = stored_weight(model.embedding.tokens), kept_types(model)
     if model.config.patch_size:
         return "its source is an image"
     if weight.device.type != "cpu":
         return f"it is on {weight.device}"
-    if weight.dtype != torch.float32:
+    if weight.dtype != torch.float32 and not kept:
         return f"its weights are in {weight.dtype}".replace("torch.", "")
-    has_product = native.library() or has_packed() or halves(model)
+    has_product = native.library() or (has_packed() and not kept) or halves(model)
     return None if has_product else "this PyTorch has no packed product for its weights"
 
 
@@ -286,11 +287,14 @@ def computation(model: Transformer) -> str:
         return f"PyTorch, as {obstacle}"
     if not native.library():
         return "packed matrices, PyTorch's layers: the steps are not compiled for this processor"
-    return f"compiled layers, {native.capability()}"
+    kept = ", ".join(sorted(str(each).removeprefix("torch.") for each in kept_types(model)))
+    return f"compiled layers, {native.capability()}" + (f", on the matrices in {kept}, not copied" if kept else "")
 
 
 def exact_product(model: Transformer) -> type[HalfPackedLinear | CompiledLinear | PackedLinear]:
     """The product in float32 for the weights of a model that can be packed."""
+    if kept_types(model) and native.library():
+        return CompiledLinear  # the one without a copy
     if halves(model):
         return HalfPackedLinear
     return CompiledLinear if native.library() else PackedLinear
@@ -300,7 +304,7 @@ def halves(model: Transformer) -> bool:
     """Whether float16 holds every matrix exactly, and there is a product for it."""
     matrices = (parameter for parameter in model.parameters() if parameter.dim() == 2)
     parts = (rows for matrix in matrices for rows in matrix.split(MANY_ROWS))  # little memory, and an early end
-    return has_half() and all(torch.equal(rows, rows.half().float()) for rows in parts)
+    return has_half() and all(torch.equal(rows, rows.half().to(rows.dtype)) for rows in parts)
 
 
 def _kind_of(rows: int) -> int:

@@ -43,10 +43,10 @@ class HalfPackedLinear(nn.Module):
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
         self.bias = bias
-        self._packed = torch.ops.quantized.linear_prepack_fp16(weight.detach(), bias)
+        self._packed = torch.ops.quantized.linear_prepack_fp16(weight.detach().float(), bias)
         self._direct: Tensor | None = None  # a second copy of a small matrix
         if weight.numel() <= SMALL_MATRIX and has_direct_half():
-            self._direct = torch.fbgemm_pack_gemm_matrix_fp16(weight.detach())
+            self._direct = torch.fbgemm_pack_gemm_matrix_fp16(weight.detach().float())
 
     def forward(self, x: Tensor) -> Tensor:
         if self._direct is not None and x.numel() <= SMALL_INPUT:
@@ -98,7 +98,7 @@ class Int8Linear(nn.Module):
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
         self._outputs = weight.size(0)
-        self._packed = _int8_packed(weight.detach(), bias)
+        self._packed = _int8_packed(weight.detach().float(), bias)
         self._reduce_range = int8_saturates()
 
     def forward(self, x: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
     MERGES,
@@ -29,6 +29,7 @@ from core.formats.parameter_names import matrix_names, read_parameters, stack_na
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.weights import Inert, Weights, in_memory, load_pytorch, weights_of
+from core.untrusted_parameters import fill_model, meta_model
 
 NAME = "fairseq"
 DICTIONARY = re.compile(r"dict\.([A-Za-z_-]+)\.txt")
@@ -55,6 +56,7 @@ INERT = (
         for name in ("AverageMeter", "StopwatchMeter", "TimeMeter")
     ),
 )
+
 SOURCE, TARGET, OUTPUT = (
     "encoder.embed_tokens.weight",
     "decoder.embed_tokens.weight",

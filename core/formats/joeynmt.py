@@ -8,7 +8,7 @@ import json
 from pathlib import PurePath
 from typing import Any, cast
 
-from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
     CHARACTERS,
@@ -34,6 +34,7 @@ from core.formats.weights import Weights, load_pytorch, weights_of
 from core.formats.yaml_options import MAX_BYTES, yaml_object
 from core.tokenizer import SPACE_MARK, load_sentencepiece
 from core.tokenizer_files import files_of
+from core.untrusted_parameters import fill_model, meta_model
 
 NAME = "JoeyNMT"
 PREFERRED = ("best.ckpt", "latest.ckpt", "avg_best.ckpt")  # among several

@@ -9,7 +9,7 @@ import json
 from dataclasses import replace
 from typing import Any, cast
 
-from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
     SENTENCEPIECE,
@@ -24,6 +24,7 @@ from core.formats.parameter_names import check_copies, read_parameters, stack_na
 from core.formats.settings import Settings
 from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
 from core.tokenizer import load_sentencepiece
+from core.untrusted_parameters import fill_model, meta_model
 
 NAME = "M2M100 or NLLB in Hugging Face's layout"
 SENTENCEPIECE_FILE, VOCABULARY = "sentencepiece.bpe.model", "vocab.json"
@@ -33,6 +34,7 @@ MATRICES = (
     "model.decoder.embed_tokens.weight",
     "lm_head.weight",
 )
+
 MASK = "<mask>"  # after the languages of NLLB
 # Default languages, the first that a model has; in a text, codes select others.
 SOURCES, TARGETS = ("en", "eng_Latn"), ("de", "deu_Latn")

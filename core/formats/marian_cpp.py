@@ -13,7 +13,7 @@ from typing import Any, cast
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import SENTENCEPIECE, SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
 from core.formats import huggingface
@@ -26,6 +26,7 @@ from core.formats.weights import Weights
 from core.marian_tokenizer import PAD, SOURCE_MODEL, TARGET_MODEL, TARGET_VOCABULARY, VOCABULARY, MarianTokenizer
 from core.model import Transformer
 from core.tokenizer import load_sentencepiece
+from core.untrusted_parameters import fill_model, meta_model
 
 NAME = "Marian"
 OPTIONS = "special:model.yml"

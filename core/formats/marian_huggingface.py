@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import torch
 
-from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.formats import huggingface
 from core.formats.parameter_names import check_copies, check_names, stack_names
@@ -17,6 +17,7 @@ from core.formats.source_files import SourceFiles
 from core.formats.weights import Weights
 from core.marian_tokenizer import OPTIONAL, REQUIRED, MarianTokenizer
 from core.model import Transformer
+from core.untrusted_parameters import fill_model, meta_model
 
 NAME = "Marian (OPUS-MT) in Hugging Face's layout"
 BIAS = "final_logits_bias"
@@ -41,7 +42,7 @@ def load(files: SourceFiles) -> Checkpoint:
         model = meta_model(config)
         sources = _parameter_sources(model, config, weights)
         _check_weights(weights, model, sources, config)
-        tensors = {ours: weights.read(theirs) for ours, theirs in sources.items()}
+        tensors = weights.read_all(model, sources)
         if config.output_bias:
             bias = weights.read(BIAS)[0] if BIAS in weights.shapes else torch.zeros(config.target_size)
             tensors["output_bias"] = huggingface.excluded_bias(bias, search)

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError, safe_open
 
 from core.checkpoint import Checkpoint, CheckpointError, check_header
@@ -64,5 +65,5 @@ def content_digest(checkpoint: Checkpoint) -> str:
     digest.update(checkpoint.tokenizer.to_bytes())
     for name, parameter in checkpoint.model.named_parameters():
         digest.update(name.encode())
-        digest.update(parameter.detach().numpy().data)
+        digest.update(parameter.detach().view(torch.uint8).numpy().data)
     return digest.hexdigest()

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
     PAD,
@@ -32,6 +32,7 @@ from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import KINDS, subword_files
 from core.formats.weights import Inert, Weights, in_memory, load_pytorch, open_weights, weights_of
+from core.untrusted_parameters import fill_model, meta_model
 
 NAME = "OpenNMT-py"
 # Classes and functions in its files: the options, and until version 2 the fields of torchtext with the vocabularies.
@@ -55,6 +56,7 @@ INERT = (
         for name in ("AlignField", "_feature_tokenize", "make_src", "make_tgt", "parse_align_idx")
     ),
 )
+
 BLANK, START, END = "<blank>", "<s>", "</s>"
 SOURCE, TARGET = (f"{stack}.embeddings.make_embedding.emb_luts.0.weight" for stack in ("encoder", "decoder"))
 OUTPUT, BIAS = "generator.weight", "generator.bias"

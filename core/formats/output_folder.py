@@ -124,7 +124,7 @@ def pieces_of(tokenizer: Tokenizer) -> list[str]:
 def storage_type(model: Transformer) -> torch.dtype:
     """Return the smallest type that holds every parameter without loss: half precision, if the model came from that."""
     for dtype in (torch.float16, torch.bfloat16):
-        if all(torch.equal(parameter.to(dtype).float(), parameter) for parameter in model.parameters()):
+        if all(torch.equal(each.to(dtype).to(each.dtype), each) for each in model.parameters()):
             return dtype
     return torch.float32
 

@@ -74,7 +74,7 @@ def read_parameters(
     copies: Collection[str] = (),
     ignored: Collection[str] = (),
 ) -> dict[str, Tensor]:
-    """Parameters of a model by name, in float32.
+    """Parameters of a model by name, see `as_parameter`.
 
     Args:
         sources: name in the file of every parameter.
@@ -87,7 +87,7 @@ def read_parameters(
     expected = dict.fromkeys(copies, (model.config.target_size, model.config.d_model))
     expected |= {theirs: tuple(model.get_parameter(ours).shape) for ours, theirs in sources.items()}
     check_names(weights, expected, ignored)
-    return {ours: weights.read(theirs) for ours, theirs in sources.items()}
+    return weights.read_all(model, sources)
 
 
 def unpacked(file_name: str, name: str, tensor: Tensor) -> dict[str, Tensor]:

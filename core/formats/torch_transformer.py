@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from core.checkpoint import Checkpoint, CheckpointError, fill_model, meta_model
+from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
     CHARACTERS,
@@ -33,6 +33,7 @@ from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
 from core.formats.weights import Weights, in_memory, open_weights
 from core.tokenizer import load_sentencepiece
+from core.untrusted_parameters import fill_model, meta_model
 
 NAME = "torch.nn.Transformer"
 SUFFIXES = (".safetensors", ".pt", ".pth", ".bin")

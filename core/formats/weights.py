@@ -18,6 +18,9 @@ from torch import Tensor
 from core.checkpoint import ADVICE, CheckpointError, check_header
 from core.formats.progress import advance
 from core.formats.source_files import archive_errors
+from core.model import Transformer
+from core.model.half_precision import is_large
+from core.untrusted_parameters import as_parameter
 
 MAX_PICKLE_BYTES = 16 * 2**20  # names and shapes of a PyTorch file; the weights are beside them
 MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied matrices do, with so many copies at most
@@ -41,10 +44,15 @@ class Weights:
     dtypes: Mapping[str, torch.dtype]
     get: Callable[[str], Tensor]  # as stored; do not modify it
 
-    def read(self, name: str) -> Tensor:
-        """A copy in float32."""
+    def read(self, name: str, of_large_model: bool = False) -> Tensor:
+        """A tensor as a parameter, see `as_parameter`."""
         advance(math.prod(self.shapes[name]), sum(map(math.prod, self.shapes.values())))
-        return self.get(name).to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+        return as_parameter(self.get(name), of_large_model)
+
+    def read_all(self, model: Transformer, sources: Mapping[str, str]) -> dict[str, Tensor]:
+        """Parameters of a model, from the name of each in the file."""
+        large = is_large(model)
+        return {ours: self.read(theirs, large) for ours, theirs in sources.items()}
 
     def equal(self, one: str, other: str) -> bool:
         """Whether the file has both tensors and they are equal, in shape and in every element."""

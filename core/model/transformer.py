@@ -7,6 +7,7 @@ from torch.nn import functional as F
 from core.config import TransformerConfig
 from core.model.attention import Mask
 from core.model.embedding import PAD_PIXEL, Embedding, PatchEmbedding
+from core.model.half_precision import HalfPrecision
 from core.model.layers import DecodedPositions, Decoder, Encoder
 from core.restricted import causal_neighbourhood, centred_neighbourhood
 
@@ -104,6 +105,8 @@ class Transformer(nn.Module):
 
     def project(self, states: Tensor) -> Tensor:
         """Logits, by the transposed embedding matrix (3.4): [..., D] -> [..., V]."""
+        if isinstance(self.output_layer, HalfPrecision):
+            return self.output_layer.product(states, self.output_bias)
         return F.linear(states, self.unembedding, self.output_bias)
 
     def length_logits(self, memory: Tensor, memory_mask: Tensor) -> Tensor:
@@ -139,7 +142,12 @@ class Transformer(nn.Module):
     @property
     def unembedding(self) -> Tensor:
         """Matrix of the output projection: [V, D]."""
-        return (self.output_projection or self.fed_embedding.tokens).weight
+        return self.output_layer.weight
+
+    @property
+    def output_layer(self) -> nn.Linear | nn.Embedding:
+        """Layer whose matrix is the output projection."""
+        return self.output_projection or self.fed_embedding.tokens
 
     @property
     def fed_embedding(self) -> Embedding:
@@ -148,4 +156,4 @@ class Transformer(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        return self.embedding.tokens.weight.device
+        return next(self.parameters()).device

@@ -236,7 +236,7 @@ void step_part(const Stack& stack, const LayerCache* caches, const Step* step, i
 extern "C" {
 
 // Raise it, in library.py too, with every change of a struct or function below.
-int64_t interface_version() { return 6; }
+int64_t interface_version() { return 7; }
 
 int64_t panel_width() { return PANEL; }
 

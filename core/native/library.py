@@ -17,9 +17,9 @@ from torch.nn import functional as F
 
 VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # by CPU capability, best first
 KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2}
-ROW_MAJOR = 3  # the kind of weights that are not copied
+ROW_MAJOR = {torch.float32: 3, torch.float16: 4, torch.bfloat16: 5}  # kinds of weights that are not copied
 ACTIVATIONS: dict[str, int] = {"relu": 1, "gelu": 2, "swish": 3}
-INTERFACE_VERSION = 6  # of decoder_step.cpp: a library compiled from another version is not used
+INTERFACE_VERSION = 7  # of decoder_step.cpp: a library compiled from another version is not used
 MAX_INT8 = 127
 BYTES_ADDED = 4  # neighbouring inputs of an 8-bit product, added by one instruction
 ROWS_OF_ONE_THREAD = 16
@@ -192,7 +192,7 @@ class Matrix:
     """Weights of a product as the library reads them.
 
     Args:
-        weight: [outputs, inputs] in float32.
+        weight: [outputs, inputs] in a type of `ROW_MAJOR`.
         bias: [outputs] or None.
         dtype: of a copy in panels, see `panelled`; None: the weights themselves, for a third less speed with many rows.
 
@@ -204,11 +204,11 @@ class Matrix:
         self, compiled: ctypes.CDLL, weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None = None
     ) -> None:
         width, (outputs, inputs) = compiled.panel_width(), weight.shape
-        panels, scales = panelled(weight, width, dtype) if dtype else (weight.detach().contiguous(), None)
+        panels, scales = panelled(weight.float(), width, dtype) if dtype else (weight.detach().contiguous(), None)
         padded = None if bias is None else F.pad(bias.detach(), (0, -outputs % width))
         self._tensors = panels, padded, scales
         pointers = (None if tensor is None else tensor.data_ptr() for tensor in self._tensors)
-        self.struct = LinearStruct(*pointers, KINDS[dtype] if dtype else ROW_MAJOR, inputs, outputs)
+        self.struct = LinearStruct(*pointers, KINDS[dtype] if dtype else ROW_MAJOR[weight.dtype], inputs, outputs)
 
 
 def product(compiled: ctypes.CDLL, x: Tensor, matrix: Matrix) -> Tensor:

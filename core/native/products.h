@@ -16,8 +16,15 @@ constexpr int DOT_ROWS = LANES == 16 ? 6 : 2;
 
 // FLOAT32, FLOAT16: [outputs / PANEL, inputs, PANEL].
 // INT8: [outputs / PANEL, inputs / FOUR, PANEL, FOUR] and 128 more than the weight; `inputs` rounded up.
-// ROW_MAJOR: float32 [outputs, inputs] as PyTorch has it, so without a copy; a third slower for many rows.
-enum Kind : int64_t { FLOAT32 = 0, FLOAT16 = 1, INT8 = 2, ROW_MAJOR = 3 };
+// ROW_MAJOR, of 32 or 16 bits: [outputs, inputs] as PyTorch has it, so without a copy; a third slower for many rows.
+enum Kind : int64_t {
+    FLOAT32 = 0,
+    FLOAT16 = 1,
+    INT8 = 2,
+    ROW_MAJOR_FLOAT32 = 3,
+    ROW_MAJOR_FLOAT16 = 4,
+    ROW_MAJOR_BFLOAT16 = 5
+};
 constexpr int FOUR = 4;  // products of bytes that one instruction adds
 
 enum Activation : int64_t { NONE = 0, RELU = 1, GELU = 2, SWISH = 3 };
@@ -35,15 +42,23 @@ struct Linear {
 
 namespace {
 
+// The `count` floats at the start of a vector, and zeros.
+template <class Weight>
+inline Vector load_first(const Weight* from, int64_t count) {
+    Weight padded[LANES]{};
+    std::memcpy(padded, from, count * sizeof(Weight));
+    return load(padded);
+}
+
 // Sums of the outputs from `first` on: products of vectors along the inputs, added up at the end.
-template <int N>
-inline void panel(const float* x, const Linear& linear, int64_t first, Vector (&sums)[N][VECTORS]) {
+template <int N, class Weight>
+inline void row_major_panel(const float* x, const Linear& linear, int64_t first, Vector (&sums)[N][VECTORS]) {
     const int64_t inputs = linear.inputs, whole = inputs - inputs % LANES;
     float columns[N][PANEL];
     for (int group = 0; group < PANEL; group += DOTS) {
-        const float* weights[DOTS];
+        const Weight* weights[DOTS];
         for (int n = 0; n < DOTS; ++n)
-            weights[n] = static_cast<const float*>(linear.weights) +
+            weights[n] = static_cast<const Weight*>(linear.weights) +
                          std::min<int64_t>(first + group + n, linear.outputs - 1) * inputs;
         Vector totals[N][DOTS]{};
         auto add = [&](auto read, int64_t i) {
@@ -57,13 +72,8 @@ inline void panel(const float* x, const Linear& linear, int64_t first, Vector (&
                 for (int n = 0; n < DOTS; ++n) totals[row][n] += v * w[n];
             }
         };
-        for (int64_t i = 0; i < whole; i += LANES) add([](const float* from) { return load(from); }, i);
-        if (whole < inputs)
-            add([&](const float* from) {
-                Vector last{};
-                std::memcpy(&last, from, (inputs - whole) * sizeof(float));
-                return last;
-            }, whole);
+        for (int64_t i = 0; i < whole; i += LANES) add([](const auto* from) { return load(from); }, i);
+        if (whole < inputs) add([&](const auto* from) { return load_first(from, inputs - whole); }, whole);
         for (int row = 0; row < N; ++row) store_sums(&columns[row][group], totals[row]);
     }
     std::memcpy(sums, columns, sizeof columns);
@@ -215,12 +225,13 @@ struct Outputs {
     int64_t first, end;
 };
 
+template <class Weight>
 void multiply_row_major(const Linear& linear, const float* x, int64_t rows, Activation activation, Outputs part,
                         float* y) {
     for (int64_t first = part.first; first < part.end; first += PANEL)
         in_blocks<DOT_ROWS>(rows, [&](int64_t row, auto n) {
             Vector sums[n()][VECTORS];
-            panel<n()>(x + row * linear.inputs, linear, first, sums);
+            row_major_panel<n(), Weight>(x + row * linear.inputs, linear, first, sums);
             finish<n()>(linear, sums, first, activation, y + row * linear.outputs);
         });
 }
@@ -255,7 +266,9 @@ void apply(const Linear& linear, const float* x, int64_t rows, float* y, Activat
         case INT8: return has_vnni() ? multiply_rounded<true>(linear, x, rows, activation, part, y)
                                      : multiply_rounded<false>(linear, x, rows, activation, part, y);
         case FLOAT16: return multiply<uint16_t>(linear, x, rows, activation, part, y);
-        case ROW_MAJOR: return multiply_row_major(linear, x, rows, activation, part, y);
+        case ROW_MAJOR_FLOAT32: return multiply_row_major<float>(linear, x, rows, activation, part, y);
+        case ROW_MAJOR_FLOAT16: return multiply_row_major<uint16_t>(linear, x, rows, activation, part, y);
+        case ROW_MAJOR_BFLOAT16: return multiply_row_major<BFloat16>(linear, x, rows, activation, part, y);
         default: return multiply<float>(linear, x, rows, activation, part, y);
     }
 }

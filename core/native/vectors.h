@@ -41,6 +41,18 @@ inline Vector load(const uint16_t* from) {  // half precision
 #endif
 }
 
+struct BFloat16 {
+    uint16_t bits;  // the upper half of a float
+};
+
+inline Vector load(const BFloat16* from) {
+#if defined(__AVX512F__)
+    return (Vector)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)from)), 16);
+#else
+    return (Vector)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)from)), 16);
+#endif
+}
+
 inline void store(float* to, Vector v) {
 #if defined(__AVX512F__)
     _mm512_storeu_ps(to, (__m512)v);

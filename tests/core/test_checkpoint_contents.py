@@ -14,11 +14,12 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core import checkpoint
-from core.checkpoint import MAX_WEIGHT, TOKENIZER_KEY, CheckpointError, load_checkpoint, save_checkpoint
+from core.checkpoint import TOKENIZER_KEY, CheckpointError, load_checkpoint, save_checkpoint
 from core.config import PRESETS, TransformerConfig
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from core.untrusted_parameters import MAX_WEIGHT
 from tests.core.checkpoints import EMBEDDING, Metadata, Tensors, contents
 
 Remake = Callable[[Callable[[Tensors, Metadata], None]], Path]
@@ -223,7 +224,7 @@ def test_a_model_that_computes_nothing_finite(tensor: str, remake: Remake, monke
     def change(tensors: Tensors, _: Metadata) -> None:
         tensors[tensor][-1] = 3e38
 
-    monkeypatch.setattr(checkpoint, "MAX_WEIGHT", math.inf)
+    monkeypatch.setattr("core.untrusted_parameters.MAX_WEIGHT", math.inf)
     assert_refused(
         remake(change),
         r"^changed\.safetensors: the outputs of this model are not finite \(NaN or infinite\): the file is damaged",

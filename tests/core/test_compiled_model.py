@@ -4,8 +4,6 @@ import math
 import random
 from dataclasses import replace
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +18,7 @@ from core.cpu_inference import FEW_ROWS, MANY_ROWS, MOST_FEW_ROWS, PackedTransfo
 from core.decoding import NonFiniteError, SearchOptions, beam_search
 from core.model import Transformer
 from core.native import library
+from tests.core.compiled_variants import build
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])
 TINY = PRESETS["tiny"]
@@ -96,15 +95,6 @@ def random_config(seed: int) -> TransformerConfig:
     return replace(TINY, **fields)
 
 
-def build(name: str) -> Any:
-    """A compiled library; skips the test if there is none for this processor."""
-    path = Path(library.__file__).with_name(library.VARIANTS[name] + EXTENSION_SUFFIXES[0])
-    capabilities = list(library.VARIANTS)
-    if library.capability() not in capabilities[: capabilities.index(name) + 1] or not path.exists():
-        pytest.skip(f"{name} is not compiled, or this processor does not have it")
-    return library.load(path)
-
-
 def steps(model: Transformer, sources: Tensor, rows: list[list[list[int]]]) -> list[Tensor]:
     """Logits of a search that feeds these tokens, [B, W] at each position, all of the first parent."""
     next_logits = cached_decoder(model, sources)
@@ -163,7 +153,7 @@ def random_case(seed: int) -> tuple[Transformer, Tensor, Tensor, Tensor, list[li
 def test_a_random_architecture(seed: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Logits and translations of the plain model, for every build and without any, with and without copied weights."""
     model, sources, target, expected, translations = random_case(seed)
-    monkeypatch.setattr("core.compiled_model.MOST_COPIED", 2**28 if seed % 3 else 0)
+    monkeypatch.setattr("core.model.half_precision.LARGE", 2**28 if seed % 3 else 0)
     compiled = None if kind == "PyTorch" else build(kind)
     monkeypatch.setattr(library, "library", lambda: compiled)
     packed = PackedTransformer(model)
@@ -198,7 +188,7 @@ def test_the_memory_of_the_model(name: str, half: bool) -> None:
 @pytest.mark.parametrize("copied", [0, 2**28])
 @pytest.mark.parametrize("name", ["tiny", "OPUS-MT", "NLLB"])
 def test_a_row_has_the_same_bits_whatever_is_beside_it(name: str, copied: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.compiled_model.MOST_COPIED", copied)
+    monkeypatch.setattr("core.model.half_precision.LARGE", copied)
     packed = PackedTransformer(random_model(CONFIGS[name]))
     alone = steps(packed, SOURCE[1:], [[[1]], [[6]], [[30]]])
     for width in (2, 3, 7, MOST_FEW_ROWS, MOST_FEW_ROWS + 1, 40):

@@ -86,7 +86,7 @@ class LogitTrace:
         token_embedding: [T, D] embedding of the fed token, times sqrt(d_model).
         position_embedding: [T, D] everything else that enters the first layer.
         stream: writes and norms in the order in which they act on the stream.
-        unembedding: [V, D] the matrix that reads logits from the last state, in float32.
+        output_layer: has the matrix that reads logits from the last state.
         output_bias: [V] bias of the logits, zeros if there is none.
         logits: [T, V] logits of the model itself, in float32.
     """
@@ -98,13 +98,18 @@ class LogitTrace:
     token_embedding: Tensor
     position_embedding: Tensor
     stream: tuple[AttentionWrite | FeedForwardWrite | FrozenNorm, ...]
-    unembedding: Tensor
+    output_layer: nn.Linear | nn.Embedding
     output_bias: Tensor
     logits: Tensor
 
     @property
     def num_layers(self) -> int:
         return len(self.explanation.maps["cross"])
+
+    @property
+    def unembedding(self) -> Tensor:
+        """[V, D] the matrix that reads logits from the last state, in float32."""
+        return self.output_layer.weight.float()
 
 
 @dataclass(frozen=True)
@@ -146,8 +151,8 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
         whole = calls.pop()  # the decoder itself ends last
         entered = whole.inputs[0][0].double()
         embedding, output_bias = model.fed_embedding, model.output_bias
+        logits = model.project(whole.output).float()
         tokens = embedding.tokens(torch.tensor(fed, device=entered.device)).double() * embedding.scale
-        unembedding = (model.output_projection or embedding.tokens).weight.float()
         return LogitTrace(
             explanation=explanation,
             source_ids=tuple(source_ids),
@@ -156,9 +161,9 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
             token_embedding=tokens,
             position_embedding=entered - tokens,
             stream=_stream(model, calls, explanation),
-            unembedding=unembedding,
-            output_bias=torch.zeros_like(unembedding[:, 0]) if output_bias is None else output_bias.float(),
-            logits=model.project(whole.output).float(),
+            output_layer=model.output_layer,
+            output_bias=torch.zeros_like(logits[0]) if output_bias is None else output_bias.float(),
+            logits=logits,
         )
 
 

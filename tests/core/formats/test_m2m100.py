@@ -36,6 +36,31 @@ def test_the_same_logits_as_transformers(shape: dict[str, Any], tmp_path: Path, 
         assert expected.std() > 0.5, "the logits differ from each other"
 
 
+@pytest.mark.parametrize(("dtype", "pickled"), [(torch.float16, False), (torch.bfloat16, True)])
+def test_a_large_model_stays_in_half_precision(
+    dtype: torch.dtype, pickled: bool, tmp_path: Path, parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the logits of transformers in float32, also after `convert`, and without the files."""
+    folder, out = tmp_path / "model", tmp_path / "out.safetensors"
+    reference = write_model(folder, parallel_text, nllb=True, dtype=dtype)
+    if pickled:
+        torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+        (folder / "model.safetensors").unlink()
+    monkeypatch.setattr("core.model.half_precision.LARGE", 0)
+    imported = import_checkpoint(folder)
+    cli.main(["convert", str(folder), str(out)])
+    converted = load_checkpoint(out)
+    for path in (*folder.iterdir(), out):
+        path.unlink()
+    source_ids, fed = torch.tensor([[9, 5, 6, 7, 2]]), torch.tensor([[2, 8, 11, 30]])
+    with torch.inference_mode():
+        expected = reference(source_ids, decoder_input_ids=fed).logits
+        assert imported.model.embedding.tokens.state_dict()["weight"].dtype == dtype
+        assert converted.model.embedding.tokens.state_dict()["weight"].dtype == torch.float16, "which loses nothing"
+        for found in (imported, converted):
+            torch.testing.assert_close(found.model(source_ids, fed), expected, rtol=0, atol=1e-4)
+
+
 def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
     """50 sentences, beam 4, to several languages, of which the model is not sure."""
     pairs = short_pairs(parallel_text)

@@ -127,15 +127,20 @@ def product(
     return y
 
 
-@pytest.mark.parametrize("dtype", [*library.KINDS, None])
+@pytest.mark.parametrize(
+    ("stored", "dtype"),
+    [*((torch.float32, dtype) for dtype in library.KINDS), *((each, None) for each in library.ROW_MAJOR)],
+)
 @pytest.mark.parametrize("inputs", [1, 6, 37, 256])
 @pytest.mark.parametrize(("batch", "length"), [(1, 1), (1, 7), (3, 5), (2, 16), (5, 11)])
-def test_products(compiled: ctypes.CDLL, dtype: torch.dtype, inputs: int, batch: int, length: int) -> None:
+def test_products(
+    compiled: ctypes.CDLL, stored: torch.dtype, dtype: torch.dtype | None, inputs: int, batch: int, length: int
+) -> None:
     generator = torch.Generator().manual_seed(inputs)
     x = torch.randn(batch, length, inputs, generator=generator)
-    weight, bias = torch.randn(45, inputs, generator=generator).half().float(), torch.randn(45, generator=generator)
-    found = product(compiled, x, weight, bias, dtype, 1)
-    assert torch.equal(product(compiled, x, weight, bias, dtype, 2), found)
+    kept, bias = torch.randn(45, inputs, generator=generator).half().to(stored), torch.randn(45, generator=generator)
+    found, weight = product(compiled, x, kept, bias, dtype, 1), kept.float()
+    assert torch.equal(product(compiled, x, kept, bias, dtype, 2), found)
     error = (found - F.linear(x, weight, bias)).abs()
     if dtype == torch.int8:  # each factor is off by half a step at most
         steps, of_weights = x.abs().amax(-1, keepdim=True) / 63 / 2, weight.abs().amax(-1) / library.MAX_INT8 / 2
