@@ -36,6 +36,7 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
         "target languages": ", ".join(tokenizer.language_codes) or "one",
         **architecture_facts(model.config),
         **token_facts(model.config),
+        **_forced_language(tokenizer),
         "computation": computation(model),
         "search of the source": search or ("not given" if imported else ""),
         "options not applied": (", ".join(_texts(imported.get("options not applied"))) or "none") if imported else "",
@@ -64,7 +65,8 @@ def architecture_facts(config: TransformerConfig) -> dict[str, str]:
         + f"; epsilon {config.norm_eps:g}",
         "activation": config.activation,
         "biases": ", ".join(name for name, has_bias in biases.items() if has_bias) or "none",
-        "attention": "all positions" if config.neighbourhood is None else f"{config.neighbourhood} nearest positions",
+        "attention": ("all positions" if config.neighbourhood is None else f"{config.neighbourhood} nearest positions")
+        + ("" if config.autoregressive else ", in the decoder also later ones"),
         "dropout in training": f"{config.dropout:g}",
         "length penalty": PENALTIES[config.penalty_formula],
         "end of a search": "as soon as beam-size hypotheses have finished"
@@ -86,10 +88,19 @@ def token_facts(config: TransformerConfig) -> dict[str, str]:
         "source": ", ".join(parts)
         if config.patch_size is None
         else f"patches of {config.patch_size} x {config.patch_size} pixels, {config.patch_rows} in a column",
-        "token ids": f"padding {config.pad_id}, start {config.bos_id}, end {config.eos_id}",
+        "token ids": f"padding {config.pad_id}, start {config.bos_id}, end {config.eos_id}"
+        + ("" if config.mask_id is None else f", mask {config.mask_id}"),
         "first token": "free" if config.forced_first_id is None else f"always {config.forced_first_id}",
         "never generated": "padding, start" + (f", {excluded}" if excluded else ""),
     }
+
+
+def _forced_language(tokenizer: Tokenizer) -> dict[str, str]:
+    """The first token of translations, if it is that of their language."""
+    first = tokenizer.first_target_id("")
+    if first is None:
+        return {}
+    return {"first token": f"the language: {tokenizer.target.piece(first)}, or the one that a text names"}
 
 
 def origin_of(training: dict[str, Any]) -> str:

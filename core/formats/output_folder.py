@@ -3,9 +3,10 @@
 import os
 import secrets
 import shutil
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import torch
 
@@ -13,7 +14,7 @@ from core.checkpoint import Checkpoint
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import OF_TARGET, PREPARATIONS, SENTENCEPIECE, SETTINGS, DictionaryTokenizer
 from core.file_writing import writing
-from core.formats.model_facts import model_facts
+from core.formats.model_facts import NORMS, model_facts
 from core.marian_tokenizer import END, PAD, SOURCE_MODEL, TARGET_MODEL, UNKNOWN, MarianTokenizer
 from core.model import Transformer
 from core.strict_json import json_object
@@ -29,6 +30,34 @@ COMMON_VALUES: dict[str, object] = {
     "source_prefix": (),
     "source_suffix": (),
     "source_end": True,
+    "mask_id": None,
+}
+
+
+def _yes(value: object) -> str:
+    return "yes" if value else "no"
+
+
+def _ids(value: object) -> str:
+    return ", ".join(map(str, cast("tuple[int, ...]", value))) or "none"
+
+
+# Fields that a layout may fix, in the words of the report (`model_facts`): a name, and a text for a value.
+WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "neighbourhood": ("attention", lambda value: "all positions" if value is None else f"{value} nearest positions"),
+    "patch_size": ("source", lambda value: "tokens" if value is None else "patches of an image"),
+    "source_prefix": ("tokens before every source", _ids),
+    "source_suffix": ("tokens after every source", _ids),
+    "source_end": ("</s> after a source", _yes),
+    "mask_id": ("causal mask", lambda value: _yes(value is None)),
+    "positions": ("positions", str),
+    "position_exponent": ("exponent of the positions", str),
+    "position_offset": ("first position", str),
+    "norm": ("norms", lambda value: NORMS[value]),
+    "final_norm": ("norm after the last layer", _yes),
+    "norm_eps": ("epsilon of the norms", "{:g}".format),
+    "embedding_norm": ("norm on the embeddings", _yes),
+    "forced_first_id": ("first token", lambda value: "free" if value is None else f"always {value}"),
 }
 
 
@@ -69,13 +98,13 @@ def require_values(config: TransformerConfig, expected: Mapping[str, object], la
         layout: name, for the message.
 
     Raises:
-        ValueError: naming every field with another value.
+        ValueError: naming every field with another value, see `WORDS`.
     """
-    wrong = [
-        f"{name} is {getattr(config, name)!r:.60}, expected {value!r}"
-        for name, value in expected.items()
-        if getattr(config, name) != value
-    ]
+    wrong: list[str] = []
+    for field, value in expected.items():
+        if getattr(config, field) != value:
+            name, text = WORDS[field]
+            wrong.append(f"{name}: {text(getattr(config, field))}, expected {text(value)}")
     for side, heads in (("encoder", config.encoder_heads), ("decoder", config.decoder_heads)):
         if {heads.d_k * heads.num_heads, heads.d_v * heads.num_heads} != {config.d_model}:
             wrong.append(

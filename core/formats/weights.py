@@ -2,7 +2,9 @@
 
 import math
 import pickle
+import re
 import threading
+import warnings
 import zipfile
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -26,6 +28,7 @@ MAX_PICKLE_BYTES = 16 * 2**20  # names and shapes of a PyTorch file; the weights
 MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied matrices do, with so many copies at most
 FLOATS = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 _LOCK = threading.Lock()
+_GLOBAL = re.compile(r"GLOBAL ([\w.]+)")  # in a message of PyTorch
 _SAFETENSORS_TYPES = {name: dtype for dtype, name in FLOATS.items()}
 
 
@@ -127,18 +130,32 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
     if is_archive:
         check_archive(path, file_name)
     try:
-        # PyTorch's list of allowed names is one for all threads, hence the lock.
-        with _LOCK, torch.serialization.safe_globals([(Inert, name) for name in inert]):
+        # PyTorch's list of allowed names is one for all threads, and so is that of warnings: hence the lock.
+        with (
+            _LOCK,
+            torch.serialization.safe_globals([(Inert, name) for name in inert]),
+            warnings.catch_warnings(action="ignore"),  # such as of another pickle protocol
+        ):
             # With `mmap` a storage cannot reach beyond the file, whatever size it declares.
             return torch.load(path, map_location="cpu", weights_only=True, mmap=is_archive)
     except pickle.UnpicklingError as error:
-        raise CheckpointError(
-            f"{file_name} is not a file of tensors alone, or damaged: Headlight unpickles nothing else ({error})"
-        ) from error
+        raise CheckpointError(f"{file_name} is not a file of tensors alone, or damaged: {_reason(error)}") from error
     except Exception as error:  # PyTorch does not list them; damaged files raise a dozen
         raise CheckpointError(
             f"{file_name} is cut off, damaged or not a PyTorch file: {ADVICE} ({type(error).__name__}: {error})"
         ) from error
+
+
+def _reason(error: pickle.UnpicklingError) -> str:
+    """Why PyTorch refuses a pickle, and what to do, in place of its own advice to allow everything."""
+    if name := _GLOBAL.search(str(error)):
+        return (
+            f"it calls for {name[1]:.80}, and what is not a tensor could run code when it is read. Where you trust the "
+            f"file, save its tensors alone: torch.save(model.state_dict(), FILE)"
+        )
+    return (
+        f"Headlight unpickles nothing else; {ADVICE}, or save its tensors alone: torch.save(model.state_dict(), FILE)"
+    )
 
 
 class Inert:

@@ -55,5 +55,5 @@ def test_ctranslate2_is_the_same_function(model: Transformer, tmp_path: Path) ->
 def test_what_the_others_have_no_room_for_is_refused(tmp_path: Path) -> None:
     model = Transformer(replace(PRESETS["tiny"], neighbourhood=3))
     for convert in (marian, lambda model: save_ctranslate2(model, tmp_path)):
-        with pytest.raises(ValueError, match="no room for this model: neighbourhood is 3, expected None"):
+        with pytest.raises(ValueError, match="no room for this model: attention: 3 nearest positions"):
             convert(model)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from viz_app.figures.display_text import plain
 from viz_app.session import readings
 from viz_app.session.language_codes import code_of, codes_of, with_code, with_target
 from viz_app.session.models import Model
@@ -50,7 +49,7 @@ def language_box(model: Model) -> None:
             "Target language",
             found,
             None,
-            format_func=lambda code: plain(code.strip("<>")),
+            format_func=lambda code: code.strip("<>"),
             key=LANGUAGE.key,
             required=True,
             placeholder="Select",

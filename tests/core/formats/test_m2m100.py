@@ -16,6 +16,7 @@ from core import __main__ as cli
 from core.analysis.sanity_checks import check_explanation
 from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats import import_checkpoint
+from core.formats.model_facts import model_facts
 from core.translator import Translator
 from tests.core.formats.m2m100_models import DIRECTIONS, NLLB_LANGUAGES, Pairs, write_model
 from tests.core.formats.marian_models import short_pairs, without_padding
@@ -137,6 +138,8 @@ def test_the_forced_first_token_is_the_default_language(tmp_path: Path, parallel
     checkpoint = import_checkpoint(tmp_path)
     assert checkpoint.config.forced_first_id is None
     assert checkpoint.tokenizer.first_target_id("A dog.") == 160
+    facts = model_facts(checkpoint.model, checkpoint.tokenizer, checkpoint.training)
+    assert facts["first token"] == f"the language: {checkpoint.tokenizer.piece(160)}, or the one that a text names"
 
 
 def test_half_precision_is_kept(tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]) -> None:

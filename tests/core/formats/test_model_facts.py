@@ -70,6 +70,7 @@ OTHER_VALUES: dict[str, dict[str, Any]] = {
     "tied": {"tied": "inputs"},
     "patch_size": {"patch_size": 8},
     "patch_rows": {"patch_rows": 3, "patch_size": 8},
+    "mask_id": {"mask_id": 5},
     "forced_first_id": {"forced_first_id": 5},
     "source_prefix": {"source_prefix": (5,)},
     "source_suffix": {"source_suffix": (5,)},

@@ -190,17 +190,20 @@ def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path, parallel_text:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"neighbourhood": 3}, "neighbourhood is 3, expected None"),
-        ({"positions": "learned"}, "positions is 'learned', expected 'sinusoidal'"),
-        ({"position_exponent": "i/(n-1)"}, r"position_exponent is 'i/\(n-1\)', expected 'i/n'"),
-        ({"position_offset": 2}, "position_offset is 2, expected 0"),
-        ({"norm": "pre", "final_norm": True}, "norm is 'pre', expected 'post'; final_norm is True, expected False"),
-        ({"norm_eps": 1e-9}, "norm_eps is 1e-09, expected 1e-05"),
-        ({"embedding_norm": True}, "embedding_norm is True"),
+        ({"neighbourhood": 3}, "attention: 3 nearest positions, expected all positions"),
+        ({"positions": "learned"}, "positions: learned, expected sinusoidal"),
+        ({"position_exponent": "i/(n-1)"}, r"exponent of the positions: i/\(n-1\), expected i/n"),
+        ({"position_offset": 2}, "first position: 2, expected 0"),
+        (
+            {"norm": "pre", "final_norm": True},
+            "expected after each residual connection; norm after the last layer: yes",
+        ),
+        ({"norm_eps": 1e-9}, "epsilon of the norms: 1e-09, expected 1e-05"),
+        ({"embedding_norm": True}, "norm on the embeddings: yes, expected no"),
         ({"d_k": 12}, "the encoder's 4 heads have d_k 12 and d_v 8, expected d_model / heads = 8"),
-        ({"source_prefix": (5,)}, r"source_prefix is \(5,\), expected \(\)"),
-        ({"source_end": False}, "source_end is False, expected True"),
-        ({"patch_size": 8}, "patch_size is 8, expected None"),
+        ({"source_prefix": (5,)}, "tokens before every source: 5, expected none"),
+        ({"source_end": False}, "</s> after a source: no, expected yes"),
+        ({"patch_size": 8}, "source: patches of an image, expected tokens"),
     ],
 )
 def test_what_marians_layout_has_no_room_for_is_refused(
@@ -214,8 +217,8 @@ def test_what_marians_layout_has_no_room_for_is_refused(
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"norm": "pre"}, "final_norm is False, expected True"),
-        ({"forced_first_id": 7}, "forced_first_id is 7, expected None"),
+        ({"norm": "pre"}, "norm after the last layer: no, expected yes"),
+        ({"forced_first_id": 7}, "first token: always 7, expected free"),
         ({"d_v": 12}, "d_v 12"),
     ],
 )

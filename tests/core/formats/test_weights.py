@@ -45,13 +45,23 @@ def test_pytorch_files_are_read(legacy: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("legacy", [False, True])
-def test_nothing_is_executed(legacy: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("protocol", "reason"), [(2, r"it calls for \w+\.\w+, and"), (4, "Headlight unpickles nothing else")]
+)
+def test_nothing_is_executed(
+    legacy: bool, protocol: int, reason: str, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    """What is forbidden is named, without PyTorch's advice to allow everything."""
     path = tmp_path / "model.bin"
-    torch.save({"a": Command(tmp_path / "executed")}, path, _use_new_zipfile_serialization=not legacy)
+    options = {"_use_new_zipfile_serialization": not legacy, "pickle_protocol": protocol}
+    torch.save({"a": Command(tmp_path / "executed")}, path, **options)
     with pytest.raises(
-        CheckpointError, match=r"^model.bin is not a file of tensors alone, or damaged: Headlight unpickl"
-    ):
+        CheckpointError, match=rf"^model.bin is not a file of tensors alone, or damaged: {reason}"
+    ) as found:
         shapes_of(path)
+    assert "weights_only" not in str(found.value)
+    assert str(found.value).endswith("save its tensors alone: torch.save(model.state_dict(), FILE)")
+    assert not recwarn.list
     path.write_bytes(pickle.dumps(Command(tmp_path / "executed")))
     with pytest.raises(CheckpointError):
         shapes_of(path)
