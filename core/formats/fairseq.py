@@ -64,7 +64,7 @@ SOURCE, TARGET, OUTPUT = (
 )
 FINAL_NORMS = ("encoder.layer_norm.weight", "decoder.layer_norm.weight")
 EMBEDDING_NORMS = ("encoder.layernorm_embedding.weight", "decoder.layernorm_embedding.weight")
-IGNORED = re.compile(r"(encoder|decoder)\.(version|embed_positions\._float_tensor)")  # no parameters
+IGNORED = re.compile(r"(encoder|decoder)\.(version|embed_positions\.(_float_tensor|weights))")  # no parameters
 OLD_NORM = re.compile(r"((encoder|decoder)\.layers\.\d+\.)layer_norms\.([012])\.(weight|bias)")
 OLD_NORMS = {
     "encoder": ("self_attn_layer_norm", "final_layer_norm", "layer_norms.2"),

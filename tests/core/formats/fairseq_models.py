@@ -58,6 +58,8 @@ def old_names(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
             found["decoder.embed_out"] = tensor
         elif not re.search(r"\.[kv]_proj\.", name):
             found[name] = tensor
+    for stack in ("encoder", "decoder"):  # a table, which newer versions drop and compute
+        found[f"{stack}.embed_positions.weights"] = torch.zeros(1024, 32)
     return found
 
 
