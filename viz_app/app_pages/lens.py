@@ -42,7 +42,8 @@ the information, only that this decoder does not find it there.
 ABOUT_BADGE = (
     "The last column is the model's own output: each predicted token must have the same probability as in the replay."
 )
-TOLERANCE = 1e-4  # nats
+ABOUT_ENCODER_BADGE = "The translation from the last layer is searched anew: it must be as probable as the one above."
+TOLERANCE, SEARCH_TOLERANCE = 1e-4, 1e-3  # nats; of whole translations
 
 
 @st.fragment
@@ -129,11 +130,11 @@ def levels(reading: readings.Reading, translations: Sequence[ScoredText]) -> Non
     level = st.slider(
         "Layers of the encoder", 0, last, last, key=LEVEL.key, bind="query-params", width=320, help=ABOUT_ENCODER
     )
-    found, whole = (ablation.words_of(translations[each].tokens) for each in (level, last))
-    marks = ablation.difference(whole, found)
-    st.html(ablation.marked_text(found, marks[1], "ins"))
+    shown, whole = (ablation.words_of(translations[each].tokens) for each in (level, last))
+    marks = ablation.difference(whole, shown)
+    st.html(ablation.marked_text(shown, marks[1], "ins"))
     log_prob = decimal(translations[level].log_prob, 2)
-    same = "the same as" if found == whole else "marked where it differs from"
+    same = "the same as" if shown == whole else "marked where it differs from"
     st.caption(f"{figures.level_name(level)}: {same} the translation from the last layer. Log-probability {log_prob}.")
     table = figures.levels_table(translations)
     show_table(
@@ -146,6 +147,9 @@ def levels(reading: readings.Reading, translations: Sequence[ScoredText]) -> Non
     )
     code = python_code.model_part(reading.model), layer_readings.levels_part(reading.search)
     downloads("encoder-levels", table=lambda: table, python=lambda file: python_code.script(file, *code))
+    own, replayed = reading.translation.hypotheses[0].log_prob, translations[last].log_prob
+    about, found = ABOUT_ENCODER_BADGE, f"log-probabilities {own:.4f} and {replayed:.4f}"
+    check_badge("last layer equals the translation", abs(own - replayed) < SEARCH_TOLERANCE, about, found)
 
 
 decoder()

@@ -15,6 +15,8 @@ def test_a_cell_and_the_translations_of_all_levels(app: AppTest) -> None:
     assert top["probability"].is_monotonic_decreasing
     assert translations["translation"].iloc[-1] == reading(app).translation.text
     assert len(translations) == 3
+    assert any("last layer equals the translation" in each.value for each in app.markdown)
+    assert not app.error  # of a failed check
     state_of(app, SelectedCell).select((1, 2))
     healthy(app.run())
     assert app.query_params["cell"] == "2.2"
