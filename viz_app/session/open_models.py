@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from viz_app.session import models, readings
+from viz_app.session.freed_memory import return_freed_memory
 from viz_app.session.models import Model
 from viz_app.session.state import forget_model
 
@@ -67,6 +68,7 @@ class OpenModels:
         forget_model(digest)
         if model is not None:
             model.release()
+            return_freed_memory()
 
 
 def distinct_names(found: Sequence[Model]) -> dict[str, str]:

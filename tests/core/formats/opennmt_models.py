@@ -63,7 +63,7 @@ def opennmt_state(model: Seq2Seq) -> dict[str, Tensor]:
             name = name.replace(part, theirs)
         if not name.startswith("generator"):
             found[name] = tensor
-    table = model.positions(50)[:, None]
+    table = model.positions(128)[:, None]
     return found | {f"{stack}.embeddings.make_embedding.pe.pe": table for stack in ("encoder", "decoder")}
 
 

@@ -1,6 +1,7 @@
 """Files of Marian itself: the same weights as models of Hugging Face, which transformers runs."""
 
 import io
+import json
 import random
 import shutil
 import zipfile
@@ -16,6 +17,7 @@ from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats import import_checkpoint
 from core.formats.marian_cpp import flat_yaml
 from core.model import sinusoidal_encoding
+from core.text_codec import MAX_EXTRA_TOKENS
 from core.translator import Translator
 from tests.core.formats.marian_cpp_models import save_arrays, write_marian
 from tests.core.formats.marian_models import Pairs, sentencepiece_model
@@ -60,16 +62,19 @@ def test_the_same_logits_as_transformers(two: bool, tmp_path: Path, parallel_tex
 
 
 @pytest.mark.parametrize("two", [False, True])
-def test_the_same_probabilities_as_ctranslate2(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
+def test_the_same_probabilities_and_translations_as_ctranslate2(
+    two: bool, tmp_path: Path, parallel_text: Pairs
+) -> None:
     """Its converter of Marian's files is independent of transformers. Its norms add 1e-5 instead of 1e-9."""
     ctranslate2 = pytest.importorskip("ctranslate2")
     write_marian(tmp_path, parallel_text, two=two)
     found = import_checkpoint(tmp_path)
     # without a table of its own, CTranslate2 takes the frequencies of Hugging Face
-    table = sinusoidal_encoding(64, 32, order="halves", exponent="i/(n-1)").numpy()
+    table = sinusoidal_encoding(128, 32, order="halves", exponent="i/(n-1)").numpy()
     save_arrays(tmp_path, arrays_of(tmp_path) | {"Wpos": table}, **{"transformer-guided-alignment-layer": "last"})
-    vocabularies = [str(path) for path in sorted(tmp_path.glob("*.vocab.yml"))]
-    converter = ctranslate2.converters.MarianConverter(str(tmp_path / "opus.npz"), vocabularies)
+    vocabularies = sorted(path.name for path in tmp_path.glob("*.vocab.yml"))
+    (tmp_path / "decoder.yml").write_text(json.dumps({"models": ["opus.npz"], "vocabs": vocabularies}))
+    converter = ctranslate2.converters.OpusMTConverter(str(tmp_path))
     reference = ctranslate2.Translator(converter.convert(str(tmp_path / "converted")), compute_type="float32")
     translator, tokenizer = Translator(found.model, found.tokenizer), found.tokenizer
     for source, target in parallel_text[:6]:
@@ -78,6 +83,12 @@ def test_the_same_probabilities_as_ctranslate2(two: bool, tmp_path: Path, parall
         expected = reference.score_batch([pieces], [[tokenizer.target.piece(token_id) for token_id in target_ids]])
         ours = translator.score(source, [*target_ids, 0]).token_log_probs
         assert ours == pytest.approx(expected[0].log_probs, abs=1e-3)
+        options: dict[str, Any] = {"beam_size": 4, "length_penalty": 0, "min_decoding_length": 0}
+        (found,) = reference.translate_batch(
+            [pieces], max_decoding_length=len(pieces) + 1 + MAX_EXTRA_TOKENS, **options
+        )
+        tokens = translator.translate(source, length_penalty=0.0).hypotheses[0].tokens
+        assert found.hypotheses[0] == [token for token in tokens if token != "</s>"]
 
 
 def test_a_converted_file_is_the_same_model(

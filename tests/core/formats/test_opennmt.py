@@ -13,6 +13,7 @@ from core.analysis.attribution.contrast import contrast_at
 from core.analysis.attribution.faithfulness import probabilities_without
 from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats import import_checkpoint
+from core.text_codec import MAX_EXTRA_TOKENS
 from core.translator import Translator
 from tests.core.formats.opennmt_models import old_names, write_opennmt
 from tests.core.formats.test_fairseq import fairseq_class
@@ -67,6 +68,15 @@ def test_the_same_numbers_as_pytorch_and_ctranslate2(shape: str, tmp_path: Path,
         pieces = [tokenizer.piece(token_id) for token_id in source_ids]
         expected = other.score_batch([pieces], [[tokenizer.target.piece(token_id) for token_id in predicted[:-1]]])
         assert translator.score(source, predicted).token_log_probs == pytest.approx(expected[0].log_probs, abs=1e-3)
+        options: dict[str, Any] = {
+            "beam_size": 4,
+            "length_penalty": 0,
+            "min_decoding_length": 0,
+            "suppress_sequences": [["<s>"], ["<blank>"]],
+        }
+        (theirs,) = other.translate_batch([pieces], max_decoding_length=len(pieces) + MAX_EXTRA_TOKENS, **options)
+        tokens = translator.translate(source, length_penalty=0.0).hypotheses[0].tokens
+        assert theirs.hypotheses[0] == [token for token in tokens if token != "</s>"]
 
 
 def test_vocabularies_of_torchtext_and_names_of_old_versions(

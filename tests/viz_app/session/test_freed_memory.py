@@ -1,0 +1,24 @@
+"""Memory of closed models goes back to the system."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from viz_app.session.freed_memory import return_freed_memory
+
+
+def resident() -> int:
+    """Bytes of memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc is asked for it")
+def test_freed_memory_is_returned() -> None:
+    blocks = [bytearray(100_000) for _ in range(1_000)]
+    last = blocks.pop()  # at the end of the heap, which could not shrink by itself
+    blocks.clear()
+    before = resident()
+    return_freed_memory()
+    assert before - resident() > 50_000_000
+    assert len(last) == 100_000
