@@ -107,16 +107,12 @@ def test_joint(start: Start, rows: dict[str, Row], weights: str) -> None:
 
 @pytest.mark.parametrize("view", ["Head view", "Model view"])
 def test_bertviz(start: Start, rows: dict[str, Row], view: str) -> None:
-    app = opened(start(text="Where?", beam_size="1", view="BertViz", bertviz_view=view), "heads")
-    rows.clear()
-    healthy(app.run())
+    opened(start(text="Where?", beam_size="1", view="BertViz", bertviz_view=view), "heads")
     run_all(rows, 1)
 
 
 def test_alignment(start: Start, rows: dict[str, Row]) -> None:
-    app = opened(start(text="A dog runs.", beam_size="1", target="345.28.346.2", links="0-0"), "alignment")
-    rows.clear()
-    healthy(app.run())
+    opened(start(text="A dog runs.", beam_size="1", target="345.28.346.2", links="0-0"), "alignment")
     run_all(rows, 1)
 
 
@@ -213,9 +209,7 @@ def test_over_training(start: Start, rows: dict[str, Row], history_file: Path, m
 
 
 def test_step_through(start: Start, rows: dict[str, Row]) -> None:
-    app = opened(start(text="Where?", beam_size="1", target="345.28.2", at="cross-softmax"), "step_through")
-    rows.clear()
-    healthy(app.run())
+    opened(start(text="Where?", beam_size="1", target="345.28.2", at="cross-softmax"), "step_through")
     run_all(rows, 1)
 
 
@@ -223,9 +217,7 @@ def test_step_through(start: Start, rows: dict[str, Row]) -> None:
 def test_patching(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch, view: str, count: int) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
     address = {"text": "His hand is cold.", "beam_size": "1", "target": "345.28.346.2", "sender": "encoder_self.1.2"}
-    app = opened(start(**address, patch_view=view, patch_mean="true", patch_into="Second into first"), "patching")
-    rows.clear()
-    healthy(app.run())
+    opened(start(**address, patch_view=view, patch_mean="true", patch_into="Second into first"), "patching")
     run_all(rows, count)
 
 
@@ -234,8 +226,6 @@ def test_head_paths(start: Start, rows: dict[str, Row], monkeypatch: pytest.Monk
     shown = {"path": "encoder_self.1.2-cross.2.1-key", "products": "paths-map-1.cross.2.1.1.1"}
     app = start(text="Where?", beam_size="1", target="345.28.2", token="2", paths_by="Zero", **shown)
     opened(app, "head_paths")
-    rows.clear()
-    healthy(app.run())
     run_all(rows, 2)
 
 
@@ -250,9 +240,7 @@ def test_positions(start: Start, rows: dict[str, Row]) -> None:
 @pytest.mark.parametrize("figure", ["Figure 3", "Figure 4", "Figure 5", "Selection on Heads"])
 def test_paper_figures(start: Start, rows: dict[str, Row], figure: str) -> None:
     selected = "cross|norms|L1 H2|Mean of all|Maximum of chosen"
-    app = opened(start(text="Where?", beam_size="1", figure=figure, selection=selected), "paper_figures")
-    rows.clear()
-    healthy(app.run())
+    opened(start(text="Where?", beam_size="1", figure=figure, selection=selected), "paper_figures")
     run_all(rows, 1)
 
 
