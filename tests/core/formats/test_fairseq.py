@@ -226,7 +226,7 @@ def test_what_cannot_be_imported_is_refused(
         ("dict.en.txt", b"x" * 600 + b" 1\n", r"the piece 'x+ has 600 characters, at most 512 are read"),
         (
             "dict.en.txt",
-            b"".join(b"%d 1\n" % number for number in range(10**6)),
+            10**6,
             r"dict.en.txt has 1000000 lines and its matrix \d+ rows, expected 4 more rows than lines: they are of diff",
         ),
         ("codes", b"a b\n", r"has 2 files that split words into pieces: expected one SentencePiece model"),
@@ -237,11 +237,14 @@ def test_what_cannot_be_imported_is_refused(
 )
 def test_damaged_files_are_refused(
     name: str,
-    data: bytes | None,
+    data: bytes | int | None,
     message: str | None,
     fsmt: tuple[Path, transformers.FSMTForConditionalGeneration],
     tmp_path: Path,
 ) -> None:
+    """With `data` in the file; an int: so many lines; None: without the file."""
+    if isinstance(data, int):
+        data = b"".join(b"%d 1\n" % number for number in range(data))
     write_fairseq(tmp_path, fsmt[0], fairseq_state(fsmt[1]))
     if data is None:
         (tmp_path / name).unlink()

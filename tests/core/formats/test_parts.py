@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import torch
+import transformers  # imports its models when they are used
 from safetensors.torch import load_file
-from transformers import MarianMTModel
 
 from core.checkpoint import CheckpointError
 from core.formats import import_checkpoint
@@ -38,7 +38,7 @@ def test_parts_are_the_whole(original: Path) -> None:
     whole, found = import_checkpoint(original.parent / "whole"), import_checkpoint(original)
     assert found.config == whole.config
     assert all(torch.equal(found.model.get_parameter(name), each) for name, each in whole.model.named_parameters())
-    reference = MarianMTModel.from_pretrained(original)
+    reference = transformers.MarianMTModel.from_pretrained(original)
     ids, fed = torch.tensor([[5, 6, 0]]), torch.tensor([[found.config.bos_id, 7]])
     with torch.inference_mode():
         expected = reference(ids, decoder_input_ids=fed).logits
