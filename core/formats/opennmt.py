@@ -5,11 +5,9 @@ Files: one `.pt` with the parameters (`model`, `generator`), the vocabularies (`
 SentencePiece model that split the text are files of their own.
 """
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import PurePath
 from typing import Any, cast
 
 from torch import Tensor
@@ -17,20 +15,13 @@ from torch import Tensor
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
-    PAD,
-    SETTINGS,
-    SOURCE_DICTIONARY,
-    TARGET_DICTIONARY,
-    WORDS,
     DictionaryTokenizer,
-    dictionary_file,
-    with_usual_names,
 )
 from core.formats import huggingface
+from core.formats.opennmt_tokenizer import BLANK, read_tokenizer, transforms
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
-from core.formats.subword_files import KINDS, subword_files
 from core.formats.weights import Inert, Weights, in_memory, load_pytorch, open_weights, weights_of
 from core.untrusted_parameters import fill_model, meta_model
 
@@ -57,7 +48,6 @@ INERT = (
     ),
 )
 
-BLANK, START, END = "<blank>", "<s>", "</s>"
 SOURCE, TARGET = (f"{stack}.embeddings.make_embedding.emb_luts.0.weight" for stack in ("encoder", "decoder"))
 OUTPUT, BIAS = "generator.weight", "generator.bias"
 POSITIONS = tuple(f"{stack}.embeddings.make_embedding.pe.pe" for stack in ("encoder", "decoder"))
@@ -112,8 +102,6 @@ CHOICES = {
     "pos_ffn_activation_fn": ACTIVATIONS,
     "position_encoding_type": ("SinusoidalInterleaved", "SinusoidalConcat"),
 }
-# Kinds of files that split words by the names of transforms; see `_split`.
-SUBWORDS = {"sentencepiece": "sentencepiece", "bpe": "merges", "onmt_tokenize": "sentencepiece"}
 # Other transforms that change a source when a text is translated.
 NOT_APPLIED = ("normalize", "prefix", "suffix", "uppercase", "inlinetags", "terminology", "docify", "fuzzymatch")
 
@@ -137,7 +125,7 @@ def load(files: SourceFiles) -> Checkpoint:
     with ExitStack() as stack:
         weights = _weights(files, names[0], content, stack)
         config_values = _shape(options, weights)
-        tokenizer, start = _tokenizer(files, options, vocabulary)
+        tokenizer, start = read_tokenizer(files, options, vocabulary)
         config = _config(options.file_name, config_values, tokenizer, start)
         huggingface.check_positions(weights, config, "OpenNMT-py's", POSITIONS)
         model = meta_model(config)
@@ -147,7 +135,7 @@ def load(files: SourceFiles) -> Checkpoint:
         tensors = read_parameters(weights, model, sources, (SOURCE, TARGET, OUTPUT), POSITIONS)
         stored = weights.types(sources.values())
     facts = huggingface.facts(NAME, files, config, Settings(names[0], {}), stored, tokenizer)
-    facts["options not applied"] = [name for name in _transforms(options) if name in NOT_APPLIED]
+    facts["options not applied"] = [name for name in transforms(options) if name in NOT_APPLIED]
     return Checkpoint(fill_model(names[0], model, tensors), tokenizer, {"imported": facts})
 
 
@@ -243,97 +231,3 @@ def _config(name: str, values: Mapping[str, Any], tokenizer: DictionaryTokenizer
         )
     except ValueError as error:
         raise CheckpointError(f"{name}: {error}") from error
-
-
-def _tokenizer(
-    files: SourceFiles, options: Settings, vocabulary: Mapping[Any, Any] | list[Any]
-) -> tuple[DictionaryTokenizer, int]:
-    """The tokenizer, and the id of the decoder's start."""
-    name = options.file_name
-    found = vocabulary if isinstance(vocabulary, Mapping) else _by_name(name, vocabulary)
-    sides = [_pieces(name, side, found.get(side)) for side in ("src", "tgt")]
-    start = str(found.get("decoder_start_token") or START)
-    try:
-        source, target = (with_usual_names(pieces, {PAD: BLANK}) for pieces in sides)
-        if start not in target:
-            raise CheckpointError(f"{name}: the decoder starts with {start!r:.60}, which its vocabulary does not have")
-        settings = {"source_end": False, "moses": False, **_split(files, options)}
-        dictionaries = {SOURCE_DICTIONARY: dictionary_file(source)}
-        if source != target:
-            dictionaries[TARGET_DICTIONARY] = dictionary_file(target)
-        split = {} if "split" in settings else _subwords(files, options)
-        tokenizer = DictionaryTokenizer(
-            {SETTINGS: json.dumps(settings).encode(), **split, **dictionaries}, target.index(start)
-        )
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{name}: {error}") from error
-    return tokenizer, target.index(start)
-
-
-def _by_name(name: str, fields: Sequence[object]) -> dict[str, object]:
-    """Vocabularies of old files: pairs of a name and a vocabulary."""
-    pairs = [each for each in fields if isinstance(each, tuple) and len(cast("tuple[Any, ...]", each)) == 2]
-    if len(pairs) < len(fields):
-        raise CheckpointError(f"{name}: its vocab is {fields!r:.60}, expected vocabularies by name")
-    return {str(key): value for key, value in cast("list[tuple[object, object]]", pairs)}
-
-
-def _pieces(name: str, side: str, vocabulary: object) -> list[str]:
-    """Pieces of a vocabulary: a list, or the field of torchtext that has it.
-
-    Raises:
-        CheckpointError: it is neither, or there are features beside the words.
-    """
-    for _ in range(5):  # a field of fields, a field, its vocabulary, the list
-        if isinstance(vocabulary, Inert):
-            state = vocabulary.state
-            vocabulary = state.get("fields") or state.get("vocab") or state.get("itos")
-        elif isinstance(vocabulary, list) and vocabulary and isinstance(vocabulary[0], tuple):
-            fields = cast("list[tuple[Any, ...]]", vocabulary)
-            if len(fields) > 1:
-                raise CheckpointError(f"{name}: {side} has features beside its words, which Headlight does not know")
-            vocabulary = fields[0][-1] if fields[0] else None
-    pieces = cast("list[Any]", vocabulary if isinstance(vocabulary, list) else [])
-    if not pieces or not all(isinstance(piece, str) for piece in pieces):
-        raise CheckpointError(f"{name}: its vocab has no list of pieces for {side!r}")
-    return pieces
-
-
-def _transforms(options: Settings) -> list[str]:
-    """Names of the transforms of the training, of all its corpora."""
-    corpora = options.values.get("data")
-    sections = [options.values, *(corpora.values() if isinstance(corpora, Mapping) else ())]
-    lists = [section.get("transforms") for section in sections if isinstance(section, Mapping)]
-    names = [name for found in lists if isinstance(found, list) for name in cast("list[Any]", found)]
-    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
-
-
-def _split(files: SourceFiles, options: Settings) -> dict[str, str]:
-    """Settings of the tokenizer about how a text is split, empty with files of subwords.
-
-    Raises:
-        CheckpointError: by the tokenizer of OpenNMT with rules that Headlight does not have.
-    """
-    if files.tokenized:
-        return {"split": WORDS}
-    if "onmt_tokenize" not in _transforms(options):
-        return {}
-    for side in ("src", "tgt"):
-        rules = options.values.get(f"{side}_onmttok_kwargs", {"mode": "none"})
-        kind = options.values.get(f"{side}_subword_type", "none")
-        mode = cast("Mapping[Any, Any]", rules).get("mode", "conservative") if isinstance(rules, Mapping) else rules
-        if (kind, mode) != ("sentencepiece", "none"):
-            raise CheckpointError(
-                f"{options.file_name}: transforms has 'onmt_tokenize', with {side}_subword_type {kind!r:.20} and mode "
-                f"{mode!r:.40}, and Headlight knows only 'sentencepiece' with 'none': convert with --tokenized, and "
-                f"give it texts that the tokenizer of OpenNMT has split"
-            )
-    return {}
-
-
-def _subwords(files: SourceFiles, options: Settings) -> dict[str, bytes]:
-    """Files of the tokenizer that split words into pieces."""
-    kinds = [SUBWORDS[name] for name in _transforms(options) if name in SUBWORDS]
-    models = [options.values.get(f"{side}_subword_model") for side in ("src", "tgt")]
-    wanted = [PurePath(model).name if isinstance(model, str) else "" for model in models]
-    return subword_files(files, kinds or KINDS, (wanted[0], wanted[1] or wanted[0]))
