@@ -8,6 +8,7 @@ from core.tokenizer import SPACE_MARK
 
 SPECIAL_TOKENS = frozenset({"<s>", "</s>", "<pad>"})
 UNKNOWN = "<unk>"
+MASK = "<mask>"  # of mask-predict, in place of tokens still to be predicted
 # Tokens of languages: of OPUS-MT (`>>deu<<`), M2M100 (`__de__`) and NLLB (`deu_Latn`).
 LANGUAGE = re.compile(r">>[^<>\s]+<<|__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")
 BLANK = "\u2423"  # shown for a token without a visible character, such as a lone space
@@ -54,7 +55,12 @@ def is_special(token: str) -> bool:
 
 def is_standalone(token: str) -> bool:
     """Whether the token reads the same in any context: a word, special, unknown, or the code of a language."""
-    return isinstance(token, Word) or is_special(token) or token == UNKNOWN or LANGUAGE.fullmatch(token) is not None
+    return (
+        isinstance(token, Word)
+        or is_special(token)
+        or token in (UNKNOWN, MASK)
+        or LANGUAGE.fullmatch(token) is not None
+    )
 
 
 def character_groups(tokens: Sequence[str]) -> Iterator[range]:

@@ -6,16 +6,30 @@ nor copied when one has several children: they stay in place, and an ancestry ma
 descends from. Keys without descendants are dropped when room runs out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.decoding import NextLogits
+from core.decoding import ChainLogits, NextLogits
 from core.model import KeysValues, Transformer
 
 FIRST_KEYS = 64  # initial room for keys, and least increase when it runs out
+
+
+def chain_decoder(model: Transformer, source_ids: Tensor) -> ChainLogits:
+    """Scorer of next tokens along one translation of `source_ids` [1, S]."""
+    config = model.config
+    memory, memory_mask = model.encode(source_ids), model.source_mask(source_ids)
+    cache = DecoderCache(memory, memory_mask, config.num_decoder_layers, config.neighbourhood)
+
+    def logits(token_ids: Sequence[int], start: int) -> Tensor:
+        cache.truncate(start)
+        fed = torch.tensor([token_ids], device=source_ids.device)
+        return model.extend(fed, cache, cache.chain_mask(len(token_ids)))[0]
+
+    return logits
 
 
 def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:
@@ -81,6 +95,22 @@ class DecoderCache:
         own = torch.eye(width, dtype=torch.bool, device=parents.device).expand(parents.size(0), width, width)
         self.ancestry = torch.cat((inherited, own), dim=2)
         return self.ancestry[:, None]
+
+    def chain_mask(self, count: int) -> Tensor:
+        """Keys that the next `count` positions of a single hypothesis may attend to: [1, 1, count, length + count]."""
+        key = torch.arange(self.length + count, device=self.memory.device)
+        query = key[self.length :, None]
+        mask = key <= query
+        if self._neighbourhood:
+            mask &= key > query - self._neighbourhood
+        return mask[None, None]
+
+    def truncate(self, length: int) -> None:
+        """Keep the first `length` positions of a single hypothesis."""
+        if length < self.length:
+            self.length = length
+            for layer in self.layers:
+                layer.truncate(length)
 
     def keep(self, sentences: Tensor) -> None:
         """Keep only these rows of the batch, given as indices."""
@@ -151,6 +181,10 @@ class LayerCache:
             keys, values = keys_values()
             self._of_memory = keys.contiguous(), values.contiguous()
         return self._of_memory
+
+    def truncate(self, num_keys: int) -> None:
+        """Keep the first keys and values of the decoded positions."""
+        self._num_keys = num_keys
 
     def keep(self, sentences: Tensor) -> None:
         """Keep only these rows of the batch."""

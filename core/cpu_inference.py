@@ -147,6 +147,14 @@ class PackedTransformer(Transformer):
         cache.length += 1
         return logits
 
+    def extend(self, token_ids: Tensor, cache: DecodedPositions, mask: Tensor) -> Tensor:
+        steps = self.steps.get(_kind_of(token_ids.numel()))
+        if not isinstance(cache, DecoderCache) or not steps or not self.is_plain:
+            return super().extend(token_ids, cache, mask)
+        logits = steps.step(self.fed_embedding.chain(token_ids, cache.length), cache, mask)
+        cache.length += token_ids.size(1)
+        return logits
+
     @property
     def is_plain(self) -> bool:
         """Whether the compiled functions may take over: no dropout, and no hook on attention weights."""

@@ -20,6 +20,9 @@ class ScoredText:
         token_log_probs: log-probability of each token given the tokens before it, in nats.
         score: log-probability divided by the length penalty; hypotheses are ranked by it.
         finished: whether it ends with `</s>`.
+        fed_ids: of mask-predict, the decoder's input in the last iteration; else None. Then log-probabilities are those
+            of each token when it was last predicted, that of `</s>` is that of the length, and the score is the mean of
+            the others.
     """
 
     text: str
@@ -28,6 +31,7 @@ class ScoredText:
     token_log_probs: tuple[float, ...]
     score: float
     finished: bool = True
+    fed_ids: tuple[int, ...] | None = None
 
     @property
     def log_prob(self) -> float:

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from core.cache import cached_decoder
+from core.cache import cached_decoder, chain_decoder
 from core.capture import capture_attention
 from core.cpu_inference import PackedTransformer, Precision, all_modules, packable
-from core.decoding import Length, MaskedLogits, NextLogits, NonFiniteError
+from core.decoding import ChainLogits, Length, MaskedLogits, NextLogits, NonFiniteError
 from core.fair_lock import FairLock
 from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, AttentionWeights, Transformer
 from core.recorded_search import DecoderPass, RecordedSearch, records
@@ -61,7 +61,8 @@ class SharedModel:
             NonFiniteError: a log-probability is not finite.
         """
         ids = source_ids, fed, predicted
-        return self._recorded_pass(*ids, num_best) or self._replayed_pass(*ids, num_best)
+        is_searched = self.model.config.autoregressive
+        return (is_searched and self._recorded_pass(*ids, num_best)) or self._replayed_pass(*ids, num_best)
 
     def batch(self, rows: Sequence[Source]) -> Tensor:
         """Sources, or targets, padded on the right: [B, longest] or [B, longest, P], on the model's device."""
@@ -83,6 +84,19 @@ class SharedModel:
         source_ids = self.batch(sources)
         with self._lock:
             return self._locking(cached_decoder(self._packed_model(self.precision), source_ids))
+
+    @torch.inference_mode()
+    def chain_logits(self, source: Sequence[int]) -> ChainLogits:
+        """Encode a source and return a scorer along one translation, which holds the model's lock for each call."""
+        source_ids = self.batch([source])
+        with self._lock:
+            decoder = chain_decoder(self._packed_model(self.precision), source_ids)
+
+        def logits(token_ids: Sequence[int], start: int) -> Tensor:
+            with self._lock:
+                return decoder(token_ids, start)
+
+        return logits
 
     @torch.inference_mode()
     def masked_logits(

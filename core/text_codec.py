@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.byte_pieces import resolve_bytes
+from core.byte_pieces import MASK, resolve_bytes
 from core.config import TransformerConfig
 from core.decoding import Hypothesis, MaskPredictOptions, SearchOptions, check_prefix
 from core.results import ScoredText
@@ -29,7 +29,12 @@ class TextCodec:
         return len(self._encode(text))
 
     def token_ids(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-        """Ids of S source tokens, of T tokens fed to the decoder, and of T predicted ones."""
+        """Ids of S source tokens, of T tokens fed to the decoder, and of T predicted ones.
+
+        Raises:
+            ValueError: the model is not autoregressive; or see `Translator`.
+        """
+        self.require_autoregressive("predicting each token of a given target from those before it")
         source_ids = self._source_ids(source)
         target_ids = (
             self._begun(self.tokenizer.target.encode(target), source) if isinstance(target, str) else list(target)
@@ -55,6 +60,14 @@ class TextCodec:
             ValueError: no translation of the text can begin with it.
         """
         return self._prefix_ids(source, prefix, self._limit(self._source_ids(source)))
+
+    def source_ids(self, source: str) -> list[int]:
+        """Tokens of a source, `</s>` included.
+
+        Raises:
+            ValueError: it cannot be translated.
+        """
+        return self._source_ids(source)
 
     def length_limit(self, source: str) -> int:
         """Largest number of tokens of a translation of a text, `</s>` included."""
@@ -127,11 +140,16 @@ class TextCodec:
             token_log_probs=hypothesis.token_log_probs,
             score=hypothesis.score,
             finished=hypothesis.finished,
+            fed_ids=hypothesis.fed_ids,
         )
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Tokens of a target as pieces, byte tokens as `BytePiece`."""
-        return resolve_bytes(self.tokenizer.target.pieces(token_ids))
+        """Tokens of a target as pieces, byte tokens as `BytePiece`, the mask token of mask-predict as `<mask>`."""
+        pieces = resolve_bytes(self.tokenizer.target.pieces(token_ids))
+        mask_id = self.config.mask_id
+        if mask_id is None:
+            return pieces
+        return tuple(MASK if each == mask_id else piece for each, piece in zip(token_ids, pieces, strict=True))
 
     def source_pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
         """Tokens of a source as pieces, byte tokens as `BytePiece`."""

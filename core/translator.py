@@ -3,6 +3,7 @@
 import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,13 @@ from core.decoding import (
     NonFiniteError,
     Progress,
     SearchOptions,
+    SpeculativeStep,
     beam_search,
     beam_steps,
     mask_predict,
     mask_predict_steps,
     run_search,
+    speculative_steps,
 )
 from core.device import best_device
 from core.model import Transformer
@@ -155,6 +158,53 @@ class Translator(TextCodec):
         forced = self._prefix_ids(text, prefix, limit)
         steps = beam_steps(self._shared.recorded_next_logits(source_ids), [limit], options, self.model.device, [forced])
         return (state for (state,) in steps)
+
+    def translate_with_draft(self, text: str, draft: "Translator", draft_tokens: int = 4) -> Translation:
+        """Translate a text as `translate` does with a beam of one, with speculative decoding.
+
+        The translation is the same; where two tokens tie to rounding, matrix products of one and of several rows may
+        decide otherwise (`core.cpu_products`).
+
+        Args:
+            draft: a small model with the same vocabulary.
+            draft_tokens: largest number of tokens that it drafts for a check.
+
+        Raises:
+            ValueError: as `translate_speculatively`.
+        """
+        *_, last = self.translate_speculatively(text, draft, draft_tokens)
+        return self._translation(text, self._source_ids(text), [last.hypothesis])
+
+    def translate_speculatively(
+        self, text: str, draft: "Translator", draft_tokens: int = 4
+    ) -> Iterator[SpeculativeStep]:
+        """The steps of `translate_with_draft`.
+
+        Raises:
+            ValueError: as `translate`, one of the models is not autoregressive, their vocabularies differ, or their
+                translations begin with a forced token.
+        """
+        self.check_draft(draft)
+        options, source_ids = self.search_options(1), self._source_ids(text)
+        limit = min(self._limit(source_ids), draft.length_limit(text))
+        scorers = (each._shared.chain_logits(each.source_ids(text)) for each in (self, draft))
+        return speculative_steps(*scorers, limit, options, draft_tokens)
+
+    def check_draft(self, draft: "Translator") -> None:
+        """Check that a model can draft for this one.
+
+        Raises:
+            ValueError: as `translate_speculatively`.
+        """
+        for model in (self, draft):
+            model.require_autoregressive("speculative decoding")
+        if self.tokenizer.to_bytes() != draft.tokenizer.to_bytes():
+            raise ValueError(
+                "the draft model has another vocabulary: train one with `python -m train prepare --tokenizer` and this "
+                "checkpoint, such as en-de-draft for en-de"
+            )
+        if self.search_options(1).first_is_certain:
+            raise ValueError("speculative decoding is not possible with a forced first token: use translate")
 
     def mask_predict(
         self, text: str, iterations: int = 10, length_candidates: int = 5
@@ -303,7 +353,40 @@ class Translator(TextCodec):
                 search, text may be tokenized otherwise.
             num_alternatives: number of most probable tokens to return at each position.
         """
-        ids = self.token_ids(source, target)
+        return self._explanation(source, self.token_ids(source, target), num_alternatives)
+
+    @torch.inference_mode()
+    def explain_iteration(
+        self, source: str, iteration: MaskPredictState | ScoredText, num_alternatives: int = 5
+    ) -> Explanation:
+        """Log-probabilities, alternatives and the attention of all heads of one iteration of mask-predict.
+
+        A replay with the input of that iteration, under the model's own mask: target tokens attend to all others.
+
+        Args:
+            source: the source text.
+            iteration: a state of `mask_predict`, or a hypothesis of `translate`, whose last iteration it is.
+            num_alternatives: as for `explain`; those of tokens that were not masked are predicted from themselves too.
+
+        Returns:
+            `fed_tokens` are the input, masks included, and `predicted_tokens` those after the iteration; the
+            log-probability of each is that of when it was last predicted.
+
+        Raises:
+            ValueError: the hypothesis is not of mask-predict.
+        """
+        if iteration.fed_ids is None:
+            raise ValueError("the hypothesis has no fed_ids: explain_iteration is for hypotheses of mask-predict")
+        self.mask_predict_options()
+        for token_ids in (iteration.fed_ids, iteration.token_ids):
+            self._require_target(token_ids[:-1])
+        ids = self._source_ids(source), list(iteration.fed_ids), list(iteration.token_ids)
+        return replace(self._explanation(source, ids, num_alternatives), log_probs=iteration.token_log_probs)
+
+    def _explanation(
+        self, source: str, ids: tuple[list[int], list[int], list[int]], num_alternatives: int
+    ) -> Explanation:
+        """Explain one pass over S source tokens, T tokens fed to the decoder, and T predicted ones."""
         num_best = min(num_alternatives, self.config.target_size)
         found = self._shared.decoder_pass(*ids, num_best)
         source_tokens, (fed_tokens, predicted_tokens) = self.source_pieces(ids[0]), map(self.pieces, ids[1:])
@@ -319,7 +402,7 @@ class Translator(TextCodec):
 
         return Explanation(
             source=source,
-            target=self.tokenizer.target.decode(ids[1][1:]),
+            target=self.tokenizer.target.decode(ids[2][:-1]),
             source_tokens=source_tokens,
             fed_tokens=fed_tokens,
             predicted_tokens=predicted_tokens,

@@ -13,7 +13,8 @@ from core.file_writing import write_atomically, write_text
 from core.runlog import Line, format_log, of_kind, read_log, thin_log
 
 METRICS = {"bleu": "bleu", "chrf": "chrf", "cer": "character_error_rate"}  # names of the Hub, and fields of a score
-SETTINGS = ("test_set", "beam_size", "length_penalty")  # a new score replaces an older one with the same settings
+# a new score replaces an older one with the same settings
+SETTINGS = ("test_set", "beam_size", "length_penalty", "iterations")
 
 
 class Score(Protocol):
@@ -30,7 +31,7 @@ def record_scores(path: Path, scores: Sequence[Score]) -> None:
     """
     training = load_checkpoint(path).training
     new = [score.facts() for score in scores]
-    settings = [[score[name] for name in SETTINGS] for score in new]
+    settings = [[score.get(name) for name in SETTINGS] for score in new]
     kept = [score for score in training.get("scores", []) if [score.get(name) for name in SETTINGS] not in settings]
     with safe_open(path, framework="pt") as file:
         metadata = {**file.metadata(), "training": json.dumps({**training, "scores": kept + new}, ensure_ascii=False)}
@@ -242,6 +243,7 @@ _COLUMNS = (
     ("perplexity per piece", "perplexity", None),
     ("beam size", "beam_size", None),
     ("length penalty", "length_penalty", None),
+    ("iterations", "iterations", None),
 )
 
 

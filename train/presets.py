@@ -82,4 +82,7 @@ def _measured(path: Path, facts: Facts) -> list[str]:
 def _numbers(score: Facts) -> str:
     if "character_error_rate" in score:
         return f"character error rate {score['character_error_rate']} %, exact lines {score['exact_lines']} %"
-    return f"BLEU {score['bleu']} ({score['bleu_signature']}), perplexity {score['perplexity']} per piece"
+    bleu = f"BLEU {score['bleu']} ({score['bleu_signature']})"
+    if "iterations" in score:
+        return f"{bleu}, mask-predict with {score['iterations']} iterations"
+    return f"{bleu}, perplexity {score['perplexity']} per piece"

@@ -29,6 +29,7 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
     ),
     "Change": (
         AppPage("beam", "Beam"),
+        AppPage("generation", "Generation"),
         AppPage("switches", "Switches"),
         AppPage("contributions", "What heads write"),
         AppPage("contrast", "Why A rather than B"),

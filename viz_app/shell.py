@@ -61,11 +61,13 @@ if model is not None:
         wrong_task.attention_note(model, page.title)
     elif wrong_task.needs_text(shown) and model.line_reader is not None:
         wrong_task.picture_note(model, page.title)
+    elif wrong_task.predicts_next_tokens(shown) and model.mask_predicts:
+        wrong_task.mask_predict_note(model, page.title)
     elif page.title in wrong_task.PAGES and model.parser is not None:
         wrong_task.note(model, page.title)
     else:
         page.run()
-        if reading is not None and has_model and shown.has_sentence:
+        if reading is not None and has_model and shown.has_sentence and not model.mask_predicts:
             source_note(reading, note)
         if reading is not None and page.title in badges.PAGES:
             badges.badges(reading)

@@ -13,11 +13,13 @@ from core.decoding.mask_predict import (
 )
 from core.decoding.next_tokens import NextLogits, NonFiniteError
 from core.decoding.options import SearchOptions
+from core.decoding.speculative import ChainLogits, SpeculativeStep, speculative_steps
 from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, Stop, best_hypotheses
 
 __all__ = [
     "BeamState",
     "Candidate",
+    "ChainLogits",
     "Fate",
     "Hypothesis",
     "Length",
@@ -28,6 +30,7 @@ __all__ = [
     "NonFiniteError",
     "Progress",
     "SearchOptions",
+    "SpeculativeStep",
     "Stop",
     "beam_search",
     "beam_steps",
@@ -38,4 +41,5 @@ __all__ = [
     "mask_predict",
     "mask_predict_steps",
     "run_search",
+    "speculative_steps",
 ]

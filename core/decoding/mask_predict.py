@@ -93,7 +93,8 @@ class MaskPredictState:
         """The translation as it is now, scored by the mean log-probability of its tokens without `</s>`."""
         *of_tokens, of_length = self.token_log_probs
         total = sum(of_tokens)
-        return Hypothesis(self.token_ids, self.token_log_probs, total + of_length, total / len(of_tokens), True)
+        score = total / len(of_tokens)
+        return Hypothesis(self.token_ids, self.token_log_probs, total + of_length, score, True, self.fed_ids)
 
 
 class MaskedLogits(Protocol):

@@ -18,6 +18,7 @@ class Hypothesis:
         token_log_probs: log-probability of each token given the tokens before it, in nats.
         log_prob: their sum.
         score: `log_prob` divided by the length penalty.
+        fed_ids: the decoder's input in the last iteration of mask-predict; None after a search for next tokens.
     """
 
     token_ids: tuple[int, ...] = ()
@@ -25,6 +26,7 @@ class Hypothesis:
     log_prob: float = 0.0
     score: float = 0.0
     finished: bool = False
+    fed_ids: tuple[int, ...] | None = None
 
     def continued(self, token_id: int, token_log_prob: float, options: SearchOptions) -> "Hypothesis":
         """This hypothesis with one token more."""

@@ -9,6 +9,7 @@ from core.analysis.sentence_arguments import add_sentence_arguments, sentence_ta
 from core.export.attention_arrays import explanation_of_arrays, load_arrays
 from core.export.files import SUFFIXES, check_suffix, save_explanation
 from core.export.record import ExplanationRecord, record_of
+from core.results import Explanation
 from core.translator import Translator
 
 
@@ -51,12 +52,23 @@ def run(arguments: argparse.Namespace) -> None:
             "beam_size": arguments.beam_size,
             "length_penalty": arguments.length_penalty,
         }
-    target = sentence_target(translator, arguments)
-    explanation = translator.explain(arguments.text, target)
+    if translator.config.autoregressive:
+        explanation = translator.explain(arguments.text, sentence_target(translator, arguments))
+    else:
+        explanation = _last_iteration(translator, arguments)
+        settings = {"target": "mask-predict", "length_candidates": arguments.beam_size}
     with open(arguments.checkpoint, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     record = record_of(explanation, translator, settings, arguments.checkpoint.name, digest)
     _write(arguments.output, record)
+
+
+def _last_iteration(translator: Translator, arguments: argparse.Namespace) -> Explanation:
+    """Explain the last iteration of a translation by mask-predict."""
+    if arguments.target is not None:
+        translator.require_autoregressive("--target")
+    best = translator.translate(arguments.text, arguments.beam_size).hypotheses[0]
+    return translator.explain_iteration(arguments.text, best)
 
 
 def run_arrays(arguments: argparse.Namespace) -> None:

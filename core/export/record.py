@@ -155,9 +155,9 @@ def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord
             raise ValueError(
                 f"expected equal numbers, found {', '.join(f'{count} {name}' for name, count in counts.items())}"
             )
-        neighbourhood = _neighbourhood(facts["model"])
+        masks = _neighbourhood(facts["model"]), _is_autoregressive(facts["model"])
         maps: dict[Kind, tuple[AttentionMap, ...]] = {
-            kind: _layers(kind, facts["attention"][kind], weights[kind], neighbourhood)
+            kind: _layers(kind, facts["attention"][kind], weights[kind], *masks)
             for kind in KINDS
             if kind in facts["attention"]
         }
@@ -183,7 +183,7 @@ def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord
 
 
 def _layers(
-    kind: Kind, axes: dict[str, Any], weights: NDArray[np.float32], neighbourhood: int | None
+    kind: Kind, axes: dict[str, Any], weights: NDArray[np.float32], neighbourhood: int | None, autoregressive: bool
 ) -> tuple[AttentionMap, ...]:
     if weights.ndim != len(AXES):
         raise ValueError(f"{kind} has {weights.ndim} axes, expected {len(AXES)}: {', '.join(AXES)}")
@@ -193,7 +193,7 @@ def _layers(
         resolve_bytes(axes["key_tokens"]),
         None if predicted is None else resolve_bytes(predicted),
     )
-    mask = attention_mask(kind, len(names[1]), neighbourhood)
+    mask = attention_mask(kind, len(names[1]), neighbourhood, autoregressive)
     return tuple(
         AttentionMap(kind, layer, torch.from_numpy(matrix.copy()), *names, mask) for layer, matrix in enumerate(weights)
     )
@@ -201,8 +201,17 @@ def _layers(
 
 def _neighbourhood(model: Any) -> int | None:
     """`neighbourhood` of the model's configuration, if the description has one."""
-    config = cast("dict[str, Any]", model).get("config") if isinstance(model, dict) else None
-    found = cast("dict[str, Any]", config).get("neighbourhood") if isinstance(config, dict) else None
+    found = _config_value(model, "neighbourhood")
     if found is not None:
         require_size("neighbourhood", found)
     return found
+
+
+def _is_autoregressive(model: Any) -> bool:
+    """Whether the model's configuration, if the description has one, has no `mask_id`."""
+    return _config_value(model, "mask_id") is None
+
+
+def _config_value(model: Any, name: str) -> Any:
+    config = cast("dict[str, Any]", model).get("config") if isinstance(model, dict) else None
+    return cast("dict[str, Any]", config).get(name) if isinstance(config, dict) else None

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 
@@ -66,16 +66,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--beam-size",
         type=int,
-        default=4,
         metavar="N",
-        help="beam size; 1 is greedy search (default: %(default)s)",
+        help="beam size; 1 is greedy search (default: 4)",
     )
     parser.add_argument(
         "--length-penalty",
         type=float,
-        default=0.6,
         metavar="ALPHA",
-        help="exponent of the length penalty; 0 for none (default: %(default)s)",
+        help="exponent of the length penalty; 0 for none (default: 0.6)",
+    )
+    parser.add_argument(
+        "--draft",
+        type=Path,
+        metavar="FILE",
+        help="a small checkpoint with the same vocabulary that drafts tokens for greedy search (speculative decoding): "
+        "the same translations, a sentence at a time; implies --beam-size 1",
+    )
+    parser.add_argument(
+        "--iterations",
+        type=int,
+        metavar="N",
+        help="iterations of mask-predict, for a model without causal mask (default: 10)",
+    )
+    parser.add_argument(
+        "--length-candidates",
+        type=int,
+        metavar="N",
+        help="lengths that mask-predict tries for each sentence (default: 5)",
     )
     parser.add_argument(
         "--precision",
@@ -101,10 +118,9 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--resume needs --output FILE: standard output cannot be continued")
     if options.workers is not None and not 1 <= options.workers <= MAX_WORKERS:
         raise ValueError(f"--workers ({options.workers}) must be from 1 to {MAX_WORKERS}")
-    search = (options.beam_size, options.length_penalty)
-    engine = Engine(options.checkpoint, *search, threads_per_process(), options.precision)
     translator = Translator.from_checkpoint(options.checkpoint, precision=options.precision)
-    translator.translate_batch([], *search)  # raises before any file is touched
+    engine = _engine(options, translator)
+    engine.with_translator(translator)([])  # raises before any file is touched
     with stop_on_signals(), ExitStack() as stack:
         stream = stack.enter_context(open_input(options.input)) if options.input else sys.stdin.buffer
         total = count_lines(stream) if not options.input or options.input.is_file() else None
@@ -127,6 +143,45 @@ def run(options: argparse.Namespace) -> int:
         print(f"{counts} could not be translated and are empty", file=sys.stderr)
         return UNTRANSLATED
     return 0
+
+
+def _engine(options: argparse.Namespace, translator: Translator) -> Engine:
+    """The search that the options ask for, with its defaults.
+
+    Raises:
+        ValueError: an option is for another kind of model.
+    """
+    of_search, of_refinement = ("beam_size", "length_penalty"), ("iterations", "length_candidates")
+    autoregressive = translator.config.autoregressive
+    for name in of_refinement if autoregressive else of_search:
+        if getattr(options, name) is not None:
+            kind = "an autoregressive model" if autoregressive else "a model without causal mask, for mask-predict"
+            fitting = of_search if autoregressive else of_refinement
+            raise ValueError(
+                f"{_option(name)} does not apply to {options.checkpoint.name}, which is {kind}: use "
+                f"{' and '.join(map(_option, fitting))}, or another --checkpoint"
+            )
+
+    def value(name: str, default: Any) -> Any:
+        given = getattr(options, name)
+        return default if given is None else given
+
+    common = threads_per_process(), options.precision
+    if options.draft is not None:
+        translator.require_autoregressive("--draft")
+        if (beam_size := value("beam_size", 1)) != 1:
+            raise ValueError(
+                f"--draft with --beam-size {beam_size}: speculative decoding has the result of greedy search only; "
+                f"leave out one of them"
+            )
+        return Engine(options.checkpoint, 1, value("length_penalty", 0.6), *common, draft=options.draft)
+    if autoregressive:
+        return Engine(options.checkpoint, value("beam_size", 4), value("length_penalty", 0.6), *common)
+    return Engine(options.checkpoint, value("length_candidates", 5), 0.0, *common, value("iterations", 10))
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _translated(

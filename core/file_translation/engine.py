@@ -22,6 +22,9 @@ class Engine:
     """A checkpoint and search options; can be sent to another process.
 
     Attributes:
+        beam_size: of the search; the number of length candidates in mask-predict.
+        iterations: of mask-predict; None for an autoregressive model.
+        draft: checkpoint of a draft model, for speculative decoding with a beam of one, a sentence at a time.
         threads: threads of each process. Results may depend on their number where two hypotheses tie to rounding.
         precision: of the search. With `fast`, every process measures which products are fastest.
     """
@@ -31,6 +34,8 @@ class Engine:
     length_penalty: float
     threads: int = 1
     precision: Precision = "exact"
+    iterations: int | None = None
+    draft: Path | None = None
 
     def load(self) -> TranslateTexts:
         """Load the checkpoint in this process, and set its number of threads."""
@@ -40,8 +45,15 @@ class Engine:
     def with_translator(self, translator: Translator) -> TranslateTexts:
         """As `load`, with a checkpoint that is already loaded."""
 
+        if self.draft is not None:
+            draft = Translator.from_checkpoint(self.draft, precision=self.precision)
+            translator.check_draft(draft)
+            return lambda texts: [translator.translate_with_draft(text, draft).text for text in texts]
+
         def translate(texts: list[str]) -> list[str]:
-            translations = translator.translate_batch(texts, self.beam_size, self.length_penalty)
+            translations = translator.translate_batch(
+                texts, self.beam_size, self.length_penalty, iterations=self.iterations or 10
+            )
             return [translation.text for translation in translations]
 
         return translate
@@ -56,7 +68,8 @@ class Engine:
         with open(self.checkpoint, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         search = {"beam_size": self.beam_size, "length_penalty": self.length_penalty, "precision": self.precision}
-        return {"checkpoint_sha256": digest, **search}
+        refinement = {} if self.iterations is None else {"iterations": self.iterations}
+        return {"checkpoint_sha256": digest, **search, **refinement}
 
 
 def threads_per_process() -> int:

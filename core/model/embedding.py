@@ -24,8 +24,14 @@ class Embedding(nn.Module):
 
     def forward(self, token_ids: Tensor, position: int | None = None) -> Tensor:
         """[B, L] ids at positions 0 .. L - 1, or all at `position` -> [B, L, D]."""
-        positions = self.positions(0, token_ids.size(1)) if position is None else self.positions(position, position + 1)
-        return self.dropout(self.tokens(token_ids) * self.scale + positions)
+        return self._embedded(token_ids, *((0, token_ids.size(1)) if position is None else (position, position + 1)))
+
+    def chain(self, token_ids: Tensor, start: int) -> Tensor:
+        """[B, L] ids at positions start .. start + L - 1 -> [B, L, D]."""
+        return self._embedded(token_ids, start, start + token_ids.size(1))
+
+    def _embedded(self, token_ids: Tensor, start: int, stop: int) -> Tensor:
+        return self.dropout(self.tokens(token_ids) * self.scale + self.positions(start, stop))
 
 
 class PatchEmbedding(nn.Module):

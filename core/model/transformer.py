@@ -103,6 +103,22 @@ class Transformer(nn.Module):
         cache.length += 1
         return self.project(states)
 
+    def extend(self, token_ids: Tensor, cache: DecodedPositions, mask: Tensor) -> Tensor:
+        """Decode n more positions of one hypothesis of each sentence.
+
+        Args:
+            token_ids: [B, n] its next tokens.
+            cache: earlier positions; the n keys and values are added.
+            mask: [B, 1, n, K] which of the K keys, the n new ones last, each position may attend to.
+
+        Returns:
+            [B, n, V] logits of the token after each.
+        """
+        embedded = self.fed_embedding.chain(token_ids, cache.length)
+        states = self.decoder(embedded, cache.memory, mask, cache.memory_mask, cache)
+        cache.length += token_ids.size(1)
+        return self.project(states)
+
     def project(self, states: Tensor) -> Tensor:
         """Logits, by the transposed embedding matrix (3.4): [..., D] -> [..., V]."""
         if isinstance(self.output_layer, HalfPrecision):

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from core.__main__ import main
+from core.capture import capture_attention
+from core.export import load_explanation
 from core.text_codec import MAX_EXTRA_TOKENS
 from core.translator import Translator
 
@@ -44,14 +47,45 @@ def test_a_batch_is_translated_as_each_sentence(translator: Translator) -> None:
 @torch.inference_mode()
 def test_the_first_iteration_predicts_every_token_from_the_masked_target(translator: Translator) -> None:
     (first,), *_ = translator.mask_predict(SENTENCE, length_candidates=1)
-    source = translator.batch([translator.token_ids(SENTENCE, [])[0]])
+    source = translator.batch([translator.source_ids(SENTENCE)])
     logits = translator.model(source, torch.tensor([first.fed_ids]))[0]
     logits[:, [0, 1, 2, 3]] = -torch.inf
     assert logits.argmax(-1)[:-1].tolist() == [*first.token_ids[:-1]]
     log_probs = translator.model.length_logits(translator.model.encode(source), translator.model.source_mask(source))
-    best = int(log_probs[0].argmax())
+    shortest = 2 + MAX_EXTRA_TOKENS - source.size(1)  # class of a token and `</s>`
+    best = shortest + int(log_probs[0, shortest:].argmax())
     assert first.length.tokens == source.size(1) + best - MAX_EXTRA_TOKENS
     assert first.length.log_prob == pytest.approx(float(log_probs[0].log_softmax(-1)[best]), abs=1e-5)
+
+
+@torch.inference_mode()
+def test_the_explanation_is_of_the_last_iteration_under_the_models_own_mask(translator: Translator) -> None:
+    best = translator.translate(SENTENCE, beam_size=3, iterations=4).hypotheses[0]
+    explanation = translator.explain_iteration(SENTENCE, best)
+    assert best.fed_ids is not None
+    assert explanation.fed_tokens == translator.pieces(best.fed_ids)
+    assert explanation.predicted_tokens == best.tokens
+    assert explanation.log_probs == best.token_log_probs
+    assert explanation.target == best.text
+    count = len(best.token_ids)
+    for layer in explanation.maps["decoder_self"]:
+        assert layer.visible.all()
+        assert (layer.weights > 0).all()
+        torch.testing.assert_close(layer.weights.sum(-1), torch.ones(layer.num_heads, count))
+    source = translator.batch([translator.source_ids(SENTENCE)])
+    with capture_attention(translator.model) as captured:
+        logits = translator.model(source, torch.tensor([best.fed_ids]))[0]
+    torch.testing.assert_close(
+        captured["decoder.layers.1.self_attention"][0], explanation.maps["decoder_self"][1].weights
+    )
+    masked = [n for n, token_id in enumerate(best.fed_ids) if token_id == 3]
+    assert masked
+    of_pass = logits.log_softmax(-1)
+    for position in masked:
+        assert best.token_log_probs[position] == pytest.approx(
+            float(of_pass[position, best.token_ids[position]]), abs=1e-4
+        )
+        assert dict(explanation.alternatives[position])
 
 
 def test_what_predicts_one_token_after_the_other_is_refused(translator: Translator, tiny_checkpoint: Path) -> None:
@@ -60,7 +94,47 @@ def test_what_predicts_one_token_after_the_other_is_refused(translator: Translat
         translator.search(SENTENCE)
     with pytest.raises(ValueError, match="^scoring a given target" + advice):
         translator.score(SENTENCE, "Ein Hund.")
+    with pytest.raises(ValueError, match="^predicting each token of a given target from those before it" + advice):
+        translator.explain(SENTENCE, "Ein Hund.")
     with pytest.raises(ValueError, match="^a forced beginning" + advice):
         translator.translate(SENTENCE, prefix="Ein")
+    searched = Translator.from_checkpoint(tiny_checkpoint, "cpu").translate(SENTENCE, 1).hypotheses[0]
+    with pytest.raises(
+        ValueError, match=r"^the hypothesis has no fed_ids: explain_iteration is for hypotheses of mask"
+    ):
+        translator.explain_iteration(SENTENCE, searched)
     with pytest.raises(ValueError, match=r"^this model predicts one token after the other and has no mask token"):
         Translator.from_checkpoint(tiny_checkpoint, "cpu").mask_predict(SENTENCE)
+
+
+def test_the_command_line_translates_and_explains(
+    mask_predict_checkpoint: Path, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.txt").write_text("".join(f"{sentence}\n" for sentence in SENTENCES), encoding="utf-8")
+
+    def run(checkpoint: Path, *options: str) -> int:
+        files = "--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.txt")
+        return main(["translate", "--checkpoint", str(checkpoint), *files, "--workers", "1", *options])
+
+    assert run(mask_predict_checkpoint, "--iterations", "3", "--length-candidates", "2") == 0
+    expected = Translator.from_checkpoint(mask_predict_checkpoint).translate_batch(SENTENCES, 2, iterations=3)
+    lines = (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()
+    assert lines == [translation.text for translation in expected]
+    capsys.readouterr()
+    for checkpoint, option, kind, advice in (
+        (
+            mask_predict_checkpoint,
+            "--beam-size",
+            "a model without causal mask, for mask-predict",
+            "--iterations and --len",
+        ),
+        (tiny_checkpoint, "--iterations", "an autoregressive model", "--beam-size and --length-penalty, or another"),
+    ):
+        assert run(checkpoint, option, "2") == 1
+        assert f"{option} does not apply to {checkpoint.name}, which is {kind}: use {advice}" in capsys.readouterr().err
+    target = tmp_path / "explained.json"
+    command = ["explain", "--checkpoint", str(mask_predict_checkpoint), "--text", SENTENCE, "-o", str(target)]
+    assert main([*command, "--target", "Ein Hund."]) == 1
+    assert "--target does not apply to this model" in capsys.readouterr().err
+    assert main(command) == 0
+    assert all(layer.visible.all() for layer in load_explanation(target).explanation.maps["decoder_self"])

@@ -32,8 +32,16 @@ def add_command(commands: Commands) -> None:
         "--target", type=Path, nargs="+", required=True, metavar="FILE", help="their references, in the same order"
     )
     parser.add_argument("--name", nargs="+", help="names of the test sets (default: those of the source files)")
-    parser.add_argument("--beam-size", type=int, default=4, help=DEFAULT)
+    parser.add_argument(
+        "--beam-size",
+        type=int,
+        default=4,
+        help=f"beam size; of mask-predict, length candidates ({DEFAULT})",
+    )
     parser.add_argument("--length-penalty", type=float, default=0.6, help=DEFAULT)
+    parser.add_argument(
+        "--iterations", type=int, default=10, help=f"of mask-predict, for a model without causal mask ({DEFAULT})"
+    )
     parser.add_argument(
         "--language", default="de", help=f"language of the references, for BLEU of tokenized text ({DEFAULT})"
     )
@@ -57,7 +65,9 @@ def _evaluate(options: argparse.Namespace) -> None:
     translator = Translator.from_checkpoint(options.checkpoint, options.device, options.precision)
     scores: list[Score] = []
     for test in tests:
-        score, hypotheses = evaluate(translator, test, options.beam_size, options.length_penalty, options.language)
+        score, hypotheses = evaluate(
+            translator, test, options.beam_size, options.length_penalty, options.language, options.iterations
+        )
         scores.append(score)
         if not options.json:
             print(score)

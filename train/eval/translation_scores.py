@@ -55,7 +55,10 @@ class Score:
     Attributes:
         bleu, chrf: cased sacreBLEU and chrF of the whole set, with their signatures.
         paper_bleu, lowercased_bleu: other variants of BLEU, to compare with papers; see `train.eval.bleu`.
-        perplexity: per target piece, `</s>` included, without label smoothing.
+        perplexity: per target piece, `</s>` included, without label smoothing; None for a model without causal mask,
+            which has none.
+        beam_size: of the search; with `iterations`, the number of length candidates.
+        iterations: of mask-predict; None for a search for next tokens.
         seconds, tokens_per_second: of the search; tokens are pieces of the translations, `</s>` included.
     """
 
@@ -69,23 +72,27 @@ class Score:
     paper_bleu_signature: str
     lowercased_bleu: float
     lowercased_bleu_signature: str
-    perplexity: float
+    perplexity: float | None
     beam_size: int
     length_penalty: float
     seconds: float
     tokens_per_second: float
     date: str
+    iterations: int | None = None
 
     def __str__(self) -> str:
-        search = f"beam {self.beam_size}, length penalty {self.length_penalty}"
+        if self.iterations is None:
+            search = f"beam {self.beam_size}, length penalty {self.length_penalty}"
+        else:
+            search = f"mask-predict with {self.iterations} iterations, {self.beam_size} length candidates"
         speed = f"{self.seconds:.1f} s, {self.tokens_per_second:.0f} target tokens/s"
         return (
             f"{self.test_set}: {self.sentences} sentences, {search}, {speed}\n"
             f"  BLEU {self.bleu:.2f}  {self.bleu_signature}\n"
             f"  chrF {self.chrf:.2f}  {self.chrf_signature}\n"
             f"  BLEU as in the paper, tokenized and compound-split {self.paper_bleu:.2f}  {self.paper_bleu_signature}\n"
-            f"  BLEU, tokenized and lower-cased {self.lowercased_bleu:.2f}  {self.lowercased_bleu_signature}\n"
-            f"  perplexity {self.perplexity:.3f} per piece"
+            f"  BLEU, tokenized and lower-cased {self.lowercased_bleu:.2f}  {self.lowercased_bleu_signature}"
+            + ("" if self.perplexity is None else f"\n  perplexity {self.perplexity:.3f} per piece")
         )
 
     def facts(self) -> dict[str, object]:
@@ -99,22 +106,29 @@ class Score:
             "seconds": 1,
             "tokens_per_second": 0,
         }
-        return {name: round(value, digits[name]) if name in digits else value for name, value in asdict(self).items()}
+        found = {name: value for name, value in asdict(self).items() if value is not None}
+        return {name: round(value, digits[name]) if name in digits else value for name, value in found.items()}
 
 
 def evaluate(
-    translator: Translator, test_set: TestSet, beam_size: int = 4, length_penalty: float = 0.6, language: str = "de"
+    translator: Translator,
+    test_set: TestSet,
+    beam_size: int = 4,
+    length_penalty: float = 0.6,
+    language: str = "de",
+    iterations: int = 10,
 ) -> tuple[Score, list[str]]:
     """Translate a test set and score it.
 
     Args:
+        beam_size, length_penalty, iterations: as for `Translator.translate`.
         language: of the targets, for BLEU of tokenized text.
 
     Returns:
         The score, and the translations in the order of the test set.
     """
     began = time.perf_counter()
-    hypotheses, num_tokens = _translate(translator, test_set, beam_size, length_penalty)
+    hypotheses, num_tokens = _translate(translator, test_set, beam_size, length_penalty, iterations)
     seconds = time.perf_counter() - began
     references = [target for _, target in test_set.pairs]
     bleu, chrf = sacre_bleu(hypotheses, references), CHRF()
@@ -130,23 +144,24 @@ def evaluate(
         paper_bleu_signature=paper.signature,
         lowercased_bleu=lowercased.score,
         lowercased_bleu_signature=lowercased.signature,
-        perplexity=perplexity(translator, test_set.pairs),
+        perplexity=perplexity(translator, test_set.pairs) if translator.config.autoregressive else None,
         beam_size=beam_size,
         length_penalty=length_penalty,
         seconds=seconds,
         tokens_per_second=num_tokens / seconds,
         date=now(),
+        iterations=None if translator.config.autoregressive else iterations,
     )
     return score, hypotheses
 
 
 def _translate(
-    translator: Translator, test_set: TestSet, beam_size: int, length_penalty: float
+    translator: Translator, test_set: TestSet, beam_size: int, length_penalty: float, iterations: int
 ) -> tuple[list[str], int]:
     sources = [source for source, _ in test_set.pairs]
     with sentence_bar(test_set.name, len(sources)) as show:
         translations = translator.translate_batch(
-            sources, beam_size=beam_size, length_penalty=length_penalty, progress=show
+            sources, beam_size=beam_size, length_penalty=length_penalty, progress=show, iterations=iterations
         )
     return [translation.text for translation in translations], sum(
         len(translation.hypotheses[0].token_ids) for translation in translations

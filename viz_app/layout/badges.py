@@ -51,6 +51,9 @@ def badges(about: readings.Reading) -> None:
             f"cannot be checked without the model."
         )
         return
+    if about.hypothesis.fed_ids is not None:
+        st.caption("The checks are of models that predict one token after the other: there are none for mask-predict.")
+        return
     found = checks(about, searched=about.forced is None or about.forced.target is None)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="trust"):
         st.caption("Checked now", width="content")

@@ -11,6 +11,7 @@ from viz_app.session.models import Model
 PAGES = (
     "Translate",
     "Beam",
+    "Generation",
     "Switches",
     "Alignment",
     "Compare",
@@ -66,4 +67,24 @@ def picture_note(model: Model, title: str) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.page_link("app_pages/picture.py", label="Read a picture", icon=":material/arrow_forward:")
+        st.button("Use a translation model", on_click=translation_model, key="translation_model")
+
+
+def predicts_next_tokens(page: AppPage) -> bool:
+    """Whether a page is about a model that predicts one token after the other."""
+    return needs_text(page) and page.name not in ("generation", "parsing")
+
+
+def mask_predict_note(model: Model, title: str) -> None:
+    """Say that a page is not for a model without causal mask, and lead to the page or the model that fits.
+
+    Args:
+        title: of the page.
+    """
+    st.info(
+        f"**{plain(model.name)} predicts all tokens of a translation at once, by mask-predict.** The page {title} is "
+        f"about models that predict one token after the other."
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.page_link("app_pages/generation.py", label="See how it translates", icon=":material/arrow_forward:")
         st.button("Use a translation model", on_click=translation_model, key="translation_model")

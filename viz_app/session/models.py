@@ -99,8 +99,13 @@ class Model:
 
     @property
     def translates(self) -> bool:
-        """Whether it is a model that neither writes trees nor reads pictures."""
-        return self.explanation is None and self.parser is None and self.line_reader is None
+        """Whether it translates one token after the other: most pages are about such a model."""
+        return self.explanation is None and self.parser is None and self.line_reader is None and not self.mask_predicts
+
+    @property
+    def mask_predicts(self) -> bool:
+        """Whether it predicts all tokens at once, by mask-predict."""
+        return self.explanation is None and not self.translator.config.autoregressive
 
     def release(self) -> None:
         """Drop the content: this object cannot be used any more.

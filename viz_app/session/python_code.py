@@ -81,6 +81,12 @@ explanation = translator.explain(source, target)""".strip()
 
 def reading_part(reading: Reading) -> str:
     """Explain the current target as `explanation`."""
+    if reading.hypothesis.fed_ids is not None:
+        search = reading.search
+        return f"""
+{model_part(reading.model)}
+translation = translator.translate({search.text!r}, {search.beam_size}, num_hypotheses={search.num_hypotheses})
+explanation = translator.explain_iteration(translation.source, translation.hypotheses[{reading.index}])""".strip()
     return explanation_part(reading.model, reading.translation.source, reading.hypothesis.token_ids)
 
 

@@ -124,6 +124,9 @@ class Reading:
 
         The results of all sessions are shared.
         """
+        if self.hypothesis.fed_ids is not None:
+            ids = self.hypothesis.token_ids, self.hypothesis.fed_ids
+            return _iteration(self.model, self.translation.source, ids, self.hypothesis)
         return explanation(self.model, self.translation.source, self.hypothesis.token_ids)
 
     def method_maps(self, method: "Method", output: "Output | None" = None) -> "Maps":
@@ -210,6 +213,13 @@ def explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)  # one of 512 tokens takes 150 MB
 def _explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
     return model.translator.explain(source, target)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
+def _iteration(
+    model: Model, source: str, ids: tuple[tuple[int, ...], tuple[int, ...]], _hypothesis: "ScoredText"
+) -> "Explanation":
+    return model.translator.explain_iteration(source, _hypothesis)
 
 
 def method_maps(

@@ -47,7 +47,9 @@ def export_tokens(boxes: Sequence[Box], file_format: Format, theme: Theme = LIGH
             x, line = 0.0, line + 1
         places.append((x, line * HEIGHT, width))
         x += width + FREE
-    return _drawn(list(zip(places, boxes, strict=True)), 0.37, (LINE, (line + 1) * HEIGHT), title, file_format, theme)
+    return draw_boxes(
+        list(zip(places, boxes, strict=True)), 0.37, (LINE, (line + 1) * HEIGHT), title, file_format, theme
+    )
 
 
 def export_boards(
@@ -78,10 +80,10 @@ def export_boards(
             y += CELL[1] + FREE
         y += 2 * FREE
     columns = max((len(boxes) for _, rows in boards for _, boxes in rows), default=1)
-    return _drawn(placed, CELL[1], (0.45 + columns * (CELL[0] + FREE), y), title, file_format, theme, names)
+    return draw_boxes(placed, CELL[1], (0.45 + columns * (CELL[0] + FREE), y), title, file_format, theme, names)
 
 
-def _drawn(
+def draw_boxes(
     placed: Sequence[tuple[tuple[float, float, float], Box]],
     height: float,
     size: tuple[float, float],

@@ -1,0 +1,104 @@
+"""Speculative decoding: a small model drafts tokens, which the large one checks all at once.
+
+Greedy, as Stern et al. 2018 (section 3) verify the tokens of their parallel heads: a drafted token is accepted if it is
+the large model's own choice, so the result is that of greedy search. For sampling, Leviathan et al. 2023 and Chen et
+al. 2023 accept at random instead.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from core.decoding.next_tokens import NonFiniteError, most_probable_tokens
+from core.decoding.options import SearchOptions
+from core.decoding.states import Hypothesis
+
+MAX_DRAFT_TOKENS = 32
+
+
+class ChainLogits(Protocol):
+    """Scorer of next tokens along one target."""
+
+    def __call__(self, token_ids: Sequence[int], start: int, /) -> Tensor:
+        """Logits of the token after each of n tokens.
+
+        Args:
+            token_ids: the target's tokens from position `start` on, `<s>` being at 0.
+            start: at most the number of tokens of the call before; those from there on are dropped.
+
+        Returns:
+            [n, V] logits.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class SpeculativeStep:
+    """One check of drafted tokens by the large model.
+
+    Attributes:
+        drafted: tokens that the small model proposed.
+        accepted: number of them, from the first on, that the large model chooses too.
+        added: tokens that this step adds: the accepted ones and, unless the last of them is `</s>` or the limit is
+            reached, the large model's choice after them.
+        hypothesis: the translation so far.
+    """
+
+    drafted: tuple[int, ...]
+    accepted: int
+    added: tuple[int, ...]
+    hypothesis: Hypothesis
+
+
+@torch.inference_mode()
+def speculative_steps(
+    model: ChainLogits, draft: ChainLogits, limit: int, options: SearchOptions, draft_tokens: int = 4
+) -> Iterator[SpeculativeStep]:
+    """Greedy search with a draft model, one check at a time.
+
+    Args:
+        model, draft: scorers of one sentence with the same vocabulary.
+        limit: largest number of tokens of the translation.
+        options: of the search, with a beam of one.
+        draft_tokens: largest number of tokens that are drafted for a check.
+
+    Raises:
+        ValueError: `draft_tokens` is out of range, or the beam is larger.
+        NonFiniteError: no token has a finite log-probability.
+    """
+    if isinstance(draft_tokens, bool) or not isinstance(draft_tokens, int) or not 1 <= draft_tokens <= MAX_DRAFT_TOKENS:
+        raise ValueError(f"draft_tokens ({draft_tokens!r}) must be an integer from 1 to {MAX_DRAFT_TOKENS}")
+    if options.beam_size != 1:
+        raise ValueError(
+            f"beam_size ({options.beam_size}) must be 1 for speculative decoding: only greedy search has its result"
+        )
+    hypothesis, in_draft = Hypothesis(), 0  # positions that the draft model has seen
+    while not hypothesis.finished and len(hypothesis.token_ids) < limit:
+        target, drafted = [options.bos_id, *hypothesis.token_ids], list[int]()
+        count = min(draft_tokens, limit - len(target))  # the check adds a token of its own
+        while len(drafted) < count and drafted[-1:] != [options.eos_id]:
+            drafted.append(_best(draft(target[in_draft:], in_draft)[-1:], options)[0][0])
+            in_draft = len(target)
+            target.append(drafted[-1])
+        start = len(hypothesis.token_ids)
+        accepted = 0
+        for number, (token_id, log_prob) in enumerate(_best(model([target[start], *drafted], start), options)):
+            if log_prob == -torch.inf:
+                raise NonFiniteError(f"at position {start + number + 1}")
+            hypothesis = hypothesis.continued(token_id, log_prob, options)
+            if number == len(drafted) or token_id != drafted[number]:
+                break
+            accepted += 1
+            if hypothesis.finished:
+                break
+        in_draft = min(in_draft, start + 1 + accepted)
+        yield SpeculativeStep(tuple(drafted), accepted, hypothesis.token_ids[start:], hypothesis)
+
+
+def _best(logits: Tensor, options: SearchOptions) -> list[tuple[int, float]]:
+    """Most probable token of each row of [n, V] with its log-probability."""
+    token_ids, log_probs = most_probable_tokens(logits[None], 1, options.excluded)
+    return list(zip(token_ids.flatten().tolist(), log_probs.flatten().tolist(), strict=True))

@@ -1,0 +1,59 @@
+"""Translations of one sentence in three ways, with the time that each takes."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import streamlit as st
+
+from core.decoding import MaskPredictState, SpeculativeStep
+from core.results import ScoredText
+from viz_app.session.models import MODEL_HASH, Model
+
+T = TypeVar("T")
+RUNS = 3  # of which the fastest counts
+
+
+@dataclass(frozen=True)
+class Measured(Generic[T]):
+    """A result with the seconds of its computation."""
+
+    result: T
+    seconds: float
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def searched(model: Model, text: str, beam_size: int, length_penalty: float) -> Measured[ScoredText]:
+    """Translate with greedy or beam search."""
+    translator = model.translator
+    return _measured(lambda: translator.translate(text, beam_size, length_penalty, 1).hypotheses[0])
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def drafted(model: Model, draft: Model, text: str, draft_tokens: int) -> Measured[tuple[SpeculativeStep, ...]]:
+    """Translate with speculative decoding."""
+    translator = model.translator
+    return _measured(lambda: tuple(translator.translate_speculatively(text, draft.translator, draft_tokens)))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def refined(model: Model, text: str, iterations: int, candidates: int) -> Measured[tuple[MaskPredictState, ...]]:
+    """Translate with mask-predict: the iterations of the best length candidate."""
+
+    def run() -> tuple[MaskPredictState, ...]:
+        steps = list(model.translator.mask_predict(text, iterations, candidates))
+        last = {state.candidate: state for step in steps for state in step}
+        best = max(last.values(), key=lambda state: state.hypothesis.score).candidate
+        return tuple(state for step in steps for state in step if state.candidate == best)
+
+    return _measured(run)
+
+
+def _measured(run: Callable[[], T]) -> Measured[T]:
+    found: list[Measured[T]] = []
+    for _ in range(RUNS):
+        began = time.perf_counter()
+        result = run()
+        found.append(Measured(result, time.perf_counter() - began))
+    return min(found, key=lambda each: each.seconds)
