@@ -17,6 +17,7 @@ from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
 from viz_app.features.ablation.switched_heads import HeadsOffSlot
 from viz_app.features.contrast.faithfulness_sample import FaithfulnessSample
+from viz_app.features.generation import compared_models
 from viz_app.features.over_training import measurement
 from viz_app.features.parsing import parser_model
 from viz_app.features.positions.score_decomposition import FIRST_LAYER
@@ -185,6 +186,17 @@ def test_lens(start: Start, rows: dict[str, Row]) -> None:
     for name in [name for name in rows if not name.startswith(("lens", "encoder-levels"))]:
         del rows[name]  # of the page Translate
     run_all(rows, 3)
+
+
+def test_generation(
+    start: Start, rows: dict[str, Row], mask_predict_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compared_models, "MASK_PREDICT", mask_predict_checkpoint)
+    monkeypatch.setattr(compared_models, "drafts_for", lambda *_: True)  # a model drafts for itself
+    opened(start(text="Where?", beam_size="2", iterations="3", generation_step="1"), "generation")
+    for name in [name for name in rows if name not in ("one-by-one", "speculative") and "mask-predict" not in name]:
+        del rows[name]  # of the page Translate, and measured times
+    run_all(rows, 4)
 
 
 def test_over_training(start: Start, rows: dict[str, Row], history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,7 @@ ABOUT_TIMES = f"""
 The fastest of {measured_runs.RUNS} runs of this sentence on this machine, with this app's precision. Fewer passes are
 not always faster: a pass over several tokens costs more than one over a single token, and the draft model has its own.
 """
+KIND_TEXTS = {**head_names.KIND_TEXTS, "decoder_self": "each target token attends to all of them, later ones too"}
 ABOUT_ATTENTION = """
 The decoder's self-attention at one iteration. Without a causal mask, tokens attend to **later** ones too: both sides of
 the diagonal may have weights, where the decoder of the other models has none above it. A `<mask>` stands for a token
@@ -102,6 +103,18 @@ def speculative(found: ComparedModels, search: Search) -> list[dict[str, object]
     return [line("Speculative decoding", len(last), len(run.result), run, f"{drafted} of the draft model")]
 
 
+def shown_iteration(count: int) -> int:
+    """Select the iteration whose attention is shown, counted from 1; the last one at first."""
+    box = Widget[int]("generation_step")
+    box.keep_within(range(1, count + 1), count)
+    if count == 1:
+        return 1
+    about = "The iteration that is marked, and whose attention is shown below. The arrow keys move it."
+    return st.select_slider(
+        "Iteration shown", range(1, count + 1), count, key=box.key, bind="query-params", help=about, width=220
+    )
+
+
 def line(name: str, tokens: int, passes: int, run: Measured[Any], besides: str = "") -> dict[str, object]:
     """A line of the comparison."""
     return {
@@ -119,25 +132,14 @@ def mask_predict(found: ComparedModels, search: Search) -> list[dict[str, object
     model = found.at_once
     st.markdown(f"**Mask-predict** by {plain(model.name)}" if model else "**Mask-predict**")
     if model is None:
-        st.info(
-            "There is no model without causal mask: open one in the sidebar (docs/generation.md says how to train)."
-        )
+        st.info("There is no model without causal mask: open one in the sidebar (see docs/generation.md).")
         return []
     with st.container(horizontal=True, gap="medium"):
         iterations = number_box("Iterations", "iterations", 10, 10, "After the last one, nothing is masked any more.")
-        candidates = number_box(
-            "Length candidates",
-            "length_candidates",
-            8,
-            5,
-            "Lengths that are tried; the likeliest translation wins.",
-        )
-    run = measured_runs.refined(model, search.text, iterations, candidates)
-    states, rows = run.result, mask_predict_rows(run.result, model.translator)
-    at = st.select_slider(
-        "Step", range(1, len(states) + 1), len(states), key="generation_step", bind="query-params", width=320,
-        help="The iteration whose attention is shown below; the arrow keys move it.",
-    ) if len(states) > 1 else 1  # fmt: skip
+        candidates = number_box("Length candidates", "length_candidates", 8, 5, "Lengths to try; the likeliest wins.")
+        run = measured_runs.refined(model, search.text, iterations, candidates)
+        states, at = run.result, shown_iteration(len(run.result))
+    rows = mask_predict_rows(states, model.translator)
     code = code_parts.mask_predict_part(model, search.text, iterations, candidates)
     picture(rows, "mask-predict", f"Mask-predict, {len(states)} iterations", code, at - 1)
     try:
@@ -169,7 +171,7 @@ def attention(
             "Head", list(names), key=head_box.key, bind="query-params", width=130, label_visibility="collapsed"
         )
     layer, head = names[name]
-    st.markdown(f"{name}, iteration {at}: {head_names.KIND_TEXTS[kind]}", help=ABOUT_ATTENTION)
+    st.markdown(f"{name}, iteration {at}: {KIND_TEXTS[kind]}", help=ABOUT_ATTENTION)
     theme = page_theme()
     attention_map(maps[layer], head, theme, key="generation_map")
     code = code_parts.mask_predict_part(found.at_once, search.text, *settings, at - 1)

@@ -16,6 +16,7 @@ from viz_app.figures.head_grid import readable_on
 from viz_app.figures.theme import Theme
 
 State = Literal["predicted", "accepted", "rejected", "chosen", "masked", "kept"]
+STRONGEST = 0.35  # of the colour scale, so that words stay easy to read
 MARKS: dict[State, str] = {
     "predicted": "",
     "accepted": "\u2713",
@@ -124,7 +125,7 @@ def rows_table(rows: Sequence[TokenRow]) -> pd.DataFrame:
 def cell_color(cell: TokenCell, theme: Theme) -> str:
     """Colour behind a token: the stronger, the more probable; none for rejected ones."""
     probability = 0.0 if cell.log_prob is None else math.exp(cell.log_prob)
-    return theme.sequential[round(0.6 * probability * (len(theme.sequential) - 1))]
+    return theme.sequential[round(STRONGEST * probability * (len(theme.sequential) - 1))]
 
 
 def rows_html(rows: Sequence[TokenRow], theme: Theme, selected: int | None = None) -> str:

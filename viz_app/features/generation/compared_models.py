@@ -39,7 +39,7 @@ def compared_models(current: Model) -> ComparedModels:
     all_at_once = [*([current] if current.mask_predicts else []), *_open(), *_shipped(MASK_PREDICT)]
     return ComparedModels(
         one_by_one,
-        next((each for each in drafts if each.translates and _drafts_for(each, one_by_one)), None),
+        next((each for each in drafts if each.translates and drafts_for(each, one_by_one)), None),
         next((each for each in all_at_once if each.mask_predicts), None),
     )
 
@@ -55,7 +55,7 @@ def _shipped(path: models.Path) -> list[Model]:
         return []
 
 
-def _drafts_for(model: Model, large: Model) -> bool:
+def drafts_for(model: Model, large: Model) -> bool:
     """Whether a model is smaller than another one of the same vocabulary."""
     sizes = [sum(parameter.numel() for parameter in each.translator.model.parameters()) for each in (model, large)]
     return sizes[0] < sizes[1] and model.translator.tokenizer.to_bytes() == large.translator.tokenizer.to_bytes()
