@@ -185,10 +185,9 @@ class Translator(TextCodec):
                 translations begin with a forced token.
         """
         self.check_draft(draft)
-        options, source_ids = self.search_options(1), self._source_ids(text)
-        limit = min(self._limit(source_ids), draft.length_limit(text))
-        scorers = (each._shared.chain_logits(each.source_ids(text)) for each in (self, draft))
-        return speculative_steps(*scorers, limit, options, draft_tokens)
+        options, limit = self.search_options(1), min(self.length_limit(text), draft.length_limit(text))
+        large, small = (each._shared.chain_logits(each.source_ids(text)) for each in (self, draft))
+        return speculative_steps(large, small, limit, options, draft_tokens)
 
     def check_draft(self, draft: "Translator") -> None:
         """Check that a model can draft for this one.
