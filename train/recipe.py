@@ -99,11 +99,9 @@ RECIPES: dict[str, Recipe] = {
     "D-label-smoothing0.2": replace(_PAPER, label_smoothing=0.2),
     "en-de": _EN_DE,
     "en-de-r16": _EN_DE,
-    "en-de-draft": replace(_EN_DE, steps=9_000, warmup=800, rate_scale=0.64, cooldown=3_000, snapshot_every=1_000),
+    "en-de-draft": replace(_EN_DE, steps=1_150, warmup=600, rate_scale=0.64, cooldown=500, snapshot_every=1_000),
     # From the parameters of en-de (`fit --init`), on its own translations.
-    "en-de-mask-predict": replace(
-        _EN_DE, steps=2_400, warmup=300, rate_scale=0.166, cooldown=1_200, snapshot_every=400
-    ),
+    "en-de-mask-predict": replace(_EN_DE, steps=1_600, warmup=300, rate_scale=0.166, cooldown=800, snapshot_every=400),
     # Warm-up of Wu et al. (2021), who take 8,000 steps of two such batches at a peak rate of 5e-3 (here 3.5e-3) without
     # a cooldown.
     "multi30k": Recipe(

@@ -1,0 +1,77 @@
+"""Less sequential generation: speculative decoding beside greedy search, and mask-predict beside beam search.
+
+    python -m benchmarks.generation [--number 32] [--draft-tokens 2 4] [--iterations 1 4 10] [--rounds 3]
+
+With the shipped models, one sentence at a time, on one thread. All take turns with each sentence; the time of each is
+the sum over the sentences of its fastest round, in seconds of the processor. A ratio above 1 is slower.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from core.shipped import shipped_checkpoint
+from core.translator import Translator
+from train.data.parallel_text import read_lines
+
+LENGTH_CANDIDATES = 5
+
+
+def main() -> None:
+    """Print the passes and the processor time of each way to translate."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sentences", type=Path, default=Path(__file__).parent / "sentences.txt", metavar="FILE")
+    parser.add_argument("--number", type=int, default=32, help="sentences, the first of the file")
+    parser.add_argument("--draft-tokens", type=int, nargs="+", default=[2, 4])
+    parser.add_argument("--iterations", type=int, nargs="+", default=[1, 4, 10])
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    large, draft, at_once = (
+        Translator.from_checkpoint(shipped_checkpoint(name), "cpu")
+        for name in ("en-de", "en-de-draft", "en-de-mask-predict")
+    )
+    ways: dict[str, Callable[[str], int]] = {
+        "greedy search": partial(_searched, large, 1),
+        **{f"speculative, {count} drafted": partial(_drafted, large, draft, count) for count in options.draft_tokens},
+        "beam search, 4": partial(_searched, large, 4),
+        **{f"mask-predict, {count} iterations": partial(_refined, at_once, count) for count in options.iterations},
+    }
+    sentences = list(read_lines(options.sentences))[: options.number]
+    seconds, passes = dict.fromkeys(ways, 0.0), dict.fromkeys(ways, 0)
+    for sentence in sentences:
+        found: dict[str, list[float]] = {name: [] for name in ways}
+        for _ in range(options.rounds):
+            for name, translate in ways.items():
+                began = time.process_time()
+                count = translate(sentence)
+                found[name].append(time.process_time() - began)
+                passes[name] += count
+        for name, times in found.items():
+            seconds[name] += min(times)
+    for name in ways:
+        base = "greedy search" if name.startswith(("greedy", "speculative")) else "beam search, 4"
+        print(
+            f"{name}: {passes[name] / options.rounds / len(sentences):.1f} passes of the decoder a sentence, "
+            f"{1000 * seconds[name] / len(sentences):.1f} ms, {seconds[name] / seconds[base]:.2f} times {base}"
+        )
+
+
+def _searched(translator: Translator, beam_size: int, sentence: str) -> int:
+    return len(list(translator.search(sentence, beam_size)))
+
+
+def _drafted(large: Translator, draft: Translator, draft_tokens: int, sentence: str) -> int:
+    return len(list(large.translate_speculatively(sentence, draft, draft_tokens)))
+
+
+def _refined(translator: Translator, iterations: int, sentence: str) -> int:
+    return len(list(translator.mask_predict(sentence, iterations, LENGTH_CANDIDATES)))
+
+
+if __name__ == "__main__":
+    main()
