@@ -52,6 +52,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "decoding-shipped": Benchmark(("-m", "benchmarks.decoding", *REAL)),
     "capture": Benchmark(("-m", "benchmarks.capture")),
     "analyses": Benchmark(("-m", "benchmarks.analyses")),
+    "generation": Benchmark(("-m", "benchmarks.generation"), ("--number", "2", "--rounds", "1"), has_ratios=False),
     "scaling": Benchmark(("-m", "benchmarks.scaling")),
     "training": Benchmark(("-m", "benchmarks.training")),
     "loader": Benchmark(("-m", "benchmarks.loader")),
