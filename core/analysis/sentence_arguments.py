@@ -39,7 +39,7 @@ def sentence_target(translator: Translator, arguments: argparse.Namespace) -> st
     return translator.translate(arguments.text, arguments.beam_size, arguments.length_penalty).hypotheses[0].token_ids
 
 
-def require_position(position: int, tokens: Sequence[str]) -> int:
+def require_position(position: int, tokens: Sequence[str], option: str = "--token") -> int:
     """Index of a predicted token that is counted from 1 on the command line.
 
     Raises:
@@ -47,5 +47,5 @@ def require_position(position: int, tokens: Sequence[str]) -> int:
     """
     if not 1 <= position <= len(tokens):
         names = " ".join(f"{number}:{token}" for number, token in enumerate(tokens, start=1))
-        raise ValueError(f"--token ({position}) must be one of the {len(tokens)} predicted tokens: {names}")
+        raise ValueError(f"{option} ({position}) must be one of the {len(tokens)} predicted tokens: {names}")
     return position - 1

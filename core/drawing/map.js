@@ -245,11 +245,13 @@ function thin({ cells, words, predicted, size }) {
 }
 
 /** @param {MapData} data */
-function scaleBar({ scale, low }) {
+function scaleBar({ scale, low, most }) {
   const line = element("div", "scale");
   const bar = element("i");
   bar.style.background = `linear-gradient(to right, ${scale.join(", ")})`;
-  const [first, last, name] = low ? ["\u22121", "+1", "difference"] : ["0", "1", "weight"];
+  const end = (most ?? 1).toFixed(most ? 1 : 0);
+  const name = most ? "score" : low ? "difference" : "weight";
+  const [first, last] = low ? [`\u2212${end}`, `+${end}`] : ["0", end];
   line.append(element("span", "number", first), bar, element("span", "number", last), name);
   return line;
 }

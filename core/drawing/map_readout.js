@@ -37,7 +37,7 @@ export function readout(data, parts, { query, key }) {
  */
 function ofCell(data, parts, query, key) {
   const found = exists(data, query, key);
-  const verb = found ? "attends to " : "cannot attend to ";
+  const verb = !found ? "cannot attend to " : data.most ? "query; key " : "attends to ";
   return [
     [rowName(data, query)],
     [verb, bold(data.key[key])],
@@ -60,7 +60,7 @@ function ofRow(data, parts, query) {
       (key) => data.key[key],
     ),
   );
-  return [[rowName(data, query), " attends to"], ...(lines.length ? lines : [["nothing"]])];
+  return [[rowName(data, query), data.most ? " query, by key" : " attends to"], ...(lines.length ? lines : [["nothing"]])];
 }
 
 /**
@@ -72,7 +72,7 @@ function ofRow(data, parts, query) {
 function ofColumn(data, parts, key) {
   const name = (/** @type {number} */ query) => data.predicted?.[query] ?? data.query[query];
   const lines = parts.query.flatMap((part) => largest(data, part, (query) => [query, key], name));
-  return [[bold(data.key[key]), " is attended to by"], ...(lines.length ? lines : [["nothing"]])];
+  return [[bold(data.key[key]), data.most ? " key, by query" : " is attended to by"], ...(lines.length ? lines : [["nothing"]])];
 }
 
 /**
@@ -134,7 +134,7 @@ function exists(data, query, key) {
  * @param {number} key
  */
 function number(data, query, key) {
-  const weight = weightAt(data, query, key);
+  const weight = weightAt(data, query, key) * (data.most ?? 1);
   const digits = Math.abs(weight).toFixed(3);
   const sign = data.low < 0 && Number(digits) ? (weight < 0 ? "\u2212" : "+") : "";
   return element("span", "number", sign + digits);

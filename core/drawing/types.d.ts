@@ -66,6 +66,8 @@ export interface MapData extends AxisData {
   /** Colours, evenly spaced from weight `low` to 1. */
   scale: readonly string[];
   low: -1 | 0;
+  /** Score of an encoded weight of 1, where cells are scores before the softmax. */
+  most?: number;
   parts?: PerAxis<Part[]>;
   /** Pairs of parts (by number) without weights, and the reason. */
   blanks?: { query: number; key: number; reason: string }[];

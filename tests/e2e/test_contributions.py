@@ -10,6 +10,12 @@ from tests.e2e.idle import open_page, wait_until_idle
 def test_a_click_on_a_head_shows_its_terms_and_opens_it(page: Page, app: str) -> None:
     open_page(page, f"{app}/contributions?text=Where%3F&beam_size=1")
     expect(page.get_by_text("terms sum to the logit").first).to_be_visible()
+    bars = page.get_by_role("figure", name="Contributions by layer and part")
+    for layer in (1, 2, 1):  # a bar stays clickable
+        bar = bars.locator(".barlayer .trace").first.locator(".point path").nth(layer)
+        bar.click(force=True)
+        expect(page).to_have_url(re.compile(rf"term=cross\+L{layer}\+H"))
+        wait_until_idle(page)
     cell = page.get_by_role("button", name=re.compile(r"^Cross L2 H3: "))
     cell.click()
     expect(cell).to_have_attribute("aria-pressed", "true")

@@ -1,6 +1,7 @@
 """What heads write: the logit of a predicted token as a sum over the parts of the decoder."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -26,7 +27,7 @@ from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.session import python_code, readings
 from viz_app.session.map_pass import reading_pass
-from viz_app.session.state import session_object
+from viz_app.session.state import Widget, session_object
 
 HOW_TO_READ = """
 The **logit** of a token is the number that the softmax turns into its probability. The decoder's last state is a sum of
@@ -71,7 +72,7 @@ def page() -> None:
     head = logit_terms.term_head(reading, found)
     left, right = st.container(key="side-by-side").columns([4, 7], gap="medium")
     with left:
-        layers(reading, found)
+        layers(reading, found, head)
     with right:
         heads(found, head)
     left, right = st.container(key="difference").columns([5, 6], gap="large")
@@ -110,12 +111,25 @@ from viz_app.figures.contributions import lexicon_table
 table = lexicon_table(rank_lexicons(trace_logits(translator, source, target))).drop(columns="name")""".strip()
 
 
-def layers(reading: readings.Reading, found: LogitAttribution) -> None:
-    """Draw the contributions of each layer."""
+def layers(reading: readings.Reading, found: LogitAttribution, head: Head) -> None:
+    """Draw the contributions of each layer; a click on a bar of attention opens the head that adds most to it."""
     theme = page_theme()
-    st.markdown("**By layer and part**")
+    st.markdown(
+        "**By layer and part**: click a bar of attention to open its strongest head",
+        help="Embeddings, feed-forward networks and biases have no heads, so a click on their bars opens none.",
+    )
     figure = contributions.layers_figure(found, theme)
-    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="logit-layers", alt="Contributions by layer and part")
+    key = f"logit-layers-{head}"  # a new chart for each head: Plotly takes a second click on a bar for a deselection
+
+    def open_head() -> None:
+        points = (Widget[Any](key).value or {"selection": {"points": []}})["selection"]["points"]
+        if points and (clicked := contributions.bar_head(found, points[0])):
+            session_object(SelectedTerm).select(clicked)
+
+    alt = "Contributions by layer and part"
+    st.plotly_chart(
+        figure, theme=None, config=CHART_CONFIG, key=key, alt=alt, on_select=open_head, selection_mode="points"
+    )
     table = partial(contributions.terms_table, found, reading.explain())
     code = python_code.reading_part(reading), logit_terms.terms_part(found), TERMS_TABLE
     downloads(

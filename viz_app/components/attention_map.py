@@ -36,6 +36,7 @@ def map_payload(
     links: Links | None = None,
     name: Callable[[int, int], str] = head_name,
     follows_clicks: bool = False,
+    most: float | None = None,
 ) -> dict[str, Any]:
     """Return the data of one head drawn as a map, see `MapData` in types.d.ts.
 
@@ -44,6 +45,7 @@ def map_payload(
         diverging: The weights are signed differences: colours run from -1 to 1, centred at 0.
         place: Rows and columns to frame.
         links, name, follows_clicks: See `attention_data`.
+        most: The weights are scores before the softmax, divided by this number: the largest that is drawn.
 
     Raises:
         ValueError: The layer has no such head.
@@ -52,6 +54,7 @@ def map_payload(
         **attention_data(attention, [head], theme, place, links, name, follows_clicks),
         "scale": theme.diverging if diverging else theme.sequential,
         "low": -1 if diverging else 0,
+        **({} if most is None else {"most": most, "legend": False}),
     }
 
 

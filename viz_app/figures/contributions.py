@@ -1,7 +1,7 @@
 """Contributions to a logit: by layer and part, by head, and by attended token."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
@@ -23,6 +23,7 @@ NATS = "contribution to the logit, in nats"
 HEAD_KINDS: tuple[Kind, ...] = ("decoder_self", "cross")
 INPUT = "Input"
 # colours by their place in `Theme.head_colors`
+BAR_KINDS: dict[str, Kind] = {"Cross-attention": "cross", "Self-attention": "decoder_self"}
 PARTS = {"Cross-attention": 0, "Self-attention": 2, "Feed-forward": 1, "Biases": 3, "Token": 4, "Position": 5}
 
 
@@ -55,7 +56,8 @@ def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> g
             y=values,
             name=part,
             marker={"color": theme.head_colors[PARTS[part]], "line": {"width": 0}},
-            hovertemplate=f"{part}, %{{x}}: %{{y:+.3f}}<extra></extra>",
+            unselected={"marker": {"opacity": 1}},
+            hovertemplate=f"{part}, %{{x}}: %{{y:+.3f}}<extra>{'' if part in BAR_KINDS else 'no heads'}</extra>",
         )
     ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
     figure.update_xaxes(bare_axis(**ticks))
@@ -63,6 +65,26 @@ def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> g
     figure.update_yaxes(bare_axis(**ticks, title=title))
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure
+
+
+def bar_head(found: LogitAttribution, point: Mapping[str, Any]) -> Head | None:
+    """Return the head with the largest contribution, of either sign, to a bar of `layers_figure`.
+
+    Args:
+        point: The bar as Plotly names it, by the numbers of its part and of its column.
+
+    Returns:
+        None for a part without heads, and for the input.
+    """
+    match point:
+        case {"curve_number": int(part), "point_index": int(column)} if 0 <= part < len(PARTS):
+            kind = BAR_KINDS.get(list(PARTS)[part])
+        case _:
+            return None
+    if kind is None or not 1 <= column <= len(found.feed_forward):
+        return None
+    terms = (found.cross if kind == "cross" else found.decoder_self)[column - 1].sum(1)  # [H]
+    return Head(kind, column - 1, int(terms.abs().argmax()))
 
 
 def heads_grid(found: LogitAttribution, theme: Theme, selected: Head | None = None) -> CellGrid:

@@ -90,8 +90,8 @@ def _place(trace: LogitTrace, head: Head) -> int:
         if head.kind == "cross" and 0 <= head.head < write.weights.size(0):
             return place
     raise ValueError(
-        f"there is no head {head.head} in layer {head.layer} of {head.kind}: a lexicon belongs to a head of "
-        f"cross-attention, in layers 0 to {trace.num_layers - 1}"
+        f"there is no head {head}, counted from 1: a lexicon belongs to a head of cross-attention, in layers L1 to "
+        f"L{trace.num_layers}"
     )
 
 

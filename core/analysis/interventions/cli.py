@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
         found = translate_cut(translator, options.text, cuts, options.beam_size, options.length_penalty)
         print(f"before: {effect.before.target}\nafter:  {found.text}", file=sys.stderr)
         return
-    position = require_position(options.find, tokens)
+    position = require_position(options.find, tokens, "--find")
     state: CutSearch | None = None
     for state in find_cuts(translator, options.text, target, position, options.kinds):
         print(f"{len(state.cuts)} cuts, margin {state.margin:.3f}", file=sys.stderr)

@@ -97,7 +97,7 @@ def follow_token(
 
 def _require(name: str, value: int, count: int, things: str) -> None:
     if not 0 <= value < count:
-        raise ValueError(f"{name} ({value}) must be from 0 to {count - 1}: there are {count} {things}")
+        raise ValueError(f"{name} ({value}) must be from 0 to {count - 1}: there are {count} {things}, counted from 0")
 
 
 # --- the model's own pass -------------------------------------------------------------------------------------------

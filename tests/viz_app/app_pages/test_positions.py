@@ -49,7 +49,9 @@ def test_every_picture_with_its_table_and_its_check(start: Start, tiny_checkpoin
     assert "rotated by k = 5 differs from PE" in captions(app)
     app.slider(key="offset").set_value(64)
     assert "rotated by k = 64 differs from PE" in captions(app.run())
-    assert len(view(app, "First layer").get("plotly_chart")) == 6
+    view(app, "First layer")
+    assert sum(drawing.proto.component_name.endswith("map") for drawing in app.get("bidi_component")) == 6  # type: ignore[attr-defined]
+    assert "those of the whole score" in captions(app)
     assert "sum to the model's own scores" in captions(app)
     app.session_state["score_kind"] = "decoder_self"
     app.selectbox(key="score_head").select_index(2)

@@ -36,6 +36,8 @@ def test_the_scale_is_fixed_and_two_sided_for_differences(make_map: Any) -> None
     plain, signed = (map_payload(make_map(), 0, DARK, diverging=diverging) for diverging in (False, True))
     assert (plain["low"], plain["scale"]) == (0, DARK.sequential)
     assert (signed["low"], signed["scale"]) == (-1, DARK.diverging)
+    scores = map_payload(make_map(), 0, DARK, diverging=True, most=2.5)
+    assert (scores["low"], scores["most"]) == (-1, 2.5)
     difference = AttentionMap("cross", 0, torch.tensor([[[-0.25, 1.0]]]), ("<s>",), ("a", "b"), ("c",))
     assert sent_weights(map_payload(difference, 0, LIGHT, diverging=True)).tolist() == [-STEPS // 4, STEPS]
 

@@ -62,21 +62,23 @@ def test_a_click_on_a_word_selects_its_pair_of_the_largest_weight(
         ("heads", "joint_map", {"kind": "Joint", "joint_head": "H3"}),
         ("compare", "compare_second_cross_map", {"compare_head_cross": "L2 H3"}),
         ("contributions", "logit-map", {"term": "cross L2 H3"}),
+        ("positions", "scores", {"positions_view": "First layer", "score_kind": "Decoder", "score_head": "L1 H3"}),
         ("alignment", "ribbon", {aligner_list.ALIGNER.key: "L2 H3"}),
     ],
 )
 def test_every_page_with_a_map_shows_the_products_of_the_address(
     start: Start, page: str, key: str, address: dict[str, str]
 ) -> None:
-    app = start(beam_size="2", text="Where?", products=written_cell(key, CELL), **address)
+    cell = Cell(Head("decoder_self", 0, 2), 1, 0) if page == "positions" else CELL
+    app = start(beam_size="2", text="Where?", products=written_cell(key, cell), **address)
     opened(app, page)
     (said,) = headline(app)
-    assert state_of(app, ClickedCell).cell == CELL
+    assert state_of(app, ClickedCell).cell == cell
     assert any("products sum to the score" in each.value for each in app.markdown)
-    assert app.query_params["products"] == written_cell(key, CELL)
+    assert app.query_params["products"] == written_cell(key, cell)
     if page != "compare":  # there the second hypothesis has another row
-        found = reading_pass(reading(app)).products(CELL)
-        assert said == cell_text(reading(app).explain().maps["cross"][1], CELL, found)
+        found = reading_pass(reading(app)).products(cell)
+        assert said == cell_text(reading(app).explain().maps[cell.head.kind][cell.head.layer], cell, found)
 
 
 def test_another_head_or_an_address_that_names_nothing_shows_no_products(start: Start) -> None:

@@ -5,7 +5,7 @@ import torch
 
 from core.analysis.attribution.logit_attribution import LogitAttribution
 from core.analysis.heads.head import Head
-from viz_app.figures.contributions import grid_head, heads_grid, layer_parts, layers_figure, token_head
+from viz_app.figures.contributions import bar_head, grid_head, heads_grid, layer_parts, layers_figure, token_head
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.theme import LIGHT
 
@@ -34,6 +34,19 @@ def test_the_bars_sum_to_the_logit(found: LogitAttribution) -> None:
     figure = layers_figure(found, LIGHT)
     assert sum(sum(trace.y) for trace in figure.data) == pytest.approx(found.total)
     assert list(figure.data[0].x) == ["Input", "L1", "L2"]
+
+
+def test_a_bar_of_attention_leads_to_its_strongest_head(found: LogitAttribution) -> None:
+    figure, parts = layers_figure(found, LIGHT), list(layer_parts(found))
+    assert [trace.name for trace in figure.data] == parts
+    for kind, name in (("cross", "Cross-attention"), ("decoder_self", "Self-attention")):
+        for layer in range(2):
+            own = {head: abs(value) for head, value in found.heads().items() if head[:2] == (kind, layer)}
+            bar = {"curve_number": parts.index(name), "point_index": layer + 1}
+            assert bar_head(found, bar) == max(own, key=own.__getitem__)
+    wrong = [{"curve_number": part, "point_index": 1} for part in (*range(2, 6), 6, -1)]
+    wrong += [{"curve_number": 0, "point_index": column} for column in (0, 3, -1)]
+    assert not any(bar_head(found, bar) for bar in [*wrong, {}])
 
 
 @pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])

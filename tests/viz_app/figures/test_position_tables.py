@@ -6,9 +6,8 @@ import torch
 
 from core.analysis.score_decomposition import PARTS, ScoreParts
 from core.model import sinusoidal_encoding
+from viz_app.features.positions.score_decomposition import score_map
 from viz_app.figures import position_tables
-from viz_app.figures.score_map import score_map
-from viz_app.figures.theme import LIGHT
 
 
 @pytest.fixture
@@ -55,7 +54,6 @@ def test_scores_and_their_parts_where_there_are_any(parts: ScoreParts) -> None:
 
 
 def test_the_map_of_a_part_leaves_out_what_the_mask_hides(parts: ScoreParts) -> None:
-    heat = score_map(parts.parts["bias"][0], parts, 3.0, LIGHT).data[0]
-    assert np.isnan(heat.z[0]).tolist() == [False, True, True]
-    np.testing.assert_array_equal(heat.z[2], parts.parts["bias"][0, 2].numpy())
-    assert (heat.zmin, heat.zmax) == (-3, 3)
+    drawn = score_map(parts.parts["bias"][0], parts, 3.0)
+    assert drawn.weights[0, 0].isnan().tolist() == [False, True, True]
+    torch.testing.assert_close(drawn.weights[0, 2] * 3, parts.parts["bias"][0, 2])

@@ -5,18 +5,22 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.analysis.heads.head import Head
 from core.analysis.score_decomposition import Part, ScoreParts, SelfAttentionKind, score_parts
+from core.capture import AttentionMap
+from viz_app.components.attention_map import attention_map
+from viz_app.components.highlight import NO_HIGHLIGHT, Highlight
 from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import MapCells, head_cells
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import segments
 from viz_app.figures import head_names, position_tables
 from viz_app.figures.display_text import sentence_case
 from viz_app.figures.export.canvas import Format
 from viz_app.figures.export.map_panels import export_panels
-from viz_app.figures.plotly_chart import CHART_CONFIG
-from viz_app.figures.score_map import score_map
 from viz_app.figures.theme import Theme, head_name
 from viz_app.session import readings
+from viz_app.session.map_pass import reading_pass
 from viz_app.session.python_code import model_part, script
 
 if TYPE_CHECKING:
@@ -33,6 +37,10 @@ FIRST_LAYER_HELP = """
     They sum to 100; a part that works against the others is below 0. Numbers are scores before the softmax, not
     weights.
     """
+WHOLE_SCORE = (
+    "Click a cell of any map to see the products of query and key behind it. They are those of the whole score, with "
+    "the bias of the keys that the maps leave out."
+)
 PART_NAMES: dict[Part, str] = {
     "content_content": "Content to content",
     "content_position": "Content to position",
@@ -75,7 +83,7 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
     if as_table:
         show_table(position_tables.score_table(found, head))
     else:
-        draw(found, head, theme)
+        draw(reading, found, head, theme)
     st.caption(
         f"Checked now: the five parts sum to the model's own scores, with an error of at most {found.error:.1g} in all "
         f"{heads} heads."
@@ -119,16 +127,39 @@ def export(found: ScoreParts, head: int, theme: Theme, file_format: Format) -> b
     )
 
 
-def draw(found: ScoreParts, head: int, theme: Theme) -> None:
-    """Draw the scores and their parts on one scale."""
+def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) -> None:
+    """Draw the scores and their parts on one scale, and the products behind the cell that was clicked."""
     maps, most = named_maps(found, head)
     shares = {PART_NAMES[part]: share for part, share in found.shares(head).items()}
+    of, shown = reading_pass(reading), Head(found.kind, 0, head)
+    cells = MapCells("scores", of, head_cells(of.maps[shown[:2]], shown), WHOLE_SCORE)
+    cell = cells.selected(lambda cell: cell.head == shown)
+    lit: Highlight = NO_HIGHLIGHT if cell is None else {"query": [cell.query], "key": [cell.key]}
     with st.container(key="score-parts"):
         places = [column for _ in range(2) for column in st.columns(3, gap="medium")]
     for place, (name, matrix) in zip(places, maps.items(), strict=True):
         with place:
             st.markdown(f"**{name}**" + (f": {shares[name]:.0%}" if name in shares else ""))
-            figure = score_map(matrix, found, most, theme)
-            st.plotly_chart(
-                figure, theme=None, config=CHART_CONFIG, key=f"score_{name}", alt=f"{name}, {head_name(0, head)}"
+            attention_map(
+                score_map(matrix, found, most),
+                0,
+                theme,
+                key=f"score_{name}",
+                on_cell=cells.click,
+                diverging=True,
+                place=lit,
+                name=partial("{0}, {1}".format, name, head_name(0, head)),
+                most=most,
             )
+    cells.show(lambda cell: cell.head == shown)
+
+
+def score_map(matrix: "Tensor", found: ScoreParts, most: float) -> AttentionMap:
+    """Return scores as a map of values from -1 to 1; NaN where the mask hides the key.
+
+    Args:
+        matrix: [Q, K], any part of one head's scores, or their sum.
+        most: The largest absolute score of all maps on one scale.
+    """
+    values = (matrix / most).masked_fill(~found.allowed, float("nan"))
+    return AttentionMap(found.kind, 0, values[None], found.tokens, found.tokens, mask=found.allowed)

@@ -40,7 +40,7 @@ def test_found_cuts_can_be_given_back(sentence: list[str], capsys: pytest.Captur
     [
         (["--cut", "cross"], "'cross' is not a cut: expected a head"),
         (["--cut", "cross L9 H1"], "this model has no head cross L9 H1"),
-        (["--find", "99"], "--token (99) must be one of the"),
+        (["--find", "99"], "--find (99) must be one of the"),
     ],
 )
 def test_what_is_wrong_is_named(
