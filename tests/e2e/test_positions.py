@@ -20,7 +20,7 @@ def test_the_encoding_is_drawn_and_its_rotation_checked(page: Page, app: str) ->
     cells.press("Enter")
     expect(page.get_by_text(re.compile("whose sum is the score"))).to_be_visible()
     expect(page.get_by_text("products sum to the score").first).to_be_visible()
-    expect(page).to_have_url(re.compile(r"products=scores\.encoder_self\.1\.1\.1\.1"))
+    expect(page).to_have_url(re.compile(r"products=scores\.encoder_self\.1\.1\.1\.2"))
     wait_until_idle(page)
     page.get_by_role("radio", name="Rotation").click()
     expect(page.get_by_text("rotated by k = 5 differs")).to_be_visible()

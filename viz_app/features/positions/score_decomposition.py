@@ -38,8 +38,8 @@ FIRST_LAYER_HELP = """
     weights.
     """
 WHOLE_SCORE = (
-    "Click a cell of any map to see the products of query and key behind it. They are those of the whole score, with "
-    "the bias of the keys that the maps leave out."
+    "The products behind a cell of any map are those of the whole score, with the bias of the keys that the maps leave "
+    "out."
 )
 PART_NAMES: dict[Part, str] = {
     "content_content": "Content to content",
@@ -132,7 +132,7 @@ def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) 
     maps, most = named_maps(found, head)
     shares = {PART_NAMES[part]: share for part, share in found.shares(head).items()}
     of, shown = reading_pass(reading), Head(found.kind, 0, head)
-    cells = MapCells("scores", of, head_cells(of.maps[shown[:2]], shown), WHOLE_SCORE)
+    cells = MapCells("scores", of, head_cells(of.maps[shown[:2]], shown))
     cell = cells.selected(lambda cell: cell.head == shown)
     lit: Highlight = NO_HIGHLIGHT if cell is None else {"query": [cell.query], "key": [cell.key]}
     with st.container(key="score-parts"):
@@ -151,6 +151,7 @@ def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) 
                 name=partial("{0}, {1}".format, name, head_name(0, head)),
                 most=most,
             )
+    st.caption(WHOLE_SCORE)
     cells.show(lambda cell: cell.head == shown)
 
 
