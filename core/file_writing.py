@@ -72,7 +72,9 @@ def error_message(error: Exception) -> str:
         return str(error)
     if error.filename is None and error.errno in NO_ROOM[:-1]:
         return f"standard output cannot be written ({error.strerror}): free disk space, or redirect it elsewhere"
-    return str(error)
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
 
 
 def discard_output() -> None:

@@ -61,7 +61,7 @@ def test_the_precision_is_the_translator_s(
 ) -> None:
     used: list[str] = []
 
-    def translate_batch(translator: Translator, texts: list[str], *options: object) -> list[SimpleNamespace]:
+    def translate_batch(translator: Translator, texts: list[str], *_: object, **__: object) -> list[SimpleNamespace]:
         used.append(translator.precision)
         return [SimpleNamespace(text=text) for text in texts]
 
@@ -117,7 +117,7 @@ def test_no_lines_in_no_lines_out(
         (b"fine\n" + b"x" * 600, ["--strict"], "translate: line 2: the text has 60"),
         (b"fine\n", ["--workers", "0"], "translate: --workers (0) must be from 1 to 1024"),
         (b"fine\n", ["--resume"], "translate: --resume needs --output FILE"),
-        (b"fine\n", ["--input", "missing.txt"], "translate: [Errno 2] No such file or directory: 'missing.txt'"),
+        (b"fine\n", ["--input", "missing.txt"], "translate: missing.txt: no such file or directory"),
         (
             b"fine\n",
             ["--output", "/dev/null"],

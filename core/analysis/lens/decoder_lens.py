@@ -41,8 +41,9 @@ def encoder_translations(
     source_ids, _, _ = translator.token_ids(text, "")
     limit = translator.length_limit(text)
     memories = encoder_levels(translator, source_ids)
+    limits, prefixes = [limit] * len(memories), [translator.prefix_ids(text, ())] * len(memories)
     last: dict[int, BeamState] = {}
-    for states in beam_steps(memory_logits(translator, memories), [limit] * len(memories), options, memories.device):
+    for states in beam_steps(memory_logits(translator, memories), limits, options, memories.device, prefixes):
         last.update((state.sentence, state) for state in states)
         if progress:
             progress(states[0].position, limit)

@@ -66,4 +66,4 @@ def test_it_is_offered_to_transformers_unless_marians_layout_has_no_room(
     save_checkpoint(tmp_path / "near.safetensors", model, tokenizer)
     app = opened(start(tmp_path / "near.safetensors", text="Where?", beam_size="1"), "checkpoint")
     assert not any(each.proto.label == "For transformers (zip)" for each in app.get("download_button"))
-    assert any("neighbourhood is 8, expected None" in caption.value for caption in app.caption)
+    assert any("attention: 8 nearest positions, expected all positions" in caption.value for caption in app.caption)

@@ -11,7 +11,7 @@ from tests.core.analysis.conftest import PRE_NORM, random_translator
 TEXT = "The old house on the hill."
 
 
-@pytest.fixture(scope="module", params=[{}, PRE_NORM], ids=["post", "pre"])
+@pytest.fixture(scope="module", params=[{}, PRE_NORM, {"forced_first_id": 9}], ids=["post", "pre", "forced"])
 def other(tokenizer: SentencePieceTokenizer, request: pytest.FixtureRequest) -> Iterator[Translator]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)  # a model that has learned nothing never ends a sentence
@@ -47,7 +47,8 @@ def test_a_greedy_search_of_one_level_by_whole_passes(other: Translator):
         ids = torch.tensor([fed])
         logits = other.model.project(other.model.decode(ids, memory, other.model.source_mask(torch.tensor([source]))))
         logits[0, -1, [config.pad_id, config.bos_id]] = -torch.inf
-        fed.append(int(logits[0, -1].argmax()))
+        is_forced = config.forced_first_id is not None and len(fed) == 1
+        fed.append(config.forced_first_id if is_forced else int(logits[0, -1].argmax()))
         if fed[-1] == config.eos_id:
             break
     assert list(encoder_translations(other, TEXT, beam_size=1)[level].token_ids) == fed[1:]
