@@ -11,6 +11,7 @@ from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.features.checkpoint.facts_table import MAX_SHOWN, PAPER, facts_html, facts_table
 from viz_app.features.checkpoint.trial_sentences import ISO_639_3, SENTENCES, sentences_in
+from viz_app.figures.display_text import plain
 
 
 def test_it_reports_the_current_model_with_three_sentences_and_checks(start: Start) -> None:
@@ -66,4 +67,6 @@ def test_it_is_offered_to_transformers_unless_marians_layout_has_no_room(
     save_checkpoint(tmp_path / "near.safetensors", model, tokenizer)
     app = opened(start(tmp_path / "near.safetensors", text="Where?", beam_size="1"), "checkpoint")
     assert not any(each.proto.label == "For transformers (zip)" for each in app.get("download_button"))
-    assert any("attention: 8 nearest positions, expected all positions" in caption.value for caption in app.caption)
+    assert any(
+        plain("attention: 8 nearest positions, expected all positions") in caption.value for caption in app.caption
+    )
