@@ -60,7 +60,10 @@ function ofRow(data, parts, query) {
       (key) => data.key[key],
     ),
   );
-  return [[rowName(data, query), data.most ? " query, by key" : " attends to"], ...(lines.length ? lines : [["nothing"]])];
+  return [
+    [rowName(data, query), data.most ? " query, by key" : " attends to"],
+    ...(lines.length ? lines : [["nothing"]]),
+  ];
 }
 
 /**
@@ -72,7 +75,10 @@ function ofRow(data, parts, query) {
 function ofColumn(data, parts, key) {
   const name = (/** @type {number} */ query) => data.predicted?.[query] ?? data.query[query];
   const lines = parts.query.flatMap((part) => largest(data, part, (query) => [query, key], name));
-  return [[bold(data.key[key]), data.most ? " key, by query" : " is attended to by"], ...(lines.length ? lines : [["nothing"]])];
+  return [
+    [bold(data.key[key]), data.most ? " key, by query" : " is attended to by"],
+    ...(lines.length ? lines : [["nothing"]]),
+  ];
 }
 
 /**
