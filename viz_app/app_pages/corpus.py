@@ -155,7 +155,7 @@ def form(model: Model, is_open: bool) -> None:
             submitted = st.form_submit_button("Index", key="corpus_submit")
         name = shown_path(path) if path.is_absolute() else model.name
         st.caption("For thousands of sentences, and an index that the app finds beside the checkpoint:")
-        st.code(f"python -m core corpus --checkpoint {name} --input sentences.txt", language="sh")
+        st.code(f"python -m core corpus --checkpoint {name} --input sentences.txt", language=None, wrap_lines=True)
     if submitted:
         try:
             if file is None:

@@ -68,5 +68,5 @@ def test_a_translation_of_special_tokens_alone_has_a_ranking(translator: Transla
 
 @pytest.mark.parametrize("head", [Head("cross", 3, 0), Head("cross", 0, 4), Head("decoder_self", 0, 0)])
 def test_a_head_without_a_lexicon_is_refused(trace: LogitTrace, head: Head):
-    with pytest.raises(ValueError, match="a lexicon belongs to a head of cross-attention, in layers 0 to 2"):
+    with pytest.raises(ValueError, match="a lexicon belongs to a head of cross-attention, in layers L1 to L3"):
         head_lexicon(trace, head)
