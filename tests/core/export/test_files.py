@@ -3,7 +3,7 @@
 import io
 import json
 import random
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,9 @@ def test_a_round_trip_changes_nothing(record: ExplanationRecord, tmp_path: Path,
     for kind, layers in record.explanation.maps.items():
         for mine, theirs in zip(layers, found.explanation.maps[kind], strict=True):
             assert torch.equal(mine.weights, theirs.weights)  # to the bit
-            assert replace(mine, weights=theirs.weights) == theirs
+            # the others one by one: to Python 3.13 no tensor is equal to itself
+            for name in {field.name for field in fields(mine)} - {"weights"}:
+                assert getattr(mine, name) == getattr(theirs, name)
 
 
 def test_json_is_the_documented_description(record: ExplanationRecord) -> None:
