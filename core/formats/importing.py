@@ -8,7 +8,6 @@ from core.checkpoint import Checkpoint, CheckpointError
 from core.formats import (
     fairseq,
     fsmt,
-    huggingface,
     joeynmt,
     m2m100,
     marian_cpp,
@@ -16,6 +15,7 @@ from core.formats import (
     opennmt,
     torch_transformer,
 )
+from core.formats.refused_formats import refuse_by_name
 from core.formats.source_files import SourceFiles, open_source
 
 
@@ -77,7 +77,7 @@ def import_files(files: SourceFiles) -> Checkpoint:
     for each in FORMATS:
         if each.recognises(files):
             return each.load(files)
-    huggingface.refuse_other_types(files)
+    refuse_by_name(files)
     names = ", ".join(f"{name!r:.60}" for name in sorted(files.names)[:8])
     raise CheckpointError(
         f"{files.label}: its files ({names or 'none'}) are of no known format. Headlight imports "
