@@ -32,9 +32,7 @@ def note(model: Model, title: str) -> None:
         f"**{plain(model.name)} is a parser: it writes trees, not translations.** The page {title} is about "
         f"translations."
     )
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.page_link("app_pages/parsing.py", label="See its tree on the page Parsing", icon=":material/arrow_forward:")
-        st.button("Use a translation model", on_click=translation_model, key="translation_model")
+    _ways_on(("app_pages/parsing.py", "See its tree on the page Parsing"))
 
 
 def attention_note(model: Model, title: str) -> None:
@@ -44,10 +42,7 @@ def attention_note(model: Model, title: str) -> None:
         title: of the page.
     """
     st.info(f"**{plain(model.name)} is attention without a model.** The page {title} needs a model.")
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.page_link("app_pages/heads.py", label="See its heads", icon=":material/arrow_forward:")
-        st.page_link("app_pages/alignment.py", label="Its alignment", icon=":material/arrow_forward:")
-        st.button("Use a translation model", on_click=translation_model, key="translation_model")
+    _ways_on(("app_pages/heads.py", "See its heads"), ("app_pages/alignment.py", "Its alignment"))
 
 
 def needs_text(page: AppPage) -> bool:
@@ -65,9 +60,7 @@ def picture_note(model: Model, title: str) -> None:
         f"**{plain(model.name)} reads pictures of text, it does not translate.** The page {title} is about a sentence "
         f"and its translation."
     )
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.page_link("app_pages/picture.py", label="Read a picture", icon=":material/arrow_forward:")
-        st.button("Use a translation model", on_click=translation_model, key="translation_model")
+    _ways_on(("app_pages/picture.py", "Read a picture"))
 
 
 def predicts_next_tokens(page: AppPage) -> bool:
@@ -85,6 +78,16 @@ def mask_predict_note(model: Model, title: str) -> None:
         f"**{plain(model.name)} predicts all tokens of a translation at once, by mask-predict.** The page {title} is "
         f"about models that predict one token after the other."
     )
+    _ways_on(("app_pages/generation.py", "See how it translates"))
+
+
+def _ways_on(*pages: tuple[str, str]) -> None:
+    """Draw links to pages that fit the model, and a button to a model that fits the page.
+
+    Args:
+        pages: file and label of each.
+    """
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.page_link("app_pages/generation.py", label="See how it translates", icon=":material/arrow_forward:")
+        for file, label in pages:
+            st.page_link(file, label=label, icon=":material/arrow_forward:")
         st.button("Use a translation model", on_click=translation_model, key="translation_model")
