@@ -6,10 +6,11 @@ import streamlit as st
 
 from viz_app.controls.source_note import source_note
 from viz_app.figures.display_text import sentence_case
+from viz_app.language import tr
 from viz_app.layout import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
 from viz_app.layout.tour import restart_button, tour
 from viz_app.pages import GROUPS, PAGES
-from viz_app.session import permalink, readings
+from viz_app.session import language, permalink, readings
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current
 from viz_app.session.state import session_object
@@ -17,8 +18,11 @@ from viz_app.session.state import session_object
 LAYOUT = Path(__file__).parent / "layout"
 
 st.set_page_config(page_title="Headlight", page_icon=str(LAYOUT / "icon.svg"), layout="wide", initial_sidebar_state=256)
-pages = {each.name: st.Page(f"app_pages/{each.name}.py", title=each.title, default=each == PAGES[0]) for each in PAGES}
-page = st.navigation({name: [pages[each.name] for each in group] for name, group in GROUPS.items()}, expanded=True)
+language.restore()
+pages = {
+    each.name: st.Page(f"app_pages/{each.name}.py", title=tr(each.title), default=each == PAGES[0]) for each in PAGES
+}
+page = st.navigation({tr(name): [pages[each.name] for each in group] for name, group in GROUPS.items()}, expanded=True)
 st.html(LAYOUT / "style.css")
 
 # The sentence box must not move when the tour goes: the browser would put it in its new place before it removed the old
@@ -33,6 +37,8 @@ shown = next(each for each in PAGES if pages[each.name] == page)
 sentence_input.hide(not shown.has_sentence, session_object(OpenModels).has_attention_only)
 model = sidebar.checkpoint_box()
 restart_button()
+with st.sidebar:
+    language.switch()
 if model is not None:
     problem = ""
     try:
@@ -58,16 +64,16 @@ if model is not None:
         if reading is None or (has_model and shown == PAGES[0] and search.text in sentence_input.EXAMPLES):
             sentence_input.examples()
     if shown.needs_model and not has_model:
-        wrong_task.attention_note(model, page.title)
+        wrong_task.attention_note(model, shown.title)
     elif wrong_task.needs_text(shown) and model.line_reader is not None:
-        wrong_task.picture_note(model, page.title)
+        wrong_task.picture_note(model, shown.title)
     elif wrong_task.predicts_next_tokens(shown) and model.mask_predicts:
-        wrong_task.mask_predict_note(model, page.title)
-    elif page.title in wrong_task.PAGES and model.parser is not None:
-        wrong_task.note(model, page.title)
+        wrong_task.mask_predict_note(model, shown.title)
+    elif shown.title in wrong_task.PAGES and model.parser is not None:
+        wrong_task.note(model, shown.title)
     else:
         page.run()
         if reading is not None and has_model and shown.has_sentence and not model.mask_predicts:
             source_note(reading, note)
-        if reading is not None and page.title in badges.PAGES:
+        if reading is not None and shown.title in badges.PAGES:
             badges.badges(reading)

@@ -10,6 +10,8 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from core.drawing.bundle import bundled_script, bundled_style
+from viz_app.language import texts_for_script
+from viz_app.language.extraction import script_texts
 
 V = TypeVar("V")
 Drawing = Callable[..., Any]  # called with data, a key and listeners
@@ -18,9 +20,10 @@ Drawing = Callable[..., Any]  # called with data, a key and listeners
 def component_beside(file: str) -> Drawing:
     """Return the component of the style sheet and the script beside a Python file."""
     renderer = registered_component(file)
+    names = tuple(forms[-1] for forms in script_texts(bundled_script(Path(file).with_suffix(".js"))))
 
     def drawing(data: Any, key: str, **listeners: Any) -> Any:
-        return renderer(data=dated(key, data), key=key, **listeners)
+        return renderer(data=[*dated(key, data), texts_for_script(names)], key=key, **listeners)
 
     return drawing
 

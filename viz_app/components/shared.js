@@ -6,6 +6,7 @@
 /** @import { Renderer } from "./streamlit" */
 
 import { element } from "../../core/drawing/dom.js";
+import { setTexts } from "../../core/drawing/texts.js";
 import { decodedWeights } from "../../core/drawing/weights.js";
 
 /** @type {WeakMap<ShadowRoot, number>} */
@@ -15,13 +16,14 @@ const drawnSince = new WeakMap();
  * A component that ignores data older than those it shows, see `dated` in component.py.
  * @template Data
  * @param {Renderer<Data>} draw
- * @returns {Renderer<[since: number, data: Data]>}
+ * @returns {Renderer<[since: number, data: Data, texts: import("../../core/drawing/texts.js").Texts]>}
  */
 export function component(draw) {
-  return ({ data: [since, data], parentElement, setTriggerValue }) => {
+  return ({ data: [since, data, texts], parentElement, setTriggerValue }) => {
     if (!drawnSince.has(parentElement)) showTapped(parentElement);
     if (since < (drawnSince.get(parentElement) ?? 0)) return undefined;
     drawnSince.set(parentElement, since);
+    setTexts(texts);
     return draw({ data, parentElement, setTriggerValue: (name, value) => setTriggerValue(name, value) });
   };
 }

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_app.language import tr
 from viz_app.session.state import Widget
 
 if TYPE_CHECKING:  # pandas takes half a second to import: pictures are drawn before tables
@@ -14,11 +15,14 @@ NOTHING = "\u2013"  # in a cell without a value
 
 
 def show_table(table: "pd.DataFrame", *, hide_index: bool = True, **options: Any) -> None:
-    """Draw a table. A cell without a value has a dash, not `None`.
+    """Draw a table. A cell without a value has a dash, not `None`; columns have titles in the visitor's language.
 
     Args:
         options: as for `st.dataframe`.
     """
+    titles = {name: title for name in map(str, table.columns) if (title := tr(name)) != name}
+    if titles:
+        options["column_config"] = {**titles, **options.get("column_config", {})}
     st.dataframe(table, hide_index=hide_index, placeholder=NOTHING, **options)
 
 

@@ -1,0 +1,72 @@
+"""Texts in the visitor's language: `tr`, `tr_count`, and how they are collected."""
+
+import json
+import re
+
+import pytest
+
+from tests.viz_app.pages import Start, healthy, opened
+from viz_app import language
+from viz_app.language import ENGLISH, LANGUAGES, extraction, texts_for_script, tr, tr_count
+
+GERMAN = {"{name} attends to": "{name} achtet auf", "{count} heads": ["{count} Kopf", "{count} Köpfe"]}
+
+
+@pytest.fixture
+def german(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A visitor with a small German catalogue."""
+    monkeypatch.setattr(language, "language", lambda: "de")
+    monkeypatch.setattr(language, "catalogue", {"de": GERMAN}.__getitem__)
+
+
+def test_without_a_visitor_texts_are_english() -> None:
+    assert language.language() == ENGLISH
+    assert tr("{name} attends to", name="H3") == "H3 attends to"
+    assert [tr_count("{count} head", "{count} heads", count) for count in (0, 1, 2)] == ["0 heads", "1 head", "2 heads"]
+    assert tr(r"\frac{a}{b}") == r"\frac{a}{b}"
+
+
+@pytest.mark.usefixtures("german")
+def test_texts_of_a_catalogue_take_the_place_of_english_ones() -> None:
+    assert tr("{name} attends to", name="H3") == "H3 achtet auf"
+    assert [tr_count("{count} head", "{count} heads", count) for count in (0, 1, 2)] == ["0 Köpfe", "1 Kopf", "2 Köpfe"]
+    assert tr("unknown") == "unknown"
+    assert texts_for_script(("unknown", "{count} heads")) == {"{count} heads": GERMAN["{count} heads"]}
+
+
+def test_texts_are_collected_from_python_and_javascript() -> None:
+    python = 'A = marked("one" " text")\nf"{tr(\'nested\')}"\ntr(A)\ntr_count("{count} head", "{count} heads", 3)'
+    assert list(extraction.python_texts(python)) == [["one text"], ["{count} head", "{count} heads"], ["nested"]]
+    script = 'tr(\n  "a \\"b\\""); trCount("{count} head", "{count} heads", n); str("c"); tr(name)'
+    assert list(extraction.script_texts(script)) == [['a "b"'], ["{count} head", "{count} heads"]]
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({}, "missing"),
+        ({"{count} heads": "{count} Köpfe"}, "one form in place of several"),
+        ({"{count} heads": ["", "{count} Köpfe"]}, "empty"),
+        ({"{count} heads": ["ein Kopf", "viele Köpfe"]}, r"other values than \['count'\]"),
+        ({"{count} heads": ["{count} Kopf", "{count} Köpfe"], "old": "alt"}, "not in the code: 'old'"),
+    ],
+)
+def test_what_is_wrong_in_a_catalogue_is_said(
+    entry: dict[str, str | list[str]], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"{count} heads": ["{count} head", "{count} heads"]}
+    monkeypatch.setattr(extraction, "interface_texts", lambda: texts)
+    (found,) = extraction.problems(entry)
+    assert re.search(problem, found)
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != ENGLISH])
+def test_the_language_is_in_the_address_and_stays_on_every_page(code: str, start: Start) -> None:
+    app = healthy(start(language=code).run())
+    own = json.loads((language.CATALOGUES / f"{code}.json").read_text(encoding="utf-8"))
+    assert app.selectbox(key="language").label == own["Language"]
+    assert opened(app, "why").selectbox(key="language").value == code
+    assert app.query_params["language"] == code
+    app.selectbox(key="language").select(ENGLISH).run()
+    assert healthy(app).selectbox(key="language").label == "Language"
+    assert "language" not in app.query_params

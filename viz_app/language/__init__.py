@@ -1,0 +1,97 @@
+"""Texts of the interface in the language of the visitor.
+
+English texts stand in the code, as arguments of `tr`, `tr_count` and `marked`. Each other language has a catalogue,
+`catalogues/CODE.json`, from the English texts to its own. What the catalogues lack, or have too much, is said by
+`python -m viz_app.language` and by a test.
+
+English stay: messages of `core` about faulty files and input, columns of exported tables, scripts, and pages that
+`core` exports.
+"""
+
+import functools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+ENGLISH = "en"
+LANGUAGES = {
+    ENGLISH: "English",
+    "zh": "\u4e2d\u6587",
+    "ko": "\ud55c\uad6d\uc5b4",
+    "de": "Deutsch",
+}  # own names, by code
+CATALOGUES = Path(__file__).parent / "catalogues"
+K = TypeVar("K")
+Catalogue = Mapping[str, str | list[str]]  # a list: the forms for one and for another number
+
+
+@dataclass
+class _Visitor:
+    """Where the language of the current visitor is found; `viz_app.session.language` sets it."""
+
+    code: Callable[[], str]
+
+
+_visitor = _Visitor(lambda: ENGLISH)
+
+
+def use_language_of(code: Callable[[], str]) -> None:
+    """Set the function that returns the code of the current visitor's language."""
+    _visitor.code = code
+
+
+def language() -> str:
+    """Return the code of the current visitor's language; outside the app that is English."""
+    return _visitor.code()
+
+
+def tr(text: str, **values: Any) -> str:
+    """Return a text in the visitor's language, with values in place of its `{names}`.
+
+    A text that no catalogue has, such as a token, stays as it is.
+
+    Args:
+        text: English; a literal, or a constant whose literal is `marked`.
+        values: without any, braces in the text are themselves.
+    """
+    found = catalogue(language()).get(text, text)
+    found = found if isinstance(found, str) else found[-1]
+    return found.format(**values) if values else found
+
+
+def tr_count(one: str, other: str, count: int, **values: Any) -> str:
+    """Return a text that depends on a number, in the visitor's language.
+
+    Args:
+        one, other: English for 1 and for all other numbers; both literals, with `{count}` where the number stands.
+    """
+    found = catalogue(language()).get(other, [one, other])
+    forms = [found] if isinstance(found, str) else found
+    return (forms[0] if count == 1 else forms[-1]).format(count=count, **values)
+
+
+def marked(text: str) -> str:
+    """Mark a literal for the catalogues, and return it: `tr` translates it where it is shown.
+
+    For constants, which exist before any visitor.
+    """
+    return text
+
+
+def tr_values(names: Mapping[K, str]) -> dict[K, str]:
+    """Return names in the visitor's language, by the same keys."""
+    return {key: tr(name) for key, name in names.items()}
+
+
+@functools.cache
+def catalogue(code: str) -> Catalogue:
+    """Read the catalogue of a language; that of English is empty."""
+    return {} if code == ENGLISH else json.loads((CATALOGUES / f"{code}.json").read_text(encoding="utf-8"))
+
+
+def texts_for_script(names: tuple[str, ...]) -> dict[str, str | list[str]]:
+    """Return those of a script's texts that have another form in the visitor's language, by their English."""
+    found = catalogue(language())
+    return {name: found[name] for name in names if name in found}

@@ -1,0 +1,59 @@
+"""The language of the interface that a visitor has selected."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from viz_app import language
+from viz_app.language import ENGLISH, LANGUAGES
+from viz_app.session.state import Widget, session_object
+
+LANGUAGE = Widget[str]("language")
+
+
+@dataclass
+class VisitorLanguage:
+    """The code of the language of a session."""
+
+    code: str = ENGLISH
+
+
+def restore() -> None:
+    """Take the language from the switch, the address or, on a first visit without an address, the browser.
+
+    Links hold the names of selected options, which are in the language of whoever copied them, so they hold the
+    language too unless it is English. Call it before any text is drawn.
+    """
+    default = ENGLISH if st.query_params else _language_of(st.context.locale or "")
+    session_object(VisitorLanguage).code = LANGUAGE.restore(default, _known)
+
+
+def switch() -> None:
+    """Draw the switch."""
+    code = st.selectbox(
+        language.tr("Language"),
+        list(LANGUAGES),
+        format_func=LANGUAGES.__getitem__,
+        key=LANGUAGE.key,
+        help=language.tr("Of the interface. Messages about faulty files, exported tables and code stay English."),
+    )
+    LANGUAGE.keep(code, ENGLISH)
+
+
+def _language_of(locale: str) -> str:
+    code = locale.partition("-")[0]
+    return code if code in LANGUAGES else ENGLISH
+
+
+def _known(text: str) -> str:
+    if text not in LANGUAGES:
+        raise ValueError(f"{text!r} is none of the languages {', '.join(LANGUAGES)}")
+    return text
+
+
+def _code() -> str:
+    return ENGLISH if get_script_run_ctx(suppress_warning=True) is None else session_object(VisitorLanguage).code
+
+
+language.use_language_of(_code)
