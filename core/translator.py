@@ -1,15 +1,14 @@
-"""Translator: text to translations and explanations, for many threads."""
+"""Translator: a sentence to its translation and explanation, for many threads."""
 
 import math
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
+from core.batch_translator import BatchTranslator
 from core.byte_pieces import alternative_piece
 from core.capture import attention_maps
 from core.checkpoint import load_checkpoint
@@ -18,33 +17,23 @@ from core.decoding import (
     BeamState,
     Hypothesis,
     MaskPredictState,
-    NextLogits,
     NonFiniteError,
     Progress,
-    SearchOptions,
     SpeculativeStep,
-    beam_search,
     beam_steps,
-    mask_predict,
     mask_predict_steps,
     run_search,
     speculative_steps,
 )
 from core.device import best_device
-from core.model import Transformer
-from core.results import Explanation, ScoredText, TextTranslation, Translation
-from core.sentences import split_sentences, with_language_codes
-from core.shared_model import SharedModel, Source
-from core.text_codec import TextCodec, require_text
-from core.tokenizer import SPACE_MARK, Tokenizer
+from core.results import Explanation, ScoredText, Translation
+from core.tokenizer import SPACE_MARK
 
 if TYPE_CHECKING:
     from core.notebook import TranslatorView
 
-BATCH_TOKENS = 1024  # source tokens of a batch, padding included
 
-
-class Translator(TextCodec):
+class Translator(BatchTranslator):
     """A model with its tokenizer, safe to share between threads.
 
     Args:
@@ -58,23 +47,6 @@ class Translator(TextCodec):
         NonFiniteError: a ValueError, if the model's outputs are not finite.
     """
 
-    def __init__(
-        self,
-        model: Transformer,
-        tokenizer: Tokenizer,
-        training: dict[str, Any] | None = None,
-        precision: Precision = "exact",
-    ) -> None:
-        super().__init__(model.config, tokenizer)
-        self.model = model
-        self.training = training or {}
-        self._shared = SharedModel(model, precision)
-
-    @property
-    def precision(self) -> Precision:
-        """Precision of the search."""
-        return self._shared.precision
-
     @classmethod
     def from_checkpoint(
         cls, path: str | Path, device: str | torch.device | None = None, precision: Precision = "exact"
@@ -87,21 +59,6 @@ class Translator(TextCodec):
         """
         checkpoint = load_checkpoint(path)
         return cls(checkpoint.model.to(best_device(device)), checkpoint.tokenizer, checkpoint.training, precision)
-
-    def inspect(self) -> AbstractContextManager[Transformer]:
-        """Hold the model for this thread, to hook and run it.
-
-        Inside the block, this thread may also call the translator's methods.
-        """
-        return self._shared.held()
-
-    def batch(self, rows: Sequence[Source]) -> Tensor:
-        """Sources, or targets, padded on the right: [B, longest] or [B, longest, P], on the model's device."""
-        return self._shared.batch(rows)
-
-    def next_logits(self, sources: Sequence[Source]) -> NextLogits:
-        """Encode sources and return a scorer of next tokens, see `SharedModel.next_logits`."""
-        return self._shared.next_logits(sources)
 
     def translate(
         self,
@@ -220,91 +177,6 @@ class Translator(TextCodec):
         limits = [self._limit(source_ids)]
         masked_logits, lengths = self._shared.masked_logits([source_ids], limits, length_candidates)
         return mask_predict_steps(masked_logits, lengths, options, self.model.device)
-
-    def translate_batch(
-        self,
-        texts: Sequence[str],
-        beam_size: int = 4,
-        length_penalty: float = 0.6,
-        num_hypotheses: int = 1,
-        progress: Progress | None = None,
-        prefixes: Sequence[str | Sequence[int]] | None = None,
-        iterations: int = 10,
-    ) -> list[Translation]:
-        """Translate many texts, each as one sentence, batched by length.
-
-        Scores equal those of `translate` up to rounding, as matrix products of few and of many rows may sum in a
-        different order (`core.cpu_products`). So where candidates tie to rounding, the result may differ.
-
-        Args:
-            progress: called after each batch with the number of texts done and their total.
-            prefixes: forced beginning of each translation, as for `translate`.
-            iterations: as for `translate`.
-
-        Returns:
-            One translation per text, in order.
-
-        Raises:
-            ValueError: as `translate`, naming the text.
-        """
-        options = self.search_options(beam_size, length_penalty, num_hypotheses)
-        sources: list[list[int]] = []
-        for number, text in enumerate(texts, start=1):
-            with naming_sentence(number):
-                sources.append(self._source_ids(text))
-        if prefixes is not None:
-            self.require_autoregressive("a forced beginning")
-        forced = [
-            self._prefix_ids(text, prefix, self._limit(source_ids))
-            for text, prefix, source_ids in zip(
-                texts, [()] * len(sources) if prefixes is None else prefixes, sources, strict=True
-            )
-        ]
-        found: dict[int, Translation] = {}
-        for batch in batches_by_length([len(source_ids) for source_ids in sources], BATCH_TOKENS):
-            source_ids = [sources[index] for index in batch]
-            limits = [self._limit(ids) for ids in source_ids]
-            begun = [forced[index] for index in batch]
-            if self.config.autoregressive:
-                hypotheses = beam_search(self.next_logits(source_ids), limits, options, self.model.device, begun)
-            else:
-                hypotheses = self._mask_predicted(source_ids, limits, options, iterations)
-            found.update(
-                (index, self._translation(texts[index], sources[index], best))
-                for index, best in zip(batch, hypotheses, strict=True)
-            )
-            if progress:
-                progress(len(found), len(texts))
-        return [found[index] for index in range(len(texts))]
-
-    def translate_text(
-        self,
-        text: str,
-        beam_size: int = 4,
-        length_penalty: float = 0.6,
-        num_hypotheses: int = 1,
-        progress: Progress | None = None,
-    ) -> TextTranslation:
-        """Translate a text of any length sentence by sentence, see `core.sentences`.
-
-        Line breaks and spaces between sentences are kept. Codes of languages such as `>>fra<<` are for all sentences
-        up to the next ones.
-
-        Raises:
-            ValueError: as `translate_batch`, if a single sentence is too long.
-        """
-        require_text(text)
-        sentences = split_sentences(text)
-        before = sentences.pop(0)[1] if not sentences[0][0] else ""
-        texts = [sentence for sentence, _ in sentences]
-        translations = self.translate_batch(
-            with_language_codes(texts) if self.tokenizer.language_codes else texts,
-            beam_size,
-            length_penalty,
-            num_hypotheses,
-            progress,
-        )
-        return TextTranslation(tuple(translations), (before, *(separator for _, separator in sentences)))
 
     @torch.inference_mode()
     def score(self, source: str, target: str | Sequence[int], length_penalty: float = 0.6) -> ScoredText:
@@ -425,43 +297,3 @@ class Translator(TextCodec):
         from core.notebook import TranslatorView
 
         return TranslatorView(self, self.translate(text, beam_size, length_penalty))
-
-    def _mask_predicted(
-        self, sources: Sequence[Sequence[int]], limits: Sequence[int], options: SearchOptions, iterations: int
-    ) -> list[tuple[Hypothesis, ...]]:
-        """The best length candidates of each sentence."""
-        masked_logits, lengths = self._shared.masked_logits(sources, limits, options.beam_size)
-        refined = self.mask_predict_options(iterations, options.beam_size)
-        found = mask_predict(masked_logits, lengths, refined, self.model.device)
-        return [hypotheses[: options.num_hypotheses] for hypotheses in found]
-
-    def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
-        return Translation(
-            source, self.source_pieces(source_ids), tuple(self.scored_text(hypothesis) for hypothesis in hypotheses)
-        )
-
-
-@contextmanager
-def naming_sentence(number: int) -> Generator[None]:
-    """Prefix the message of a `ValueError` inside the block with a sentence number."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"sentence {number}: {error}") from error
-
-
-def batches_by_length(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
-    """Group indices by similar length, longest first.
-
-    Args:
-        lengths: number of tokens of each sequence.
-        max_tokens: most tokens of a batch, padding included; a longer sequence is a batch of its own.
-    """
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if batch and lengths[batch[0]] * (len(batch) + 1) > max_tokens:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch

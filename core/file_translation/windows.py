@@ -4,9 +4,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from core.batch_translator import BATCH_TOKENS, batches_by_length
 from core.file_translation.engine import TranslateBatches
 from core.file_translation.lines import LineWindow, split_lines
-from core.translator import BATCH_TOKENS, Translator, batches_by_length
+from core.translator import Translator
 
 
 @dataclass(frozen=True)

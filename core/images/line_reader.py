@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from core.batch_translator import batches_by_length
 from core.capture import attention_maps, capture_attention
 from core.decoding import NonFiniteError, Progress, beam_search
 from core.images.patches import Pixels, patch_name, to_patches
 from core.results import Explanation, ScoredText
-from core.translator import Translator, batches_by_length
+from core.translator import Translator
 
 BEAM_SIZE = 4
 LENGTH_PENALTY = 0.6

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from core.batch_translator import batches_by_length, naming_sentence
 from core.decoding import Hypothesis, NextLogits, Progress, beam_search, beam_steps, run_search
 from core.parsing.treebank_words import escape_brackets, treebank_words
 from core.parsing.trees import Tree, restore, tag_of
 from core.results import Translation
 from core.tokenizer import SPACE_MARK, Tokenizer
-from core.translator import Translator, batches_by_length, naming_sentence
+from core.translator import Translator
 
 BEAM_SIZE = 21
 LENGTH_PENALTY = 0.3

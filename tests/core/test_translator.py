@@ -121,7 +121,7 @@ def test_a_batch_gives_each_sentence_what_it_gets_alone(
 
 
 def test_batches_are_limited_by_tokens(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.translator.BATCH_TOKENS", 60)
+    monkeypatch.setattr("core.batch_translator.BATCH_TOKENS", 60)
     sizes: list[tuple[int, int]] = []
     encode = translator.model.embedding.register_forward_hook(
         lambda _module, arguments, _output: sizes.append(tuple(arguments[0].shape)) if len(arguments) == 1 else None

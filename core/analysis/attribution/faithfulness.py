@@ -25,8 +25,9 @@ from torch import Tensor
 
 from core.analysis.attribution.contrast import BLOCK_TOKENS, Contrast, contrast_at, contrast_of, runner_up
 from core.analysis.attribution.contrast_methods import METHODS, ContrastAttribution, ContrastMethod, attribute_contrast
+from core.batch_translator import naming_sentence
 from core.byte_pieces import is_special
-from core.translator import Translator, naming_sentence
+from core.translator import Translator
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of the tokens that are deleted
 RANDOM = "random"  # name of the control

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from core.batch_translator import BATCH_TOKENS
 from core.file_translation import lines
 from core.file_translation.lines import LineReader, LineWindow, read_windows
 from core.file_translation.windows import translate_windows
-from core.translator import BATCH_TOKENS, Translator
+from core.translator import Translator
 
 WORDS = ["a", "dog", "runs", "through", "the", "green", "grass", "and"]
 
