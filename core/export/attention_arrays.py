@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from core.capture import AttentionMap, Kind
 from core.damaged_archives import DAMAGE
-from core.export.npz_arrays import npz_arrays
 from core.file_writing import write_atomically
+from core.npz_arrays import npz_arrays
 from core.results import Explanation
 from core.tokenizer import SPACE_MARK
 

@@ -12,9 +12,9 @@ from core.analysis.heads.head import Head
 from core.capture import KINDS
 from core.drawing.head_explorer import View
 from core.export.html_page import page
-from core.export.npz_arrays import npz_arrays
 from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
 from core.file_writing import write_atomically
+from core.npz_arrays import npz_arrays
 
 HTML = ".html"
 

@@ -16,13 +16,10 @@ STACK is `encoder` and `decoder`. Attributes of `core.analysis.corpus.index` des
 import dataclasses
 import io
 import json
-import math
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from core.analysis.corpus.index import (
@@ -40,6 +37,7 @@ from core.analysis.heads.scorecards import ScoreCard
 from core.capture import KINDS
 from core.damaged_archives import DAMAGE
 from core.file_writing import write_atomically
+from core.npz_arrays import npz_arrays
 from core.strict_json import json_object
 
 SUFFIX = ".corpus.npz"
@@ -115,8 +113,7 @@ def load_index(path: str | Path) -> CorpusIndex:
 def parse_index(content: bytes, name: str) -> CorpusIndex:
     """As `load_index`, from the content of a file. Args: name, of the file, for messages."""
     try:
-        arrays = _arrays(content)
-        return _index(arrays)
+        return _index(npz_arrays(io.BytesIO(content), MAX_BYTES))
     except CorpusIndexError as error:
         raise CorpusIndexError(f"{name} is no index of a corpus, or damaged: {error}") from error
     except DAMAGE as error:
@@ -127,30 +124,6 @@ def parse_index(content: bytes, name: str) -> CorpusIndex:
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
-
-
-def _arrays(content: bytes) -> Arrays:
-    """Unpack arrays whose shapes agree with their bytes."""
-    found: Arrays = {}
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        entries = archive.infolist()
-        if (size := sum(entry.file_size for entry in entries)) > MAX_BYTES:
-            raise CorpusIndexError(f"it would unpack to {size} bytes, at most {MAX_BYTES} are read")
-        for entry in entries:
-            name = entry.filename.removesuffix(".npy")
-            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise CorpusIndexError(f"the array {name!r:.60} is compressed in an unknown way")
-            with archive.open(entry) as file:
-                data = file.read(entry.file_size + 1)  # the declared size may be a lie
-            start = io.BytesIO(data)
-            if npy.read_magic(start) != (1, 0):
-                raise CorpusIndexError(f"the array {name!r:.60} has an unknown version")
-            shape, in_columns, dtype = npy.read_array_header_1_0(start)
-            expected = start.tell() + math.prod(shape) * dtype.itemsize
-            if dtype.hasobject or in_columns or name in found or min(shape, default=0) < 0 or expected != len(data):
-                raise CorpusIndexError(f"the array {name!r:.60} has type {dtype} and shape {list(shape)!s:.60}")
-            found[name] = np.frombuffer(data, dtype, offset=start.tell()).reshape(shape)
-    return found
 
 
 def _index(arrays: Arrays) -> CorpusIndex:

@@ -139,7 +139,7 @@ def test_values_of_other_types_are_refused_or_read(record: ExplanationRecord, na
 def test_an_archive_that_would_fill_the_memory_is_refused(
     record: ExplanationRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.export.npz_arrays.MAX_BYTES", 1000)
+    monkeypatch.setattr("core.npz_arrays.MAX_BYTES", 1000)
     (tmp_path / "given.npz").write_bytes(as_bytes(record, ".npz"))
     with pytest.raises(ValueError, match=r"^given\.npz: it would unpack to \d+ bytes, at most 1000 are read$"):
         load_explanation(tmp_path / "given.npz")
