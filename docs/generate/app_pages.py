@@ -6,6 +6,8 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+from viz_app.language import marked
+from viz_app.language.extraction import value_names
 from viz_app.pages import GROUPS, AppPage
 
 PAGE_GROUPS = GROUPS
@@ -38,6 +40,8 @@ def _texts(root: Path, name: str) -> list[str]:
             continue
         views = value.items() if isinstance(value, dict) else [("", value)]
         for view, text in views:
+            if value_names([text]):  # which only the app knows
+                continue
             found += [f"### {view}"] if view else []
             found.append(inspect.cleandoc(text))
     return found
@@ -46,16 +50,24 @@ def _texts(root: Path, name: str) -> list[str]:
 def _constants(root: Path, module: str) -> dict[str, Any]:
     """Return the constants of a module without importing it: a page draws itself when it is imported."""
     path = root.joinpath(*module.split(".")).with_suffix(".py")
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {marked.__name__: marked}
     for node in ast.parse(path.read_text("utf-8")).body if path.exists() else []:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("viz_app."):
             wanted = {alias.name for alias in node.names if alias.name.isupper()}
             found = _constants(root, str(node.module)) if wanted else {}
             names |= {name: found[name] for name in wanted & found.keys()}
-        elif isinstance(node, ast.Assign) and not any(isinstance(each, ast.Call) for each in ast.walk(node)):
+        elif isinstance(node, ast.Assign) and all(map(_is_marked, _calls(node))):
             with contextlib.suppress(NameError):  # made from something that is no constant
                 exec(compile(ast.Module([node], []), module, "exec"), names)
     return names
+
+
+def _calls(node: ast.AST) -> list[ast.Call]:
+    return [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+
+
+def _is_marked(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == marked.__name__
 
 
 def _script(root: Path, name: str) -> ast.Module:

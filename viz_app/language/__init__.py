@@ -24,6 +24,7 @@ LANGUAGES = {
 }  # own names, by code
 CATALOGUES = Path(__file__).parent / "catalogues"
 K = TypeVar("K")
+Text = TypeVar("Text", bound=str)
 Catalogue = Mapping[str, str | list[str]]  # a list: the forms for one and for another number
 
 
@@ -72,7 +73,7 @@ def tr_count(one: str, other: str, count: int, **values: Any) -> str:
     return (forms[0] if count == 1 else forms[-1]).format(count=count, **values)
 
 
-def marked(text: str) -> str:
+def marked(text: Text) -> Text:
     """Mark a literal for the catalogues, and return it: `tr` translates it where it is shown.
 
     For constants, which exist before any visitor.

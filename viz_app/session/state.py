@@ -3,7 +3,7 @@
 Outside the components, the only module that reads or writes `st.session_state`.
 """
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -92,6 +92,15 @@ class Widget(Generic[T]):
         """The widget's value or, before it is drawn, the text that the address has for it."""
         return st.session_state.get(self.key, st.query_params.get(self.key))
 
+    def requested_of(self, names: Mapping[T, str]) -> T | None:
+        """Return the widget's option or, before it is drawn, the one in the address; None if it is none of `names`.
+
+        Args:
+            names: what the widget displays for each option, and writes to the address.
+        """
+        found = self.requested
+        return next((option for option, name in names.items() if found in (option, name)), None)
+
     def set(self, value: T) -> None:
         """Set the value. Call it before the widget is drawn, or in a callback."""
         st.session_state[self.key] = value
@@ -126,25 +135,28 @@ class Widget(Generic[T]):
         kept.known.setdefault(self.key, set()).add(text)
         put_in_address(self.key, text)
 
-    def preset(self, value: T) -> None:
+    def preset(self, value: T, shown: Callable[[T], str] | None = None) -> None:
         """Set a first value and write it to the address.
 
         A bound widget writes to the address only what differs from its default. A default that depends on the sentence
         would be another one for whoever opens the link, so such a value is preset instead.
+
+        Args:
+            shown: the widget's `format_func`, if it has one.
         """
         self.set(value)
-        texts: Any = value
+        texts: Any = shown(value) if shown else value
         with suppress(StreamlitAPIException):  # it was drawn before: then the widget writes the address
             put_in_address(self.key, texts)
 
-    def preset_for(self, source: Hashable, default: Callable[[], T]) -> None:
+    def preset_for(self, source: Hashable, default: Callable[[], T], shown: Callable[[T], str] | None = None) -> None:
         """Preset the widget on first use, and again whenever `source` changes.
 
         On first use, a value in the address comes first.
         """
         made_for = session_object(_Presets).made_for
         if made_for.get(self.key, source) != source or (self.key not in made_for and self.requested is None):
-            self.preset(default())
+            self.preset(default(), shown)
         made_for[self.key] = source
 
     def keep_within(self, options: Collection[T], default: T) -> None:

@@ -43,7 +43,7 @@ def _search(node: ast.AST, skipped: set[int]) -> Iterator[tuple[int, str]]:
             if name in TRANSLATED or name in NO_TEXTS_IN or name.rpartition(".")[2] in NO_TEXTS_IN:
                 return
             if name.startswith("st.") or name == "segments":  # a single word may be a label
-                for each in arguments:
+                for each in arguments[:1] if name == "segments" else arguments:
                     if isinstance(each, ast.Constant) and ONE_WORD.fullmatch(str(each.value)):
                         yield each.lineno, str(each.value)
             yield from (found for each in (function, *arguments) for found in _search(each, skipped))
