@@ -86,6 +86,11 @@ def tr_values(names: Mapping[K, str]) -> dict[K, str]:
     return {key: tr(name) for key, name in names.items()}
 
 
+def tr_lower(name: str) -> str:
+    """Return a name as it stands within a sentence: in English in lower case, in other languages as it is."""
+    return name.lower() if language() == ENGLISH else tr(name)
+
+
 @functools.cache
 def catalogue(code: str) -> Catalogue:
     """Read the catalogue of a language; that of English is empty."""

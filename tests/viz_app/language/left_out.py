@@ -12,9 +12,25 @@ ONE_WORD = re.compile(r"[A-Z][a-z]+")
 NO_TEXT = re.compile(
     r"[.#@]?[\w-]+\s*\{|<svg|<style|^import |^from |\n(import|from|table|def) |\b(rgba?|translate|calc|var|url)\("
     r"|^\s*[a-z-]+: [^ ]+;|^[\w-]+( [\w-]+)* (solid|bold|normal|sans-serif)|^application/|--[a-z]+ "
+    r"|(^|\n)\w+(, \w+)* = |\)\.\w+[\[(]|\bfor \w+(, \w+)* in \w+\]|\] for \w+ in "
 )
+# Constants whose texts are data: sentences to explain, examples of input, names in old addresses.
+DATA = re.compile(r"(^|_)(SENTENCES?|EXAMPLE|EARLIER)(_|$)")
 # Arguments that nobody reads: keys, names of files and icons, code, and forms of numbers and dates.
-UNREAD = {"key", "icon", "type", "layout", "format", "name", "gap", "anchor", "code", "family", "hovertemplate"}
+UNREAD = {
+    "key",
+    "icon",
+    "type",
+    "layout",
+    "format",
+    "name",
+    "gap",
+    "sentence",
+    "anchor",
+    "code",
+    "family",
+    "hovertemplate",
+}
 NO_TEXTS_IN = {  # calls whose arguments nobody reads
     "re.compile", "re.fullmatch", "re.sub", "re.match", "re.search", "TypeVar", "Widget", "cast", "getattr",
     "Widget[str]", "strftime", "find_spec", "warn", "assert_never", "NamedTuple", "Literal", "script", "get_logger",
@@ -44,11 +60,16 @@ def _search(node: ast.AST, skipped: set[int]) -> Iterator[tuple[int, str]]:
                 return
             if name.startswith("st.") or name == "segments":  # a single word may be a label
                 for each in arguments[:1] if name == "segments" else arguments:
-                    if isinstance(each, ast.Constant) and ONE_WORD.fullmatch(str(each.value)):
-                        yield each.lineno, str(each.value)
+                    match each:
+                        case ast.Constant(str(label)) if ONE_WORD.fullmatch(label):
+                            yield each.lineno, label
+                        case _:
+                            pass
             yield from (found for each in (function, *arguments) for found in _search(each, skipped))
             yield from (found for each in keywords if each.arg not in UNREAD for found in _search(each.value, skipped))
         case ast.Assert() | ast.AnnAssign(annotation=ast.Name("TypeAlias")):
+            return
+        case ast.Assign([ast.Name(name)]) | ast.AnnAssign(ast.Name(name)) if DATA.search(name):
             return
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             yield from (found for each in node.body for found in _search(each, skipped))

@@ -7,9 +7,9 @@ import pytest
 
 from tests.viz_app.pages import Start, healthy, opened
 from viz_app import language
-from viz_app.language import ENGLISH, LANGUAGES, extraction, texts_for_script, tr, tr_count
+from viz_app.language import ENGLISH, LANGUAGES, extraction, texts_for_script, tr, tr_count, tr_lower
 
-GERMAN = {"{name} attends to": "{name} achtet auf", "{count} heads": ["{count} Kopf", "{count} Köpfe"]}
+GERMAN = {"{name} attends to": "{name} achtet auf", "{count} heads": ["{count} Kopf", "{count} Köpfe"], "Head": "Kopf"}
 
 
 @pytest.fixture
@@ -23,6 +23,7 @@ def test_without_a_visitor_texts_are_english() -> None:
     assert language.language() == ENGLISH
     assert tr("{name} attends to", name="H3") == "H3 attends to"
     assert [tr_count("{count} head", "{count} heads", count) for count in (0, 1, 2)] == ["0 heads", "1 head", "2 heads"]
+    assert tr_lower("Head") == "head"
     assert tr(r"\frac{a}{b}") == r"\frac{a}{b}"
 
 
@@ -31,6 +32,7 @@ def test_texts_of_a_catalogue_take_the_place_of_english_ones() -> None:
     assert tr("{name} attends to", name="H3") == "H3 achtet auf"
     assert [tr_count("{count} head", "{count} heads", count) for count in (0, 1, 2)] == ["0 Köpfe", "1 Kopf", "2 Köpfe"]
     assert tr("unknown") == "unknown"
+    assert tr_lower("Head") == "Kopf"
     assert texts_for_script(("unknown", "{count} heads")) == {"{count} heads": GERMAN["{count} heads"]}
 
 
