@@ -48,7 +48,7 @@ def language() -> str:
     return _visitor.code()
 
 
-def tr(text: str, **values: Any) -> str:
+def tr(text: str, /, **values: Any) -> str:
     """Return a text in the visitor's language, with values in place of its `{names}`.
 
     A text that no catalogue has, such as a token, stays as it is.
@@ -62,7 +62,7 @@ def tr(text: str, **values: Any) -> str:
     return found.format(**values) if values else found
 
 
-def tr_count(one: str, other: str, count: int, **values: Any) -> str:
+def tr_count(one: str, other: str, count: int, /, **values: Any) -> str:
     """Return a text that depends on a number, in the visitor's language.
 
     Args:
