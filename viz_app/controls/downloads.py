@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_app.figures.display_text import plain
 from viz_app.figures.export.canvas import FORMATS, Format, slide
+from viz_app.language import marked, tr
 from viz_app.session import readings
 
 if TYPE_CHECKING:
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 Draw = Callable[[Format], bytes]
 Script = Callable[[str], str]  # from the name of the CSV file that it is to write
+ABOUT_SCRIPT = marked(
+    "Run it in Headlight's folder: it writes the same table as the CSV button. Layers, heads and positions are counted "
+    "from 0."
+)
 
 
 def downloads(
@@ -55,21 +60,23 @@ def export_row(
 ) -> None:
     """Draw the buttons; those for the slide and for Python open a dialog."""
     with st.container(horizontal=True, gap="small", key=f"export_{name}", vertical_alignment="center"):
-        st.caption("Export", width="content")
+        st.caption(tr("Export"), width="content")
         for suffix, content in files.items():
             file = f"{name}.{suffix}"
             st.download_button(suffix.upper(), content, file, on_click="ignore", type="tertiary", key=file)
-        if show_slide and st.button(
-            "Slide", type="tertiary", key=f"slide_{name}", help="This picture fills the window"
-        ):
+        about = tr("This picture fills the window")
+        if show_slide and st.button(tr("Slide"), type="tertiary", key=f"slide_{name}", help=about):
             show_slide()
-        if python and st.button("Python", type="tertiary", key=f"python_{name}", help="The same in Python"):
+        if python and st.button("Python", type="tertiary", key=f"python_{name}", help=tr("The same in Python")):
             python_dialog(python(f"{name}.csv"))
 
 
-@st.dialog("Slide", width="large")
 def slide_dialog(name: str, draw: Draw, caption: Callable[[], str]) -> None:
     """Show a picture alone in the window, as large as it fits, with a caption; offer both as files of 16:9."""
+    st.dialog(tr("Slide"), width="large")(_slide)(name, draw, caption)
+
+
+def _slide(name: str, draw: Draw, caption: Callable[[], str]) -> None:
     text = caption()
     with st.container(key="slide"):
         st.image(draw("svg").decode(), width="stretch", alt=text)
@@ -82,11 +89,14 @@ def slide_dialog(name: str, draw: Draw, caption: Callable[[], str]) -> None:
         st.caption("16:9", width="content")
 
 
-@st.dialog("The same in Python", width="large")
-def python_dialog(code: str, writes: str = "the same table as the CSV button") -> None:
+def python_dialog(code: str, about: str = ABOUT_SCRIPT) -> None:
     """Show a script, and say what it writes."""
+    st.dialog(tr("The same in Python"), width="large")(_python)(code, tr(about))
+
+
+def _python(code: str, about: str) -> None:
     st.code(code, language="python", wrap_lines=True)
-    st.caption(f"Run it in Headlight's folder: it writes {writes}. Layers, heads and positions are counted from 0.")
+    st.caption(about)
 
 
 def slide_file(draw: Draw, caption: str, file_format: Format) -> bytes:

@@ -5,14 +5,15 @@ from typing import Literal
 import streamlit as st
 
 from viz_app.controls.widgets import segments
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import readings
 from viz_app.session.gradient_output import Output
 
 OutputChoice = Literal["whole", "selected"]
 
-CHOICES: dict[OutputChoice, str] = {"whole": "Whole translation", "selected": "Selected output"}
+CHOICES: dict[OutputChoice, str] = {"whole": marked("Whole translation"), "selected": marked("Selected output")}
 
-NOTHING_SELECTED = "Select a word of the translation to take the gradient of that word alone."
+NOTHING_SELECTED = marked("Select a word of the translation to take the gradient of that word alone.")
 
 
 def output_box(about: readings.Reading, step: range | None) -> Output | None:
@@ -24,10 +25,10 @@ def output_box(about: readings.Reading, step: range | None) -> Output | None:
     Returns:
         None for the whole translation, also while nothing of it is selected.
     """
-    if segments("Gradient of", CHOICES, "whole", "output", hide_label=True) == "whole":
+    if segments(tr("Gradient of"), tr_values(CHOICES), "whole", "output", hide_label=True) == "whole":
         return None
     words = [tokens for side, tokens in readings.selected_words(about) if side == "target"]
     found = tuple(sorted(position for tokens in ([step] if step else words) for position in tokens))
     if not found:
-        st.caption(NOTHING_SELECTED)
+        st.caption(tr(NOTHING_SELECTED))
     return found or None

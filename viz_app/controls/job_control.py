@@ -5,13 +5,14 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz_app.figures.display_text import plain, sentence_case
+from viz_app.language import marked, tr
 from viz_app.session.jobs import Job
 
 TURN = 0.4  # seconds of work in one run of the fragment
 PAUSE = 0.1  # seconds between two runs, in which clicks are answered
 
 
-def job_control(job: Job, key: str, start: str = "Continue", below: Callable[[], None] | None = None) -> None:
+def job_control(job: Job, key: str, start: str = marked("Continue"), below: Callable[[], None] | None = None) -> None:
     """Draw the progress of a job and, while it is running, compute its next steps.
 
     The page runs again at its end.
@@ -33,8 +34,9 @@ def job_control(job: Job, key: str, start: str = "Continue", below: Callable[[],
 
 
 def _turn(job: Job, key: str, start: str, below: Callable[[], None] | None) -> None:
-    progress = plain(f"{job.done} of {job.total} {job.unit}")
-    label = "Stop" if job.running else "Continue" if job.done else start
+    unit = tr(job.unit) if isinstance(job.unit, str) else job.unit()
+    progress = plain(tr("{done} of {total} {unit}", done=job.done, total=job.total, unit=unit))
+    label = tr("Stop") if job.running else tr("Continue") if job.done else tr(start)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if st.button(label, on_click=job.set_running, args=(not job.running,), key=key):
             st.rerun()  # `run_every` is set where the fragment is called

@@ -8,15 +8,19 @@ import streamlit as st
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.tokens.words import readable
 from viz_app.controls.widgets import segments
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import readings
 from viz_app.session.readings import Reading
 from viz_app.session.state import Widget, put_in_address, session_object
 
-METRIC_NAMES: dict[Metric, str] = {"difference": "Logit difference", "log_prob": "Log-probability"}
-ABOUT_METRIC = """
+METRIC_NAMES: dict[Metric, str] = {
+    "difference": marked("Logit difference"),
+    "log_prob": marked("Log-probability"),
+}
+ABOUT_METRIC = marked("""
 The **logit difference** of two tokens is that of their log-probabilities, too; Zhang & Nanda (2023) recommend it. The
 **log-probability** of the predicted token alone also falls when a third token gains.
-"""
+""")
 TOKEN = Widget[int]("token")  # position of the predicted token; in the address it counts from 1
 
 
@@ -38,12 +42,12 @@ def token_box(about: Reading) -> int:
     restore_position(TOKEN, len(tokens))
     TOKEN.preset_for(about.identity, lambda: _telling_token(about))
     position = st.selectbox(
-        "Predicted token",
+        tr("Predicted token"),
         range(len(tokens)),
         format_func=lambda position: f"{position + 1} {readable(tokens[position])}",
         key=TOKEN.key,
         width=200,
-        help="Or click a word of the translation above.",
+        help=tr("Or click a word of the translation above."),
     )
     put_in_address(TOKEN.key, str(position + 1))
     return position
@@ -85,7 +89,8 @@ def alternative_box(
 
     Args:
         widget: its value is also in the address, unless it is the default.
-        others: the other choices.
+        label, help: in the visitor's language.
+        others: the other choices, in English.
         default: one of the pieces or of `others`.
     """
     pieces = alternatives(about, position)
@@ -97,7 +102,7 @@ def alternative_box(
     chosen = st.pills(
         label,
         names,
-        format_func=lambda name: name if name in others else readable(name),
+        format_func=lambda name: tr(name) if name in others else readable(name),
         required=True,
         key=widget.key,
         help=help,
@@ -109,4 +114,4 @@ def alternative_box(
 
 def metric_box(key: str) -> Metric:
     """Select what is measured of the predicted token."""
-    return segments("Measure", METRIC_NAMES, "difference", key, help=ABOUT_METRIC)
+    return segments(tr("Measure"), tr_values(METRIC_NAMES), "difference", key, help=tr(ABOUT_METRIC))

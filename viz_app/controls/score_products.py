@@ -28,6 +28,7 @@ from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.score_products import products_figure, products_table
 from viz_app.figures.theme import Theme
+from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.map_pass import Cell, MapPass
@@ -38,17 +39,21 @@ from viz_app.session.step_place import StepPlace
 
 PRODUCTS = "products"  # query parameter: drawing, kind, layer, head, query and key, counted from 1
 TOLERANCE = 1e-4
-NO_MODEL = "A file of weights has no queries and keys, so there are no products behind a cell."
-NO_HEAD = "A combination of heads has no single product of query and key: select one head to see those of a cell."
-DIFFERENCE = "A difference has no product of query and key: click a cell of either map to see its own."
-ABOUT = """
+NO_MODEL = marked("A file of weights has no queries and keys, so there are no products behind a cell.")
+NO_HEAD = marked(
+    "A combination of heads has no single product of query and key: select one head to see those of a cell."
+)
+DIFFERENCE = marked("A difference has no product of query and key: click a cell of either map to see its own.")
+ABOUT = marked("""
 The **score** of a query and a key is the sum of d_k products q_i k_i / \u221ad_k (section 3.2.1), a bar for each. The
 softmax of the scores of a row gives its weights: a score says something only beside the others of its row. With whole
 words, it is the pair of sub-words with the largest weight.
 
 A dimension has no meaning of its own, and a large score does not say that the word mattered for the result.
-"""
-ABOUT_BADGE = "Query and key are taken from the model's pass, the products in float64: their sum must be its score."
+""")
+ABOUT_BADGE = marked(
+    "Query and key are taken from the model's pass, the products in float64: their sum must be its score."
+)
 
 
 @dataclass
@@ -75,13 +80,13 @@ class MapCells:
     Attributes:
         key: of the drawing.
         locate: head, and positions of the tokens, behind a row and a column; None if there is no attention.
-        hint: says how to select a cell.
+        hint: says how to select a cell, in English.
     """
 
     key: str
     of: MapPass
     locate: Locate
-    hint: str = "Click a cell to see the products of query and key behind its score."
+    hint: str = marked("Click a cell to see the products of query and key behind its score.")
 
     def click(self, clicked: ClickedWeights) -> None:
         """Select a clicked cell; a whole row or column is none."""
@@ -126,33 +131,41 @@ class MapCells:
         """Draw the products behind the selected cell, or say how to get there."""
         cell = self.selected(shows)
         if cell is None:
-            st.caption(self.hint)
+            st.caption(tr(self.hint))
             return
         with st.container(border=True, key=f"products-of-{self.key}"):
             self._draw(cell, self.of.products(cell))
 
     def _draw(self, cell: Cell, found: ScoreProducts) -> None:
         own, theme = self.of.maps[cell.head.kind, cell.head.layer], page_theme()
-        st.markdown(cell_text(own, cell, found), help=ABOUT)
+        st.markdown(cell_text(own, cell, found), help=tr(ABOUT))
         figure = products_figure(found, theme)
-        alt = f"{len(found.query)} products of query and key"
+        alt = tr("{count} products of query and key", count=len(found.query))
         st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"products-{self.key}", alt=alt)
         row, column = tokens_of(own, cell)
+        title = tr(
+            "Products of query ({query}) and key ({key}), {head}", query=row, key=column, head=head_title(cell.head)
+        )
         downloads(
             "score-products",
             partial(export_chart, figure, theme=theme),
             lambda: products_table(found),
-            title=f"Products of query ({row}) and key ({column}), {head_title(cell.head)}",
+            title=title,
             of_sentence=self._is_current(),
             python=lambda file: python_code.script(file, self.of.python(cell), TABLE),
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             if not found.is_hidden:
-                gap = f"sum {found.score:.6f}, score {found.own_score:.6f}, gap {found.gap:.1g}"
-                check_badge("products sum to the score", found.gap < TOLERANCE, ABOUT_BADGE, gap)
+                gap = tr(
+                    "sum {sum:.6f}, score {score:.6f}, gap {gap:.1g}",
+                    sum=found.score,
+                    score=found.own_score,
+                    gap=found.gap,
+                )
+                check_badge(marked("products sum to the score"), found.gap < TOLERANCE, ABOUT_BADGE, gap)
             if self._is_current():
                 icon = ":material/arrow_forward:"
-                st.page_link("app_pages/step_through.py", label="All steps", icon=icon, width="content")
+                st.page_link("app_pages/step_through.py", label=tr("All steps"), icon=icon, width="content")
 
     def _is_current(self) -> bool:
         reading = readings.reading()
@@ -178,7 +191,7 @@ def map_with_products(
     """Draw the map of a head, and the products behind the cell that was clicked.
 
     Args:
-        of: the pass that the map shows; or why there are no products behind its cells.
+        of: the pass that the map shows; or why there are no products behind its cells, see `no_products`.
         key: of the drawing; unique on the page.
         tokens: words of the map; None: all tokens as they are.
         cutting: cuts to mark; a click then also cuts.
@@ -186,14 +199,14 @@ def map_with_products(
     """
     if isinstance(of, str):
         attention_map(attention, head, theme, key=key, cutting=cutting, **options)
-        st.caption(of)
+        st.caption(tr(of))
         return
     shown = Head(attention.kind, attention.layer, head)
     cells = MapCells(key, of, head_cells(of.maps[shown[:2]], shown, tokens))
     if cutting is not None:
         cutting = replace(cutting, on_cut=in_turn(cells.click, cutting.on_cut))
     attention_map(attention, head, theme, key=key, cutting=cutting, on_cell=cells.click, **options)
-    with st.expander("Products of query and key, before cutting") if cutting else st.container():
+    with st.expander(tr("Products of query and key, before cutting")) if cutting else st.container():
         cells.show(lambda cell: cell.head == shown)
 
 
@@ -224,8 +237,10 @@ def no_products(model: Model, method: Method, is_head: bool) -> str:
     if model.explanation is not None:
         return NO_MODEL
     if method != "attention":
-        name = METHOD_NAMES[method]
-        return f"{name} is no softmax of scores: with the method Attention, a click shows the products behind a cell."
+        return tr(
+            "{method} is no softmax of scores: with the method Attention, a click shows the products behind a cell.",
+            method=tr(METHOD_NAMES[method]),
+        )
     return "" if is_head else NO_HEAD
 
 
@@ -241,13 +256,27 @@ def tokens_of(own: AttentionMap, cell: Cell) -> tuple[str, str]:
 def cell_text(own: AttentionMap, cell: Cell, found: ScoreProducts) -> str:
     """Say what the products behind a cell sum to, as Markdown."""
     row, key = (f"**{plain(isolated(each))}**" for each in tokens_of(own, cell))
-    head, total = (
-        f"**{head_title(cell.head)}**",
-        f"{len(found.query)} products, whose sum is the score **{decimal(found.score, 3)}**",
-    )
+    head, count, score = f"**{head_title(cell.head)}**", len(found.query), decimal(found.score, 3)
     if found.is_hidden:
-        return f"{head}: {key} is hidden from {row} by the mask, so its weight is 0; behind it are {total}."
-    return f"{head}: {row} attends to {key} with weight **{decimal(found.weight, 3)}**; behind it are {total}."
+        return tr(
+            "{head}: {key} is hidden from {query} by the mask, so its weight is 0; behind it are {count} products, "
+            "whose sum is the score **{score}**.",
+            head=head,
+            key=key,
+            query=row,
+            count=count,
+            score=score,
+        )
+    return tr(
+        "{head}: {query} attends to {key} with weight **{weight}**; behind it are {count} products, whose sum is the "
+        "score **{score}**.",
+        head=head,
+        query=row,
+        key=key,
+        weight=decimal(found.weight, 3),
+        count=count,
+        score=score,
+    )
 
 
 TABLE = "from viz_app.figures.score_products import products_table\ntable = products_table(found)"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_app.language import marked, tr
 from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class StoppedSearches:
 
 
 def stoppable(
-    place: "DeltaGenerator", search: "Hashable", key: str, doing: str = "Translating", unit: str = "token"
+    place: "DeltaGenerator", search: "Hashable", key: str, doing: str = marked("Translating")
 ) -> "Callable[[int, int], None] | None":
     """Show the progress of a search, with a button to stop it.
 
@@ -45,8 +46,7 @@ def stoppable(
         place: holds one element.
         search: what is computed; an equal one stays stopped.
         key: of the buttons.
-        doing: what the progress bar says.
-        unit: of the progress.
+        doing: what the progress bar says, in English.
 
     Returns:
         To be called after each position, with its number and the last one; None if the search was stopped. A click
@@ -55,8 +55,8 @@ def stoppable(
     stopped = session_object(StoppedSearches)
     if stopped.searches.get(key) == search:
         with place.container(horizontal=True, vertical_alignment="center"):
-            st.caption("Stopped.", width="content")
-            st.button("Start again", on_click=stopped.restart, args=(key,), type="tertiary", key=f"again_{key}")
+            st.caption(tr("Stopped."), width="content")
+            st.button(tr("Start again"), on_click=stopped.restart, args=(key,), type="tertiary", key=f"again_{key}")
         return None
     started = time.monotonic()
     bar: DeltaGenerator | None = None
@@ -68,8 +68,8 @@ def stoppable(
         if bar is None:
             with place.container(horizontal=True, vertical_alignment="center"):
                 bar = st.empty()
-                st.button("Stop", on_click=stopped.stop, args=(key, search), key=f"stop_{key}")
-        bar.progress(done / most, f"{doing}: {unit} {done} of at most {most}")
+                st.button(tr("Stop"), on_click=stopped.stop, args=(key, search), key=f"stop_{key}")
+        bar.progress(done / most, tr("{doing}: token {done} of at most {most}", doing=tr(doing), done=done, most=most))
 
     # In the context of the page: what is drawn in that of a cached function, Streamlit draws again on a cache hit.
     return partial(copy_context().run, progress)

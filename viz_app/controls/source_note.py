@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.models import MODEL_HASH, Model
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from core import Translation
     from core.analysis.unfamiliar_source import SourceFamiliarity
 
-UNKNOWN = "The model does not know most of these characters and reads them byte by byte: its translation means little."
+UNKNOWN = marked(
+    "The model does not know most of these characters and reads them byte by byte: its translation means little."
+)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
@@ -35,7 +38,7 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
     except ValueError:  # the model cannot score the source as a translation
         return
     if found.is_unknown:
-        place.warning(UNKNOWN, icon=":material/translate:")
+        place.warning(tr(UNKNOWN), icon=":material/translate:")
     elif found.is_copied:
         place.warning(copied_text(found), icon=":material/translate:")
 
@@ -44,9 +47,10 @@ def copied_text(found: "SourceFamiliarity") -> str:
     """Say that the source is about as probable as its translation, as a ratio for each token."""
     from core.analysis.unfamiliar_source import MARGIN
 
-    ratio, ordinary = math.exp(found.margin), math.exp(MARGIN)
-    return (
-        f"Is this in the language that the model translates from? Token for token, the translation is only {ratio:.1f} "
-        f"times as probable as the unchanged sentence; ordinary sentences have more than {ordinary:.1f}. The model "
-        f"copies what it cannot read: translation and attention then mean little."
+    return tr(
+        "Is this in the language that the model translates from? Token for token, the translation is only {ratio:.1f} "
+        "times as probable as the unchanged sentence; ordinary sentences have more than {ordinary:.1f}. The model "
+        "copies what it cannot read: translation and attention then mean little.",
+        ratio=math.exp(found.margin),
+        ordinary=math.exp(MARGIN),
     )

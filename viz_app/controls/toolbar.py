@@ -9,13 +9,14 @@ from core.analysis.attribution.methods import Method
 from core.capture import KINDS, Kind
 from viz_app.controls.widgets import segments
 from viz_app.figures import head_names
+from viz_app.language import marked, tr
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget
 
 JOINT = "joint"
 KindOrJoint = Kind | Literal["joint"]
-KIND_NAMES: dict[KindOrJoint, str] = {**head_names.KIND_NAMES, JOINT: "Joint"}
+KIND_NAMES: dict[KindOrJoint, str] = {**head_names.KIND_NAMES, JOINT: marked("Joint")}
 _KIND = Widget[KindOrJoint]("kind")
 
 
@@ -23,9 +24,9 @@ def method_box(methods: Sequence[Method] = tuple(METHOD_NAMES), key: str = "weig
     """Select one of some attribution methods."""
     Widget[Method](key).keep_within(methods, methods[0])
     return st.selectbox(
-        "Weights",
+        tr("Weights"),
         methods,
-        format_func=METHOD_NAMES.__getitem__,
+        format_func=lambda method: tr(METHOD_NAMES[method]),
         key=key,
         bind="query-params",
         label_visibility="collapsed",
@@ -47,25 +48,25 @@ def kind_or_joint_box(kinds: Collection[Kind]) -> KindOrJoint:
 def _kind_box(kinds: tuple[KindOrJoint, ...]) -> KindOrJoint:
     default: KindOrJoint = "cross" if "cross" in kinds else kinds[0]
     _KIND.keep_within(kinds, default)  # not every page has the joint view
-    names: dict[KindOrJoint, str] = {kind: KIND_NAMES[kind] for kind in kinds}
-    return segments("Attention", names, default, _KIND.key, hide_label=True)
+    names: dict[KindOrJoint, str] = {kind: tr(KIND_NAMES[kind]) for kind in kinds}
+    return segments(tr("Attention"), names, default, _KIND.key, hide_label=True)
 
 
 def token_boxes() -> TokenView:
     """Select whether sub-words are merged, and whether special tokens are hidden."""
     with st.container(horizontal=True, gap="medium", width="content"):  # keeps both on one line
         words = st.toggle(
-            "Whole words",
+            tr("Whole words"),
             True,
             key="words",
             bind="query-params",
-            help="Merges the sub-words of a word: columns are summed, rows averaged.",
+            help=tr("Merges the sub-words of a word: columns are summed, rows averaged."),
         )
         hide_special = st.toggle(
-            "Hide special tokens",
+            tr("Hide special tokens"),
             True,
             key="hide_special",
             bind="query-params",
-            help="Leaves out `<s>` and `</s>`. Rows may then sum to less than 1; the rest went to them.",
+            help=tr("Leaves out `<s>` and `</s>`. Rows may then sum to less than 1; the rest went to them."),
         )
     return TokenView(words, hide_special)

@@ -28,7 +28,7 @@ def segments(
     """Draw a choice of one of a few options side by side.
 
     Args:
-        options: values, or values with their names.
+        options: values, or values with their names in the visitor's language.
         in_address: whether the address holds the choice.
         widget_options: as for `st.segmented_control`.
     """

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_app.controls.check_badge import badge, failure
 from viz_app.figures.display_text import plain
+from viz_app.language import marked, tr
 from viz_app.session import readings
 
 if TYPE_CHECKING:
@@ -15,17 +17,25 @@ if TYPE_CHECKING:
 
 PAGES = ("Translate", "Heads", "Alignment")  # titles of the pages that end with badges
 ABOUT = {
-    "rows sum to 1": "Every row of every head is a distribution: its weights must sum to 1.",
-    "masks respected": "The decoder must not attend to later tokens and, where self-attention is restricted, no token "
-    "to any outside its neighbourhood: all those weights must be exactly 0.",
-    "tokens match axes": "The tokens next to every map must be those that the model was given, and every head must be "
-    "in its place.",
-    "replay equals search": "One more pass over the finished translation must give each token the probability that "
-    "the search did, and each head the weights that the maps show.",
-    "fused equals explicit": "To record maps, attention is computed step by step; otherwise a fused kernel computes "
-    "it. Both must give the same result.",
-    "dropout off": "Dropout switches off parts of a model at random in training. Here every module must be in "
-    "evaluation mode.",
+    marked("rows sum to 1"): marked("Every row of every head is a distribution: its weights must sum to 1."),
+    marked("masks respected"): marked(
+        "The decoder must not attend to later tokens and, where self-attention is restricted, no token to any outside "
+        "its neighbourhood: all those weights must be exactly 0."
+    ),
+    marked("tokens match axes"): marked(
+        "The tokens next to every map must be those that the model was given, and every head must be in its place."
+    ),
+    marked("replay equals search"): marked(
+        "One more pass over the finished translation must give each token the probability that the search did, and "
+        "each head the weights that the maps show."
+    ),
+    marked("fused equals explicit"): marked(
+        "To record maps, attention is computed step by step; otherwise a fused kernel computes it. Both must give the "
+        "same result."
+    ),
+    marked("dropout off"): marked(
+        "Dropout switches off parts of a model at random in training. Here every module must be in evaluation mode."
+    ),
 }
 
 
@@ -39,7 +49,7 @@ def checks(about: readings.Reading, searched: bool) -> "list[Check]":
     from core.analysis.sanity_checks import check_explanation
 
     found = check_explanation(about.model.translator, about.explain(), about.hypothesis)
-    return [check for check in found if searched or check.name != "replay equals search"]
+    return [check for check in found if searched or check.name != marked("replay equals search")]
 
 
 @st.fragment
@@ -47,25 +57,23 @@ def badges(about: readings.Reading) -> None:
     """Draw the badges. Call it last on a page: it runs the model twice, if there is one."""
     if about.model.explanation is not None:
         st.caption(
-            f"Read from {plain(about.model.name)}, where every row sums to 1 and no weight is on later tokens. More "
-            f"cannot be checked without the model."
+            tr(
+                "Read from {file}, where every row sums to 1 and no weight is on later tokens. More cannot be checked "
+                "without the model.",
+                file=plain(about.model.name),
+            )
         )
         return
     if about.hypothesis.fed_ids is not None:
-        st.caption("The checks are of models that predict one token after the other: there are none for mask-predict.")
+        st.caption(
+            tr("The checks are of models that predict one token after the other: there are none for mask-predict.")
+        )
         return
     found = checks(about, searched=about.forced is None or about.forced.target is None)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="trust"):
-        st.caption("Checked now", width="content")
+        st.caption(tr("Checked now"), width="content")
         for check in found:
-            detail = f"{ABOUT[check.name]}\n\nFound: {plain(check.detail)}."
-            if check.passed:
-                st.badge(check.name, icon=":material/check:", color="gray", help=detail)
-            else:
-                st.badge(f"{check.name}: failed", icon=":material/close:", color="red", help=detail)
+            badge(check.name, check.passed, ABOUT[check.name], check.detail)
     for check in found:
         if not check.passed:
-            st.error(
-                f"**Failed: {check.name}.** {ABOUT[check.name]} Found: {plain(check.detail)}. Do not trust the "
-                f"pictures on this page."
-            )
+            failure(check.name, ABOUT[check.name], check.detail)

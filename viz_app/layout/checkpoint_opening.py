@@ -11,6 +11,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_app.figures.display_text import plain, shortened
+from viz_app.language import marked, tr
 from viz_app.session import model_paths, models, uploads
 from viz_app.session.models import Model, ModelError
 from viz_app.session.open_models import OpenModels
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 PROGRESS_DELAY = 0.4  # seconds before a progress bar is shown
-ABOUT_UPLOAD = f"{models.OPENABLE} Files stay on the machine that runs the app, and nothing in them is executed."
-ABOUT_PATH = "A folder, a zip archive, or a .safetensors or .npz file. There is no limit on its size."
+ABOUT_FILES = marked("Files stay on the machine that runs the app, and nothing in them is executed.")
+ABOUT_PATH = marked("A folder, a zip archive, or a .safetensors or .npz file. There is no limit on its size.")
 
 
 @dataclass
@@ -53,17 +54,17 @@ def opening_box(problem: "DeltaGenerator") -> str:
     """
     opening = session_object(Opening)
     files = st.file_uploader(  # of any type: what Streamlit itself refuses has no reason, and never comes here
-        "Open another checkpoint",
+        tr("Open another checkpoint"),
         accept_multiple_files=True,
         key=f"upload-{opening.number}",
-        help=ABOUT_UPLOAD,
+        help=f"{tr(models.OPENABLE)} {tr(ABOUT_FILES)}",
     )
     _path_box(opening)
     ids = tuple(file.file_id for file in files)
     if not ids and opening.read:
         opening.read, opening.refused = (), ""
     if ids != opening.read:
-        name = files[0].name if len(files) == 1 else f"{len(files)} files"
+        name = files[0].name if len(files) == 1 else tr("{count} files", count=len(files))
         with _reading(problem, name) as progress:
             found, refusals = uploads.uploaded_models([(file.name, file) for file in files], progress)
         if found and opening.read:  # the visitor knows that the files before them were refused
@@ -86,16 +87,20 @@ def _path_box(opening: Opening) -> None:
     with st.form("open_path", border=False):
         if is_typed:
             path = st.text_input(
-                "or by its path on this machine",
+                tr("or by its path on this machine"),
                 key=f"path-{opening.number}",
                 placeholder="~/models/opus-mt-en-de",
-                help=ABOUT_PATH,
+                help=tr(ABOUT_PATH),
             )
         else:
             path = st.selectbox(
-                "or one that this app offers", listed, None, key=f"offered-{opening.number}", placeholder="Select"
+                tr("or one that this app offers"),
+                listed,
+                None,
+                key=f"offered-{opening.number}",
+                placeholder=tr("Select"),
             )
-        if st.form_submit_button("Open", width="stretch", key="open_path_button") and path and path.strip():
+        if st.form_submit_button(tr("Open"), width="stretch", key="open_path_button") and path and path.strip():
             opening.path = path
 
 
@@ -131,14 +136,14 @@ def _forget_files(files: "Sequence[UploadedFile]") -> None:
 @contextmanager
 def _reading(place: "DeltaGenerator", name: str) -> Generator[Callable[[float], None]]:
     """Show that something is read and, once that takes longer, how much of it has been."""
-    text = f"Reading {plain(shortened(name))}"
+    text = tr("Reading {name}", name=plain(shortened(name)))
     started = time.monotonic()
     with place, st.spinner(text):
         bar = st.empty()
 
         def progress(share: float) -> None:
             if time.monotonic() - started > PROGRESS_DELAY:
-                bar.progress(share, f"{share:.0%} of the weights")
+                bar.progress(share, tr("{share:.0%} of the weights", share=share))
 
         yield progress
         bar.empty()

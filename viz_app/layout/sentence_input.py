@@ -7,6 +7,7 @@ import streamlit as st
 
 from viz_app.controls.search_progress import stoppable
 from viz_app.figures.display_text import sentence_case, shortened
+from viz_app.language import tr
 from viz_app.session import readings
 from viz_app.session.models import Model
 from viz_app.session.state import Widget, session_object
@@ -39,14 +40,14 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
     with st.container(key="sentence"):
         columns = st.columns([6, 3, 1.5], vertical_alignment="bottom")
         text = columns[0].text_input(
-            "Sentence",
+            tr("Sentence"),
             readings.TEXT.restore(EXAMPLES[0], str),
             key=readings.TEXT.key,
-            placeholder="Type a sentence and press Enter",
+            placeholder=tr("Type a sentence and press Enter"),
             on_change=readings.new_sentence,
         )
         menu = columns[1].container()
-        with columns[2].popover("Settings", width="stretch"):
+        with columns[2].popover(tr("Settings"), width="stretch"):
             beam_size, length_penalty, num_hypotheses = _search_settings()
     readings.TEXT.keep(text, EXAMPLES[0])
     search = readings.Search(text, beam_size, length_penalty, num_hypotheses)
@@ -56,26 +57,30 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
 def _search_settings() -> tuple[int, float, int]:
     beam_size = _slider(
         BEAM_SIZE,
-        "Beam size",
+        tr("Beam size"),
         (1, 16, 1),
         DEFAULTS[0],
-        "How many unfinished translations the search keeps at each step. 1 is greedy search; the paper uses 4 "
-        "(section 6.1).",
+        tr(
+            "How many unfinished translations the search keeps at each step. 1 is greedy search; the paper uses 4 "
+            "(section 6.1)."
+        ),
     )
     length_penalty = _slider(
         LENGTH_PENALTY,
-        "Length penalty",
+        tr("Length penalty"),
         (0.0, 2.0, 0.1),
         DEFAULTS[1],
-        "A log-probability is divided by ((5 + length) / 6) to this power. 0 favours short translations; the "
-        "paper uses 0.6.",
+        tr(
+            "A log-probability is divided by ((5 + length) / 6) to this power. 0 favours short translations; the paper "
+            "uses 0.6."
+        ),
     )
     wanted = _slider(
         NUM_HYPOTHESES,
-        "Hypotheses",
+        tr("Hypotheses"),
         (1, 16, 1),
         DEFAULTS[2],
-        "How many of the best translations to keep; at most the beam size.",
+        tr("How many of the best translations to keep; at most the beam size."),
     )
     return beam_size, length_penalty, min(wanted, beam_size)
 
@@ -114,7 +119,7 @@ def read(
     if model.line_reader is not None:
         return None
     if not search.text.strip():
-        waiting.info("There is nothing to translate yet: type a sentence above, or pick an example.")
+        waiting.info(tr("There is nothing to translate yet: type a sentence above, or pick an example."))
         return None
     progress = stoppable(waiting, (model.digest, search), "translating")
     if progress is None:
@@ -165,15 +170,17 @@ def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", 
     """Select one of the hypotheses, or the forced target if there is one."""
     names = {index: f"{index + 1}: {shortened(each.text)}" for index, each in enumerate(hypotheses)}
     if target is not None:
-        names[readings.FORCED_INDEX] = f"Forced: {shortened(target.text)}"
+        names[readings.FORCED_INDEX] = tr("Forced: {translation}", translation=shortened(target.text))
     readings.HYPOTHESIS.keep_within(names, 0)
     index = menu.selectbox(
-        "Hypothesis",
+        tr("Hypothesis"),
         list(names),
         format_func=names.__getitem__,
         key=readings.HYPOTHESIS.key,
-        help="The best translations that the search found, best first. All pages explain the one selected here. "
-        "A forced one was selected on the page Beam, or changed or typed on the page Translate.",
+        help=tr(
+            "The best translations that the search found, best first. All pages explain the one selected here. A "
+            "forced one was selected on the page Beam, or changed or typed on the page Translate."
+        ),
     )
     return index or 0
 
@@ -190,7 +197,7 @@ def hide(is_hidden: bool, is_given: bool = False) -> None:
 def examples() -> None:
     """Draw buttons with example sentences."""
     with st.container(horizontal=True, key="examples", vertical_alignment="center"):
-        st.caption("Try", width="content")
+        st.caption(tr("Try"), width="content")
         for example in EXAMPLES:
             st.button(
                 example, type="tertiary", on_click=readings.new_sentence, args=(example,), key=f"example: {example}"

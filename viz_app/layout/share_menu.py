@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.state import session_object
 
@@ -14,15 +15,18 @@ if TYPE_CHECKING:
     from viz_app.session.chosen_heads import ShownHeads
 
 FORMATS = {
-    ".html": ("HTML, for a browser", "text/html"),
-    ".json": ("JSON, for programs", "application/json"),
-    ".npz": ("NPZ, for NumPy", "application/octet-stream"),
+    ".html": (marked("HTML, for a browser"), "text/html"),
+    ".json": (marked("JSON, for programs"), "application/json"),
+    ".npz": (marked("NPZ, for NumPy"), "application/octet-stream"),
 }
-ABOUT = """
+ABOUT = marked("""
 Tokens, log-probabilities, alternatives, the weights of every head, and facts about the model, in one file. **HTML**
 opens in any browser, offline. **JSON** and **NPZ** have every number and can be read with
 `core.export.load_explanation`; they count layers and heads from 0. `python -m core explain` writes the same files.
-"""
+""")
+ABOUT_SCRIPT = marked(
+    "Run it in Headlight's folder: it writes the same file as the menu. Layers, heads and positions are counted from 0."
+)
 
 
 def menu(reading: readings.Reading) -> None:
@@ -31,19 +35,19 @@ def menu(reading: readings.Reading) -> None:
     from viz_app.components.copy_link import copy_link
     from viz_app.session.chosen_heads import ShownHeads
 
-    with st.popover("Share / download", type="tertiary", width="content"):
-        st.markdown("**The whole explanation**", help=ABOUT)
+    with st.popover(tr("Share / download"), type="tertiary", width="content"):
+        st.markdown(tr("**The whole explanation**"), help=tr(ABOUT))
         for suffix, (label, mime) in FORMATS.items():
             file = file_name(reading.translation.source) + suffix
             content = partial(file_content, reading, suffix, session_object(ShownHeads))
-            st.download_button(label, content, file, mime, on_click="ignore", key=f"take{suffix}", width="stretch")
-        show_python = st.button("The same in Python", key="take_python", width="stretch")
+            st.download_button(tr(label), content, file, mime, on_click="ignore", key=f"take{suffix}", width="stretch")
+        show_python = st.button(tr("The same in Python"), key="take_python", width="stretch")
         copy_link()
-        st.caption("Opened checkpoints are not included in the link.")
+        st.caption(tr("Opened checkpoints are not included in the link."))
     if show_python:
         from viz_app.controls.downloads import python_dialog
 
-        python_dialog(python(reading), "the same file as the menu")
+        python_dialog(python(reading), ABOUT_SCRIPT)
 
 
 def python(reading: readings.Reading) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from viz_app.figures.display_text import plain
+from viz_app.language import tr
 from viz_app.layout import checkpoint_opening, target_language
 from viz_app.session import models
 from viz_app.session.models import Model
@@ -24,7 +25,7 @@ def checkpoint_box() -> Model | None:
     """
     opened = session_object(OpenModels)
     with st.sidebar:
-        st.subheader("Checkpoint", anchor=False)
+        st.subheader(tr("Checkpoint"), anchor=False)
         facts = st.container()
         opening = st.container()
         problem = st.container(key="refused")
@@ -32,18 +33,22 @@ def checkpoint_box() -> Model | None:
             refused = checkpoint_opening.opening_box(problem)
             refused = refused or _open_named(opened)
     try:
-        with facts, st.spinner("Loading the model"):
+        with facts, st.spinner(tr("Loading the model")):
             model = opened.model()
     except models.ModelError as error:
         if refused:
             problem.error(plain(refused))
         st.error(
-            f"{plain(str(error))} Upload a checkpoint in the sidebar, or train one (see `python -m train --help`). The "
-            f"environment variable `{models.CHECKPOINT_VARIABLE}` can name another file to start with."
+            tr(
+                "{reason} Upload a checkpoint in the sidebar, or train one (see `python -m train --help`). The "
+                "environment variable `{variable}` can name another file to start with.",
+                reason=plain(str(error)),
+                variable=models.CHECKPOINT_VARIABLE,
+            )
         )
         return None
     if refused:
-        problem.error(f"{plain(refused)} {plain(model.name)} is still used.")
+        problem.error(tr("{reason} {model} is still used.", reason=plain(refused), model=plain(model.name)))
     with facts:
         _model_box(opened, model)
     return model
@@ -57,7 +62,11 @@ def _open_named(opened: OpenModels) -> str:
     opened.named = name
     shipped = models.shipped_paths()
     if name not in shipped:
-        return f"The address names the checkpoint {name:.40}, which is not shipped: {', '.join(shipped)} are."
+        return tr(
+            "The address names the checkpoint {name:.40}, which is not shipped: {shipped} are.",
+            name=name,
+            shipped=", ".join(shipped),
+        )
     try:
         opened.add(models.model_at(shipped[name]))
     except models.ModelError as error:
@@ -76,19 +85,21 @@ def _model_box(opened: OpenModels, model: Model) -> None:
     names = distinct_names(found) | {name: f"{name}.safetensors" for name in closed}
     OPEN_MODEL.set(model.digest)
     st.selectbox(
-        "Model",
+        tr("Model"),
         list(names),
         format_func=names.__getitem__,
         key=OPEN_MODEL.key,
         on_change=_show_selected,
-        help="The models that come with Headlight, and those that you have opened. Pages are about the one selected "
-        "here. The page Compare shows two open ones side by side.",
+        help=tr(
+            "The models that come with Headlight, and those that you have opened. Pages are about the one selected "
+            "here. The page Compare shows two open ones side by side."
+        ),
     )
     st.html(facts_html(model))  # with the whole name, which the box may cut off
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="model-links"):
-        st.page_link("app_pages/checkpoint.py", label="Report", icon=":material/info:")
+        st.page_link("app_pages/checkpoint.py", label=tr("Report"), icon=":material/info:")
         if model.digest in opened.opened:
-            st.button("Close", on_click=opened.close, args=(model.digest,), type="tertiary", key="close")
+            st.button(tr("Close"), on_click=opened.close, args=(model.digest,), type="tertiary", key="close")
     target_language.language_box(model)
 
 
@@ -124,17 +135,22 @@ def facts_html(model: Model) -> str:
     config = model.translator.model.config
     parameters = sum(parameter.numel() for parameter in model.translator.model.parameters())
     facts = [
-        f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, {config.head_counts} heads",
+        tr(
+            "{encoder} + {decoder} layers, {heads} heads",
+            encoder=config.num_encoder_layers,
+            decoder=config.num_decoder_layers,
+            heads=config.head_counts,
+        ),
         f"d_model {config.d_model}, d_ff {config.d_ff}",
-        f"{parameters / 1e6:.1f} M parameters",
-        f"{config.vocab_size:,} tokens",
+        tr("{millions:.1f} M parameters", millions=parameters / 1e6),
+        tr("{count:,} tokens", count=config.vocab_size),
     ]
     if (origin := origin_of(model.translator.training)) != OWN_FORMAT:
         facts.append(origin)
     if training := training_text(model.translator.training):
         facts.append(training)
     if model.translator.precision == "fast":
-        facts.append("translates in reduced precision; maps are exact")
+        facts.append(tr("translates in reduced precision; maps are exact"))
     return _facts_list(model, facts)
 
 
@@ -162,5 +178,9 @@ def training_text(training: object) -> str:
     known = [steps for steps in runs if steps is not None]
     if not known:
         return ""
-    count = f"{'' if len(known) == len(runs) else 'at least '}{sum(known):,} steps"
-    return f"trained for {count}" + (f" (in {len(runs)} runs)" if len(runs) > 1 else "")
+    steps, is_whole = sum(known), len(known) == len(runs)
+    if len(runs) == 1:
+        return tr("trained for {steps:,} steps", steps=steps)
+    if is_whole:
+        return tr("trained for {steps:,} steps (in {runs} runs)", steps=steps, runs=len(runs))
+    return tr("trained for at least {steps:,} steps (in {runs} runs)", steps=steps, runs=len(runs))

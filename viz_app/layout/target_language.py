@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from viz_app.language import tr
 from viz_app.session import readings
 from viz_app.session.language_codes import code_of, codes_of, with_code, with_target
 from viz_app.session.models import Model
@@ -46,15 +47,15 @@ def language_box(model: Model) -> None:
     if found:
         LANGUAGE.set(code_of(text, found) or None)
         st.selectbox(
-            "Target language",
+            tr("Target language"),
             found,
             None,
             format_func=lambda code: code.strip("<>"),
             key=LANGUAGE.key,
             required=True,
-            placeholder="Select",
+            placeholder=tr("Select"),
             on_change=_select,
-            help="A code at the start of the sentence names the language to translate to.",
+            help=tr("A code at the start of the sentence names the language to translate to."),
         )
 
 

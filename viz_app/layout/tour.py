@@ -6,32 +6,43 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from viz_app.language import marked, tr
 from viz_app.session.state import session_object
 
 STEPS = (  # the page that a step is about, and what to try there
     (
         "translate",
-        "**See how a Transformer translates.** Type an English sentence below and press Enter, or pick an example.",
+        marked(
+            "**See how a Transformer translates.** Type an English sentence below and press Enter, or pick an example."
+        ),
     ),
     (
         "translate",
-        "**Click a word to select it on every page** (Ctrl-click for several). The bar under it: how probable the "
-        "model found it.",
+        marked(
+            "**Click a word to select it on every page** (Ctrl-click for several). The bar under it: how probable the "
+            "model found it."
+        ),
     ),
     (
         "heads",
-        "**Each small picture is one attention head:** rows attend to columns. Click one to enlarge it; hover a word "
-        "to see its weights.",
+        marked(
+            "**Each small picture is one attention head:** rows attend to columns. Click one to enlarge it; hover a "
+            "word to see its weights."
+        ),
     ),
-    ("switches", "**Click a head to turn it off**, and see how the translation changes."),
+    ("switches", marked("**Click a head to turn it off**, and see how the translation changes.")),
     (
         "alignment",
-        "**Which word translates which?** Ribbons show one head or method; link words yourself to rank all heads.",
+        marked(
+            "**Which word translates which?** Ribbons show one head or method; link words yourself to rank all heads."
+        ),
     ),
     (
         "translate",
-        "**A ? explains what a number means, and what it does not.** The address keeps what you see: copy it to come "
-        "back.",
+        marked(
+            "**A ? explains what a number means, and what it does not.** The address keeps what you see: copy it to "
+            "come back."
+        ),
     ),
 )
 PARAMETER, OFF = "tour", "off"  # in the address
@@ -69,20 +80,21 @@ def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
     name, text = STEPS[step]
     is_last = step == len(STEPS) - 1
     with st.container(key="tour", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"{step + 1} of {len(STEPS)}\u2002{text}", width="stretch")
+        number = tr("{number} of {count}", number=step + 1, count=len(STEPS))
+        st.markdown(f"{number}\u2002{tr(text)}", width="stretch")
         if pages[name] != current:
-            st.page_link(pages[name], label="Show me", icon=":material/arrow_forward:", width="content")
+            st.page_link(pages[name], label=tr("Show me"), icon=":material/arrow_forward:", width="content")
         if step > 0:
-            st.button("Back", on_click=state.go, args=(step - 1,), type="tertiary", key="tour_back")
+            st.button(tr("Back"), on_click=state.go, args=(step - 1,), type="tertiary", key="tour_back")
         st.button(
-            "Done" if is_last else "Next",
+            tr("Done") if is_last else tr("Next"),
             on_click=state.go,
             args=(None if is_last else step + 1,),
             type="tertiary",
             key="tour_next",
         )
         if not is_last:
-            st.button("Skip the tour", on_click=state.go, args=(None,), type="tertiary", key="tour_skip")
+            st.button(tr("Skip the tour"), on_click=state.go, args=(None,), type="tertiary", key="tour_skip")
 
 
 def restart_button() -> None:
@@ -90,5 +102,10 @@ def restart_button() -> None:
     state = session_object(TourState)
     if state.step is None:
         st.sidebar.button(
-            "Take the tour", on_click=state.go, args=(0,), type="tertiary", icon=":material/explore:", key="tour_again"
+            tr("Take the tour"),
+            on_click=state.go,
+            args=(0,),
+            type="tertiary",
+            icon=":material/explore:",
+            key="tour_again",
         )

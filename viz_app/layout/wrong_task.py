@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz_app.figures.display_text import plain
+from viz_app.language import marked, tr
 from viz_app.layout.sidebar import translation_model
 from viz_app.pages import AppPage
 from viz_app.session.models import Model
@@ -16,9 +17,9 @@ PAGES = (
     "Alignment",
     "Compare",
     "Corpus",
-    "Layer by layer",
+    marked("Layer by layer"),
     "Patching",
-    "Score a file",
+    marked("Score a file"),
 )
 
 
@@ -29,10 +30,13 @@ def note(model: Model, title: str) -> None:
         title: of the page.
     """
     st.info(
-        f"**{plain(model.name)} is a parser: it writes trees, not translations.** The page {title} is about "
-        f"translations."
+        tr(
+            "**{model} is a parser: it writes trees, not translations.** The page {page} is about translations.",
+            model=plain(model.name),
+            page=tr(title),
+        )
     )
-    _ways_on(("app_pages/parsing.py", "See its tree on the page Parsing"))
+    _ways_on(("app_pages/parsing.py", tr("See its tree on the page Parsing")))
 
 
 def attention_note(model: Model, title: str) -> None:
@@ -41,8 +45,14 @@ def attention_note(model: Model, title: str) -> None:
     Args:
         title: of the page.
     """
-    st.info(f"**{plain(model.name)} is attention without a model.** The page {title} needs a model.")
-    _ways_on(("app_pages/heads.py", "See its heads"), ("app_pages/alignment.py", "Its alignment"))
+    st.info(
+        tr(
+            "**{model} is attention without a model.** The page {page} needs a model.",
+            model=plain(model.name),
+            page=tr(title),
+        )
+    )
+    _ways_on(("app_pages/heads.py", tr("See its heads")), ("app_pages/alignment.py", tr("Its alignment")))
 
 
 def needs_text(page: AppPage) -> bool:
@@ -57,10 +67,14 @@ def picture_note(model: Model, title: str) -> None:
         title: of the page.
     """
     st.info(
-        f"**{plain(model.name)} reads pictures of text, it does not translate.** The page {title} is about a sentence "
-        f"and its translation."
+        tr(
+            "**{model} reads pictures of text, it does not translate.** The page {page} is about a sentence and its "
+            "translation.",
+            model=plain(model.name),
+            page=tr(title),
+        )
     )
-    _ways_on(("app_pages/picture.py", "Read a picture"))
+    _ways_on(("app_pages/picture.py", tr("Read a picture")))
 
 
 def predicts_next_tokens(page: AppPage) -> bool:
@@ -75,19 +89,23 @@ def mask_predict_note(model: Model, title: str) -> None:
         title: of the page.
     """
     st.info(
-        f"**{plain(model.name)} predicts all tokens of a translation at once, by mask-predict.** The page {title} is "
-        f"about models that predict one token after the other."
+        tr(
+            "**{model} predicts all tokens of a translation at once, by mask-predict.** The page {page} is about "
+            "models that predict one token after the other.",
+            model=plain(model.name),
+            page=tr(title),
+        )
     )
-    _ways_on(("app_pages/generation.py", "See how it translates"))
+    _ways_on(("app_pages/generation.py", tr("See how it translates")))
 
 
 def _ways_on(*pages: tuple[str, str]) -> None:
     """Draw links to pages that fit the model, and a button to a model that fits the page.
 
     Args:
-        pages: file and label of each.
+        pages: file of each, and its label in the visitor's language.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         for file, label in pages:
             st.page_link(file, label=label, icon=":material/arrow_forward:")
-        st.button("Use a translation model", on_click=translation_model, key="translation_model")
+        st.button(tr("Use a translation model"), on_click=translation_model, key="translation_model")

@@ -29,8 +29,9 @@ class OwnOrigin:
         if scope["type"] in ("http", "websocket"):
             origin = Headers(scope=scope).get("origin")
             if origin is not None and not is_own_origin(origin, scope):
-                text = f"This app answers only its own pages, not those of {origin}: open it at its own address."
-                app = PlainTextResponse(text, status_code=403)
+                app = PlainTextResponse(
+                    f"This app answers only its own pages, not those of {origin}: open it at its own address.", 403
+                )
         await app(scope, receive, send)
 
 

@@ -7,6 +7,7 @@ from core.analysis.alignment.aligners import Aligner, AlignerRanking, head_error
 from core.analysis.alignment.pharaoh import GoldPair
 from core.analysis.attribution.methods import METHODS, Method
 from core.analysis.heads.head import Head
+from viz_app.language import tr
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
@@ -40,7 +41,11 @@ class TextRankings(MayHoldModel):
 
     def begin(self, model: Model, method: Method, pairs: Sequence[GoldPair]) -> None:
         """Start to rank all heads on these pairs, as `python -m core align` does."""
-        unit = f"pairs, {METHOD_NAMES[method]}, {model.name}"
+        name = model.name
+
+        def unit() -> str:
+            return tr("pairs, {method}, {checkpoint}", method=tr(METHOD_NAMES[method]), checkpoint=name)
+
         self.job = Job(self._steps(model, method, pairs), len(pairs), unit)
 
     def forget_model(self, digest: str) -> None:
@@ -55,7 +60,7 @@ class TextRankings(MayHoldModel):
             try:
                 scores.replay(model.translator, pair, lambda *arguments: METHODS[method](*arguments)["cross"])
             except ValueError as error:
-                raise ValueError(f"pair {number}: {error}") from error
+                raise ValueError(tr("pair {number}: {error}", number=number, error=error)) from error
             yield 1
         self.last = RankedText(model.name, model.digest, method, len(pairs), scores.aligners())
         if method == "attention":

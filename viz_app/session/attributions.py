@@ -12,6 +12,7 @@ from core.analysis.correlation import map_correlation
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
 from viz_app.figures import head_names
+from viz_app.language import marked, tr
 from viz_app.session.gradient_output import Output, file_part, output_text
 from viz_app.session.readings import READING_HASH, Reading
 
@@ -21,44 +22,53 @@ if TYPE_CHECKING:
     from core import Explanation
 
 METHOD_NAMES: dict[Method, str] = {
-    "attention": "Attention weights",
-    "norms": "Norm-weighted",
-    "gradient": "Gradient \u00d7 attention",
-    "rollout": "Attention rollout",
-    "contributions": "ALTI, within a layer",
-    "rolled_contributions": "ALTI, rolled out",
+    "attention": marked("Attention weights"),
+    "norms": marked("Norm-weighted"),
+    "gradient": marked("Gradient \u00d7 attention"),
+    "rollout": marked("Attention rollout"),
+    "contributions": marked("ALTI, within a layer"),
+    "rolled_contributions": marked("ALTI, rolled out"),
 }
-METHOD_HELP = """
+METHOD_HELP = marked("""
 **Attention weights**: the raw weights. **Norm-weighted**: each weight times the norm of the transformed value vector,
 ||a f(x)|| (Kobayashi et al. 2020). **Gradient \u00d7 attention**: each weight times its gradient. **Attention
 rollout**: attention multiplied through all layers back to the input (Abnar & Zuidema 2020). **ALTI**: how close each
 token's contribution alone comes to the output of a layer (Ferrando et al. 2022), within the layer or rolled out. The
 last three give one map a layer, not one a head.
-"""
+""")
 METHOD_TEXTS: dict[Method, str] = {
-    "attention": "the weights that the model computes",
-    "norms": "each weight times the norm of the vector it scales, as shares of its row",
-    "gradient": "where a larger weight would make the output more probable, as shares of its row",
-    "rollout": "attention multiplied through all layers back to the input; one map a layer",
-    "contributions": "how close each token's contribution alone comes to the layer's output; one map a layer",
-    "rolled_contributions": "contributions multiplied through all layers back to the input; one map a layer",
+    "attention": marked("the weights that the model computes"),
+    "norms": marked("each weight times the norm of the vector it scales, as shares of its row"),
+    "gradient": marked("where a larger weight would make the output more probable, as shares of its row"),
+    "rollout": marked("attention multiplied through all layers back to the input; one map a layer"),
+    "contributions": marked("how close each token's contribution alone comes to the layer's output; one map a layer"),
+    "rolled_contributions": marked("contributions multiplied through all layers back to the input; one map a layer"),
 }
 METHOD_SOURCES: dict[Method, str] = {
-    "attention": "Vaswani et al. 2017, equation 1. A large weight says that information may have flowed, not that it "
-    "mattered.",
-    "norms": "||a f(x)||, Kobayashi et al. 2020, *Attention is Not Only a Weight*. It takes the value vectors into "
-    "account, not what later layers do with them.",
-    "gradient": "(grad a \u00d7 a)+, Chefer et al. 2021, for the log-probability of the output: all predicted tokens, "
-    "unless some are selected. A row of zeros: no weight in it raised the log-probability, or the row comes after the "
-    "output.",
-    "rollout": "Abnar & Zuidema 2020, *Quantifying Attention Flow in Transformers*. Heads are averaged, half of each "
-    "row is the residual connection.",
-    "contributions": "ALTI, Ferrando et al. 2022. Rows may sum to less than 1; the rest came through the residual "
-    "connection.",
-    "rolled_contributions": "ALTI, Ferrando et al. 2022. In the decoder, a row's sum of 1 is divided between source "
-    "and prefix.",
+    "attention": marked(
+        "Vaswani et al. 2017, equation 1. A large weight says that information may have flowed, not that it mattered."
+    ),
+    "norms": marked(
+        "||a f(x)||, Kobayashi et al. 2020, *Attention is Not Only a Weight*. It takes the value vectors into account, "
+        "not what later layers do with them."
+    ),
+    "gradient": marked(
+        "(grad a \u00d7 a)+, Chefer et al. 2021, for the log-probability of the output: all predicted tokens, unless "
+        "some are selected. A row of zeros: no weight in it raised the log-probability, or the row comes after the "
+        "output."
+    ),
+    "rollout": marked(
+        "Abnar & Zuidema 2020, *Quantifying Attention Flow in Transformers*. Heads are averaged, half of each row is "
+        "the residual connection."
+    ),
+    "contributions": marked(
+        "ALTI, Ferrando et al. 2022. Rows may sum to less than 1; the rest came through the residual connection."
+    ),
+    "rolled_contributions": marked(
+        "ALTI, Ferrando et al. 2022. In the decoder, a row's sum of 1 is divided between source and prefix."
+    ),
 }
-NOTHING_TO_RANK = "undefined, as there is nothing to rank"  # instead of a correlation
+NOTHING_TO_RANK = marked("undefined, as there is nothing to rank")  # instead of a correlation
 # methods with one map a layer, not one a head
 PER_LAYER: frozenset[Method] = frozenset({"rollout", "contributions", "rolled_contributions"})
 
@@ -80,7 +90,7 @@ class Weights:
         return self.method in PER_LAYER
 
     def name(self, layer: int, head: int) -> str:
-        """Name a head, or a layer if the method has one map a layer."""
+        """Name a head, or a layer if the method has one map a layer, in English: widgets have these as values."""
         return head_names.layer_name(layer, head) if self.per_layer else head_names.name_of(layer, head)
 
     @property
@@ -93,7 +103,9 @@ class Weights:
 
         The name is plain text, and "" for other methods.
         """
-        return f" for {output_text(explanation, self.output)}" if self.method == "gradient" else ""
+        if self.method != "gradient":
+            return ""
+        return tr(" for {output}", output=output_text(explanation, self.output))
 
     def annotated(self, table: "pd.DataFrame", explanation: "Explanation", column: int) -> "pd.DataFrame":
         """Insert the method, and the output that the gradient is of, as columns.
@@ -103,8 +115,8 @@ class Weights:
         if self.method == "gradient":
             tokens, output = explanation.predicted_tokens, self.output
             names = [f"{position} {readable(tokens[position])}" for position in output or ()]
-            table.insert(column, "output", "all" if output is None else " ".join(names))
-        table.insert(column, "method", self.method)
+            table.insert(column, marked("output"), "all" if output is None else " ".join(names))
+        table.insert(column, marked("method"), self.method)
         return table
 
 

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, Link, format_links, gold_pairs
+from viz_app.language import tr, tr_count
 from viz_app.session.state import Widget
 
 LINKS = Widget[str]("links")  # the links of the current sentence, in the Pharaoh format
@@ -51,8 +52,12 @@ def given_pairs(files: Sequence[tuple[str, bytes]], pasted: str) -> list[GoldPai
         return uploaded_pairs(files)
     if not pasted.strip():
         raise ValueError(
-            f"there are {len(files)} of 3 files and no pasted lines: upload source, target and links, "
-            f"or paste lines of source {SEPARATOR} target {SEPARATOR} links"
+            tr(
+                "there are {count} of 3 files and no pasted lines: upload source, target and links, or paste lines of "
+                "source {separator} target {separator} links",
+                count=len(files),
+                separator=SEPARATOR,
+            )
         )
     return pasted_pairs(pasted)
 
@@ -67,8 +72,13 @@ def pasted_pairs(text: str) -> list[GoldPair]:
     for number, parts in lines:
         if len(parts) != 3:
             raise ValueError(
-                f"line {number} has {len(parts)} part{'s'[: len(parts) > 1]}, expected 3: source {SEPARATOR} target "
-                f"{SEPARATOR} links"
+                tr_count(
+                    "line {number} has {count} part, expected 3: source {separator} target {separator} links",
+                    "line {number} has {count} parts, expected 3: source {separator} target {separator} links",
+                    len(parts),
+                    number=number,
+                    separator=SEPARATOR,
+                )
             )
     sources, targets, links = ([parts[column] for _, parts in lines] for column in range(3))
     return gold_pairs(sources, targets, links)
@@ -87,9 +97,13 @@ def uploaded_pairs(files: Sequence[tuple[str, bytes]]) -> list[GoldPair]:
 def _lines(name: str, content: bytes) -> list[str]:
     if len(content) > MAX_BYTES:
         raise ValueError(
-            f"{name} is larger than {MAX_BYTES // 2**20} MB: upload fewer lines, or use `python -m core align`"
+            tr(
+                "{name} is larger than {most} MB: upload fewer lines, or use `python -m core align`",
+                name=name,
+                most=MAX_BYTES // 2**20,
+            )
         )
     try:
         return content.decode().removesuffix("\n").split("\n")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 text: {error}") from error
+        raise ValueError(tr("{name} is not UTF-8 text: {error}", name=name, error=error)) from error

@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING
 
 from core.analysis.tokens.words import readable, word, word_groups
 from viz_app.figures.display_text import isolated
+from viz_app.language import marked, tr, tr_count
 
 if TYPE_CHECKING:
     from core import Explanation
 
 Output = tuple[int, ...]  # the positions of its tokens in `predicted_tokens`, in order
 MAX_NAMED = 4  # words; more are counted
-WHOLE = "the whole translation"
-ABOUT = """
+WHOLE = marked("the whole translation")
+ABOUT = marked("""
 The gradient of the log-probability of all predicted tokens, or only of those selected: words of the translation, or the
 token of a decoding step. It shows which inputs made that output more probable.
-"""
+""")
 
 
 def output_text(explanation: "Explanation", output: Output | None) -> str:
@@ -24,12 +25,19 @@ def output_text(explanation: "Explanation", output: Output | None) -> str:
     Examples: `the whole translation`, `\u201cHund\u201d (token 3)`.
     """
     if output is None:
-        return WHOLE
+        return tr(WHOLE)
     names = _names(explanation.predicted_tokens, output)
     if len(names) > MAX_NAMED:
-        return f"{', '.join(names[: MAX_NAMED - 1])} and {len(names) - MAX_NAMED + 1} more words ({len(output)} tokens)"
+        return tr(
+            "{words} and {more} more words ({tokens} tokens)",
+            words=", ".join(names[: MAX_NAMED - 1]),
+            more=len(names) - MAX_NAMED + 1,
+            tokens=len(output),
+        )
     numbers = ", ".join(str(position + 1) for position in output)
-    return f"{', '.join(names)} ({'token' if len(output) == 1 else 'tokens'} {numbers})"
+    return tr_count(
+        "{words} (token {numbers})", "{words} (tokens {numbers})", len(output), words=", ".join(names), numbers=numbers
+    )
 
 
 def file_part(output: Output | None) -> str:

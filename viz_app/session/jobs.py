@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 
 class Job:
@@ -13,7 +13,7 @@ class Job:
     Args:
         steps: computes some parts and yields their number; it keeps the results itself. A `ValueError` ends the job.
         total: number of parts.
-        unit: name of the parts, in the plural, for the progress bar.
+        unit: name of the parts, in the plural, for the progress bar: English, or a function that translates it.
         running: whether the page should continue the job by itself.
 
     Attributes:
@@ -22,7 +22,7 @@ class Job:
         error: message of the `ValueError` that ended the job, or "".
     """
 
-    def __init__(self, steps: Iterator[int], total: int, unit: str, running: bool = True) -> None:
+    def __init__(self, steps: Iterator[int], total: int, unit: str | Callable[[], str], running: bool = True) -> None:
         self.total, self.unit, self.running = total, unit, running
         self.done, self.finished, self.error = 0, False, ""
         self._steps, self._lock = steps, threading.Lock()

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_app import language
-from viz_app.language import ENGLISH, LANGUAGES
+from viz_app.language import ENGLISH, LANGUAGES, tr
 from viz_app.session.state import Widget, session_object
 
 LANGUAGE = Widget[str]("language")
@@ -32,11 +32,11 @@ def restore() -> None:
 def switch() -> None:
     """Draw the switch."""
     code = st.selectbox(
-        language.tr("Language"),
+        tr("Language"),
         list(LANGUAGES),
         format_func=LANGUAGES.__getitem__,
         key=LANGUAGE.key,
-        help=language.tr("Of the interface. Messages about faulty files, exported tables and code stay English."),
+        help=tr("Of the interface. Messages about faulty files, exported tables and code stay English."),
     )
     LANGUAGE.keep(code, ENGLISH)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz_app.language import tr
 from viz_app.session.environment import has_folders, is_private, model_folders
 from viz_app.session.models import ModelError
 
@@ -56,8 +57,8 @@ def openable_path(text: str) -> Path:
             if path.exists():
                 return path.resolve()
         except (OSError, ValueError) as error:  # too long, a null character
-            raise ModelError(f"{text!r:.60} is not a path on this machine.") from error
-        raise ModelError(f"There is no file or folder {path} on the machine that runs the app.")
+            raise ModelError(tr("{path!r:.60} is not a path on this machine.", path=text)) from error
+        raise ModelError(tr("There is no file or folder {path} on the machine that runs the app.", path=path))
     if (listed := listed_paths().get(text)) is None:
-        raise ModelError(f"{text!r:.60} is not among the checkpoints that this app offers.")
+        raise ModelError(tr("{name!r:.60} is not among the checkpoints that this app offers.", name=text))
     return listed

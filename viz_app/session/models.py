@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
+from viz_app.language import marked, tr
 from viz_app.session import environment
 from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core.parsing.parser import Parser
 
 ROOT = Path(__file__).resolve().parents[2]
-OPENABLE = (  # advice after a refusal
+OPENABLE = marked(  # advice after a refusal
     "Headlight opens its own .safetensors files, and models of other projects such as OPUS-MT, with all their files in "
     "a folder, in a zip archive or together: docs/formats.md lists the formats. It also opens attention that another "
     "program has computed, as an .npz file."
@@ -63,7 +64,9 @@ class Model:
         from core import Translator
 
         if not isinstance(self.content, Translator):
-            raise ModelError(f"{self.name} is attention without a model: open a checkpoint in the sidebar.")
+            raise ModelError(
+                tr("{name} is attention without a model: open a checkpoint in the sidebar.", name=self.name)
+            )
         return self.content
 
     @property
@@ -127,7 +130,7 @@ class ModelError(Exception):
 def with_advice(reason: str) -> str:
     """Append to the refusal of a file that is no checkpoint of Headlight what can be opened, unless it says so."""
     reason = f"{reason.removesuffix('.')}."
-    return f"{reason} {OPENABLE}" if "safetensors file" in reason and "Headlight opens" not in reason else reason
+    return f"{reason} {tr(OPENABLE)}" if "safetensors file" in reason and "Headlight opens" not in reason else reason
 
 
 def translation_checkpoint() -> Path:
@@ -167,7 +170,9 @@ def model_at(path: Path) -> Model:
         stat = path.stat()
         digest = _file_digest(str(path), stat.st_mtime_ns, stat.st_size)
     except OSError as error:
-        raise ModelError(f"There is no checkpoint to read at {path} ({error.strerror}).") from error
+        raise ModelError(
+            tr("There is no checkpoint to read at {path} ({error}).", path=path, error=error.strerror)
+        ) from error
     return _kept(str(path.resolve()), digest, path.name)
 
 
@@ -265,8 +270,13 @@ def _require_room() -> None:
     """
     if len(_in_memory) >= (most := environment.most_models()):
         raise ModelError(
-            f"{len(_in_memory)} models are in memory, at most {most} are kept: close one first. The environment "
-            f"variable {environment.MODELS_VARIABLE} allows more."
+            tr(
+                "{count} models are in memory, at most {most} are kept: close one first. The environment variable "
+                "{variable} allows more.",
+                count=len(_in_memory),
+                most=most,
+                variable=environment.MODELS_VARIABLE,
+            )
         )
 
 
@@ -281,8 +291,12 @@ def precision() -> "Precision":
     found: Any = os.environ.get(PRECISION_VARIABLE) or "exact"
     if found not in get_args(Precision):
         raise ModelError(
-            f"The environment variable {PRECISION_VARIABLE} is {found!r}: it must be one of "
-            f"{', '.join(get_args(Precision))}."
+            tr(
+                "The environment variable {variable} is {value!r}: it must be one of {values}.",
+                variable=PRECISION_VARIABLE,
+                value=found,
+                values=", ".join(get_args(Precision)),
+            )
         )
     return found
 
@@ -296,11 +310,18 @@ def _refusals(name: str) -> Generator[None]:
         raise ModelError(str(error)) from error
     except MemoryError as error:
         raise ModelError(
-            f"{name} needs more memory than this machine has left: close other programs, or use a smaller model."
+            tr(
+                "{name} needs more memory than this machine has left: close other programs, or use a smaller model.",
+                name=name,
+            )
         ) from error
     except OSError as error:
-        raise ModelError(f"{name} cannot be read ({error.strerror or error}).") from error
+        raise ModelError(tr("{name} cannot be read ({error}).", name=name, error=error.strerror or error)) from error
     except Exception as error:  # whatever a hostile file raises, the page goes on
         raise ModelError(
-            f"{name} cannot be read ({type(error).__name__}): it is damaged, or of no known format."
+            tr(
+                "{name} cannot be read ({error}): it is damaged, or of no known format.",
+                name=name,
+                error=type(error).__name__,
+            )
         ) from error

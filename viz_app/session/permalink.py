@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_app.language import tr
 from viz_app.session import readings
 from viz_app.session.models import Model
 from viz_app.session.state import put_in_address, session_object
@@ -45,8 +46,12 @@ def restore_target(model: Model, search: readings.Search) -> None:
     if number := st.query_params.get(HYPOTHESIS):
         if not re.fullmatch("[1-9][0-9]?", number):
             raise ValueError(
-                f"the address has {HYPOTHESIS}={number}, expected a number from 1 on: the best hypothesis is shown "
-                f"instead"
+                tr(
+                    "the address has {parameter}={value}, expected a number from 1 on: the best hypothesis is shown "
+                    "instead",
+                    parameter=HYPOTHESIS,
+                    value=number,
+                )
             )
         readings.HYPOTHESIS.set(int(number) - 1)
     prefix, target = _token_ids(PREFIX), _token_ids(TARGET)
@@ -54,8 +59,13 @@ def restore_target(model: Model, search: readings.Search) -> None:
         made_for = st.query_params.get(MODEL, "")
         if made_for and made_for != model.digest[:DIGITS]:
             raise ValueError(
-                f"the address forces tokens of another checkpoint ({made_for}), this one is {model.name} "
-                f"({model.digest[:DIGITS]}): the model's own translation is shown instead"
+                tr(
+                    "the address forces tokens of another checkpoint ({other}), this one is {name} ({digest}): the "
+                    "model's own translation is shown instead",
+                    other=made_for,
+                    name=model.name,
+                    digest=model.digest[:DIGITS],
+                )
             )
         readings.force(model, search, readings.Forced(prefix, target or None))
 
@@ -65,8 +75,12 @@ def _token_ids(name: str) -> tuple[int, ...]:
     ids = st.query_params.get(name, "")
     if ids and not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})*", ids):
         raise ValueError(
-            f"the address has {name}={ids}, expected token ids such as 7.12.2: the model's own translation is shown "
-            f"instead"
+            tr(
+                "the address has {parameter}={value}, expected token ids such as 7.12.2: the model's own translation "
+                "is shown instead",
+                parameter=name,
+                value=ids,
+            )
         )
     return tuple(int(token_id) for token_id in ids.split(SEPARATOR) if token_id)
 
@@ -87,13 +101,26 @@ def _word(reading: readings.Reading, name: str) -> "WordSelection":
     """Find the word that the address calls so."""
     parts = re.fullmatch(r"(source|target)\.([1-9][0-9]{0,3})", name)
     if parts is None:
-        raise ValueError(f"the address has {WORD}={name}, expected one such as source.3: no word is selected")
+        raise ValueError(
+            tr(
+                "the address has {parameter}={value}, expected one such as source.3: no word is selected",
+                parameter=WORD,
+                value=name,
+            )
+        )
     from core.analysis.tokens.words import word_groups
 
     is_source, explanation = parts[1] == "source", reading.explain()
     words = word_groups(explanation.source_tokens if is_source else explanation.predicted_tokens)
     if int(parts[2]) > len(words):
-        raise ValueError(f"the address has {WORD}={name}, but there are {len(words)} words: none is selected")
+        raise ValueError(
+            tr(
+                "the address has {parameter}={value}, but there are {count} words: none is selected",
+                parameter=WORD,
+                value=name,
+                count=len(words),
+            )
+        )
     return "source" if is_source else "target", words[int(parts[2]) - 1]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz_app.language import tr
 from viz_app.session import trees
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import Widget, session_object
@@ -178,7 +179,10 @@ def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Tr
 def _forced_text(model: Model, search: Search, forced: Forced, _progress: SearchProgress) -> "ScoredText":
     if model.parser is not None:
         raise ValueError(
-            f"{model.name} writes trees, of which no token can be forced: the tree that it finds is shown instead"
+            tr(
+                "{model} writes trees, of which no token can be forced: the tree that it finds is shown instead",
+                model=model.name,
+            )
         )
     translator, penalty = model.translator, search.length_penalty
     if forced.target is not None:

@@ -1,5 +1,7 @@
 """Sentences for measurements on a sample: a shipped list, or a visitor's own."""
 
+from viz_app.language import tr
+
 MAX_SENTENCES = 500
 MAX_BYTES = 2**20  # of an uploaded text
 # in the address: which sample was measured, the shipped one or the visitor's own, whose sentences the address lacks
@@ -54,9 +56,15 @@ def sentences_of(text: str) -> tuple[str, ...]:
     """
     sentences = tuple(line.strip() for line in text.splitlines() if line.strip())
     if not sentences:
-        raise ValueError("there is no sentence in this text: enter one a line")
+        raise ValueError(tr("there is no sentence in this text: enter one a line"))
     if len(sentences) > MAX_SENTENCES:
-        raise ValueError(f"the text has {len(sentences)} lines, at most {MAX_SENTENCES} can be scored: shorten it")
+        raise ValueError(
+            tr(
+                "the text has {count} lines, at most {most} can be scored: shorten it",
+                count=len(sentences),
+                most=MAX_SENTENCES,
+            )
+        )
     return sentences
 
 
@@ -67,8 +75,10 @@ def uploaded_sentences(name: str, content: bytes) -> tuple[str, ...]:
         ValueError: it is too large or not UTF-8, or as `sentences_of`.
     """
     if len(content) > MAX_BYTES:
-        raise ValueError(f"{name} is larger than {MAX_BYTES // 2**20} MB: upload fewer sentences")
+        raise ValueError(
+            tr("{name} is larger than {most} MB: upload fewer sentences", name=name, most=MAX_BYTES // 2**20)
+        )
     try:
         return sentences_of(content.decode())
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 text: {error}") from error
+        raise ValueError(tr("{name} is not UTF-8 text: {error}", name=name, error=error)) from error

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
+from viz_app.language import tr
 from viz_app.session import environment
 from viz_app.session.models import Model, ModelError, opened_model
 
@@ -58,7 +59,13 @@ def copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:
         ModelError: they are too many or too large, a name cannot be that of a file, or the disk is full.
     """
     if len(files) > MAX_FILES:
-        raise ModelError(f"These are {len(files)} files, at most {MAX_FILES} are read: upload those of one checkpoint.")
+        raise ModelError(
+            tr(
+                "These are {count} files, at most {most} are read: upload those of one checkpoint.",
+                count=len(files),
+                most=MAX_FILES,
+            )
+        )
     size, paths = 0, list[Path]()
     for number, (name, file) in enumerate(files):
         path = folder / str(number) / _file_name(name)
@@ -69,19 +76,32 @@ def copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:
                 while chunk := file.read(CHUNK_BYTES):
                     size += len(chunk)
                     if size > MAX_UPLOAD_BYTES:
-                        together = "" if len(files) == 1 else ", with the files before it,"
-                        raise ModelError(
-                            f"{path.name}{together} is larger than {MAX_UPLOAD_BYTES // 2**20} MB, the most that can "
-                            f"be uploaded."
-                        )
+                        raise ModelError(_too_large(path.name, len(files)))
                     copy.write(chunk)
         except OSError as error:
             raise ModelError(
-                f"{path.name} cannot be stored in {folder.parent} ({error.strerror}): free disk space there, or start "
-                f"the app with TMPDIR set to another folder."
+                tr(
+                    "{name} cannot be stored in {folder} ({error}): free disk space there, or start the app with "
+                    "TMPDIR set to another folder.",
+                    name=path.name,
+                    folder=folder.parent,
+                    error=error.strerror,
+                )
             ) from error
         paths.append(path)
     return paths
+
+
+def _too_large(name: str, count: int) -> str:
+    """Say that a file, or several together, are too large."""
+    most = MAX_UPLOAD_BYTES // 2**20
+    if count == 1:
+        return tr("{name} is larger than {most} MB, the most that can be uploaded.", name=name, most=most)
+    return tr(
+        "{name}, with the files before it, is larger than {most} MB, the most that can be uploaded.",
+        name=name,
+        most=most,
+    )
 
 
 def _file_name(name: str) -> str:
@@ -92,5 +112,5 @@ def _file_name(name: str) -> str:
     """
     last = PurePosixPath(name.replace("\\", "/")).name
     if not last.isprintable() or last in ("", "..") or len(last.encode()) > MAX_NAME_BYTES:  # a lone surrogate is not
-        raise ModelError(f"{name!r:.60} cannot be the name of a file: rename it.")
+        raise ModelError(tr("{name!r:.60} cannot be the name of a file: rename it.", name=name))
     return last

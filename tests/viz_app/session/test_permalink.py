@@ -29,6 +29,7 @@ BY_SERVER = {
     "length_penalty",
     "hypotheses",
     "open_model",
+    "language",
 }  # the server writes them to the address, not the browser
 
 # Of each page and view every control as the address has it, none at its default, and what some of them are then.
