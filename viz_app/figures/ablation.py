@@ -12,24 +12,22 @@ from core.analysis.attribution.gradients import normalised_by_layer
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import JOINT, readable, word, word_groups
 from core.byte_pieces import grapheme_groups, is_special
+from core.capture import Kind
 from core.tokenizer import SPACE_MARK
 from viz_app.figures.display_text import decimal
 from viz_app.figures.head_grid import readable_on
+from viz_app.figures.head_names import KIND_NAMES
+from viz_app.figures.head_names import head_title as head_title
 from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
+from viz_app.language import tr
 
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
 
 MIN_LIMIT = 0.1  # nats: a smaller scale would show noise
 TICKS = (-10.0, -1.0, 0.0, 1.0, 10.0)  # nats, named on the scale where there is room
-MARKERS = {"encoder_self": "circle", "decoder_self": "square", "cross": "diamond"}
-
-
-def head_title(head: Head) -> str:
-    """Return a head's name with its kind: `Cross L5 H3`."""
-    name = str(head)
-    return name[0].upper() + name[1:]
+MARKERS: dict[Kind, str] = {"encoder_self": "circle", "decoder_self": "square", "cross": "diamond"}
 
 
 def scale_limit(effects: Sequence[float]) -> float:
@@ -99,7 +97,8 @@ def marked_text(words: Sequence[str], marks: Sequence[bool], tag: str) -> str:
         return " " * text.startswith(" ") + (f"<{tag}>{safe}</{tag}>" if mark else safe)
 
     texts = [written(text, mark) for text, mark in zip(words, marks, strict=True)]
-    return f'<p class="switched">{"".join(texts) or "<i>empty</i>"}</p>'
+    empty = f"<i>{tr('empty')}</i>"
+    return f'<p class="switched">{"".join(texts) or empty}</p>'
 
 
 def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float], theme: Theme) -> str:
@@ -112,16 +111,20 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
         name = readable(tokens[group.start]) if len(group) == 1 else word(tokens[group.start : group.stop])
         old = sum(before[group.start : group.stop])
         title = html.escape(
-            f"{name}: log-probability {decimal(old, 3)} before, {decimal(old + change, 3)} now, change "
-            f"{decimal(change, 3, sign=True)}"
+            tr(
+                "{token}: log-probability {before} before, {now} now, change {change}",
+                token=name,
+                before=decimal(old, 3),
+                now=decimal(old + change, 3),
+                change=decimal(change, 3, sign=True),
+            )
         )
         special = is_special(tokens[group.start])
         space = " " if group.start and (special or tokens[group.start].startswith(SPACE_MARK)) else ""
         color = effect_color(change, limit, theme)
         style = f"background: {color}; color: {text_color(change, limit, theme)}"
-        kind = "token special" if special else "token"
         spans.append(
-            f'{space}<span class="{kind}" title="{title}" '
+            f'{space}<span class="token{" special" if special else ""}" title="{title}" '
             f'style="{style}">{html.escape(name.removeprefix(JOINT))}</span>'
         )
     return f'<p class="token-text">{"".join(spans)}</p>'
@@ -183,7 +186,7 @@ def effects_figure(
             x=[importance[head] for head in heads],
             y=[effects[head] for head in heads],
             mode="markers",
-            name=head_title(heads[0]).split()[0],
+            name=tr(KIND_NAMES[kind]),
             marker={
                 "symbol": symbol,
                 "size": 9,
@@ -191,11 +194,13 @@ def effects_figure(
                 "line": {"width": 0.7, "color": theme.text},
             },
             text=[head_title(head) for head in heads],
-            hovertemplate="%{text}<br>off: %{y:+.3f}<br>gradient: %{x:.3f}<extra></extra>",
+            hovertemplate=f"%{{text}}<br>{tr('off: {change}', change='%{y:+.3f}')}<br>"
+            f"{tr('gradient: {importance}', importance='%{x:.3f}')}<extra></extra>",
         )
     ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
     title = {"size": 12, "color": theme.faint}
-    figure.update_xaxes(bare_axis(**ticks, title={"text": "importance by gradient, nats a token", "font": title}))
-    figure.update_yaxes(bare_axis(**ticks, title={"text": "change when off, nats", "font": title}))
+    x_title, y_title = tr("importance by gradient, nats a token"), tr("change when off, nats")
+    figure.update_xaxes(bare_axis(**ticks, title={"text": x_title, "font": title}))
+    figure.update_yaxes(bare_axis(**ticks, title={"text": y_title, "font": title}))
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure

@@ -7,8 +7,9 @@ import pandas as pd
 from core.analysis.alignment.aligners import Aligner, Rows
 from core.analysis.alignment.pharaoh import GoldLinks, Link
 from core.analysis.alignment.sentence_alignment import WordAlignment
+from viz_app.language import marked
 
-ROW_NAMES: dict[Rows, str] = {"predicted": "by predicted word", "fed": "by input word"}
+ROW_NAMES: dict[Rows, str] = {"predicted": marked("by predicted word"), "fed": marked("by input word")}
 
 
 def aligner_table(aligners: Sequence[Aligner]) -> pd.DataFrame:

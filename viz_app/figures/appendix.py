@@ -18,6 +18,7 @@ from viz_app.figures.export.canvas import LABEL_POINTS, PITCH, SMALL_POINTS, For
 from viz_app.figures.line_weights import has_line
 from viz_app.figures.theme import LIGHT, HeadMark, Theme, head_name
 from viz_app.figures.weight_tables import lines_table
+from viz_app.language import tr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -216,7 +217,7 @@ def _legend(
     """Name the heads beside their lines; squares are in the same order from the top."""
     x, y = 0.22, height - 0.15
     for head, mark in zip(panel.heads, marks, strict=True):
-        text = name(panel.attention.layer, head)
+        text = tr(name(panel.attention.layer, head))
         axes.plot([x, x + 0.26], [y, y], color=mark.color, linewidth=3, linestyle=DASHES[mark.dash])
         axes.text(x + 0.32, y, text, color=theme.text, fontsize=SMALL_POINTS, va="center", parse_math=False)
         x += max(NAME, 0.44 + 0.1 * len(text))

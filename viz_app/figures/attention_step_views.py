@@ -11,19 +11,35 @@ from core.analysis.tokens.words import readable
 from core.capture import Kind
 from viz_app.figures.display_text import decimal
 from viz_app.figures.step_views import Block, NumberColumn, StepView, Vector, VectorRow, named
+from viz_app.language import marked, tr
 
 GROUPS: dict[Kind, str] = {
-    "encoder_self": "Self-attention",
-    "decoder_self": "Masked self-attention",
-    "cross": "Cross-attention",
+    "encoder_self": marked("Self-attention"),
+    "decoder_self": marked("Masked self-attention"),
+    "cross": marked("Cross-attention"),
 }
-KEYS_OF: dict[Kind, str] = {
-    "encoder_self": "every token of the source",
-    "decoder_self": "every token of the translation, also each later one,",
-    "cross": "every token of the source, as the encoder left it,",
+KEYS_TEXTS: dict[Kind, str] = {
+    "encoder_self": marked("In the same way every token of the source gets a key of {count} numbers."),
+    "decoder_self": marked(
+        "In the same way every token of the translation, also each later one, gets a key of {count} numbers."
+    ),
+    "cross": marked(
+        "In the same way every token of the source, as the encoder left it, gets a key of {count} numbers."
+    ),
 }
-SCORE, WEIGHT = NumberColumn(title="score"), NumberColumn(title="weight", scale="share")
-EXPONENTIAL = NumberColumn(title="exp(score \u2212 largest)", scale="share")
+VALUES_TEXTS: dict[Kind, str] = {
+    "encoder_self": marked("Every token of the source also has a value: what it passes on where it is attended to."),
+    "decoder_self": marked(
+        "Every token of the translation, also each later one, also has a value: what it passes on where it is attended "
+        "to."
+    ),
+    "cross": marked(
+        "Every token of the source, as the encoder left it, also has a value: what it passes on where it is attended "
+        "to."
+    ),
+}
+SCORE, WEIGHT = NumberColumn(title=marked("score")), NumberColumn(title=marked("weight"), scale="share")
+EXPONENTIAL = NumberColumn(title=marked("exp(score \u2212 largest)"), scale="share")
 VISIBLE = 0.4  # value of a cell of the mask, for a calm colour
 Numbers = Sequence[float | None]
 
@@ -43,7 +59,13 @@ def products_block(steps: AttentionSteps, keys: Sequence[str], key: int) -> Bloc
     """Return query, key and their products, which sum to the score times sqrt(d_k)."""
     total, score = decimal(float(steps.products[key].sum()), 3), decimal(float(steps.scores[key]), 3)
     return Block(
-        title=f"{readable(keys[key])}: q \u00b7 k = {total}, divided by \u221a{len(steps.query)}: {score}",
+        title=tr(
+            "{token}: q \u00b7 k = {total}, divided by \u221a{d_k}: {score}",
+            token=readable(keys[key]),
+            total=total,
+            d_k=len(steps.query),
+            score=score,
+        ),
         rows=[
             named("q", steps.query, as_bars=True, limit=float(steps.query.abs().max())),
             named("k", steps.keys[key], as_bars=True, limit=float(steps.keys.abs().max())),
@@ -63,13 +85,19 @@ class _HeadViews:
         d_model, d_k = len(self.steps.x), len(self.steps.query)
         return self._view(
             ("x", "query"),
-            title="Query",
+            title=marked("Query"),
             section="3.2.2",
             formula=r"q = x W^Q + b^Q",
-            text=f"Head {self.steps.head + 1} turns the {d_model} numbers of {self._token} into a query of {d_k}.",
+            text=tr(
+                "Head {head} turns the {d_model} numbers of {token} into a query of {d_k}.",
+                head=self.steps.head + 1,
+                d_model=d_model,
+                token=self._token,
+                d_k=d_k,
+            ),
             blocks=[
-                Block(title="input x", rows=[named("x", self.steps.x)], width=self.width),
-                Block(title="query", rows=[named("q", self.steps.query, as_bars=True)], width=d_k),
+                Block(title=tr("input x"), rows=[named("x", self.steps.x)], width=self.width),
+                Block(title=tr("query"), rows=[named("q", self.steps.query, as_bars=True)], width=d_k),
             ],
         )
 
@@ -77,28 +105,31 @@ class _HeadViews:
         d_k = len(self.steps.query)
         return self._view(
             ("keys",),
-            title="Keys",
+            title=marked("Keys"),
             section="3.2.2",
             formula=r"k_j = x_j W^K + b^K",
-            text=f"In the same way {KEYS_OF[self.steps.kind]} gets a key of {d_k} numbers.",
-            blocks=[Block(title="keys", rows=self._rows(self.steps.keys.numpy()), width=d_k)],
+            text=tr(KEYS_TEXTS[self.steps.kind], count=d_k),
+            blocks=[Block(title=tr("keys"), rows=self._rows(self.steps.keys.numpy()), width=d_k)],
         )
 
     def scores(self) -> StepView:
         d_k, tokens = len(self.steps.query), self._keys
         block = Block(
-            title="products of query and key",
+            title=tr("products of query and key"),
             rows=self._rows(self.steps.products.numpy(), self.steps.scores.tolist()),
             width=d_k,
             columns=[SCORE],
         )
         return self._view(
             ("query", "keys", "products", "scores"),
-            title="Scores",
+            title=marked("Scores"),
             section="3.2.1",
             formula=r"s_j = \frac{q \cdot k_j}{\sqrt{d_k}} = \frac{1}{\sqrt{d_k}} \sum_i q_i k_{ji}",
-            text=f"Query and key are multiplied number by number; the sum of the {d_k} products, divided by "
-            f"\u221a{d_k}, is the score.",
+            text=tr(
+                "Query and key are multiplied number by number; the sum of the {d_k} products, divided by \u221a{d_k}, "
+                "is the score.",
+                d_k=d_k,
+            ),
             blocks=[block],
             details=[products_block(self.steps, tokens, key) for key in range(len(tokens))],
             picked=self._best,
@@ -107,11 +138,24 @@ class _HeadViews:
     def mask(self) -> StepView:
         attention = self.path.explanation.maps[self.steps.kind][self.path.layer]
         hidden, kind = int((~self.steps.allowed).sum()), self.steps.kind
-        if hidden:
-            which = "Later tokens are" if kind == "decoder_self" else "Tokens too far away are"
-            text = f"{which} hidden: {hidden} of {len(self._keys)} scores become minus infinity, their weights 0."
+        if hidden and kind == "decoder_self":
+            text = tr(
+                "Later tokens are hidden: {hidden} of {count} scores become minus infinity, their weights 0.",
+                hidden=hidden,
+                count=len(self._keys),
+            )
+        elif hidden:
+            text = tr(
+                "Tokens too far away are hidden: {hidden} of {count} scores become minus infinity, their weights 0.",
+                hidden=hidden,
+                count=len(self._keys),
+            )
         else:
-            text = f"Nothing is hidden from {self._token}: it may attend to all {len(self._keys)} tokens."
+            text = tr(
+                "Nothing is hidden from {token}: it may attend to all {count} tokens.",
+                token=self._token,
+                count=len(self._keys),
+            )
         rows = [
             VectorRow(
                 label=token,
@@ -124,13 +168,13 @@ class _HeadViews:
         ]
         return self._view(
             ("scores", "allowed"),
-            title="Mask",
+            title=marked("Mask"),
             section="3.2.3",
             formula=r"s_j = -\infty \, (j > t)" if kind == "decoder_self" else r"s_j \leftarrow s_j",
             text=text,
             blocks=[
                 Block(
-                    title="rows may attend to the coloured columns",
+                    title=tr("rows may attend to the coloured columns"),
                     rows=rows,
                     width=len(self._keys),
                     names=[readable(token) for token in self._keys],
@@ -143,33 +187,36 @@ class _HeadViews:
             *(self._seen(each.tolist()) for each in (self.steps.scores, self.steps.exponentials, self.steps.weights)),
             strict=True,
         )
-        best = f"{readable(self._keys[self._best])}, with {decimal(float(self.steps.weights[self._best]), 3)}"
         rows = [
             VectorRow(label=token, is_token=True, values=np.empty(0), numbers=row)
             for token, row in zip(self._keys, numbers, strict=True)
         ]
         return self._view(
             ("scores", "allowed", "exponentials", "weights"),
-            title="Softmax",
+            title=marked("Softmax"),
             section="3.2.1",
             formula=r"a_j = \frac{\exp(s_j)}{\sum_k \exp(s_k)}",
-            text=f"The exponential of a score, divided by the sum of all, is the weight: {self._token} attends most to "
-            f"{best}.",
-            facts=[("sum of the weights", decimal(float(self.steps.weights.sum()), 3))],
-            blocks=[Block(title="from scores to weights", rows=rows, columns=[SCORE, EXPONENTIAL, WEIGHT])],
+            text=tr(
+                "The exponential of a score, divided by the sum of all, is the weight: {token} attends most to {best}, "
+                "with {weight}.",
+                token=self._token,
+                best=readable(self._keys[self._best]),
+                weight=decimal(float(self.steps.weights[self._best]), 3),
+            ),
+            facts=[(tr("sum of the weights"), decimal(float(self.steps.weights.sum()), 3))],
+            blocks=[Block(title=tr("from scores to weights"), rows=rows, columns=[SCORE, EXPONENTIAL, WEIGHT])],
         )
 
     def values(self) -> StepView:
-        who = KEYS_OF[self.steps.kind]
         return self._view(
             ("weights", "values"),
-            title="Values",
+            title=marked("Values"),
             section="3.2.2",
             formula=r"v_j = x_j W^V + b^V",
-            text=f"{who[:1].upper()}{who[1:]} also has a value: what it passes on where it is attended to.",
+            text=tr(VALUES_TEXTS[self.steps.kind]),
             blocks=[
                 Block(
-                    title="values",
+                    title=tr("values"),
                     rows=self._rows(self.steps.values.numpy(), self._seen(self.steps.weights.tolist())),
                     width=len(self.steps.head_output),
                     columns=[WEIGHT],
@@ -179,16 +226,16 @@ class _HeadViews:
 
     def weighted_sum(self) -> StepView:
         rows = self._rows(self.steps.weighted.numpy(), self._seen(self.steps.weights.tolist()))
-        total = VectorRow(label="sum", values=self.steps.head_output.numpy(), numbers=(1.0,), is_marked=True)
+        total = VectorRow(label=tr("sum"), values=self.steps.head_output.numpy(), numbers=(1.0,), is_marked=True)
         return self._view(
             ("weights", "weighted", "head_output"),
-            title="Weighted sum",
+            title=marked("Weighted sum"),
             section="3.2.1",
             formula=r"\mathrm{head} = \sum_j a_j v_j",
-            text="Each value times its weight; their sum is the output of the head.",
+            text=tr("Each value times its weight; their sum is the output of the head."),
             blocks=[
                 Block(
-                    title="values times weights, and their sum",
+                    title=tr("values times weights, and their sum"),
                     rows=[*rows, total],
                     width=len(self.steps.head_output),
                     columns=[WEIGHT],
@@ -203,22 +250,29 @@ class _HeadViews:
         ]
         return self._view(
             ("heads",),
-            title="Concatenation",
+            title=marked("Concatenation"),
             section="3.2.2",
             formula=r"\mathrm{Concat}(\mathrm{head}_1, \ldots, \mathrm{head}_h)",
-            text=f"The outputs of all {len(rows)} heads, side by side; head {self.steps.head + 1} is marked.",
-            blocks=[Block(title="outputs of the heads", rows=rows, width=len(self.steps.head_output))],
+            text=tr(
+                "The outputs of all {count} heads, side by side; head {head} is marked.",
+                count=len(rows),
+                head=self.steps.head + 1,
+            ),
+            blocks=[Block(title=tr("outputs of the heads"), rows=rows, width=len(self.steps.head_output))],
         )
 
     def output(self) -> StepView:
         return self._view(
             ("output",),
-            title="Output matrix",
+            title=marked("Output matrix"),
             section="3.2.2",
             formula=r"\mathrm{Concat}(\mathrm{head}_1, \ldots, \mathrm{head}_h) W^O + b^O",
-            text=f"The output matrix mixes all heads into {len(self.steps.output)} numbers: what attention adds to "
-            f"{self._token}.",
-            blocks=[Block(title="output", rows=[named("output", self.steps.output)], width=self.width)],
+            text=tr(
+                "The output matrix mixes all heads into {count} numbers: what attention adds to {token}.",
+                count=len(self.steps.output),
+                token=self._token,
+            ),
+            blocks=[Block(title=tr("output"), rows=[named(tr("output"), self.steps.output)], width=self.width)],
         )
 
     @property
@@ -240,7 +294,12 @@ class _HeadViews:
     def _view(self, quantities: tuple[str, ...], *, title: str, **options: Any) -> StepView:
         kind, name = self.steps.kind, title.lower().replace(" ", "-")
         return StepView(
-            name=f"{kind}-{name}", group=GROUPS[kind], part=kind, quantities=quantities, title=title, **options
+            name=f"{kind}-{name}",
+            group=tr(GROUPS[kind]),
+            part=kind,
+            quantities=quantities,
+            title=tr(title),
+            **options,
         )
 
     def _seen(self, numbers: Sequence[float]) -> Numbers:

@@ -4,6 +4,9 @@ import pandas as pd
 
 from core.analysis.beam_tree import BeamNode, BeamTree
 from core.analysis.tokens.words import readable
+from viz_app.language import marked, tr, tr_count
+
+FATES = {"live": marked("live"), "finished": marked("finished"), "pruned": marked("pruned")}
 
 
 def beam_table(tree: BeamTree) -> pd.DataFrame:
@@ -18,7 +21,7 @@ def beam_table(tree: BeamTree) -> pd.DataFrame:
             "token_log_prob": [node.token_log_prob for node in nodes],
             "log_prob": [node.log_prob for node in nodes],
             "score": [node.score for node in nodes],
-            "fate": [node.fate for node in nodes],
+            "fate": [tr(FATES[node.fate]) for node in nodes],
             "reason": [node_reason(node, tree) for node in nodes],
         }
     )
@@ -28,40 +31,48 @@ def node_reason(node: BeamNode, tree: BeamTree) -> str:
     """Describe a node's fate in the whole search, and its reason, in one sentence."""
     beam = tree.options.beam_size
     if node.position <= tree.num_forced:
-        return "Forced: no other candidate was considered here."
+        return tr("Forced: no other candidate was considered here.")
     if node.fate == "finished":
         place = 1 + [hypothesis.token_ids for hypothesis in tree.finished].index(node.token_ids)
-        return f"Finished: number {place} of {len(tree.finished)} by score."
+        return tr("Finished: number {place} of {count} by score.", place=place, count=len(tree.finished))
     if node.fate == "pruned" and node.token_ids[-1] == tree.options.eos_id:
-        return f"Pruned: a finished hypothesis counts only among the first {beam} candidates."
+        return tr("Pruned: a finished hypothesis counts only among the first {count} candidates.", count=beam)
     if node.fate == "pruned":
-        return (
-            f"Pruned: {beam} candidates that do not end rank above it."
-            if beam > 1
-            else "Pruned: another candidate ranks above it."
+        return tr_count(
+            "Pruned: another candidate ranks above it.",
+            "Pruned: {count} candidates that do not end rank above it.",
+            beam,
         )
     if node.position == len(tree.steps):
-        return "Still live when the search stopped."
+        return tr("Still live when the search stopped.")
     if node.alive_until == len(tree.steps):
-        return "Continued: a later hypothesis grew from it."
-    last = node.alive_until
-    return f"Continued until position {last}; at {last + 1} no continuation ranked within the beam."
+        return tr("Continued: a later hypothesis grew from it.")
+    return tr(
+        "Continued until position {last}; at {next} no continuation ranked within the beam.",
+        last=node.alive_until,
+        next=node.alive_until + 1,
+    )
 
 
 def stop_reason(tree: BeamTree) -> str:
     """Describe why the search ended, in one sentence."""
     options, finished = tree.options, len(tree.finished)
     if tree.stop == "limit":
-        return f"Stopped: {len(tree.steps)} tokens are the limit, 50 more than the source has."
+        return tr("Stopped: {count} tokens are the limit, 50 more than the source has.", count=len(tree.steps))
     if tree.stop == "beam_finished":
-        return f"Stopped: as many hypotheses have finished ({finished}) as the beam is wide."
+        return tr("Stopped: as many hypotheses have finished ({count}) as the beam is wide.", count=finished)
     if finished < options.num_hypotheses:
-        return "Stopped: no live hypothesis is left."
-    asked = tree.finished[options.num_hypotheses - 1].score
-    wanted = (
-        "the best finished one" if options.num_hypotheses == 1 else f"number {options.num_hypotheses} of the finished"
-    )
-    return (
-        f"Stopped: no live hypothesis can still score above {asked:.2f}, the score of {wanted}, because "
-        f"log-probabilities only fall."
+        return tr("Stopped: no live hypothesis is left.")
+    score = f"{tree.finished[options.num_hypotheses - 1].score:.2f}"
+    if options.num_hypotheses == 1:
+        return tr(
+            "Stopped: no live hypothesis can still score above {score}, the score of the best finished one, because "
+            "log-probabilities only fall.",
+            score=score,
+        )
+    return tr(
+        "Stopped: no live hypothesis can still score above {score}, the score of number {number} of the finished, "
+        "because log-probabilities only fall.",
+        score=score,
+        number=options.num_hypotheses,
     )

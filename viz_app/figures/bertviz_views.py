@@ -13,9 +13,10 @@ import torch
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from viz_app.figures.theme import Theme
+from viz_app.language import marked, tr
 
 BertVizView = Literal["Head view", "Model view"]
-VIEWS: tuple[BertVizView, ...] = ("Head view", "Model view")
+VIEWS: tuple[BertVizView, ...] = (marked("Head view"), marked("Model view"))
 MAX_TOKENS = 60  # on an axis: BertViz draws a line for every pair of tokens of every head
 MAX_CHARACTERS = 14  # of a token: the width of BertViz's columns
 DECIMALS = 3
@@ -55,7 +56,13 @@ def bertviz_page(
     if not maps:
         raise ValueError("no attention maps to draw: pass one for each layer")
     if count := too_long(maps):
-        raise ValueError(f"BertViz draws up to {MAX_TOKENS} tokens, these are {count}: shorten the sentence")
+        raise ValueError(
+            tr(
+                "BertViz draws up to {most} tokens, these are {count}: shorten the sentence",
+                most=MAX_TOKENS,
+                count=count,
+            )
+        )
     attention = [each.weights.double().round(decimals=DECIMALS)[None] for each in maps]
     names = {
         "decoder_tokens": _labels(maps[0].row_tokens),

@@ -14,26 +14,27 @@ from viz_app.figures.display_text import decimal
 from viz_app.figures.head_grid import readable_on
 from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
+from viz_app.language import marked, tr
 
 if TYPE_CHECKING:
     import pandas as pd
 
 METHOD_NAMES: dict[ContrastMethod, str] = {
-    "integrated_gradients": "Integrated gradients",
-    "occlusion": "Occlusion",
-    "value_zeroing": "Value zeroing",
-    "gradient_x_input": "Gradient \u00d7 input",
-    "attention": "Attention",
-    "norms": "Norms",
-    "rollout": "Rollout",
-    "alti": "ALTI",
+    "integrated_gradients": marked("Integrated gradients"),
+    "occlusion": marked("Occlusion"),
+    "value_zeroing": marked("Value zeroing"),
+    "gradient_x_input": marked("Gradient \u00d7 input"),
+    "attention": marked("Attention"),
+    "norms": marked("Norms"),
+    "rollout": marked("Rollout"),
+    "alti": marked("ALTI"),
 }
-NAMES: Mapping[str, str] = {**METHOD_NAMES, RANDOM: "Random order"}
+NAMES: Mapping[str, str] = {**METHOD_NAMES, RANDOM: marked("Random order")}
 SHORT_NAMES: dict[ContrastMethod, str] = {
     **METHOD_NAMES,
-    "integrated_gradients": "Integrated",
-    "value_zeroing": "Zeroing",
-    "gradient_x_input": "Grad\u00d7input",
+    "integrated_gradients": marked("Integrated"),
+    "value_zeroing": marked("Zeroing"),
+    "gradient_x_input": marked("Grad\u00d7input"),
 }
 CODES: dict[ContrastMethod, str] = {
     "integrated_gradients": "IG",
@@ -45,7 +46,7 @@ CODES: dict[ContrastMethod, str] = {
     "rollout": "Roll",
     "alti": "ALTI",
 }
-BARS = "against A, for A; the longest bar of a method fills its column"
+BARS = marked("against A, for A; the longest bar of a method fills its column")
 SHADE = 0.7  # place of the colours of bars on their scales
 
 
@@ -108,7 +109,7 @@ def bars_grid(
             cells.append(
                 GridCell(
                     text=decimal(value, 2, sign=signed),
-                    name=f"{row.name}, {METHOD_NAMES[method]}: {decimal(value, 3, sign=signed)}",
+                    name=f"{row.name}, {tr(METHOD_NAMES[method])}: {decimal(value, 3, sign=signed)}",
                     color=(favour if value > 0 else against) if signed else neutral,
                     text_color=theme.text,
                     bar=bar,
@@ -119,19 +120,19 @@ def bars_grid(
     line_words: list[str] = []
     for index, row in enumerate(rows):
         if index == 0 or row.side != rows[index - 1].side:
-            lines.append(("SOURCE" if row.side == "source" else "PREFIX", []))
+            lines.append((tr("SOURCE") if row.side == "source" else tr("PREFIX"), []))
             line_words.append("")
         lines.append((row.name, [column[index] for column in columns]))
         line_words.append(words[index] if words else "")
     num_signed = sum(method in SIGNED for method in methods)
-    groups = (("A rather than B, in nats", num_signed), ("Shares of the row", len(methods) - num_signed))
+    groups = ((tr("A rather than B, in nats"), num_signed), (tr("Shares of the row"), len(methods) - num_signed))
     return CellGrid(
-        columns=[SHORT_NAMES[method] for method in methods],
+        columns=[tr(SHORT_NAMES[method]) for method in methods],
         rows=lines,
-        name="Scores of source and prefix by method",
+        name=tr("Scores of source and prefix by method"),
         cell_width=9,
         groups=[group for group in groups if group[1]],
-        legend=Legend(BARS, (against, theme.background, favour), "\u2212", "+"),
+        legend=Legend(tr(BARS), (against, theme.background, favour), "\u2212", "+"),
         words=line_words,
         selected=selected,
     )
@@ -149,15 +150,15 @@ def correlation_grid(found: ContrastAttribution, methods: Sequence[ContrastMetho
         text = "\u2013" if math.isnan(value) else decimal(value, 2)
         return GridCell(
             text=text,
-            name=f"{METHOD_NAMES[first]}, {METHOD_NAMES[second]}: {text}",
+            name=f"{tr(METHOD_NAMES[first])}, {tr(METHOD_NAMES[second])}: {text}",
             color=color,
             text_color=readable_on(color),
         )
 
     return CellGrid(
         columns=[CODES[method] for method in methods],
-        rows=[(SHORT_NAMES[first], [cell(first, second) for second in methods]) for first in methods],
-        name="Rank correlations between methods",
+        rows=[(tr(SHORT_NAMES[first]), [cell(first, second) for second in methods]) for first in methods],
+        name=tr("Rank correlations between methods"),
         cell_width=5,
     )
 
@@ -176,17 +177,19 @@ def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: The
             x=places,
             y=curves[method],
             mode="lines",
-            name=NAMES[method],
+            name=tr(NAMES[method]),
             line={
                 "color": theme.faint if is_random else theme.head_colors[number],
                 "width": 2,
                 "dash": "dash" if is_random else "solid" if method in SIGNED else "dot",
             },
-            hovertemplate=f"{NAMES[method]}, %{{x:.0f}} %: %{{y:.3f}}<extra></extra>",
+            hovertemplate=f"{tr(NAMES[method])}, %{{x:.0f}} %: %{{y:.3f}}<extra></extra>",
         )
     ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
     font = {"size": 12, "color": theme.faint}
-    figure.update_xaxes(bare_axis(**ticks, tickvals=places, title={"text": "% of the tokens deleted", "font": font}))
+    figure.update_xaxes(
+        bare_axis(**ticks, tickvals=places, title={"text": tr("% of the tokens deleted"), "font": font})
+    )
     figure.update_yaxes(bare_axis(**ticks, range=[-0.02, 1.02], title={"text": title, "font": font}))
     return figure
 
@@ -212,7 +215,7 @@ def methods_table(found: ContrastAttribution, curves: Curves) -> "pd.DataFrame":
 
     return pd.DataFrame(
         {
-            "method": [NAMES[method] for method in curves],
+            "method": [tr(NAMES[method]) for method in curves],
             "aopc": [area_over_curve(curve) for curve in curves.values()],
             "sum": [float(found.scores[method].sum()) if method in SIGNED else None for method in curves],
             "gap": [found.gap(method) if method in SIGNED else None for method in curves],
@@ -245,7 +248,7 @@ def ranking_table(ranked: Sequence[Faithfulness]) -> "pd.DataFrame":
 
     return pd.DataFrame(
         {
-            "method": [NAMES[each.method] for each in ranked],
+            "method": [tr(NAMES[each.method]) for each in ranked],
             "aopc": [each.aopc for each in ranked],
             "error": [each.error for each in ranked],
             "is_best": [each.is_best for each in ranked],
@@ -256,17 +259,30 @@ def ranking_table(ranked: Sequence[Faithfulness]) -> "pd.DataFrame":
 
 def verdict(ranked: Sequence[Faithfulness], num_examples: int) -> str:
     """Say which methods to trust, as Markdown."""
-    best = [NAMES[each.method] for each in ranked if each.is_best and each.beats_random]
-    no_better = [NAMES[each.method] for each in ranked if not each.beats_random and each.method != RANDOM]
+    best = [tr(NAMES[each.method]) for each in ranked if each.is_best and each.beats_random]
+    no_better = [tr(NAMES[each.method]) for each in ranked if not each.beats_random and each.method != RANDOM]
     if not best:
-        return f"Over {num_examples} predictions, no method can be told apart from a random order."
-    apart = ", which these sentences cannot tell apart" if len(best) > 1 else ""
-    doubt = f" Not shown to be better than a random order: {_listed(no_better)}." if no_better else ""
-    return (
-        f"**Trust {_listed(best)}**{apart}: over {num_examples} predictions, the probability falls most without the "
-        f"tokens that rank highest there.{doubt}"
-    )
+        return tr("Over {count} predictions, no method can be told apart from a random order.", count=num_examples)
+    if len(best) == 1:
+        trust = tr(
+            "**Trust {method}**: over {count} predictions, the probability falls most without the tokens that rank "
+            "highest there.",
+            method=best[0],
+            count=num_examples,
+        )
+    else:
+        trust = tr(
+            "**Trust {methods}**, which these sentences cannot tell apart: over {count} predictions, the probability "
+            "falls most without the tokens that rank highest there.",
+            methods=_listed(best),
+            count=num_examples,
+        )
+    if not no_better:
+        return trust
+    return f"{trust} {tr('Not shown to be better than a random order: {methods}.', methods=_listed(no_better))}"
 
 
 def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    if len(names) == 1:
+        return names[0]
+    return tr("{names} and {last}", names=", ".join(names[:-1]), last=names[-1])

@@ -11,20 +11,29 @@ from core.analysis.attribution.logit_lexicon import Agreement
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
 from core.capture import Kind
-from viz_app.figures.ablation import head_title, scale_limit
+from viz_app.figures.ablation import scale_limit
 from viz_app.figures.cell_grid import CellGrid, GridCell, signed_cell, signed_legend
+from viz_app.figures.head_names import head_title
 from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
+from viz_app.language import marked, tr
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NATS = "contribution to the logit, in nats"
+NATS = marked("contribution to the logit, in nats")
 HEAD_KINDS: tuple[Kind, ...] = ("decoder_self", "cross")
-INPUT = "Input"
+INPUT = marked("Input")
 # colours by their place in `Theme.head_colors`
 BAR_KINDS: dict[str, Kind] = {"Cross-attention": "cross", "Self-attention": "decoder_self"}
-PARTS = {"Cross-attention": 0, "Self-attention": 2, "Feed-forward": 1, "Biases": 3, "Token": 4, "Position": 5}
+PARTS = {
+    marked("Cross-attention"): 0,
+    marked("Self-attention"): 2,
+    marked("Feed-forward"): 1,
+    marked("Biases"): 3,
+    marked("Token"): 4,
+    marked("Position"): 5,
+}
 
 
 def layer_parts(found: LogitAttribution) -> dict[str, list[float]]:
@@ -49,19 +58,20 @@ def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> g
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
     )
-    names = [INPUT, *(f"L{layer + 1}" for layer in range(len(found.feed_forward)))]
+    names = [tr(INPUT), *(f"L{layer + 1}" for layer in range(len(found.feed_forward)))]
     for part, values in layer_parts(found).items():
+        note = "" if part in BAR_KINDS else tr("no heads")
         figure.add_bar(
             x=names,
             y=values,
-            name=part,
+            name=tr(part),
             marker={"color": theme.head_colors[PARTS[part]], "line": {"width": 0}},
             unselected={"marker": {"opacity": 1}},
-            hovertemplate=f"{part}, %{{x}}: %{{y:+.3f}}<extra>{'' if part in BAR_KINDS else 'no heads'}</extra>",
+            hovertemplate=f"{tr(part)}, %{{x}}: %{{y:+.3f}}<extra>{note}</extra>",
         )
     ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
     figure.update_xaxes(bare_axis(**ticks))
-    title = {"text": "nats", "font": {"size": 12, "color": theme.faint}}
+    title = {"text": tr("nats"), "font": {"size": 12, "color": theme.faint}}
     figure.update_yaxes(bare_axis(**ticks, title=title))
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure
@@ -100,15 +110,17 @@ def heads_grid(found: LogitAttribution, theme: Theme, selected: Head | None = No
     for layer in range(layers):
         heads = [head_cell(Head(kind, layer, head)) for kind in HEAD_KINDS for head in range(num_heads)]
         rest = (("Feed-forward", found.feed_forward), ("Biases", found.biases))
-        cells = [signed_cell(float(by_layer[layer]), f"{name} L{layer + 1}", limit, theme) for name, by_layer in rest]
+        cells = [
+            signed_cell(float(by_layer[layer]), f"{tr(name)} L{layer + 1}", limit, theme) for name, by_layer in rest
+        ]
         rows.append((f"L{layer + 1}", [*heads, *cells]))
     names = [f"H{head + 1}" for head in range(num_heads)]
     return CellGrid(
-        columns=[*names, *names, "FFN", "bias"],
+        columns=[*names, *names, "FFN", tr("bias")],
         rows=rows,
-        name="Contributions of heads and networks",
-        groups=(("Self-attention of the decoder", num_heads), ("Cross-attention", num_heads), ("", 2)),
-        legend=signed_legend(NATS, limit, theme),
+        name=tr("Contributions of heads and networks"),
+        groups=((tr("Self-attention of the decoder"), num_heads), (tr("Cross-attention"), num_heads), ("", 2)),
+        legend=signed_legend(tr(NATS), limit, theme),
     )
 
 
@@ -132,16 +144,18 @@ def tokens_grid(found: LogitAttribution, explanation: Explanation, kind: Kind, t
                     signed_cell(float(by_layer[layer, key]), f"{readable(token)}, {name}", limit, theme)
                     for layer, name in enumerate(names)
                 ),
-                signed_cell(float(by_layer[:, key].sum()), f"{readable(token)}, all layers", limit, theme),
+                signed_cell(
+                    float(by_layer[:, key].sum()), tr("{token}, all layers", token=readable(token)), limit, theme
+                ),
             ],
         )
         for key, token in enumerate(tokens)
     ]
     return CellGrid(
-        columns=[*names, "all"],
+        columns=[*names, tr("all")],
         rows=rows,
-        name="Contributions by source token" if kind == "cross" else "Contributions by prefix token",
-        legend=signed_legend(NATS, limit, theme),
+        name=tr("Contributions by source token") if kind == "cross" else tr("Contributions by prefix token"),
+        legend=signed_legend(tr(NATS), limit, theme),
     )
 
 

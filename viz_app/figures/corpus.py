@@ -15,51 +15,54 @@ from core.analysis.tokens.words import JOINT, readable
 from core.byte_pieces import is_special
 from core.capture import KINDS, Kind
 from viz_app.figures.head_names import KIND_NAMES
+from viz_app.figures.head_names import head_title as head_name
 from viz_app.figures.parallel_coordinates import Axis, Group, Line, ParallelCoordinates, Ranges, within
 from viz_app.figures.scorecard_text import head_does, offset_name
 from viz_app.figures.theme import Theme
+from viz_app.language import marked, tr
 
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
 
 STRENGTH = "strength"  # key of the axis of the median strength
 AXIS_NAMES = {
-    "previous": "previous token",
-    "itself": "same position",
-    "next": "next token",
-    "distance": "fixed distance",
-    "same": "same word",
-    "rare": "rarest token",
-    "end": "end mark",
-    "first": "first token",
-    "punctuation": "punctuation",
-    "copies": "copies",
-    "translates": "writes translation",
-    "links": "links words",
-    "gold": "gold links",
-    "one": "one token",
-    "spread": "everywhere",
-    STRENGTH: "median strength",
+    "previous": marked("previous token"),
+    "itself": marked("same position"),
+    "next": marked("next token"),
+    "distance": marked("fixed distance"),
+    "same": marked("same word"),
+    "rare": marked("rarest token"),
+    "end": marked("end mark"),
+    "first": marked("first token"),
+    "punctuation": marked("punctuation"),
+    "copies": marked("copies"),
+    "translates": marked("writes translation"),
+    "links": marked("links words"),
+    "gold": marked("gold links"),
+    "one": marked("one token"),
+    "spread": marked("everywhere"),
+    STRENGTH: marked("median strength"),
 }
 PLACE_NAMES = {
-    "any": "anywhere",
-    "elsewhere": "off the usual places",
-    "previous": "the previous token",
-    "same_position": "the same position",
-    "following": "the next token",
-    "same_token": "the same word",
-    "sink_start": "the first token",
-    "sink_end": "the end mark",
-    "sink_punctuation": "punctuation",
-    "copies": "a token it copies",
-    "translates": "a token it translates",
+    "any": marked("anywhere"),
+    "elsewhere": marked("off the usual places"),
+    "previous": marked("the previous token"),
+    "same_position": marked("the same position"),
+    "following": marked("the next token"),
+    "same_token": marked("the same word"),
+    "sink_start": marked("the first token"),
+    "sink_end": marked("the end mark"),
+    "sink_punctuation": marked("punctuation"),
+    "copies": marked("a token it copies"),
+    "translates": marked("a token it translates"),
 }
 NeuronSort = Literal["tokens", "highest", "rare"]
 NEURON_SORTS: dict[NeuronSort, str] = {
-    "tokens": "Same word in most examples",
-    "highest": "Highest activation",
-    "rare": "Active for the fewest tokens",
+    "tokens": marked("Same word in most examples"),
+    "highest": marked("Highest activation"),
+    "rare": marked("Active for the fewest tokens"),
 }
+STACK_NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
 EVERYTHING: Ranges = MappingProxyType({})
 TOP_TOKENS = 4  # of a neuron, in the table
 
@@ -95,16 +98,10 @@ def ranking_table(found: Sequence[tuple[ScoreCard, float]]) -> "pd.DataFrame":
 
     columns = ["name", "score", "does", "distance", "kind", "layer", "head"]
     rows = [
-        (head_name(card.head), score, head_does(card) or "mixed", offset_name(card), *card.head)
+        (head_name(card.head), score, head_does(card) or tr("mixed"), offset_name(card), *card.head)
         for card, score in found
     ]
     return pd.DataFrame(rows, columns=columns)
-
-
-def head_name(head: Head) -> str:
-    """Return a head's name with its kind: `Cross L5 H3`."""
-    name = str(head)
-    return name[0].upper() + name[1:]
 
 
 def scores_table(index: CorpusIndex, kinds: Sequence[Kind] = KINDS, layer: int | None = None) -> "pd.DataFrame":
@@ -127,7 +124,7 @@ def head_coordinates(
     scores = [head_scores(index, card) for card in cards]
     keys = [key for key in AXIS_NAMES if scores and all(each[key] is not None for each in scores)]
     groups = [
-        Group(name=KIND_NAMES[kind], color=theme.head_colors[number], dash=dash)
+        Group(name=tr(KIND_NAMES[kind]), color=theme.head_colors[number], dash=dash)
         for number, (kind, dash) in enumerate(zip(KINDS, ("solid", "dash", "dot"), strict=True))
     ]
     return ParallelCoordinates(
@@ -139,17 +136,17 @@ def head_coordinates(
         groups=groups,
         ranges={key: ranges[key] for key in keys if key in ranges},
         marked=next((number for number, card in enumerate(cards) if card.head == head), None),
-        name="Heads by their scores",
+        name=tr("Heads by their scores"),
     )
 
 
 def _axis(key: str, values: Sequence[float]) -> Axis:
     """Return the axis of a score: from 0 to 1 or, of the strength, to the largest."""
     if key == STRENGTH:
-        text = "median over rows of the norm of what the head writes for its strongest key (Kobayashi et al. 2020)"
-        return Axis(key=key, name=AXIS_NAMES[key], text=text, low=0.0, high=max(values, default=1.0) or 1.0)
+        text = tr("median over rows of the norm of what the head writes for its strongest key (Kobayashi et al. 2020)")
+        return Axis(key=key, name=tr(AXIS_NAMES[key]), text=text, low=0.0, high=max(values, default=1.0) or 1.0)
     low = min(0.0, *values)  # 1 minus an error rate may be below 0
-    return Axis(key=key, name=AXIS_NAMES[key], text=BEHAVIOURS[key].text, low=low, high=max(1.0, *values))
+    return Axis(key=key, name=tr(AXIS_NAMES[key]), text=tr(BEHAVIOURS[key].text), low=low, high=max(1.0, *values))
 
 
 # --- neurons --------------------------------------------------------------------------------------------------------
@@ -189,7 +186,7 @@ def neurons_table(
         most = found.most_common(TOP_TOKENS)
         same = max((count for token, count in most if not is_special(token)), default=0)
         shown = ", ".join(f"{token} \u00d7{count}" if count > 1 else token for token, count in most)
-        title = str(name)[0].upper() + str(name)[1:]
+        title = f"{tr(STACK_NAMES[stack])} L{layer + 1} N{neuron + 1}"
         rows.append((title, same, float(highest), float(active), shown, hits, *name))
     frame = pd.DataFrame(
         rows, columns=["name", "same", "highest", "active", "tokens", "hits", "stack", "layer", "neuron"]
@@ -203,4 +200,11 @@ def neurons_table(
 def quantile_text(quantiles: Sequence[float], unit: str) -> str:
     """Return in words what is usual: the median and the strongest percent. Args: unit, what the share is of."""
     median, _, percent, _ = quantiles
-    return f"99 % of the {unit} are below {percent:.2f}" + (f", half below {median:.2f}" if median else "")
+    if not median:
+        return tr("99 % of the {unit} are below {high}", unit=tr(unit), high=f"{percent:.2f}")
+    return tr(
+        "99 % of the {unit} are below {high}, half below {median}",
+        unit=tr(unit),
+        high=f"{percent:.2f}",
+        median=f"{median:.2f}",
+    )

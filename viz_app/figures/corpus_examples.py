@@ -11,6 +11,7 @@ from core.analysis.tokens.words import readable
 from core.byte_pieces import is_special
 from core.tokenizer import SPACE_MARK
 from core.translator import Translator
+from viz_app.language import tr
 
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
@@ -61,7 +62,9 @@ class ShownExample:
     @property
     def note(self) -> str:
         """The prediction in words; "" if it has a mark."""
-        return f"predicts {readable(self.predicted)}" if self.predicted not in ("", self.query) else ""
+        if self.predicted in ("", self.query):
+            return ""
+        return tr("predicts {token}", token=readable(self.predicted))
 
 
 def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str, ...], ...]:
@@ -73,8 +76,12 @@ def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str,
     source, fed, predicted = translator.token_ids(sentence.source, sentence.target)
     if len(source) != sentence.source_length:
         raise ValueError(
-            f"the sentence of line {sentence.line} has {len(source)} tokens, the index {sentence.source_length}: it "
-            f"belongs to another model"
+            tr(
+                "the sentence of line {line} has {count} tokens, the index {expected}: it belongs to another model",
+                line=sentence.line,
+                count=len(source),
+                expected=sentence.source_length,
+            )
         )
     return translator.source_pieces(source), translator.pieces(fed), translator.pieces(predicted)
 

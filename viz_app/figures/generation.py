@@ -14,6 +14,7 @@ from core.results import ScoredText
 from core.text_codec import TextCodec
 from viz_app.figures.head_grid import readable_on
 from viz_app.figures.theme import Theme
+from viz_app.language import tr
 
 State = Literal["predicted", "accepted", "rejected", "chosen", "masked", "kept"]
 STRONGEST = 0.35  # of the colour scale, so that words stay easy to read
@@ -85,7 +86,7 @@ def speculative_rows(steps: Sequence[SpeculativeStep], codec: TextCodec) -> list
             for at, token in enumerate(drafted)
         ]
         own = [TokenCell(start + at, added[at], "chosen", log_probs[at]) for at in range(step.accepted, len(added))]
-        rows.append(TokenRow(f"Check {number}", (*cells, *own)))
+        rows.append(TokenRow(tr("Check {number}", number=number), (*cells, *own)))
         start += len(step.added)
     return rows
 
@@ -99,7 +100,8 @@ def mask_predict_rows(states: Sequence[MaskPredictState], codec: TextCodec) -> l
         for position in state.masked_next:
             states_of[position] = "masked"
         found = enumerate(zip(pieces, states_of, state.token_log_probs, strict=True))
-        rows.append(TokenRow(f"Iteration {state.iteration}", tuple(TokenCell(at, *each) for at, each in found)))
+        name = tr("Iteration {number}", number=state.iteration)
+        rows.append(TokenRow(name, tuple(TokenCell(at, *each) for at, each in found)))
     return rows
 
 

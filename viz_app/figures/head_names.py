@@ -3,23 +3,25 @@
 import re
 from collections.abc import Callable, Sequence
 
+from core.analysis.heads.head import Head
 from core.capture import AttentionMap
 from core.drawing.axis_words import KIND_NAMES as KIND_NAMES
 from core.drawing.axis_words import KIND_TEXTS as KIND_TEXTS
 from viz_app.figures.theme import head_name
+from viz_app.language import marked, tr
 
 LayerHead = tuple[int, int]  # counted from 0
 
 ALL, CHOSEN = -1, -2  # in place of a layer: combinations of heads; head 0 is their mean, head 1 their maximum
 
-COMBINED_NAMES: dict[LayerHead, str] = {
-    (ALL, 0): "Mean of all",
-    (ALL, 1): "Maximum of all",
-    (CHOSEN, 0): "Mean of chosen",
-    (CHOSEN, 1): "Maximum of chosen",
+COMBINED_NAMES: dict[LayerHead, str] = {  # also values of options: `tr` where they are shown
+    (ALL, 0): marked("Mean of all"),
+    (ALL, 1): marked("Maximum of all"),
+    (CHOSEN, 0): marked("Mean of chosen"),
+    (CHOSEN, 1): marked("Maximum of chosen"),
 }
 
-COMBINED_TITLES = ("mean", "max")  # short names of the two
+COMBINED_TITLES = (marked("mean"), marked("max"))  # short names of the two
 
 
 def name_of(layer: int, head: int) -> str:
@@ -28,6 +30,11 @@ def name_of(layer: int, head: int) -> str:
     (4, 2) -> `L5 H3`, (ALL, 0) -> `Mean of all`.
     """
     return COMBINED_NAMES[layer, head] if layer < 0 else head_name(layer, head)
+
+
+def head_title(head: Head) -> str:
+    """Return a head's name with its kind: `Cross L5 H3`."""
+    return f"{tr(KIND_NAMES[head.kind])} {head_name(head.layer, head.head)}"
 
 
 def layer_name(layer: int, head: int) -> str:

@@ -25,7 +25,9 @@ from viz_app.figures.ablation import scale_limit
 from viz_app.figures.cell_grid import CellGrid, GridCell, Legend, signed_cell, signed_legend
 from viz_app.figures.display_text import decimal
 from viz_app.figures.head_grid import readable_on
+from viz_app.figures.head_names import head_title
 from viz_app.figures.theme import Dash, Theme
+from viz_app.language import marked, tr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,20 +43,33 @@ LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = (
 RADIUS, TRUNK, BOW = 9.5, 32.0, 44.0  # of a node; from the last head to the networks; of the longest curve among these
 THICKEST, THINNEST = 6.5, 1.2
 NAMES = {
-    "encoder_self": "self",
-    "encoder_feed_forward": "network",
-    "decoder_self": "self",
-    "cross": "cross",
-    "decoder_feed_forward": "network",
+    "encoder_self": marked("self"),
+    "encoder_feed_forward": marked("network"),
+    "decoder_self": marked("self"),
+    "cross": marked("cross"),
+    "decoder_feed_forward": marked("network"),
 }
 LETTERS: dict[Input, str] = {"query": "Q", "key": "K", "value": "V", "input": ""}
 DASHES: dict[Input, Dash] = {"query": "dash", "key": "dot", "value": "solid", "input": "solid"}
 SIDES: tuple[Side, ...] = ("encoder", "decoder")
-EFFECTS: dict[Metric, str] = {
-    "difference": "effect on A minus B in nats; thick: strong",
-    "log_prob": "effect on the log-probability of A in nats; thick: strong",
+INPUT_NAMES: dict[Input, str] = {"query": marked("query"), "key": marked("key"), "value": marked("value"), "input": ""}
+PLACE_NAMES = {"source": marked("source"), "target": marked("target"), "logit": marked("logit")}
+NODE_TITLES = {
+    "source": marked("Source embedding"),
+    "target": marked("Target embedding"),
+    "logit": marked("Logit"),
+    "encoder_feed_forward": marked("Encoder L{layer} network"),
+    "decoder_feed_forward": marked("Decoder L{layer} network"),
 }
-ENDS: dict[Metric, tuple[str, str]] = {"difference": ("for B", "for A"), "log_prob": ("against A", "for A")}
+SIDE_NAMES: dict[Side, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
+EFFECTS: dict[Metric, str] = {
+    "difference": marked("effect on A minus B in nats; thick: strong"),
+    "log_prob": marked("effect on the log-probability of A in nats; thick: strong"),
+}
+ENDS: dict[Metric, tuple[str, str]] = {
+    "difference": (marked("for B"), marked("for A")),
+    "log_prob": (marked("against A"), marked("for A")),
+}
 
 
 class Point(NamedTuple):
@@ -127,15 +142,14 @@ class PathGraph:
 
 def node_title(node: Node) -> str:
     """Return a node's name: `Cross L5 H3`, `Encoder L2 network`, `Source embedding`."""
-    if node.layer is None:
-        return "Logit" if node.part == "logit" else f"{node.part.capitalize()} embedding"
-    name = str(node).replace(" FF", " network")
-    return name[0].upper() + name[1:]
+    if head := node.as_head:
+        return head_title(head)
+    return tr(NODE_TITLES[node.part], layer=0 if node.layer is None else node.layer + 1)
 
 
 def edge_title(edge: Edge) -> str:
     """Return an edge's name: `Encoder L1 H2 → Cross L5 H3, value`."""
-    which = "" if edge.input == "input" else f", {edge.input}"
+    which = "" if edge.input == "input" else f", {tr(INPUT_NAMES[edge.input])}"
     return f"{node_title(edge.sender)} \u2192 {node_title(edge.receiver)}{which}"
 
 
@@ -165,7 +179,7 @@ def path_graph(
         effect, is_exact = found.effect(each), each.edge in found.effects
         share = abs(effect) / largest
         color = theme.diverging[-1 if effect > 0 else 0]
-        number = decimal(effect, 3, sign=True) + ("" if is_exact else ", estimated")
+        number, title = decimal(effect, 3, sign=True), edge_title(each.edge)
         edges.append(
             GraphEdge(
                 edge=each.edge,
@@ -174,7 +188,7 @@ def path_graph(
                 color=color,
                 dash=DASHES[each.edge.input],
                 letter=LETTERS[each.edge.input],
-                name=f"{edge_title(each.edge)}: {number}",
+                name=f"{title}: {number}" if is_exact else tr("{edge}: {effect}, estimated", edge=title, effect=number),
                 selected=each.edge == edge,
             )
         )
@@ -196,8 +210,8 @@ def path_graph(
         edges=edges,
         rows=rows,
         titles=titles,
-        effect=EFFECTS[runs.metric],
-        ends=ENDS[runs.metric],
+        effect=tr(EFFECTS[runs.metric]),
+        ends=(tr(ENDS[runs.metric][0]), tr(ENDS[runs.metric][1])),
     )
 
 
@@ -225,17 +239,18 @@ def _layout(
         start, trunk = left + RADIUS, left + RADIUS + COLUMN * (columns - 1) + TRUNK
         names = 0.0 if side == "encoder" or is_narrow else trunk + BOW + 2 * RADIUS
         nodes = [[Node(EMBEDDINGS[side])], *(nodes_of(runs, place) for place in steps[side])]
-        written = [f"{EMBEDDINGS[side]}", *(f"L{layer + 1} {NAMES[component]}" for component, layer in steps[side])]
+        written = [tr(PLACE_NAMES[EMBEDDINGS[side]])]
+        written += [f"L{layer + 1} {tr(NAMES[component])}" for component, layer in steps[side]]
         if side == "decoder":
             nodes.append([Node("logit")])
-            written.append("logit")
+            written.append(tr(PLACE_NAMES["logit"]))
         pitch = ROW if is_narrow else (height - TOP - BOTTOM) / (len(nodes) - 1)
         for index, (of_row, name) in enumerate(zip(nodes, written, strict=True)):
             y = bottom - pitch * index
             places |= {node: Point(trunk if node.head is None else start + COLUMN * node.head, y) for node in of_row}
             rows.append((name, Point(names, y)))
         top = bottom - pitch * (len(nodes) - 1)
-        titles.append((side.capitalize(), Point(0.0 if side == "encoder" or is_narrow else left, top - TOP + 14)))
+        titles.append((tr(SIDE_NAMES[side]), Point(0.0 if side == "encoder" or is_narrow else left, top - TOP + 14)))
         if is_narrow:
             right, bottom = max(right, trunk + BOW + RADIUS), top - TOP - BOTTOM
         else:
@@ -285,9 +300,9 @@ def values_grid(flow: EdgeFlow, tokens: Sequence[str], theme: Theme) -> CellGrid
     return CellGrid(
         columns=[readable(token) for token in tokens],
         rows=[("", cells)],
-        name="Change of the values",
+        name=tr("Change of the values"),
         cell_width=6,
-        legend=Legend("change of the value, relative to it", tuple(theme.sequential[::8]), "0", decimal(limit, 1)),
+        legend=Legend(tr("change of the value, relative to it"), tuple(theme.sequential[::8]), "0", decimal(limit, 1)),
     )
 
 
@@ -298,9 +313,9 @@ def positions_grid(effects: Sequence[float], tokens: Sequence[str], theme: Theme
     return CellGrid(
         columns=[readable(token) for token in tokens],
         rows=[("", cells)],
-        name="Effects by position of the sender",
+        name=tr("Effects by position of the sender"),
         cell_width=6,
-        legend=signed_legend("effect in nats", limit, theme),
+        legend=signed_legend(tr("effect in nats"), limit, theme),
     )
 
 
@@ -320,7 +335,7 @@ def readable_table(found: Survey, count: int) -> "pd.DataFrame":
         {
             "from": [node_title(each.edge.sender) for each in edges],
             "to": [node_title(each.edge.receiver) for each in edges],
-            "input": ["" if each.edge.input == "input" else each.edge.input for each in edges],
+            "input": [tr(INPUT_NAMES[each.edge.input]) for each in edges],
             "effect": [found.effects.get(each.edge) for each in edges],
             "estimate": [each.estimate for each in edges],
             "change": [each.change for each in edges],

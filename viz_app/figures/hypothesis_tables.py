@@ -12,6 +12,7 @@ from core import Explanation, ScoredText
 from core.analysis.tokens.edited_target import align_targets
 from core.analysis.tokens.words import readable
 from viz_app.figures.display_text import decimal, isolated
+from viz_app.language import marked, tr, tr_count
 
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
@@ -47,7 +48,7 @@ def token_table(explanation: Explanation) -> "pd.DataFrame":
 
 def _clamped(text: str) -> str:
     safe = html.escape(text)
-    return f'<div class="text" title="{safe}">{safe}</div>' if text else "<i>empty</i>"
+    return f'<div class="text" title="{safe}">{safe}</div>' if text else f"<i>{tr('empty')}</i>"
 
 
 def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
@@ -58,12 +59,13 @@ def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
         f"<td>{len(hypothesis.tokens)}</td></tr>"
         for index, hypothesis in enumerate(hypotheses)
     )
-    heads = "<th>Rank</th><th>Hypothesis</th><th>score</th><th>log-prob</th><th>tokens</th>"
+    names = tr("Rank"), tr("Hypothesis"), tr("score"), tr("log-prob"), tr("tokens")
+    heads = "".join(f"<th>{html.escape(name)}</th>" for name in names)
     return f'<table class="hypotheses"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def _counted(target: ScoredText) -> str:
-    return "1 token" if len(target.tokens) == 1 else f"{len(target.tokens)} tokens"
+    return tr_count("{count} token", "{count} tokens", len(target.tokens))
 
 
 def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
@@ -84,14 +86,17 @@ def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
     first = next((row for row, pair in enumerate(pairs) if not same(*pair)), len(pairs))
     sums: list[dict[str, object]] = [
         {
-            "row": name,
+            "row": tr(name),
             "own": _counted(own) if name == "log-prob" else "",
             "own_log_prob": value,
             "other": _counted(other) if name == "log-prob" else "",
             "other_log_prob": other_value,
             "same": None,
         }
-        for name, value, other_value in (("log-prob", own.log_prob, other.log_prob), ("score", own.score, other.score))
+        for name, value, other_value in (
+            (marked("log-prob"), own.log_prob, other.log_prob),
+            (marked("score"), own.score, other.score),
+        )
     ]
     rows = [
         {
@@ -112,7 +117,7 @@ def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
 def verdict(own: ScoredText, other: ScoredText) -> str:
     """State which of two translations the model rates more probable, and by how much."""
     if not (own.finished and other.finished):
-        return (
+        return tr(
             "One of the two is unfinished. The missing tokens would lower its probability, so the two cannot be "
             "compared."
         )
@@ -125,9 +130,24 @@ def verdict(own: ScoredText, other: ScoredText) -> str:
         if times < 1e9
         else f"10^{apart / math.log(10):.0f}"
     )
-    if other.log_prob > own.log_prob:
-        found = f"The model rates this one about {ratio} times more probable than its own translation"
-        missed = ": the search missed it" if other.score > own.score else ", but scores it lower because of its length"
-        return f"{found}{missed}."
-    ranked = " Because of its length this one scores higher: the search missed it." if other.score > own.score else ""
-    return f"The model rates its own translation about {ratio} times more probable.{ranked}"
+    if other.log_prob > own.log_prob and other.score > own.score:
+        text = tr(
+            "The model rates this one about {ratio} times more probable than its own translation: the search missed "
+            "it.",
+            ratio=ratio,
+        )
+    elif other.log_prob > own.log_prob:
+        text = tr(
+            "The model rates this one about {ratio} times more probable than its own translation, but scores it lower "
+            "because of its length.",
+            ratio=ratio,
+        )
+    elif other.score > own.score:
+        text = tr(
+            "The model rates its own translation about {ratio} times more probable. Because of its length this one "
+            "scores higher: the search missed it.",
+            ratio=ratio,
+        )
+    else:
+        text = tr("The model rates its own translation about {ratio} times more probable.", ratio=ratio)
+    return text

@@ -21,6 +21,7 @@ from viz_app.figures.export.canvas import (
     short,
 )
 from viz_app.figures.theme import LIGHT, Theme
+from viz_app.language import tr
 
 
 def joint_table(joint: JointMap) -> pd.DataFrame:
@@ -69,10 +70,10 @@ def export_joint(joint: JointMap, name: str, file_format: Format, theme: Theme =
     axes.axvline(joint.source_columns - 0.5, color=theme.faint, linewidth=1)
     for spine in axes.spines.values():
         spine.set_color(theme.hairline)
-    axes.set_ylabel("target queries          source queries", color=theme.faint, fontsize=LABEL_POINTS)
+    axes.set_ylabel(f"{tr('target queries')}          {tr('source queries')}", color=theme.faint, fontsize=LABEL_POINTS)
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel("source keys          target keys", color=theme.faint, fontsize=LABEL_POINTS)
-    color_scale(figure, axes, theme.sequential, 0.0, 1.0, f"{name}, weight", theme)
+    axes.set_xlabel(f"{tr('source keys')}          {tr('target keys')}", color=theme.faint, fontsize=LABEL_POINTS)
+    color_scale(figure, axes, theme.sequential, 0.0, 1.0, tr("{head}, weight", head=name), theme)
     return saved(figure, file_format)
 
 

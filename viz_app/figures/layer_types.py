@@ -1,5 +1,6 @@
 """Table 1 of the paper, and curves over n or d with the O() predictions."""
 
+import html
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ from core.analysis.layers.layer_types import LAYER_TYPES, LayerType, Sizes
 from core.analysis.layers.path_length import PathLength
 from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
+from viz_app.language import marked, tr
 
 Along = Literal["n", "d"]
 Quantity = Literal["operations", "milliseconds", "megabytes"]
@@ -23,11 +25,11 @@ Traces = Mapping[tuple[str, int], PathLength]  # by layer and n
 
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up")
 TITLES: dict[str, str] = {
-    "operations": "multiplications",
-    "milliseconds": "milliseconds",
-    "megabytes": "megabytes",
-    "sequential": "sequential products",
-    "path": "products between the two farthest positions",
+    "operations": marked("multiplications"),
+    "milliseconds": marked("milliseconds"),
+    "megabytes": marked("megabytes"),
+    "sequential": marked("sequential products"),
+    "path": marked("products between the two farthest positions"),
 }
 VALUES: dict[Quantity, Callable[[Cost], float]] = {
     "operations": lambda cost: cost.operations,
@@ -62,7 +64,7 @@ def costs_table(costs: Sequence[Cost], at: Sizes, along: Along) -> pd.DataFrame:
     """Return the points of `cost_curves` with the O() predictions."""
     rows = [
         {
-            "layer": LAYER_TYPES[layer].name,
+            "layer": tr(LAYER_TYPES[layer].name),
             "n": cost.n,
             "d": cost.d,
             "k": cost.k,
@@ -84,7 +86,7 @@ def traces_table(traces: Traces, at: Sizes) -> pd.DataFrame:
     """
     rows = [
         {
-            "layer": LAYER_TYPES[layer].name,
+            "layer": tr(LAYER_TYPES[layer].name),
             "n": n,
             "k": at.k if takes_k(layer) else None,
             "r": at.r if takes_r(layer) else None,
@@ -118,7 +120,7 @@ def cost_curves(costs: Sequence[Cost], quantity: Quantity, at: Sizes, along: Alo
         if quantity == "milliseconds" and len(points) > 1:
             within = [layer_type.bound(replace(at, n=cost.n, d=cost.d)) for cost in measured]
             _dashed(figure, [x for x, _ in points], within, points[-1][1], index, theme)
-        _marked(figure, points, index, layer_type, theme, f"{along} = %{{x}}<br>%{{y:.4g}} {TITLES[quantity]}")
+        _marked(figure, points, index, layer_type, theme, f"{along} = %{{x}}<br>%{{y:.4g}} {tr(TITLES[quantity])}")
     places = [getattr(cost, along) for layer in LAYER_TYPES for cost in matching_costs(costs, layer, at, along)]
     other: Along = "d" if along == "n" else "n"
     if values:
@@ -126,7 +128,7 @@ def cost_curves(costs: Sequence[Cost], quantity: Quantity, at: Sizes, along: Alo
         _vertical(figure, crossover, "n = d", (min(values), max(values)), "dot", theme)
         if here != crossover:
             _vertical(figure, here, f"{along} = {here}", (min(values), max(values)), "solid", theme)
-    return _axes(figure, places, values, along, TITLES[quantity], theme)
+    return _axes(figure, places, values, along, tr(TITLES[quantity]), theme)
 
 
 def growth_curves(traces: Traces, counted: Counted, at: Sizes, theme: Theme) -> go.Figure:
@@ -151,8 +153,8 @@ def growth_curves(traces: Traces, counted: Counted, at: Sizes, theme: Theme) -> 
                 index,
                 theme,
             )
-        _marked(figure, points, index, layer_type, theme, f"n = %{{x}}<br>%{{y}} {TITLES[counted]}")
-    return _axes(figure, ns, values, "n", TITLES[counted], theme)
+        _marked(figure, points, index, layer_type, theme, f"n = %{{x}}<br>%{{y}} {tr(TITLES[counted])}")
+    return _axes(figure, ns, values, "n", tr(TITLES[counted]), theme)
 
 
 def _marked(
@@ -165,8 +167,8 @@ def _marked(
         mode="lines+markers",
         line={"color": color, "width": 2},
         marker={"color": color, "size": 8, "symbol": SYMBOLS[index]},
-        name=layer_type.name,
-        hovertemplate=f"{layer_type.name}<br>{hover}<extra></extra>",
+        name=tr(layer_type.name),
+        hovertemplate=f"{tr(layer_type.name)}<br>{hover}<extra></extra>",
     )
 
 
@@ -237,15 +239,15 @@ def table_1(costs: Sequence[Cost], at: Sizes) -> str:
     Unmeasured cells are empty.
     """
     head = "".join(
-        f"<th>{title}</th>"
+        f"<th>{html.escape(title)}</th>"
         for title in (
-            "Layer",
-            "Complexity",
-            "Multiplications",
-            "Sequential operations",
-            "Maximum path length",
-            "Time",
-            "Memory",
+            tr("Layer"),
+            tr("Complexity"),
+            tr("Multiplications"),
+            tr("Sequential operations"),
+            tr("Maximum path length"),
+            tr("Time"),
+            tr("Memory"),
         )
     )
     fewest = min(layer_type.operations(at) for layer_type in LAYER_TYPES.values())
@@ -261,9 +263,11 @@ def table_1(costs: Sequence[Cost], at: Sizes) -> str:
             f"{measured[0].seconds * 1e3:.3g} ms" if measured else "",
             f"{measured[0].peak_bytes / 1e6:.3g} MB" if measured else "",
         ]
-        rows.append(f"<tr><th>{layer_type.name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+        rows.append(
+            f"<tr><th>{html.escape(tr(layer_type.name))}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        )
     return (
-        f'<div class="table-1" role="group" aria-label="Table 1" tabindex="0"><table>'
+        f'<div class="table-1" role="group" aria-label="{html.escape(tr("Table 1"))}" tabindex="0"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
@@ -271,11 +275,23 @@ def table_1(costs: Sequence[Cost], at: Sizes) -> str:
 def crossover(at: Sizes) -> str:
     """Compare the multiplications of self-attention and recurrence in a sentence."""
     if at.n == at.d:
-        return f"At n = d = {at.n}, self-attention and a recurrent layer make the same number of multiplications."
-    few, many = ("self-attention", "a recurrent layer") if at.n < at.d else ("a recurrent layer", "self-attention")
-    relation = "<" if at.n < at.d else ">"
-    factor = max(at.n, at.d) / min(at.n, at.d)
-    return f"At n = {at.n} {relation} d = {at.d}, {few} makes {factor:.3g} times fewer multiplications than {many}."
+        return tr(
+            "At n = d = {n}, self-attention and a recurrent layer make the same number of multiplications.", n=at.n
+        )
+    factor = f"{max(at.n, at.d) / min(at.n, at.d):.3g}"
+    if at.n < at.d:
+        return tr(
+            "At n = {n} < d = {d}, self-attention makes {factor} times fewer multiplications than a recurrent layer.",
+            n=at.n,
+            d=at.d,
+            factor=factor,
+        )
+    return tr(
+        "At n = {n} > d = {d}, a recurrent layer makes {factor} times fewer multiplications than self-attention.",
+        n=at.n,
+        d=at.d,
+        factor=factor,
+    )
 
 
 def measured_crossover(costs: Sequence[Cost], at: Sizes, along: Along) -> float | None:

@@ -11,17 +11,17 @@ from viz_app.figures.cell_grid import CellGrid, GridCell, Legend
 from viz_app.figures.display_text import decimal
 from viz_app.figures.head_grid import readable_on
 from viz_app.figures.theme import Theme
+from viz_app.language import tr
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PROBABILITY = "probability of the most probable token"
 Piece = Callable[[int], str]  # a piece of the vocabulary by its id
 
 
 def level_name(level: int) -> str:
     """Return the name of a level: `Input`, then `L1`, `L2`, ..."""
-    return f"L{level}" if level else "Input"
+    return f"L{level}" if level else tr("Input")
 
 
 def lens_grid(lens: LogitLens, piece: Piece, theme: Theme, selected: tuple[int, int] | None = None) -> CellGrid:
@@ -43,10 +43,13 @@ def lens_grid(lens: LogitLens, piece: Piece, theme: Theme, selected: tuple[int, 
         predicted = readable(lens.explanation.predicted_tokens[row])
         color = shades[round(min(probability, 1.0) * (len(shades) - 1))]
         first = decided[row]
+        name = f"{predicted}, {level_name(level)}: {token} {decimal(probability, 3)}"
+        if rank > 1:
+            own_rank = tr("{token} {probability}, rank {rank}", token=predicted, probability=decimal(own, 3), rank=rank)
+            name = f"{name}; {own_rank}"
         return GridCell(
             text=token,
-            name=f"{predicted}, {level_name(level)}: {token} {decimal(probability, 3)}"
-            + ("" if rank == 1 else f"; {predicted} {decimal(own, 3)}, rank {rank}"),
+            name=name,
             color=color,
             text_color=readable_on(color),
             marked=(row, level) == selected,
@@ -58,13 +61,14 @@ def lens_grid(lens: LogitLens, piece: Piece, theme: Theme, selected: tuple[int, 
         (readable(token), [cell(row, level) for level in levels])
         for row, token in enumerate(lens.explanation.predicted_tokens)
     ]
+    legend = tr("probability of the most probable token; bold: the predicted token, from where on it stays on top")
     colors = tuple(shades[round(share * (len(shades) - 1))] for share in (0, 0.25, 0.5, 0.75, 1))
     return CellGrid(
         columns=[level_name(level) for level in levels],
         rows=rows,
-        name="Most probable tokens by layer",
+        name=tr("Most probable tokens by layer"),
         cell_width=9,
-        legend=Legend(f"{PROBABILITY}; bold: the predicted token, from where on it stays on top", colors, "0", "1"),
+        legend=Legend(legend, colors, "0", "1"),
     )
 
 
@@ -73,8 +77,8 @@ def decided_text(decided: Sequence[int | None]) -> str:
     known = [level for level in decided if level is not None]
     never = len(decided) - len(known)
     layers = ", ".join(f"{level_name(level)}: {known.count(level)}" for level in sorted(set(known)))
-    others = f" Never the most probable: {never}." if never else ""
-    return f"Tokens decided in each layer: {layers or 'none'}.{others}"
+    text = tr("Tokens decided in each layer: {layers}.", layers=layers or tr("none"))
+    return f"{text} {tr('Never the most probable: {count}.', count=never)}" if never else text
 
 
 def top_table(lens: LogitLens, piece: Piece, row: int, level: int) -> "pd.DataFrame":

@@ -8,13 +8,19 @@ import numpy as np
 from core.analysis.beam_tree import BeamTree
 from core.analysis.token_path.steps import OutputSteps, TokenPath
 from core.analysis.tokens.words import readable
+from viz_app.figures.beam_table import FATES
 from viz_app.figures.display_text import decimal
 from viz_app.figures.step_views import Block, NumberColumn, StepView, VectorRow, named
+from viz_app.language import marked, tr
 
-OUTPUT = "Output"
-LOGIT, PROBABILITY = NumberColumn(title="logit"), NumberColumn(title="probability", scale="share")
+OUTPUT = marked("Output")
+LOGIT, PROBABILITY = NumberColumn(title=marked("logit")), NumberColumn(title=marked("probability"), scale="share")
 TEXT = 30  # characters of a candidate
-OF_BEAM = [NumberColumn(title=title) for title in ("log-probability", "with all before", "score")]
+OF_BEAM = [
+    NumberColumn(title=marked("log-probability")),
+    NumberColumn(title=marked("with all before")),
+    NumberColumn(title=marked("score")),
+]
 PENALTIES = {
     "paper": r"\mathrm{score} = \frac{\log P(y_1, \ldots, y_t)}{((5 + t) / 6)^\alpha}",
     "length": r"\mathrm{score} = \frac{\log P(y_1, \ldots, y_t)}{t^\alpha}",
@@ -27,15 +33,17 @@ def memory_view(path: TokenPath, last: StepView, width: int) -> StepView:
     token = readable(path.tokens[path.position])
     return StepView(
         name="memory",
-        group=OUTPUT,
-        title="Memory",
+        group=tr(OUTPUT),
+        title=tr("Memory"),
         section="3.1",
         formula=r"z = (z_1, \ldots, z_n)",
-        text=f"The encoder's output for {token}. Every decoder layer makes a key and a value of it, for "
-        f"cross-attention.",
+        text=tr(
+            "The encoder's output for {token}. Every decoder layer makes a key and a value of it, for cross-attention.",
+            token=token,
+        ),
         part=last.part,
         quantities=last.quantities,
-        blocks=[Block(title="last state", rows=[named("z", path.state)], width=width)],
+        blocks=[Block(title=tr("last state"), rows=[named("z", path.state)], width=width)],
     )
 
 
@@ -56,14 +64,14 @@ def output_views(path: TokenPath, steps: OutputSteps, piece: Piece, width: int) 
     return [
         StepView(
             name="output-logits",
-            group=OUTPUT,
-            title="Logits",
+            group=tr(OUTPUT),
+            title=tr("Logits"),
             section="3.4",
             formula=r"z_t = x \cdot E_t",
-            text="The products of the last state with the embedding of a token of the vocabulary sum to its logit.",
+            text=tr("The products of the last state with the embedding of a token of the vocabulary sum to its logit."),
             part="output",
             quantities=("state", "token_ids", "logits"),
-            blocks=[Block(title="largest logits", rows=rows(logits), columns=[LOGIT])],
+            blocks=[Block(title=tr("largest logits"), rows=rows(logits), columns=[LOGIT])],
             details=[
                 Block(
                     title=_products_title(token, float(product.sum()), logit),
@@ -80,18 +88,24 @@ def output_views(path: TokenPath, steps: OutputSteps, piece: Piece, width: int) 
         ),
         StepView(
             name="output-softmax",
-            group=OUTPUT,
-            title="Softmax",
+            group=tr(OUTPUT),
+            title=tr("Softmax"),
             section="3.4",
             formula=r"P_t = \frac{\exp(z_t)}{\sum_u \exp(z_u)}",
-            text=f"Over the whole vocabulary: {predicted} has a probability of "
-            f"{decimal(probabilities[steps.predicted], 3)}, rank {steps.rank}.",
+            text=tr(
+                "Over the whole vocabulary: {token} has a probability of {probability}, rank {rank}.",
+                token=predicted,
+                probability=decimal(probabilities[steps.predicted], 3),
+                rank=steps.rank,
+            ),
             part="output",
             quantities=("token_ids", "logits", "log_sum", "probabilities"),
-            facts=[("log of the sum", decimal(steps.log_sum, 3))],
+            facts=[(tr("log of the sum"), decimal(steps.log_sum, 3))],
             blocks=[
                 Block(
-                    title="from logits to probabilities", rows=rows(logits, probabilities), columns=[LOGIT, PROBABILITY]
+                    title=tr("from logits to probabilities"),
+                    rows=rows(logits, probabilities),
+                    columns=[LOGIT, PROBABILITY],
                 )
             ],
         ),
@@ -109,39 +123,49 @@ def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepVie
     live = sum(node.fate == "live" for node in candidates)
     token = readable(path.explanation.predicted_tokens[path.position])
     if own is None:
-        text = f"The search did not come to {token} here: the translation above was not found by it."
+        text = tr("The search did not come to {token} here: the translation above was not found by it.", token=token)
     else:
-        text = (
-            f"Of the {len(candidates)} best candidates of this position, {live} live on; the translation with {token} "
-            f"ranks {own.rank + 1}."
+        text = tr(
+            "Of the {count} best candidates of this position, {live} live on; the translation with {token} ranks "
+            "{rank}.",
+            count=len(candidates),
+            live=live,
+            token=token,
+            rank=own.rank + 1,
         )
     rows = [
         VectorRow(
             label=_end_of(node.text) or readable(node.token),
             values=np.empty(0),
             numbers=(node.token_log_prob, node.log_prob, node.score),
-            note=node.fate,
+            note=tr(FATES[node.fate]),
             is_marked=node is own,
         )
         for node in candidates
     ]
     return StepView(
         name="output-beam",
-        group=OUTPUT,
-        title="Beam search",
+        group=tr(OUTPUT),
+        title=tr("Beam search"),
         section="6.1",
         formula=PENALTIES[tree.options.penalty_formula],
         text=text,
         part="output",
         quantities=("token_ids", "probabilities"),
-        blocks=[Block(title="candidates, the most probable first", rows=rows, columns=OF_BEAM)],
+        blocks=[Block(title=tr("candidates, the most probable first"), rows=rows, columns=OF_BEAM)],
     )
 
 
 def _products_title(token: str, total: float, logit: float) -> str:
     """Say what the products of a token sum to; in a model with a bias of the logits, the logit differs."""
-    text = f"{readable(token)}: the products of state and embedding sum to {decimal(total, 3)}"
-    return text if math.isclose(total, logit, abs_tol=1e-9) else f"{text}, with the bias {decimal(logit, 3)}"
+    values = {"token": readable(token), "total": decimal(total, 3)}
+    if math.isclose(total, logit, abs_tol=1e-9):
+        return tr("{token}: the products of state and embedding sum to {total}", **values)
+    return tr(
+        "{token}: the products of state and embedding sum to {total}, with the bias {logit}",
+        **values,
+        logit=decimal(logit, 3),
+    )
 
 
 def _end_of(text: str) -> str:

@@ -19,23 +19,35 @@ from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.scorecard_text import SHORT_NAMES
 from viz_app.figures.theme import Theme, head_name
 from viz_app.figures.weight_tables import lines_table
+from viz_app.language import marked, tr
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SCORE_NAMES: dict[str, str] = {
-    "confidence": "Largest weight",
-    "entropy": "Spread over tokens",
-    "previous": "Weight on the previous position",
-    "same_position": "Weight on the same position",
-    "following": "Weight on the next position",
-    "same_token": "Weight on the same word",
-    "rare_token": "Rarest token has most",
-    "sink_share": "Weight on end mark, first token and punctuation",
-    "agreement": "Linked like other heads",
+    "confidence": marked("Largest weight"),
+    "entropy": marked("Spread over tokens"),
+    "previous": marked("Weight on the previous position"),
+    "same_position": marked("Weight on the same position"),
+    "following": marked("Weight on the next position"),
+    "same_token": marked("Weight on the same word"),
+    "rare_token": marked("Rarest token has most"),
+    "sink_share": marked("Weight on end mark, first token and punctuation"),
+    "agreement": marked("Linked like other heads"),
 }
-MIXED = "mixed"
-PROBABILITY = "probability of a token of the last translation, geometric mean"
+SCORES_IN_SENTENCE: dict[str, str] = {
+    "confidence": marked("largest weight"),
+    "entropy": marked("spread over tokens"),
+    "previous": marked("weight on the previous position"),
+    "same_position": marked("weight on the same position"),
+    "following": marked("weight on the next position"),
+    "same_token": marked("weight on the same word"),
+    "rare_token": marked("rarest token has most"),
+    "sink_share": marked("weight on end mark, first token and punctuation"),
+    "agreement": marked("linked like other heads"),
+}
+MIXED = marked("mixed")
+PROBABILITY = marked("probability of a token of the last translation, geometric mean")
 
 
 def step_name(step: int) -> str:
@@ -63,6 +75,7 @@ def score_curves(
         )
     if selected.settled is not None:
         mark = theme.head_mark(selected.head.head)
+        settled = tr("settled by step {step}", step=step_name(steps[selected.settled]))
         figure.add_scatter(
             x=[selected.settled],
             y=[selected.values[selected.settled]],
@@ -73,15 +86,15 @@ def score_curves(
                 "color": mark.color,
                 "line": {"width": 2, "color": mark.color},
             },
-            hovertemplate=f"settled by step {step_name(steps[selected.settled])}<extra></extra>",
+            hovertemplate=f"{settled}<extra></extra>",
         )
     if step in steps:
         figure.add_vline(x=steps.index(step), line={"color": theme.faint, "width": 1, "dash": "dot"})
     text = {"size": 12, "color": theme.faint}
     ticks: dict[str, Any] = {"tickfont": {**text, "family": theme.monospace_font}}
     names = [step_name(each) for each in steps]
-    x_title = {"text": "steps of training (not to scale)", "font": text, "standoff": 6}
-    y_title = {"text": SCORE_NAMES[score], "font": text, "standoff": 6}
+    x_title = {"text": tr("steps of training (not to scale)"), "font": text, "standoff": 6}
+    y_title = {"text": tr(SCORE_NAMES[score]), "font": text, "standoff": 6}
     return figure.update_layout(
         hovermode="closest",
         xaxis=bare_axis(
@@ -104,24 +117,32 @@ def roles_grid(
         value, role = each.values[number], each.roles[number]
         share = 0.0 if np.isnan(value) else min(max(value, 0.0), 1.0)
         color = shades[round(share * (len(shades) - 1))]
-        shown = "no value" if np.isnan(value) else decimal(value, 3)
+        shown = tr("no value") if np.isnan(value) else decimal(value, 3)
+        name = tr(
+            "{head}, step {step}: {role}; {score} {value}",
+            head=head_name(*each.head[1:]),
+            step=step_name(steps[number]),
+            role=tr(role) if role else tr(MIXED),
+            score=tr(SCORES_IN_SENTENCE[score]),
+            value=shown,
+        )
         return GridCell(
-            text=SHORT_NAMES[role] if role else "",
-            name=f"{head_name(*each.head[1:])}, step {step_name(steps[number])}: {role or MIXED}; "
-            f"{SCORE_NAMES[score].lower()} {shown}",
+            text=tr(SHORT_NAMES[role]) if role else "",
+            name=name,
             color=color,
             text_color=readable_on(color),
             marked=(each.head, steps[number]) == (selected.head, step),
             strong=each.taken is not None and number >= each.taken,
         )
 
+    legend = tr("{score}; bold: the role that stays", score=tr(SCORES_IN_SENTENCE[score]))
     colors = tuple(shades[round(share * (len(shades) - 1))] for share in (0, 0.25, 0.5, 0.75, 1))
     return CellGrid(
         columns=[step_name(each) for each in steps],
         rows=[(head_name(*each.head[1:]), [cell(each, number) for number in range(len(steps))]) for each in found],
-        name="Roles of heads by step",
+        name=tr("Roles of heads by step"),
         cell_width=6,
-        legend=Legend(f"{SCORE_NAMES[score].lower()}; bold: the role that stays", colors, "0", "1"),
+        legend=Legend(legend, colors, "0", "1"),
     )
 
 
@@ -129,32 +150,44 @@ def roles_text(found: Sequence[Development], steps: Sequence[int]) -> str:
     """Say how many heads have a role in the end, and by which step half and all of them have it."""
     taken = sorted(each.taken for each in found if each.taken is not None)
     if not taken:
-        return f"None of these {len(found)} heads meets a criterion in the end."
+        return tr("None of these {count} heads meets a criterion in the end.", count=len(found))
     half, last = (step_name(steps[number]) for number in (taken[(len(taken) - 1) // 2], taken[-1]))
     if half == last:
-        return f"{len(taken)} of {len(found)} heads have a role in the end, all of them by step {last}."
-    return (
-        f"{len(taken)} of {len(found)} heads have a role in the end: half of these by step {half}, all by step {last}."
+        return tr(
+            "{taken} of {count} heads have a role in the end, all of them by step {last}.",
+            taken=len(taken),
+            count=len(found),
+            last=last,
+        )
+    return tr(
+        "{taken} of {count} heads have a role in the end: half of these by step {half}, all by step {last}.",
+        taken=len(taken),
+        count=len(found),
+        half=half,
+        last=last,
     )
 
 
 def head_text(each: Development, steps: Sequence[int]) -> str:
     """Say when the score of a head has settled, and since when it has its role."""
 
-    def since(number: int) -> str:
-        return (
-            "from the first snapshot on"
-            if number == 0
-            else f"after step {step_name(steps[number - 1])}, by step {step_name(steps[number])}"
-        )
+    def around(number: int) -> dict[str, str]:
+        return {"before": step_name(steps[number - 1]), "step": step_name(steps[number])}
 
     parts: list[str] = []
-    if each.settled is not None:
-        parts.append(f"its score settles {since(each.settled)}")
+    if each.settled == 0:
+        parts.append(tr("its score settles from the first snapshot on"))
+    elif each.settled is not None:
+        parts.append(tr("its score settles after step {before}, by step {step}", **around(each.settled)))
     if each.taken is None:
-        parts.append("it has no role in the end")
+        parts.append(tr("it has no role in the end"))
+        return "; ".join(parts)
+    role = tr(each.roles[-1] or MIXED)
+    if each.taken == 0:
+        parts.append(tr("its role, {role}, is taken from the first snapshot on", role=role))
     else:
-        parts.append(f"its role, {each.roles[-1]}, is taken {since(each.taken)}")
+        text = tr("its role, {role}, is taken after step {before}, by step {step}", role=role, **around(each.taken))
+        parts.append(text)
     return "; ".join(parts)
 
 
@@ -167,7 +200,12 @@ def lens_grid(readings: Sequence[SnapshotReading], step: int, theme: Theme) -> C
         color = shades[round(min(value, 1.0) * (len(shades) - 1))]
         return GridCell(
             text=decimal(value, 2) if value >= 0.005 else "",
-            name=f"{level_name(level)}, step {step_name(each.step)}: {decimal(value, 4)}",
+            name=tr(
+                "{layer}, step {step}: {value}",
+                layer=level_name(level),
+                step=step_name(each.step),
+                value=decimal(value, 4),
+            ),
             color=color,
             text_color=readable_on(color),
             marked=each.step == step,
@@ -178,9 +216,9 @@ def lens_grid(readings: Sequence[SnapshotReading], step: int, theme: Theme) -> C
     return CellGrid(
         columns=[step_name(each.step) for each in readings],
         rows=[(level_name(level), [cell(each, level) for each in readings]) for level in levels],
-        name="Probabilities by layer and step",
+        name=tr("Probabilities by layer and step"),
         cell_width=6,
-        legend=Legend(PROBABILITY, colors, "0", "1"),
+        legend=Legend(tr(PROBABILITY), colors, "0", "1"),
     )
 
 

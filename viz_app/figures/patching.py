@@ -9,30 +9,51 @@ from core.analysis.interventions.patch_tables import map_columns, paths_columns,
 from core.analysis.interventions.patching import Effects, Into
 from core.analysis.tokens.words import readable
 from core.capture import KINDS, Kind
-from viz_app.figures.ablation import head_title
 from viz_app.figures.cell_grid import CellGrid, GridCell, Legend
 from viz_app.figures.display_text import decimal
 from viz_app.figures.head_grid import readable_on
+from viz_app.figures.head_names import head_title
 from viz_app.figures.theme import Theme
+from viz_app.language import marked, tr
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COMPONENT_NAMES: dict[Component, str] = {
-    "encoder_self": "Self-attention",
-    "encoder_feed_forward": "Feed-forward",
-    "encoder_state": "State after the layer",
-    "decoder_self": "Self-attention",
-    "cross": "Cross-attention",
-    "decoder_feed_forward": "Feed-forward",
-    "decoder_state": "State after the layer",
+    "encoder_self": marked("Self-attention"),
+    "encoder_feed_forward": marked("Feed-forward"),
+    "encoder_state": marked("State after the layer"),
+    "decoder_self": marked("Self-attention"),
+    "cross": marked("Cross-attention"),
+    "decoder_feed_forward": marked("Feed-forward"),
+    "decoder_state": marked("State after the layer"),
 }
 SHARE_NAMES: dict[Into, str] = {
-    "corrupted": "share of the difference that the patch recovers",
-    "clean": "share of the difference that the patch destroys",
+    "corrupted": marked("share of the difference that the patch recovers"),
+    "clean": marked("share of the difference that the patch destroys"),
 }
 SMALLEST = 0.05  # smaller shares leave a cell empty, of a scale up to 1
 LEAST_LIMIT = 0.02  # a smaller scale would show noise
+
+
+CELL_TITLES: dict[Component, str] = {
+    "encoder_self": marked("Encoder self-attention L{layer}"),
+    "encoder_feed_forward": marked("Encoder feed-forward L{layer}"),
+    "encoder_state": marked("Encoder state after the layer L{layer}"),
+    "decoder_self": marked("Decoder self-attention L{layer}"),
+    "cross": marked("Cross-attention L{layer}"),
+    "decoder_feed_forward": marked("Decoder feed-forward L{layer}"),
+    "decoder_state": marked("Decoder state after the layer L{layer}"),
+}
+GRID_NAMES: dict[Side, str] = {
+    "encoder": marked("Effects of patches in the encoder"),
+    "decoder": marked("Effects of patches in the decoder"),
+}
+KIND_NAMES: dict[Kind, str] = {
+    "encoder_self": marked("Encoder"),
+    "decoder_self": marked("Decoder"),
+    "cross": marked("Cross-attention"),
+}
 
 
 class PatchedCell(NamedTuple):
@@ -50,9 +71,7 @@ def components_of(side: Side) -> list[Component]:
 
 def cell_title(cell: PatchedCell) -> str:
     """Return the name of a cell without its token: `Encoder self-attention L3`."""
-    name = COMPONENT_NAMES[cell.component]
-    side = "" if cell.component == "cross" else f"{side_of(cell.component).capitalize()} "
-    return f"{side}{name[0].lower() + name[1:] if side else name} L{cell.layer + 1}"
+    return tr(CELL_TITLES[cell.component], layer=cell.layer + 1)
 
 
 def position_names(pairs: Sequence[PairRuns], component: Component) -> list[str]:
@@ -67,7 +86,8 @@ def position_names(pairs: Sequence[PairRuns], component: Component) -> list[str]
 def share_cell(share: float, name: str, theme: Theme, *, limit: float = 1.0, marked: bool = False) -> GridCell:
     """Return a cell for a share on a diverging linear scale from -limit to limit; NaN is not measured yet."""
     if share != share:
-        return GridCell(text="", name=f"{name}: not measured yet", color=theme.background, text_color=theme.faint)
+        title = tr("{name}: not measured yet", name=name)
+        return GridCell(text="", name=title, color=theme.background, text_color=theme.faint)
     place = (min(max(share / limit, -1.0), 1.0) + 1) / 2
     color = theme.diverging[round(place * (len(theme.diverging) - 1))]
     return GridCell(
@@ -83,7 +103,7 @@ def share_legend(into: Into, theme: Theme, limit: float = 1.0) -> Legend:
     """Return the legend of `share_cell`."""
     colors = theme.diverging[0], theme.background, theme.diverging[-1]
     end = decimal(limit, 0 if limit == 1 else 3)
-    return Legend(SHARE_NAMES[into], colors, f"\u2212{end}", end)
+    return Legend(tr(SHARE_NAMES[into]), colors, f"\u2212{end}", end)
 
 
 def side_grid(
@@ -111,8 +131,8 @@ def side_grid(
     return CellGrid(
         columns=[f"L{layer + 1}" for layer in range(layers)] * len(components),
         rows=rows,
-        name=f"Effects of patches in the {side}",
-        groups=[(COMPONENT_NAMES[component], layers) for component in components],
+        name=tr(GRID_NAMES[side]),
+        groups=[(tr(COMPONENT_NAMES[component]), layers) for component in components],
         legend=share_legend(into, theme),
     )
 
@@ -132,7 +152,7 @@ def heads_grid(found: Effects, kind: Kind, layer: int, into: Into, theme: Theme)
     return CellGrid(
         columns=[f"H{head + 1}" for head in range(len(cells))],
         rows=[(f"L{layer + 1}", cells)],
-        name="Effects of single heads",
+        name=tr("Effects of single heads"),
         cell_width=5,
         legend=share_legend(into, theme),
     )
@@ -157,16 +177,15 @@ def senders_grid(
             return None
         return share_cell(shares[head], head_title(head), theme, limit=limit, marked=head == selected)
 
-    names: dict[Kind, str] = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross-attention"}
     return CellGrid(
         columns=[f"H{head + 1}" for head in range(heads)] * len(kinds),
         rows=[
             (f"L{layer + 1}", [cell(Head(kind, layer, head)) for kind in kinds for head in range(heads)])
             for layer in layers
         ],
-        name="Effects of heads through the paths to the receiver",
+        name=tr("Effects of heads through the paths to the receiver"),
         cell_width=6,
-        groups=[(names[kind], heads) for kind in kinds],
+        groups=[(tr(KIND_NAMES[kind]), heads) for kind in kinds],
         legend=share_legend(into, theme, limit),
     )
 
@@ -191,7 +210,7 @@ def positions_grid(found: Effects, names: Sequence[str], into: Into, theme: Them
     return CellGrid(
         columns=list(names),
         rows=[("", [share_cell(share, name, theme, limit=limit) for share, name in zip(shares, names, strict=True)])],
-        name="Effects by position of the sender",
+        name=tr("Effects by position of the sender"),
         cell_width=7,
         legend=share_legend(into, theme, limit),
     )

@@ -12,6 +12,7 @@ from core.analysis.positions import Measure
 from core.model import sinusoidal_encoding
 from viz_app.figures.plotly_chart import bare_axis, color_bar, empty_figure
 from viz_app.figures.theme import Theme
+from viz_app.language import marked, tr
 
 CLOCK_PITCH = 2.6  # from one clock to the next, their radius being 1
 STEPS = 8  # points of a drawn curve between two positions, so that the fastest wave is round
@@ -22,9 +23,9 @@ def encoding_heatmap(encoding: Tensor, theme: Theme) -> go.Figure:
 
     Colours up to the largest value, 1 for sinusoids.
     """
-    figure = _heatmap(encoding.numpy(), float(encoding.abs().max()), theme, "value", 420)
-    figure.update_traces(hovertemplate="position %{y}<br>dimension %{x}<br>%{z:.3f}<extra></extra>")
-    return figure.update_layout(xaxis_title_text="dimension", yaxis_title_text="position")
+    figure = _heatmap(encoding.numpy(), float(encoding.abs().max()), theme, tr("value"), 420)
+    figure.update_traces(hovertemplate=f"{_numbered('%{y}', '%{x}')}<br>%{{z:.3f}}<extra></extra>")
+    return figure.update_layout(xaxis_title_text=tr("dimension"), yaxis_title_text=tr("position"))
 
 
 def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme: Theme) -> go.Figure:
@@ -46,7 +47,12 @@ def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme
         period = periods[dimension // 2].item()
         curve = (np.cos if dimension % 2 else np.sin)(places * 2 * np.pi / period)
         mark = theme.head_mark(index)
-        name = f"{dimension} ({'cosine' if dimension % 2 else 'sine'}, period {period:,.1f})"
+        values = {"dimension": dimension, "period": f"{period:,.1f}"}
+        name = (
+            tr("{dimension} (cosine, period {period})", **values)
+            if dimension % 2
+            else tr("{dimension} (sine, period {period})", **values)
+        )
         line = {"color": mark.color, "width": 1.5, "dash": mark.dash}
         figure.add_scatter(
             x=places.astype(np.float32),
@@ -62,14 +68,14 @@ def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme
             mode="markers",
             marker={"color": mark.color, "size": 4},
             showlegend=False,
-            hovertemplate=f"position %{{x}}<br>dimension {dimension}<br>%{{y:.3f}}<extra></extra>",
+            hovertemplate=f"{_numbered('%{x}', dimension)}<br>%{{y:.3f}}<extra></extra>",
         )
     legend = {
         "orientation": "h",
         "x": 0,
         "y": 1,
         "yanchor": "bottom",
-        "title": {"text": "dimension ", "font": {"size": 12}},
+        "title": {"text": f"{tr('dimension')} ", "font": {"size": 12}},
         "font": {"size": 12},
     }
     grid = {"showgrid": True, "gridcolor": theme.hairline}
@@ -77,23 +83,28 @@ def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme
         showlegend=True,
         legend=legend,
         hovermode="closest",
-        xaxis=_number_axis(theme, "position", range=[-0.5, num_positions - 0.5]),
-        yaxis=_number_axis(theme, "value", range=[-1.1, 1.1], **grid),
+        xaxis=_number_axis(theme, tr("position"), range=[-0.5, num_positions - 0.5]),
+        yaxis=_number_axis(theme, tr("value"), range=[-1.1, 1.1], **grid),
     )
 
 
-MEASURE_NAMES: dict[Measure, str] = {"dot": "dot product", "cosine": "cosine", "distance": "distance"}
+MEASURE_NAMES: dict[Measure, str] = {
+    "dot": marked("dot product"),
+    "cosine": marked("cosine"),
+    "distance": marked("distance"),
+}
 
 
 def position_similarity(encoding: Tensor, theme: Theme, measure: Measure = "dot") -> go.Figure:
     """Draw the similarity of all pairs of positions of an encoding [positions, D]."""
     similarity = positions.position_similarity(encoding, measure)
     most = 1.0 if measure == "cosine" else float(similarity.abs().max())
-    figure = _heatmap(similarity.numpy(), most, theme, MEASURE_NAMES[measure], 460)
-    figure.update_traces(hovertemplate="positions %{y} and %{x}<br>%{z:.3f}<extra></extra>")
+    figure = _heatmap(similarity.numpy(), most, theme, tr(MEASURE_NAMES[measure]), 460)
+    places = tr("positions {row} and {column}", row="%{y}", column="%{x}")
+    figure.update_traces(hovertemplate=f"{places}<br>%{{z:.3f}}<extra></extra>")
     if measure == "distance":
         figure.update_traces(zmin=0, colorscale=theme.plotly_scale())
-    return figure.update_layout(xaxis_title_text="position", yaxis_title_text="position")
+    return figure.update_layout(xaxis_title_text=tr("position"), yaxis_title_text=tr("position"))
 
 
 def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: int, theme: Theme) -> go.Figure:
@@ -133,18 +144,18 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
         )
         for at, color, line_width, symbol in hands:
             sine, cosine = encoding[at, 2 * pair].item(), encoding[at, 2 * pair + 1].item()
+            name = tr("position {number}", number=at)
             figure.add_scatter(
                 x=[center, center + sine],
                 y=[0, cosine],
                 mode="lines+markers",
                 line={"color": color, "width": line_width},
                 marker={"color": color, "size": [0, 9], "symbol": symbol},
-                hovertemplate=f"position {at}<br>dimensions {2 * pair}, {2 * pair + 1}<br>{sine:.3f}, "
-                f"{cosine:.3f}<extra></extra>",
-                name=f"position {at}",
+                hovertemplate=f"{name}<br>{_pair_name(pair)}<br>{sine:.3f}, {cosine:.3f}<extra></extra>",
+                name=name,
                 showlegend=place == 0,
             )
-    labels = [f"dimensions {2 * pair}, {2 * pair + 1}<br>{_turns(offset * float(frequencies[pair]))}" for pair in pairs]
+    labels = [f"{_pair_name(pair)}<br>{_turns(offset * float(frequencies[pair]))}" for pair in pairs]
     font = {"size": 12, "color": theme.text}
     half = CLOCK_PITCH / 2
     return figure.update_layout(
@@ -176,10 +187,10 @@ def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
         line = {"color": first.color, "width": 0.75, "dash": "dot"}
         figure.add_scatter(x=distance, y=values, mode="lines", line=line, showlegend=False, hoverinfo="skip")
     for name, values, color, dash in (
-        ("learned, mean", mean, first.color, "solid"),
-        ("sinusoidal", paper, second.color, "dash"),
+        (tr("learned, mean"), mean, first.color, "solid"),
+        (tr("sinusoidal"), paper, second.color, "dash"),
     ):
-        hover = f"{name}<br>%{{x}} apart<br>%{{y:.3f}}<extra></extra>"
+        hover = f"{name}<br>{tr('{distance} apart', distance='%{x}')}<br>%{{y:.3f}}<extra></extra>"
         figure.add_scatter(
             x=distance,
             y=values,
@@ -191,15 +202,26 @@ def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
     return figure.update_layout(
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
-        xaxis=_number_axis(theme, "positions apart", range=[-0.5, len(learned) - 0.5]),
-        yaxis=_number_axis(theme, "cosine", range=[-1.05, 1.05], showgrid=True, gridcolor=theme.hairline),
+        xaxis=_number_axis(theme, tr("positions apart"), range=[-0.5, len(learned) - 0.5]),
+        yaxis=_number_axis(theme, tr("cosine"), range=[-1.05, 1.05], showgrid=True, gridcolor=theme.hairline),
     )
 
 
 def _turns(angle: float) -> str:
     """Describe an angle in radians."""
     degrees = math.degrees(angle)
-    return f"turned by {degrees:.3g}\u00b0" if degrees < 360 else f"turned {degrees / 360:.2f} times"
+    if degrees < 360:
+        return tr("turned by {degrees}\u00b0", degrees=f"{degrees:.3g}")
+    return tr("turned {count} times", count=f"{degrees / 360:.2f}")
+
+
+def _numbered(position: str, dimension: object) -> str:
+    position_name = tr("position {number}", number=position)
+    return f"{position_name}<br>{tr('dimension {number}', number=dimension)}"
+
+
+def _pair_name(pair: int) -> str:
+    return tr("dimensions {first}, {second}", first=2 * pair, second=2 * pair + 1)
 
 
 def _heatmap(values: np.ndarray, most: float, theme: Theme, name: str, height: int) -> go.Figure:

@@ -8,6 +8,7 @@ from core.analysis.token_path.score_products import ScoreProducts
 from viz_app.figures.display_text import decimal
 from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.theme import Theme
+from viz_app.language import tr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,21 +19,22 @@ def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go
     figure = empty_figure(theme, height, (48, 8, 8, 36))
     figure.update_layout(barmode="relative", bargap=0.25)
     rows = list(enumerate(zip(found.query.tolist(), found.key.tolist(), found.products.tolist(), strict=True), 1))
+    dimension = tr("dimension {number}", number="%{x}")
     for color, sign in ((theme.diverging[0], -1), (theme.diverging[-1], 1)):
-        drawn = [(dimension, *numbers) for dimension, numbers in rows if numbers[-1] * sign > 0]
+        drawn = [(number, *numbers) for number, numbers in rows if numbers[-1] * sign > 0]
         figure.add_bar(
             x=[row[0] for row in drawn],
             y=[row[-1] for row in drawn],
             marker={"color": color, "line": {"width": 0}},
             customdata=[[decimal(each, 3, sign=True) for each in row[1:]] for row in drawn],
-            hovertemplate=f"dimension %{{x}}: %{{customdata[0]}} \u00d7 %{{customdata[1]}} / \u221a{len(rows)} = "
+            hovertemplate=f"{dimension}: %{{customdata[0]}} \u00d7 %{{customdata[1]}} / \u221a{len(rows)} = "
             "<b>%{customdata[2]}</b><extra></extra>",
         )
     font = {"size": 12, "color": theme.faint}
     ticks = {"showticklabels": True, "tickfont": {**font, "size": 11, "family": theme.monospace_font}}
     span = [0.25, len(rows) + 0.75]
-    figure.update_xaxes(bare_axis(**ticks, title={"text": "dimension", "font": font}, range=span))
-    figure.update_yaxes(bare_axis(**ticks, title={"text": "product", "font": font}))
+    figure.update_xaxes(bare_axis(**ticks, title={"text": tr("dimension"), "font": font}, range=span))
+    figure.update_yaxes(bare_axis(**ticks, title={"text": tr("product"), "font": font}))
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure
 

@@ -4,35 +4,38 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from core.analysis.heads.labels import DEFINITIONS, head_labels
+from core.analysis.heads.labels import DEFINITIONS, Phrase, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from viz_app.figures.display_text import decimal
 from viz_app.figures.head_names import LayerHead
 from viz_app.figures.theme import head_name
+from viz_app.language import marked, tr
 
 Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "links", "aligner", "label"]
 SORTS: dict[Sort, str] = {  # the address has these texts
-    "layer": "By layer",
-    "confidence": "By confidence",
-    "entropy": "By entropy",
-    "offset": "By offset",
-    "sink": "By sink share",
-    "rare": "By rare tokens",
-    "links": "By links",
-    "aligner": "By AER",
-    "label": "By label",
+    "layer": marked("By layer"),
+    "confidence": marked("By confidence"),
+    "entropy": marked("By entropy"),
+    "offset": marked("By offset"),
+    "sink": marked("By sink share"),
+    "rare": marked("By rare tokens"),
+    "links": marked("By links"),
+    "aligner": marked("By AER"),
+    "label": marked("By label"),
 }
 SORT_TEXTS: dict[Sort, str] = {
     "layer": "",
-    "confidence": "Confidence, high first: the mean of each row's largest weight.",
-    "entropy": "Entropy, low first: 0: all weight on one token, 1: equal weights.",
-    "offset": "Offset: where the largest weight is most often, -1 the token before, 0 the same position.",
-    "sink": "Sink share, high first: the weight on special tokens, the first token and punctuation.",
-    "rare": "Rare tokens, high first: the share of rows whose largest weight is on the rarest visible token.",
-    "links": "Links, high first: the share of words linked like the other heads. Only in cross-attention.",
-    "aligner": "Alignment error rate, low first: 0 means all gold links and no others. It needs gold links of this "
-    "sentence or of a text: see the page Alignment. Heads without one are last.",
-    "label": "By what heads do, the most specific first. Hover a head to read the criterion.",
+    "confidence": marked("Confidence, high first: the mean of each row's largest weight."),
+    "entropy": marked("Entropy, low first: 0: all weight on one token, 1: equal weights."),
+    "offset": marked("Offset: where the largest weight is most often, -1 the token before, 0 the same position."),
+    "sink": marked("Sink share, high first: the weight on special tokens, the first token and punctuation."),
+    "rare": marked("Rare tokens, high first: the share of rows whose largest weight is on the rarest visible token."),
+    "links": marked("Links, high first: the share of words linked like the other heads. Only in cross-attention."),
+    "aligner": marked(
+        "Alignment error rate, low first: 0 means all gold links and no others. It needs gold links of this "
+        "sentence or of a text: see the page Alignment. Heads without one are last."
+    ),
+    "label": marked("By what heads do, the most specific first. Hover a head to read the criterion."),
 }
 
 
@@ -56,58 +59,75 @@ def _number(value: float) -> str:
 
 
 MEASURES: tuple[Measure, ...] = (
-    Measure("Spread over tokens (entropy)", "0: one token, 1: all alike", lambda card: _number(card.entropy)),
-    Measure("Largest weight (confidence)", "mean over tokens, </s> left out", lambda card: _number(card.confidence)),
-    Measure("Most frequent distance", "-1: the token before", lambda card: offset_name(card)),
-    Measure("Tokens at that distance", "share of tokens", lambda card: _number(card.offset_share)),
-    Measure("Weight on the end mark </s>", "share of the weight", lambda card: _number(card.sink_end)),
-    Measure("Weight on <s>, first token", "share of the weight", lambda card: _number(card.sink_start)),
-    Measure("Weight on punctuation", "share of the weight", lambda card: _number(card.sink_punctuation)),
-    Measure("Weight on the same word", "share of the weight", lambda card: _number(card.same_token)),
-    Measure("Rarest token has most", "share of tokens", lambda card: _number(card.rare_token)),
-    Measure("Linked like other heads", "share of words", lambda card: _number(card.agreement)),
-    Measure("Alignment errors (AER)", "0 is best", lambda card: _number(card.alignment_error_rate)),
+    Measure(
+        marked("Spread over tokens (entropy)"), marked("0: one token, 1: all alike"), lambda card: _number(card.entropy)
+    ),
+    Measure(
+        marked("Largest weight (confidence)"),
+        marked("mean over tokens, </s> left out"),
+        lambda card: _number(card.confidence),
+    ),
+    Measure(marked("Most frequent distance"), marked("-1: the token before"), lambda card: offset_name(card)),
+    Measure(marked("Tokens at that distance"), marked("share of tokens"), lambda card: _number(card.offset_share)),
+    Measure(marked("Weight on the end mark </s>"), marked("share of the weight"), lambda card: _number(card.sink_end)),
+    Measure(marked("Weight on <s>, first token"), marked("share of the weight"), lambda card: _number(card.sink_start)),
+    Measure(
+        marked("Weight on punctuation"), marked("share of the weight"), lambda card: _number(card.sink_punctuation)
+    ),
+    Measure(marked("Weight on the same word"), marked("share of the weight"), lambda card: _number(card.same_token)),
+    Measure(marked("Rarest token has most"), marked("share of tokens"), lambda card: _number(card.rare_token)),
+    Measure(marked("Linked like other heads"), marked("share of words"), lambda card: _number(card.agreement)),
+    Measure(marked("Alignment errors (AER)"), marked("0 is best"), lambda card: _number(card.alignment_error_rate)),
 )
 SHORT_NAMES: dict[str, str] = {  # captions in the grid, whose cells are small
-    "aligns words": "aligns",
-    "previous word": "before",
-    "next word": "after",
-    "itself": "itself",
-    "same position": "place",
-    "fixed distance": "fixed",
-    "same word": "same",
-    "rarest word": "rarest",
-    "end mark": "end",
-    "first word": "first",
-    "punctuation": "punct.",
-    "marks": "marks",
-    "one word at a time": "one",
-    "spread out": "spread",
+    marked("aligns words"): marked("aligns"),
+    marked("previous word"): marked("before"),
+    marked("next word"): marked("after"),
+    marked("itself"): marked("itself"),
+    marked("same position"): marked("place"),
+    marked("fixed distance"): marked("fixed"),
+    marked("same word"): marked("same"),
+    marked("rarest word"): marked("rarest"),
+    marked("end mark"): marked("end"),
+    marked("first word"): marked("first"),
+    marked("punctuation"): marked("punct."),
+    marked("marks"): marked("marks"),
+    marked("one word at a time"): marked("one"),
+    marked("spread out"): marked("spread"),
 }
 
 
 def head_does(card: ScoreCard) -> str:
     """Name the labels of a head: `aligns words, one word at a time`; often empty."""
-    return ", ".join(label.name for label in head_labels(card))
+    return ", ".join(_translated(label.name_phrase) for label in head_labels(card))
 
 
 def numbers(card: ScoreCard) -> str:
     """Return the main numbers of a card in one line."""
-    known = [
-        ("rarest token", card.rare_token),
-        ("linked like the other heads", card.agreement),
-        ("AER", card.alignment_error_rate),
-    ]
-    first = (
-        f"Entropy {card.entropy:.2f}, largest weight {card.confidence:.2f}, most often at distance "
-        f"{offset_name(card)}, weight on end mark, first token and punctuation {card.sink_share:.2f}"
+    known = (
+        (marked("rarest token {value}"), card.rare_token),
+        (marked("linked like the other heads {value}"), card.agreement),
+        (marked("AER {value}"), card.alignment_error_rate),
     )
-    return ", ".join([first, *(f"{name} {value:.2f}" for name, value in known if not math.isnan(value))])
+    first = tr(
+        "Entropy {entropy}, largest weight {confidence}, most often at distance {distance}, weight on end mark, first "
+        "token and punctuation {sink_share}",
+        entropy=f"{card.entropy:.2f}",
+        confidence=f"{card.confidence:.2f}",
+        distance=offset_name(card),
+        sink_share=f"{card.sink_share:.2f}",
+    )
+    return ", ".join([first, *(tr(text, value=f"{value:.2f}") for text, value in known if not math.isnan(value))])
 
 
 def sentences(card: ScoreCard) -> str:
     """Describe the labels, a sentence each; often empty."""
-    return " ".join(f"It {label.text}." for label in head_labels(card))
+    return " ".join(tr("It {does}.", does=_translated(label.text_phrase)) for label in head_labels(card))
+
+
+def _translated(phrase: Phrase) -> str:
+    values = {name: each if isinstance(each, str) else _translated(each) for name, each in phrase.values.items()}
+    return tr(phrase.words, **values)
 
 
 def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
@@ -155,7 +175,7 @@ def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
             case "offset":
                 return offset_name(card)
             case "label":
-                return SHORT_NAMES[head_labels(card)[0].base_name] if head_labels(card) else ""
+                return tr(SHORT_NAMES[head_labels(card)[0].base_name]) if head_labels(card) else ""
             case _:
                 value = {
                     "confidence": card.confidence,
@@ -169,7 +189,9 @@ def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
 
     def text(card: ScoreCard) -> str:
         name = head_name(card.head.layer, card.head.head)
-        return "\n".join(filter(None, (f"{name}: {head_does(card) or 'mixed'}", sentences(card), f"{numbers(card)}.")))
+        return "\n".join(
+            filter(None, (f"{name}: {head_does(card) or tr('mixed')}", sentences(card), f"{numbers(card)}."))
+        )
 
     return {(card.head.layer, card.head.head): Note(caption(card), text(card)) for card in cards}
 

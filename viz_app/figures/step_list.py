@@ -28,6 +28,7 @@ from viz_app.figures.layer_step_views import (
 )
 from viz_app.figures.output_step_views import OUTPUT, Piece, beam_view, memory_view, output_views
 from viz_app.figures.step_views import StepView
+from viz_app.language import tr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,9 +76,9 @@ def step_list(
 def group_of(part: str) -> str:
     """Return the group of a part: `cross_norm` -> `Cross-attention`."""
     if part.startswith("feed_forward"):
-        return FEED_FORWARD
+        return tr(FEED_FORWARD)
     found = [GROUPS[kind] for kind in KINDS if part.startswith(kind)]
-    return found[0] if found else INPUT if part in ("embedding", "input_norm", "layers_below") else OUTPUT
+    return tr(found[0] if found else INPUT if part in ("embedding", "input_norm", "layers_below") else OUTPUT)
 
 
 def step_named(views: Sequence[StepView], name: str) -> StepView:

@@ -17,7 +17,7 @@ class NumberColumn:
     """A number beside each row, with a bar.
 
     Attributes:
-        title: Above it.
+        title: Above it; a text that `tr` translates where it is shown.
         scale: Of its bar.
         digits: After the point.
     """

@@ -13,16 +13,22 @@ from core.runlog import Line, of_kind
 from core.schedule import cooldown_factor, learning_rate
 from viz_app.figures.plotly_chart import bare_axis, empty_figure, escaped
 from viz_app.figures.theme import Theme
+from viz_app.language import marked, tr
 
 # What a run's numbers are called, and their units.
 MEASURES = {
-    "nll": "Negative log-likelihood per token, nats",
-    "perplexity": "Perplexity per token",
-    "tokens_per_second": "Target tokens a second",
-    "rate": "Learning rate",
+    "nll": marked("Negative log-likelihood per token, nats"),
+    "perplexity": marked("Perplexity per token"),
+    "tokens_per_second": marked("Target tokens a second"),
+    "rate": marked("Learning rate"),
 }
 # What is compared over the rows of Table 3, and how it is written.
-ROW_MEASURES = {"perplexity": "Perplexity", "bleu": "BLEU", "parameters": "Parameters, millions", "hours": "Hours"}
+ROW_MEASURES = {
+    "perplexity": marked("Perplexity"),
+    "bleu": marked("BLEU"),
+    "parameters": marked("Parameters, millions"),
+    "hours": marked("Hours"),
+}
 POINTS = 400  # of a drawn schedule
 LEGEND: dict[str, Any] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}}
 
@@ -75,8 +81,10 @@ def curves(lines: Sequence[Line], measure: str, theme: Theme) -> go.Figure:
         KeyError: There is no such measure.
     """
     figure = empty_figure(theme, 400, margin=(64, 40, 8, 44))
-    name = MEASURES[measure]
-    for kind, called, mark in (("train", "training", theme.head_mark(5)), ("valid", "validation", theme.head_mark(0))):
+    for kind, called, mark in (
+        ("train", tr("training"), theme.head_mark(5)),
+        ("valid", tr("validation"), theme.head_mark(0)),
+    ):
         steps, numbers = values(lines, kind, measure)
         if steps:
             figure.add_scatter(
@@ -86,15 +94,15 @@ def curves(lines: Sequence[Line], measure: str, theme: Theme) -> go.Figure:
                 line={"color": mark.color, "width": 2 if kind == "valid" else 1.2},
                 marker={"size": 5, "symbol": "circle"},
                 name=called,
-                hovertemplate=f"step %{{x:,}}<br>{called} %{{y:.4g}}<extra></extra>",
+                hovertemplate=f"{_step_hover()}<br>{called} %{{y:.4g}}<extra></extra>",
             )
     scale = {"type": "log"} if measure == "perplexity" else {"rangemode": "normal" if measure == "nll" else "tozero"}
     return figure.update_layout(
         showlegend=True,
         legend=LEGEND,
         hovermode="x",
-        xaxis=_axis(theme, "step", rangemode="tozero"),
-        yaxis=_axis(theme, name, grid=True, **scale),
+        xaxis=_axis(theme, tr("step"), rangemode="tozero"),
+        yaxis=_axis(theme, tr(MEASURES[measure]), grid=True, **scale),
     )
 
 
@@ -104,8 +112,8 @@ def schedule(mine: Schedule, last_step: int, theme: Theme, logged: Sequence[Line
     steps = schedule_steps(mine, last_step)
     ours, paper, dots = theme.head_mark(0), theme.head_mark(1), theme.head_mark(2)
     for name, knobs, mark, dash in (
-        ("the paper's base model", PAPER, paper, "dash"),
-        ("these settings", mine, ours, "solid"),
+        (tr("the paper's base model"), PAPER, paper, "dash"),
+        (tr("these settings"), mine, ours, "solid"),
     ):
         figure.add_scatter(
             x=np.array(steps, dtype=np.int32),
@@ -113,7 +121,7 @@ def schedule(mine: Schedule, last_step: int, theme: Theme, logged: Sequence[Line
             mode="lines",
             line={"color": mark.color, "width": 2, "dash": dash},
             name=name,
-            hovertemplate=f"step %{{x:,}}<br>{name} %{{y:.3g}}<extra></extra>",
+            hovertemplate=f"{_step_hover()}<br>{name} %{{y:.3g}}<extra></extra>",
         )
     places, rates = values(logged, "train", "rate")
     if places:
@@ -122,15 +130,15 @@ def schedule(mine: Schedule, last_step: int, theme: Theme, logged: Sequence[Line
             y=np.array(rates),
             mode="markers",
             marker={"color": dots.color, "size": 4, "symbol": "x"},
-            name="as logged",
-            hovertemplate="step %{x:,}<br>logged %{y:.3g}<extra></extra>",
+            name=tr("as logged"),
+            hovertemplate=f"{_step_hover()}<br>{tr('logged {rate}', rate='%{y:.3g}')}<extra></extra>",
         )
     return figure.update_layout(
         showlegend=True,
         legend=LEGEND,
         hovermode="closest",
-        xaxis=_axis(theme, "step", range=[0, last_step]),
-        yaxis=_axis(theme, "learning rate", grid=True, rangemode="tozero", exponentformat="e"),
+        xaxis=_axis(theme, tr("step"), range=[0, last_step]),
+        yaxis=_axis(theme, tr("learning rate"), grid=True, rangemode="tozero", exponentformat="e"),
     )
 
 
@@ -176,8 +184,8 @@ def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool 
     names = [escaped(str(name)) for name in table["row"]]
     figure = empty_figure(theme, 90 + 26 * len(names), margin=(150, 40, 16, 44))
     sides = [
-        ("measured here", measure, theme.head_mark(0), "circle"),
-        ("the paper", f"paper_{measure}", theme.head_mark(1), "diamond-open"),
+        (tr("measured here"), measure, theme.head_mark(0), "circle"),
+        (tr("the paper"), f"paper_{measure}", theme.head_mark(1), "diamond-open"),
     ]
     for name, column, mark, symbol in sides:
         if column not in table:
@@ -187,8 +195,10 @@ def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool 
             base = numbers[(table["row"] == "base").to_numpy()]
             if not len(base):
                 raise ValueError(
-                    "there is no row base to compare the others with: run `python -m train table3` with base among "
-                    "--rows"
+                    tr(
+                        "there is no row base to compare the others with: run `python -m train table3` with base among "
+                        "--rows"
+                    )
                 )
             numbers = numbers - base[0]
         figure.add_scatter(
@@ -200,7 +210,8 @@ def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool 
             customdata=table["change"].fillna("").map(str).map(escaped),
             hovertemplate=f"%{{y}}<br>%{{customdata}}<br>{name} %{{x:.3g}}<extra></extra>",
         )
-    title = f"{ROW_MEASURES[measure]}, difference to base" if relative else ROW_MEASURES[measure]
+    title = tr(ROW_MEASURES[measure])
+    title = tr("{measure}, difference to base", measure=title) if relative else title
     figure.update_layout(
         showlegend=True,
         legend=LEGEND,
@@ -209,6 +220,11 @@ def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool 
         yaxis=_axis(theme, "", grid=True, autorange="reversed"),
     )
     return figure.add_vline(x=0, line={"color": theme.faint, "width": 1}) if relative else figure
+
+
+def _step_hover() -> str:
+    """Return the line of hover texts that names a point's step."""
+    return tr("step {step}", step="%{x:,}")
 
 
 def _in_units(table: pd.DataFrame, column: str) -> np.ndarray:

@@ -12,8 +12,11 @@ to 0.90.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from types import MappingProxyType
+from typing import NamedTuple
 
 from core.analysis.heads.scorecards import ScoreCard
 
@@ -51,12 +54,32 @@ DEFINITIONS: dict[str, str] = {
 """Criterion of each name, in order of precedence: the most specific first."""
 
 
+class Phrase(NamedTuple):
+    """English words with values in place of their `{names}`, apart so that they can be translated."""
+
+    words: str
+    values: Mapping[str, "str | Phrase"] = MappingProxyType({})
+
+    def __str__(self) -> str:
+        return self.words.format(**{name: str(value) for name, value in self.values.items()})
+
+
 @dataclass(frozen=True)
 class HeadLabel:
     """Short name for what a head does, and the measurement behind it."""
 
-    name: str
-    text: str
+    name_phrase: Phrase
+    text_phrase: Phrase
+
+    @property
+    def name(self) -> str:
+        """Name in English."""
+        return str(self.name_phrase)
+
+    @property
+    def text(self) -> str:
+        """Measurement in English."""
+        return str(self.text_phrase)
 
     @property
     def base_name(self) -> str:
@@ -71,19 +94,24 @@ def head_labels(card: ScoreCard) -> tuple[HeadLabel, ...]:
 
 def _labels(card: ScoreCard) -> Iterator[HeadLabel]:
     if card.alignment_error_rate < MOST:
-        yield HeadLabel("aligns words", f"aligns words: its alignment error rate is {card.alignment_error_rate:.2f}")
+        rate = f"{card.alignment_error_rate:.2f}"
+        yield _label("aligns words", Phrase("aligns words: its alignment error rate is {rate}", {"rate": rate}))
     elif math.isnan(card.alignment_error_rate) and card.agreement > MOST:
-        yield HeadLabel("aligns words", f"links {card.agreement:.0%} of the words like the other heads")
+        yield _label("aligns words", _of_share("links {share} of the words like the other heads", card.agreement))
     yield from _position(card)
     if card.same_token > MOST:
-        yield HeadLabel("same word", f"puts {card.same_token:.0%} of its weight on tokens equal to the query token")
+        text = _of_share("puts {share} of its weight on tokens equal to the query token", card.same_token)
+        yield _label("same word", text)
     if card.rare_token > MOST:
-        yield HeadLabel("rarest word", f"attends most to the rarest visible token for {card.rare_token:.0%} of tokens")
+        text = _of_share("attends most to the rarest visible token for {share} of tokens", card.rare_token)
+        yield _label("rarest word", text)
     yield from _sink(card)
     if card.confidence > CONFIDENT:
-        yield HeadLabel("one word at a time", f"puts {card.confidence:.0%} of its weight on one token on average")
+        text = _of_share("puts {share} of its weight on one token on average", card.confidence)
+        yield _label("one word at a time", text)
     if card.entropy > BROAD:
-        yield HeadLabel("spread out", f"attends almost uniformly: {card.entropy:.0%} of the largest possible entropy")
+        text = _of_share("attends almost uniformly: {share} of the largest possible entropy", card.entropy)
+        yield _label("spread out", text)
 
 
 def _position(card: ScoreCard) -> Iterator[HeadLabel]:
@@ -91,21 +119,28 @@ def _position(card: ScoreCard) -> Iterator[HeadLabel]:
     weights = {-1: card.previous, 0: card.same_position, 1: card.following}
     offset = max(weights, key=weights.__getitem__)
     if weights[offset] > MOST:
-        text = f"puts {weights[offset]:.0%} of its weight on {_place(card, offset)}"
+        text = _of_share("puts {share} of its weight on {place}", weights[offset], place=_place(card, offset))
     elif card.offset_share >= POSITIONAL:
-        offset, text = card.offset, f"attends most to {_place(card, card.offset)} for {card.offset_share:.0%} of tokens"
+        offset, words = card.offset, "attends most to {place} for {share} of tokens"
+        text = _of_share(words, card.offset_share, place=_place(card, offset))
     else:
         return
     near = {0: "same position"} if cross else {-1: "previous word", 0: "itself", 1: "next word"}
-    distance = f"fixed distance: {abs(offset)} {'back' if offset < 0 else 'ahead'}"
-    yield HeadLabel(near.get(offset, distance), text)
+    words = "fixed distance: {count} back" if offset < 0 else "fixed distance: {count} ahead"
+    distance = Phrase(words, {"count": str(abs(offset))})
+    yield HeadLabel(Phrase(near[offset]) if offset in near else distance, text)
 
 
-def _place(card: ScoreCard, offset: int) -> str:
+def _place(card: ScoreCard, offset: int) -> Phrase:
     if card.head.kind == "cross":
-        return f"the source token at the same position{f' {offset:+d}' if offset else ''}"
+        if not offset:
+            return Phrase("the source token at the same position")
+        return Phrase("the source token at the same position {offset}", {"offset": f"{offset:+d}"})
     near = {-1: "the previous token", 0: "the token itself", 1: "the next token"}
-    return near.get(offset, f"the token {abs(offset)} {'before' if offset < 0 else 'after'}")
+    if offset in near:
+        return Phrase(near[offset])
+    words = "the token {count} before" if offset < 0 else "the token {count} after"
+    return Phrase(words, {"count": str(abs(offset))})
 
 
 def _sink(card: ScoreCard) -> Iterator[HeadLabel]:
@@ -116,6 +151,18 @@ def _sink(card: ScoreCard) -> Iterator[HeadLabel]:
     }
     if not card.sink_share > MOST:
         return
-    named = " and ".join(f"{share:.0%} on {place}" for place, share in shares.values() if share >= 0.05)
+    named = [
+        _of_share("{share} on {place}", share, place=Phrase(place)) for place, share in shares.values() if share >= 0.05
+    ]
+    places = reduce(lambda rest, first: Phrase("{first} and {rest}", {"first": first, "rest": rest}), reversed(named))
     most = next((name for name, (_, share) in shares.items() if share > MOST), "marks")
-    yield HeadLabel(most, f"puts {card.sink_share:.0%} of its weight on tokens of little content: {named}")
+    text = _of_share("puts {share} of its weight on tokens of little content: {places}", card.sink_share, places=places)
+    yield _label(most, text)
+
+
+def _label(name: str, text: Phrase) -> HeadLabel:
+    return HeadLabel(Phrase(name), text)
+
+
+def _of_share(words: str, share: float, **values: Phrase) -> Phrase:
+    return Phrase(words, {"share": f"{share:.0%}", **values})

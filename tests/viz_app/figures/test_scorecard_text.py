@@ -1,12 +1,19 @@
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.heads import labels
 from core.analysis.heads.head import Head
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import score_cards
+from core.analysis.layers.layer_types import LAYER_TYPES
+from core.drawing import axis_words
 from viz_app.figures.scorecard_text import SHORT_NAMES, SORT_TEXTS, SORTS, Sort, notes, ordered
+from viz_app.language import extraction
 
 
 @pytest.fixture
@@ -66,3 +73,18 @@ def test_what_has_no_number_comes_last(make_map: Any) -> None:
     assert without.caption == ""
     assert without.text.startswith("L1 H1: mixed")
     assert "AER" not in without.text
+
+
+def test_texts_of_core_are_marked_for_the_catalogues() -> None:
+    source = ast.parse(Path(labels.__file__).read_text(encoding="utf-8"))
+    functions = [each for each in source.body if isinstance(each, ast.FunctionDef)]
+    constants = {each.value for node in functions for each in ast.walk(node) if isinstance(each, ast.Constant)}
+    phrases = {text for text in constants if isinstance(text, str) and " " in text}
+    axes = {text for titles in axis_words.TITLES.values() for text in titles}
+    kinds = {*axis_words.KIND_NAMES.values(), *axis_words.KIND_TEXTS.values()}
+    behaviours = {text for each in BEHAVIOURS.values() for text in (each.name, each.text)}
+    layers = {each.name for each in LAYER_TYPES.values()}
+    shown = {*axes, *kinds, *DEFINITIONS, *DEFINITIONS.values(), *behaviours, *layers}
+    assert phrases - shown
+    docstrings = {ast.get_docstring(each) for each in functions}
+    assert (phrases | shown) - docstrings <= extraction.interface_texts().keys()

@@ -21,6 +21,7 @@ NO_TEXT = re.compile(
     r"[.#@]?[\w-]+\s*\{|<svg|<style|^import |^from |\n(import|from|table|def) |\b(rgba?|translate|calc|var|url)\("
     r"|^\s*[a-z-]+: [^ ]+;|^[\w-]+( [\w-]+)* (solid|bold|normal|sans-serif)|^application/|--[a-z]+ "
     r"|(^|\n)\w+(, \w+)* = |\)\.\w+[\[(]|\bfor \w+(, \w+)* in \w+\]|\] for \w+ in "
+    r"|^(const|window)\b|^(Noto|DejaVu) |(sans-serif|monospace)$|@\w+\.\w|^<!doctype|<(th|table|meta)\b"
     r"|\b\w+=$|# or \.npz|default-src"
     # messages for programmers, and the name of a model in several files
     r"|is none of the languages|only 'gradient' takes an output|^\0 files$"
@@ -30,7 +31,9 @@ DATA = re.compile(r"(^|_)(SENTENCES?|EXAMPLES?|EARLIER)(_|$)|^SHIPPED$")
 # Arguments that nobody reads: keys, names of files and icons, code, and forms of numbers and dates.
 UNREAD = {
     "key", "icon", "type", "layout", "format", "name", "gap", "sentence", "anchor", "code", "family", "hovertemplate",
+    "loc", "textcoords", "textposition",
 }  # fmt: skip
+DRAWINGS = {"figures", "components"}  # their errors are for programmers, those of others for visitors
 NO_TEXTS_IN = {  # calls whose arguments nobody reads
     "re.compile", "re.fullmatch", "re.sub", "re.match", "re.search", "TypeVar", "Widget", "cast", "getattr",
     "Widget[str]", "strftime", "find_spec", "warn", "assert_never", "NamedTuple", "Literal", "script", "get_logger",
@@ -57,12 +60,20 @@ def left_out(path: Path) -> Iterator[tuple[int, str]]:
     """Find the lines and texts of a module that look like texts for people, and are not marked."""
     if path.resolve().relative_to(ROOT).as_posix().startswith(ENGLISH_FILES):
         return
-    yield from texts_in(ast.parse(path.read_text(encoding="utf-8")))
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    errors = _errors(tree) if DRAWINGS & {*path.parts} else set[int]()
+    yield from _search(tree, _skipped(tree) | errors)
 
 
 def texts_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Find the lines and texts of code that look like texts for people, and are not marked."""
     yield from _search(tree, _skipped(tree))
+
+
+def _errors(tree: ast.AST) -> set[int]:
+    """Return the identities of all nodes of errors."""
+    raised = (node for node in ast.walk(tree) if isinstance(node, ast.Raise))
+    return {id(each) for node in raised for each in ast.walk(node)}
 
 
 def _skipped(tree: ast.AST) -> set[int]:

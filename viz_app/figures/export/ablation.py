@@ -7,11 +7,13 @@ import pandas as pd
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
 from core.capture import KINDS
-from viz_app.figures.ablation import effect_color, head_title, scale_limit
+from viz_app.figures.ablation import effect_color, scale_limit
 from viz_app.figures.display_text import decimal
 from viz_app.figures.export.canvas import Format
 from viz_app.figures.export.token_boxes import Box, export_boards, export_tokens
+from viz_app.figures.head_names import KIND_NAMES
 from viz_app.figures.theme import LIGHT, Theme
+from viz_app.language import tr
 
 
 def export_switches(
@@ -39,7 +41,7 @@ def export_switches(
         gate, effect = gates.get(head, 1.0), effects.get(head)
         text = "" if effect is None else decimal(effect, 1, sign=True) if round(effect, 1) else "0"
         if gate != 1:
-            text = "off" if gate == 0 else f"{gate:.1f}"
+            text = tr("off") if gate == 0 else f"{gate:.1f}"
         return Box(text, effect_color(effect or 0.0, limit, theme), marked=gate != 1)
 
     boards: list[tuple[str, list[tuple[str, list[Box]]]]] = []
@@ -49,9 +51,13 @@ def export_switches(
             (f"L{layer + 1}", [box(head) for head in heads if (head.kind, head.layer) == (kind, layer)])
             for layer in layers
         ]
-        boards.append((head_title(Head(kind, 0, 0)).split()[0], rows))
-    ends = f"{decimal(-limit, 2)} (blue) to {decimal(limit, 2, sign=True)} (orange)"
-    title = f"change of the log-probability in nats with this head alone off; colours: {ends}, logarithmic"
+        boards.append((tr(KIND_NAMES[kind]), rows))
+    title = tr(
+        "change of the log-probability in nats with this head alone off; colours: {low} (blue) to {high} (orange), "
+        "logarithmic",
+        low=decimal(-limit, 2),
+        high=decimal(limit, 2, sign=True),
+    )
     return export_boards(boards, file_format, theme, title=title)
 
 
@@ -82,4 +88,4 @@ def export_changes(tokens: Sequence[str], changes: Sequence[float], file_format:
         Box(readable(token), effect_color(change, limit, theme), decimal(change, 2, sign=True))
         for token, change in zip(tokens, changes, strict=True)
     ]
-    return export_tokens(boxes, file_format, theme, title="change of the log-probability, in nats")
+    return export_tokens(boxes, file_format, theme, title=tr("change of the log-probability, in nats"))

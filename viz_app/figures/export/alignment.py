@@ -7,6 +7,7 @@ from core.analysis.alignment.pharaoh import GoldLinks
 from core.analysis.alignment.sentence_alignment import WordAlignment
 from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, PITCH, Format, check_format, paper, saved, short
 from viz_app.figures.theme import LIGHT, Theme
+from viz_app.language import tr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +71,7 @@ def export_ribbon(
             linewidth=2.2,
             solid_capstyle="butt",
         )
-    for x, side, name in ((-0.03, "right", "source"), (0.5, "center", title), (1.03, "left", "translation")):
+    for x, side, name in ((-0.03, "right", tr("source")), (0.5, "center", title), (1.03, "left", tr("translation"))):
         axes.text(x, -0.9, name, ha=side, color=theme.faint, **text)
     return saved(figure, file_format)
 

@@ -6,6 +6,7 @@ from core.analysis.beam_tree import BeamNode, BeamTree
 from viz_app.figures.display_text import decimal
 from viz_app.figures.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved, short
 from viz_app.figures.theme import LIGHT, Theme
+from viz_app.language import marked, tr_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +15,12 @@ WIDTH, HEIGHT = 1.5, 0.78  # inches of a candidate and the room around it
 BOX = (0.88, 0.62)  # of that, the box itself
 MAX_CHARACTERS = 12
 MARKS = {"live": "\u25cf", "finished": "\u25a0", "pruned": "\u00d7", "dropped": "\u25cb"}
-NAMES = {"live": "live", "finished": "finished", "pruned": "pruned at once", "dropped": "continued, then dropped"}
+NAMES = {
+    "live": marked("live"),
+    "finished": marked("finished"),
+    "pruned": marked("pruned at once"),
+    "dropped": marked("continued, then dropped"),
+}
 
 
 def export_tree(tree: BeamTree, file_format: Format, theme: Theme = LIGHT) -> bytes:
@@ -47,7 +53,7 @@ def export_tree(tree: BeamTree, file_format: Format, theme: Theme = LIGHT) -> by
         )
         for node in nodes:
             _node(axes, node, fate_at_end(node, tree), node.token_ids in best, theme)
-    legend = "   ".join(f"{MARKS[fate]} {name}" for fate, name in NAMES.items())
+    legend = "   ".join(f"{MARKS[fate]} {name}" for fate, name in tr_values(NAMES).items())
     axes.text(-0.5, rows + 0.85, legend, va="center", color=theme.faint, fontsize=SMALL_POINTS)
     return saved(figure, file_format)
 

@@ -24,6 +24,7 @@ from viz_app.figures.export.canvas import (
 from viz_app.figures.line_weights import MIN_WEIGHT, has_line
 from viz_app.figures.theme import LIGHT, Theme, head_name
 from viz_app.figures.weight_tables import lines_table
+from viz_app.language import tr
 
 __all__ = ["FORMATS", "Format", "export_csv", "export_lines", "export_map"]
 
@@ -63,20 +64,14 @@ def export_map(
         right.tick_params(length=0)
         right.spines["right"].set_visible(False)
         _label(right.set_yticks(range(len(predicted))), predicted, theme)
-        axes.set_ylabel("fed", color=theme.faint, fontsize=LABEL_POINTS)
-        right.set_ylabel("predicts", color=theme.faint, fontsize=LABEL_POINTS)
+        axes.set_ylabel(tr("fed"), color=theme.faint, fontsize=LABEL_POINTS)
+        right.set_ylabel(tr("predicts"), color=theme.faint, fontsize=LABEL_POINTS)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_color(theme.hairline)
-    color_scale(
-        figure,
-        axes,
-        colors,
-        low,
-        1.0,
-        f"{name(attention.layer, head)} {'difference' if diverging else 'weight'}",
-        theme,
-    )
+    head_text = tr(name(attention.layer, head))
+    title = tr("{head} difference", head=head_text) if diverging else tr("{head} weight", head=head_text)
+    color_scale(figure, axes, colors, low, 1.0, title, theme)
     return saved(figure, file_format)
 
 
@@ -123,7 +118,7 @@ def export_lines(
                     ends, colors=mark.color, alpha=np.clip(alphas, 0.0, 1.0), linewidths=2.0, linestyles=dashes
                 )
             )
-        title = name(attention.layer, head)
+        title = tr(name(attention.layer, head))
         axes.text(
             (place + 0.5) / len(heads),
             -1.1,

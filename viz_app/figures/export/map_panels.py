@@ -19,6 +19,7 @@ from viz_app.figures.export.canvas import (
 )
 from viz_app.figures.head_grid import reduced
 from viz_app.figures.theme import LIGHT, Theme
+from viz_app.language import tr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +38,7 @@ def export_panels(
     file_format: Format,
     theme: Theme = LIGHT,
     *,
-    title: str = "weight",
+    title: str | None = None,
     most: float | None = None,
     row_names: Sequence[str] = (),
     column_names: Sequence[str] = (),
@@ -49,7 +50,7 @@ def export_panels(
 
     Args:
         panels: In rows, which may differ in length.
-        title: Of the scale.
+        title: Of the scale; by default that of weights.
         most: The scale is diverging, from -most to most; None: sequential, from 0 to 1.
         row_names, column_names: Of the rows and columns of panels.
         tokens: Of the matrices' rows and columns, written at the left and below if there are few.
@@ -97,7 +98,7 @@ def export_panels(
         for position, token in enumerate(written[1]):
             place = (column * right + position, tile.shape[0] - down + height - 0.2)
             axes.text(*place, short(token, CHARACTERS), ha="center", va="top", rotation=90, color=theme.text, **small)
-    color_scale(figure, axes, colors, low, high, title, theme)
+    color_scale(figure, axes, colors, low, high, tr("weight") if title is None else title, theme)
     return saved(figure, file_format)
 
 

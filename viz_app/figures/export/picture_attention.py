@@ -17,6 +17,7 @@ from viz_app.figures.export.canvas import (
 )
 from viz_app.figures.picture_attention import CharacterAttention, tinted_picture
 from viz_app.figures.theme import LIGHT, Theme
+from viz_app.language import tr
 
 INCHES = 0.026  # of a pixel of the picture
 GAP = 5  # pixels between two pictures
@@ -56,5 +57,5 @@ def export_pictures(
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    color_scale(figure, axes, list(theme.sequential), 0, 1, "attention weight of a patch", theme)
+    color_scale(figure, axes, list(theme.sequential), 0, 1, tr("attention weight of a patch"), theme)
     return saved(figure, file_format)

@@ -10,6 +10,7 @@ from viz_app.figures.display_text import decimal
 from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, SMALL_POINTS, Format, check_format, cut, paper, saved
 from viz_app.figures.step_views import Block, NumberColumn, StepView, VectorRow
 from viz_app.figures.theme import LIGHT, Theme
+from viz_app.language import tr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,7 @@ def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pi
     axes.set_xlim(-0.05, width + 0.05)
     axes.set_ylim(height, -0.1)
     text: dict[str, Any] = {"va": "center", "fontsize": LABEL_POINTS}
-    heading = f"{view.group}: {view.title} (section {view.section})"
+    heading = tr("{group}: {step} (section {section})", group=view.group, step=view.title, section=view.section)
     axes.text(0, 0.12, heading, color=theme.text, fontweight="bold", parse_math=False, **text)
     y = TITLE
     for line in lines:
@@ -68,13 +69,14 @@ def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pi
 
 
 def _draw_block(axes: "Axes", block: Block, left: float, top: float, theme: Theme) -> None:
-    scale = f"   \u2212{block.limit:.2g} to +{block.limit:.2g}" if block.has_legend else ""
+    low, high = f"\u2212{block.limit:.2g}", f"+{block.limit:.2g}"
+    scale = f"   {tr('{low} to {high}', low=low, high=high)}" if block.has_legend else ""
     text: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": SMALL_POINTS}
     axes.text(0, top + TITLE / 2, block.title + scale, color=theme.faint, **text)
     right = left + _cells(block)
     headings = top + TITLE + HEADING / 2
     for number, column in enumerate(block.columns):
-        axes.text(right + NUMBER * number + 0.8, headings, column.title, color=theme.faint, ha="center", **text)
+        axes.text(right + NUMBER * number + 0.8, headings, tr(column.title), color=theme.faint, ha="center", **text)
     y = top + _top(block)
     for row in block.rows:
         height = _row_height(row, block)
@@ -128,7 +130,7 @@ def _draw_bars(axes: "Axes", row: VectorRow, block: Block, left: float, top: flo
 def _draw_number(
     axes: "Axes", value: float | None, column: NumberColumn, limit: float, left: float, y: float, theme: Theme
 ) -> None:
-    name = "hidden" if value is None else decimal(value, column.digits)
+    name = tr("hidden") if value is None else decimal(value, column.digits)
     text: dict[str, Any] = {"va": "center", "ha": "right", "parse_math": False, "fontsize": SMALL_POINTS}
     axes.text(left + 0.8, y, name, color=theme.text if value is not None else theme.faint, **text)
     if value is None:

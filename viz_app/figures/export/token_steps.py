@@ -10,6 +10,7 @@ from core.analysis.tokens.words import readable
 from viz_app.figures.export.canvas import Format
 from viz_app.figures.export.token_boxes import Box, export_tokens
 from viz_app.figures.theme import LIGHT, Theme
+from viz_app.language import tr
 
 UNSURE = "#e69f00"
 STRONGEST = 0.6  # share of that colour behind a token that had no probability at all
@@ -26,7 +27,7 @@ def export_steps(tokens: Sequence[str], log_probs: Sequence[float], file_format:
         Box(readable(token), _mixed(theme.background, STRONGEST * (1 - probability)), f"{probability:.2f}")
         for token, probability in zip(tokens, probabilities, strict=True)
     ]
-    return export_tokens(boxes, file_format, theme, title="probability of each token")
+    return export_tokens(boxes, file_format, theme, title=tr("probability of each token"))
 
 
 def _mixed(background: str, share: float) -> str:

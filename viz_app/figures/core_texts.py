@@ -1,0 +1,138 @@
+"""Texts of `core` that the app shows: its constants, marked for the catalogues."""
+
+from viz_app.language import marked
+
+AXES = (  # of drawings of attention, see `core.drawing.axis_words`
+    marked("Encoder"),
+    marked("Decoder"),
+    marked("Cross"),
+    marked("each source token attends to the source"),
+    marked("each target token attends to the target before it"),
+    marked("each target token attends to the source"),
+    marked("source"),
+    marked("attends to source"),
+    marked("fed \u25b8 predicts"),
+    marked("attends to fed tokens"),
+)
+LABELS = (  # of heads and their criteria, see `core.analysis.heads.labels`
+    marked("aligns words"),
+    marked("previous word"),
+    marked("next word"),
+    marked("itself"),
+    marked("same position"),
+    marked("fixed distance"),
+    marked("same word"),
+    marked("rarest word"),
+    marked("end mark"),
+    marked("first word"),
+    marked("punctuation"),
+    marked("marks"),
+    marked("one word at a time"),
+    marked("spread out"),
+    marked(
+        "an alignment error rate (Och & Ney 2003) below 50% where there are gold links; without them, more than "
+        "50% of the words are linked like the mean of the heads in the upper half of the layers"
+    ),
+    marked(
+        "the token before: the largest weight is there for at least 90% of the tokens (Voita et al. 2019), or "
+        "more than 50% of the weight"
+    ),
+    marked(
+        "the token after: the largest weight is there for at least 90% of the tokens (Voita et al. 2019), or more"
+        " than 50% of the weight"
+    ),
+    marked(
+        "the token itself: the largest weight is there for at least 90% of the tokens (Voita et al. 2019), or "
+        "more than 50% of the weight"
+    ),
+    marked(
+        "cross-attention to the source token with the number of the predicted one: the largest weight is there "
+        "for at least 90% of the tokens (Voita et al. 2019), or more than 50% of the weight"
+    ),
+    marked(
+        "a token at another distance, always the same: the largest weight is there for at least 90% of the tokens"
+        " (Voita et al. 2019)"
+    ),
+    marked(
+        "more than 50% of the weight is on other occurrences of the token; in cross-attention, on source tokens "
+        "equal to the predicted one"
+    ),
+    marked("the largest weight is on the rarest visible token (Voita et al. 2019) for more than 50% of the tokens"),
+    marked(
+        "more than 50% of the weight is on </s>: perhaps a no-op, as Clark et al. 2019 suggest for separators in BERT"
+    ),
+    marked("more than 50% of the weight is on <s> or the first token"),
+    marked("more than 50% of the weight is on punctuation"),
+    marked("more than 50% of the weight is on </s>, <s>, the first token and punctuation together"),
+    marked("the largest weight of a row, without </s>, is above 80% on average (Voita et al. 2019)"),
+    marked("the entropy is above 90% of its maximum (Clark et al. 2019)"),
+)
+LABEL_PHRASES = (  # what a head does, such as `It puts {share} of its weight on {place}.`
+    marked("aligns words: its alignment error rate is {rate}"),
+    marked("links {share} of the words like the other heads"),
+    marked("puts {share} of its weight on tokens equal to the query token"),
+    marked("attends most to the rarest visible token for {share} of tokens"),
+    marked("puts {share} of its weight on one token on average"),
+    marked("attends almost uniformly: {share} of the largest possible entropy"),
+    marked("puts {share} of its weight on {place}"),
+    marked("attends most to {place} for {share} of tokens"),
+    marked("fixed distance: {count} back"),
+    marked("fixed distance: {count} ahead"),
+    marked("the source token at the same position"),
+    marked("the source token at the same position {offset}"),
+    marked("the previous token"),
+    marked("the token itself"),
+    marked("the next token"),
+    marked("the token {count} before"),
+    marked("the token {count} after"),
+    marked("puts {share} of its weight on tokens of little content: {places}"),
+    marked("{share} on {place}"),
+    marked("{first} and {rest}"),
+    marked("the first token"),
+    marked("punctuation"),
+)
+BEHAVIOURS = (  # to search heads by, see `core.analysis.corpus.behaviours`
+    marked("looks at the previous token"),
+    marked("share of the weight on the token before; in cross-attention, before the position of the predicted token"),
+    marked("looks at the same position"),
+    marked("share of the weight on the token itself; in cross-attention, at the position of the predicted token"),
+    marked("looks at the next token"),
+    marked("share of the weight on the token after; in cross-attention, after the position of the predicted token"),
+    marked("looks at a fixed distance"),
+    marked("share of tokens whose largest weight is at the head's most frequent distance (Voita et al. 2019)"),
+    marked("looks at the same word"),
+    marked(
+        "share of the weight on other occurrences of the token; in cross-attention, on source tokens equal to the"
+        " predicted one"
+    ),
+    marked("looks at the rarest token"),
+    marked("share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019)"),
+    marked("looks at the end mark"),
+    marked("share of the weight on </s>"),
+    marked("looks at the first token"),
+    marked("share of the weight on <s> or the first token"),
+    marked("looks at punctuation"),
+    marked("share of the weight on punctuation"),
+    marked("copies"),
+    marked(
+        "share of the weight on tokens for which the head promotes this very token among the five most (Wang et "
+        "al. 2022)"
+    ),
+    marked("writes the translation"),
+    marked("share of the weight on source tokens for which the head promotes the predicted token among the five most"),
+    marked("links words like the other heads"),
+    marked("share of target words linked like the mean of the heads in the upper half of the layers"),
+    marked("agrees with gold links"),
+    marked("1 minus the alignment error rate (Och & Ney 2003) on sentences with links annotated by people"),
+    marked("looks at one token at a time"),
+    marked("mean of the largest weight of a row, without </s> (Voita et al. 2019)"),
+    marked("looks everywhere"),
+    marked("entropy of the weights over its maximum (Clark et al. 2019)"),
+)
+LAYER_TYPES = (  # of Table 1, see `core.analysis.layers.layer_types`
+    marked("Self-attention"),
+    marked("Recurrent"),
+    marked("Convolutional"),
+    marked("Separable convolutional"),
+    marked("Restricted self-attention"),
+)
