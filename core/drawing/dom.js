@@ -70,6 +70,18 @@ export function spelled(spans) {
   });
 }
 
+/**
+ * A text, from `tr`, with elements in place of its `{names}`.
+ * @param {string} text
+ * @param {Record<string, Node>} elements
+ */
+export function filled(text, elements) {
+  return text
+    .split(/\{(\w+)\}/)
+    .map((part, index) => (index % 2 ? elements[part] : part))
+    .filter(Boolean);
+}
+
 /** @param {readonly Span[]} spans */
 export function textOf(spans) {
   return spans.map(([text]) => text).join("");

@@ -18,6 +18,7 @@ import {
   vector,
 } from "./dom.js";
 import { scrolling } from "./scrolling.js";
+import { tr } from "./texts.js";
 import { lineWeights, meanOfRows, sumOfColumns } from "./weights.js";
 
 const PITCH = 24; // pixels from word to word
@@ -224,7 +225,7 @@ function show(state, shown) {
       shown.filter(([side]) => side === axis).map(([, index]) => index),
     ),
   );
-  note.textContent = notes.some(Boolean) ? `numbers: ${notes.filter(Boolean).join(", ")}` : "";
+  note.textContent = notes.some(Boolean) ? tr("numbers: {texts}", { texts: notes.filter(Boolean).join(", ") }) : "";
 }
 
 /**
@@ -259,9 +260,10 @@ function showSide({ data, words, lines, middle, few }, axis, indices) {
     const values = new Map(met.map(({ head, weight }) => [head, combined.get(head)?.[place] ?? weight]));
     middle.append(numbers([...values], place, other, count));
   }
-  return several
-    ? `${axis === "query" ? "mean" : "sum"} of ${indices.length} selected ${axis === "query" ? "rows" : "columns"}`
-    : "";
+  if (!several) return "";
+  return axis === "query"
+    ? tr("mean of {count} selected rows", { count: indices.length })
+    : tr("sum of {count} selected columns", { count: indices.length });
 }
 
 /**

@@ -9,6 +9,7 @@ import { button, element, focusedIn, goTo, group, headNames, restoreFocus, spell
 import { AXES, cells, laid, selectAt } from "./map_cells.js";
 import { readout } from "./map_readout.js";
 import { scrolling } from "./scrolling.js";
+import { tr } from "./texts.js";
 
 const PITCHES = { least: 4, most: 30, picture: 620 }; // pixels of a row, and of all rows where they share them
 const WORD_PITCH = 11; // pixels that a written word needs; with fewer, every second, third, ... is written
@@ -68,7 +69,10 @@ function frame(state) {
   node.style.setProperty("--height", `${Math.max(150, size.query * pitch)}px`);
   const fed = data.predicted && !data.parts;
   node.append(titles("above", parts.key, "before"), titles("aside before", parts.query, "before"));
-  node.append(element("div", "corner", fed ? "fed" : ""), element("div", "corner after", fed ? "predicts" : ""));
+  node.append(
+    element("div", "corner", fed ? tr("fed") : ""),
+    element("div", "corner after", fed ? tr("predicts") : ""),
+  );
   node.append(words(state, "key"), words(state, "query"), cells(state, point));
   if (data.predicted) {
     state.predicted = data.predicted.map((spans, index) => predictedWord(state, spans ?? [], index));
@@ -101,7 +105,7 @@ function titles(style, parts, side) {
  * @param {Axis} axis
  */
 function words(state, axis) {
-  const list = axis === "key" ? group("tops", "Columns") : group("sides left", "Rows");
+  const list = axis === "key" ? group("tops", tr("Columns")) : group("sides left", tr("Rows"));
   state.words[axis] = state.data[axis].map((spans, index) => word(state, axis, index, spans));
   list.append(...state.words[axis]);
   return list;
@@ -226,7 +230,7 @@ function isLit({ lit }, axis, index) {
 function spokenName({ data, parts }, axis, index) {
   const text = textOf(data[axis][index]);
   const predicted = axis === "query" ? data.predicted?.[index] : null;
-  if (predicted) return `fed ${text}, predicts ${textOf(predicted)}`;
+  if (predicted) return tr("fed {fed}, predicts {predicted}", { fed: text, predicted: textOf(predicted) });
   const name = parts[axis].find(({ stop }) => index < stop)?.name;
   return name ? `${text}, ${name}` : text;
 }
@@ -250,7 +254,7 @@ function scaleBar({ scale, low, most }) {
   const bar = element("i");
   bar.style.background = `linear-gradient(to right, ${scale.join(", ")})`;
   const end = (most ?? 1).toFixed(most ? 1 : 0);
-  const name = most ? "score" : low ? "difference" : "weight";
+  const name = most ? tr("score") : low ? tr("difference") : tr("weight");
   const [first, last] = low ? [`\u2212${end}`, `+${end}`] : ["0", end];
   line.append(element("span", "number", first), bar, element("span", "number", last), name);
   return line;

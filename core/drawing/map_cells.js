@@ -4,6 +4,7 @@
 /** @import { Axis, Events, MapData, Part, PerAxis, Place } from "./types" */
 
 import { element } from "./dom.js";
+import { tr } from "./texts.js";
 import { paintWeights } from "./weights.js";
 
 const FEW_CELLS = 40; // rows and columns up to which gaps separate the cells
@@ -51,7 +52,11 @@ export function cells(state, point) {
   box.setAttribute("role", "img");
   box.setAttribute(
     "aria-label",
-    `${data.heads[0].name}, ${size.query} rows and ${size.key} columns; arrow keys read the cells`,
+    tr("{head}, {rows} rows and {columns} columns; arrow keys read the cells", {
+      head: data.heads[0].name,
+      rows: size.query,
+      columns: size.key,
+    }),
   );
   tip.setAttribute("role", "status");
   paintWeights(picture, data.heads[0].weights, size.key, data.scale, data.low);

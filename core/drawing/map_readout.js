@@ -3,7 +3,8 @@
 
 /** @import { MapData, Part, PerAxis, Place, Span } from "./types" */
 
-import { element, spelled } from "./dom.js";
+import { element, filled, spelled } from "./dom.js";
+import { tr } from "./texts.js";
 
 const MOST = 3; // weights of a row or a column, in each part of the other axis
 
@@ -37,10 +38,10 @@ export function readout(data, parts, { query, key }) {
  */
 function ofCell(data, parts, query, key) {
   const found = exists(data, query, key);
-  const verb = !found ? "cannot attend to " : data.most ? "query; key " : "attends to ";
+  const text = !found ? tr("cannot attend to {key}") : data.most ? tr("query; key {key}") : tr("attends to {key}");
   return [
     [rowName(data, query)],
-    [verb, bold(data.key[key])],
+    filled(text, { key: bold(data.key[key]) }),
     [found ? number(data, query, key) : reason(data, parts, query, key)],
   ];
 }
@@ -61,8 +62,8 @@ function ofRow(data, parts, query) {
     ),
   );
   return [
-    [rowName(data, query), data.most ? " query, by key" : " attends to"],
-    ...(lines.length ? lines : [["nothing"]]),
+    filled(data.most ? tr("{query} query, by key") : tr("{query} attends to"), { query: rowName(data, query) }),
+    ...(lines.length ? lines : [[tr("nothing")]]),
   ];
 }
 
@@ -76,8 +77,8 @@ function ofColumn(data, parts, key) {
   const name = (/** @type {number} */ query) => data.predicted?.[query] ?? data.query[query];
   const lines = parts.query.flatMap((part) => largest(data, part, (query) => [query, key], name));
   return [
-    [bold(data.key[key]), data.most ? " key, by query" : " is attended to by"],
-    ...(lines.length ? lines : [["nothing"]]),
+    filled(data.most ? tr("{key} key, by query") : tr("{key} is attended to by"), { key: bold(data.key[key]) }),
+    ...(lines.length ? lines : [[tr("nothing")]]),
   ];
 }
 
@@ -153,8 +154,9 @@ function number(data, query, key) {
 function rowName(data, query) {
   const name = element("span");
   const predicted = data.predicted?.[query];
-  if (predicted) name.append("fed ", bold(data.query[query]), " \u25b8 predicts ", bold(predicted));
-  else name.append(bold(data.query[query]));
+  const fed = bold(data.query[query]);
+  const text = tr("fed {fed} \u25b8 predicts {predicted}");
+  name.append(...(predicted ? filled(text, { fed, predicted: bold(predicted) }) : [fed]));
   return name;
 }
 

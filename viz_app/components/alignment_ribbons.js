@@ -15,6 +15,7 @@ import {
   vector,
 } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, rootOf } from "./shared.js";
 
 const PITCH = 30; // pixels from word to word
@@ -67,7 +68,7 @@ export default component(
     middle.style.height = `${height}px`;
     middle.append(picture(state, height));
     const columns = element("div", "columns");
-    columns.append(column(state, "source", "source"), middle, column(state, "target", "translation"));
+    columns.append(column(state, "source", tr("source")), middle, column(state, "target", tr("translation")));
     const box = element("div", "box");
     box.style.maxHeight = `${data.height}px`;
     box.append(columns);
@@ -133,7 +134,7 @@ function bend(from, to, back = false) {
  * @param {string} title
  */
 function column(state, side, title) {
-  const list = group(`column ${side}`, side === "source" ? "Source words" : "Target words");
+  const list = group(`column ${side}`, side === "source" ? tr("Source words") : tr("Target words"));
   state.words[side] = state.data[side].map(({ spans }, index) => word(state, side, spans, index));
   list.append(element("div", "title", title), ...state.words[side]);
   return list;
@@ -151,8 +152,12 @@ function word(state, side, spans, index) {
   const node = button("word");
   Object.assign(node.dataset, { side, index });
   node.title = textOf(spans);
-  if (side === "source") node.title += `\n${source[index].covered.toFixed(3)} attention received in total`;
-  if (share !== null) node.title += `\n${share.toFixed(3)} from the source, ${(1 - share).toFixed(3)} from the prefix`;
+  if (side === "source")
+    node.title += `\n${tr("{weight} attention received in total", { weight: source[index].covered.toFixed(3) })}`;
+  if (share !== null) {
+    const shares = { source: share.toFixed(3), prefix: (1 - share).toFixed(3) };
+    node.title += `\n${tr("{source} from the source, {prefix} from the prefix", shares)}`;
+  }
   node.setAttribute("aria-pressed", "false");
   const text = spelled(spans);
   const number = element("span", "number", String(index));
@@ -241,15 +246,15 @@ function value(ribbon, side) {
 function legend({ gold, target }) {
   const row = element("div", "legend");
   row.append(
-    entry(vector("rect", { class: "strong", width: 24, height: 8, y: 1 }), "link: largest weight of a target word"),
+    entry(vector("rect", { class: "strong", width: 24, height: 8, y: 1 }), tr("link: largest weight of a target word")),
   );
-  row.append(entry(vector("rect", { class: "weak", width: 24, height: 8, y: 1 }), "other weights"));
+  row.append(entry(vector("rect", { class: "weak", width: 24, height: 8, y: 1 }), tr("other weights")));
   if (target[0]?.share != null)
-    row.append(entry(vector("rect", { class: "bar", width: 24, height: 3, y: 4 }), "share from the source"));
+    row.append(entry(vector("rect", { class: "bar", width: 24, height: 3, y: 4 }), tr("share from the source")));
   if (gold.length) {
     const line = { class: "line", x1: 0, x2: 24, y1: 5, y2: 5 };
-    row.append(entry(vector("line", line), "gold link, found"));
-    row.append(entry(vector("line", { ...line, "stroke-dasharray": "5 4" }), "gold link, missed"));
+    row.append(entry(vector("line", line), tr("gold link, found")));
+    row.append(entry(vector("line", { ...line, "stroke-dasharray": "5 4" }), tr("gold link, missed")));
   }
   return row;
 }

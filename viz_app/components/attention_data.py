@@ -13,6 +13,7 @@ from viz_app.components.component import Drawing, draw
 from viz_app.components.highlight import AXES, Highlight, Links
 from viz_app.figures.head_names import COMBINED_TITLES
 from viz_app.figures.theme import Theme
+from viz_app.language import tr
 
 ClickedWeights = tuple[tuple[int, ...], int | None, int | None]  # heads, row and column
 OnCell = Callable[[ClickedWeights], None]
@@ -45,13 +46,15 @@ def attention_data(
             raise ValueError(
                 f"layer {attention.layer + 1} has {attention.num_heads} heads, there is no head {head + 1}"
             )
+    words = axis_words(attention)
     return {
-        **axis_words(attention),
+        **words,
+        "titles": {axis: tr(title) for axis, title in words["titles"].items()},
         **highlight_data(place, links),
         "heads": [
             {
-                "name": name(attention.layer, head),
-                "short": COMBINED_TITLES[head] if attention.layer < 0 else f"H{head + 1}",
+                "name": tr(name(attention.layer, head)),
+                "short": tr(COMBINED_TITLES[head]) if attention.layer < 0 else f"H{head + 1}",
                 "weights": encoded(attention.weights[head]),
                 **head_look(theme, head),
             }

@@ -19,9 +19,10 @@ from viz_app.components.attention_data import (
 from viz_app.components.component import component_beside, draw
 from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links
 from viz_app.figures.theme import Theme, head_name
+from viz_app.language import marked, tr
 
-NOT_VISIBLE = "the source does not see the target"
-MISSING = "no such layer or head"
+NOT_VISIBLE = marked("the source does not see the target")
+MISSING = marked("no such layer or head")
 
 _component = component_beside(__file__)
 
@@ -76,12 +77,12 @@ def joint_payload(
         "predicted": [*[None] * joint.source_rows, *(label_spans(token) for token in joint.predicted)],
         "parts": {
             "query": [
-                _part("source", 0, joint.source_rows),
-                _part("target", joint.source_rows, rows, "target, fed", "predicts"),
+                _part(tr("source"), 0, joint.source_rows),
+                _part(tr("target"), joint.source_rows, rows, tr("target, fed"), tr("predicts")),
             ],
-            "key": [_part("source", 0, joint.source_columns), _part("target", joint.source_columns, columns)],
+            "key": [_part(tr("source"), 0, joint.source_columns), _part(tr("target"), joint.source_columns, columns)],
         },
-        "blanks": [{"query": query, "key": key, "reason": reason} for (query, key), reason in blanks.items()],
+        "blanks": [{"query": query, "key": key, "reason": tr(reason)} for (query, key), reason in blanks.items()],
         "heads": [{"name": name, "weights": encoded(joint.weights), **head_look(theme, 0)}],
         "legend": False,
         "followsClicks": False,

@@ -6,13 +6,19 @@
 
 import { button, element, focusedIn, goTo, group, restoreFocus, spelled, vector } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, decimal, keep, restored, rootOf } from "./shared.js";
 
 const MARKS = { live: "\u25cf", finished: "\u25a0", pruned: "\u00d7", dropped: "\u25cb" };
-const NAMES = { live: "live", finished: "finished", pruned: "pruned at once", dropped: "continued, then dropped" };
+const names = () => ({
+  live: tr("live"),
+  finished: tr("finished"),
+  pruned: tr("pruned at once"),
+  dropped: tr("continued, then dropped"),
+});
 const STEP = "beam_step"; // the step in the address, unless it is the last
-const HINT =
-  "Hover over a candidate to read it. Click it to see the best translation that begins with it on all pages.";
+const hint = () =>
+  tr("Hover over a candidate to read it. Click it to see the best translation that begins with it on all pages.");
 
 /**
  * @typedef {keyof typeof MARKS} Fate
@@ -100,22 +106,22 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
 function controls(state) {
   const { slider, output, last, step } = state;
   const line = element("div", "controls");
-  const label = element("label", "stepper", "Step");
+  const label = element("label", "stepper", tr("Step"));
   Object.assign(slider, {
     type: "range",
     min: 1,
     max: last,
     step: 1,
     value: step,
-    title: "Arrow keys move step by step",
+    title: tr("Arrow keys move step by step"),
   });
   slider.dataset.step = "slider";
   slider.oninput = () => show(state, Number(slider.value));
   label.append(slider, output);
   const legend = element("div", "legend");
-  for (const fate of /** @type {Fate[]} */ (Object.keys(NAMES))) {
+  for (const fate of /** @type {Fate[]} */ (Object.keys(MARKS))) {
     const item = element("span");
-    item.append(element("b", "", MARKS[fate]), NAMES[fate]);
+    item.append(element("b", "", MARKS[fate]), names()[fate]);
     legend.append(item);
   }
   line.append(label, legend);
@@ -125,11 +131,11 @@ function controls(state) {
 /** @param {State} state */
 function tree(state) {
   const { data, nodes, rows } = state;
-  const grid = group("tree", "Search tree");
+  const grid = group("tree", tr("Search tree"));
   grid.style.setProperty("--columns", String(data.columns));
   const start = element("div", "row start");
   const root = element("span", "node start");
-  root.append(element("span", "mark"), tokenSpan(data.start), element("span", "score", "start"));
+  root.append(element("span", "mark"), tokenSpan(data.start), element("span", "score", tr("start")));
   start.append(root);
   grid.append(element("span", "number", "0"), start);
   data.steps.forEach((candidates, index) => {
@@ -191,7 +197,7 @@ function show(state, step) {
   selectedSteps.set(root, step === last ? null : step);
   keep(STEP, step === last ? null : step);
   state.slider.value = String(step);
-  state.output.textContent = `${step} of ${last}`;
+  state.output.textContent = tr("{number} of {count}", { number: step, count: last });
   state.rows.forEach((parts, index) => parts.forEach((part) => (part.hidden = index >= step)));
   state.stop.hidden = step < last;
   for (const node of state.nodes.slice(0, step).flat()) {
@@ -204,7 +210,12 @@ function show(state, step) {
     node.button.className = styles.filter(Boolean).join(" ");
     node.line.setAttribute("class", best ? "best" : alive ? "alive" : "");
     node.button.setAttribute("aria-pressed", String(on));
-    const name = `${node.name}, position ${node.position}, rank ${node.rank + 1}, ${NAMES[fate]}`;
+    const name = tr("{token}, position {position}, rank {rank}, {fate}", {
+      token: node.name,
+      position: node.position,
+      rank: node.rank + 1,
+      fate: names()[fate],
+    });
     node.button.setAttribute("aria-label", name);
   }
   describe(state, selectedNode(state));
@@ -246,7 +257,7 @@ function describe(state, node) {
     each.button.classList.remove("way");
     each.line.classList.remove("way");
   }
-  if (!node) return description.replaceChildren(HINT);
+  if (!node) return description.replaceChildren(hint());
   const isSelected = node === selectedNode(state) && data.end;
   const path = pathTo(nodes, isSelected ? nodes[isSelected[0] - 1][isSelected[1]] : node);
   for (const each of path) {
@@ -260,11 +271,16 @@ function describe(state, node) {
     const shown = index === path.length - 1 && !run.length ? spans : run;
     text.append(...shown.map(([part, style]) => element("span", position > node.position ? "faint" : style, part)));
   });
-  const rank = `rank ${node.rank + 1} of ${nodes[node.position - 1].length}`;
-  const facts = `${rank}, score ${decimal(node.score, 2)}, token log-prob ${decimal(node.tokenLogProb, 2)}`;
+  const facts = tr("rank {rank} of {count}, score {score}, token log-prob {logProb}", {
+    rank: node.rank + 1,
+    count: nodes[node.position - 1].length,
+    score: decimal(node.score, 2),
+    logProb: decimal(node.tokenLogProb, 2),
+  });
   const live = step < last && fateAt(node, step) === "live";
   const line = element("div");
-  line.append(element("span", "numbers", `${facts}  `), live ? `Live at step ${step}.` : data.reasons[node.reason]);
+  const reason = live ? tr("Live at step {step}.", { step }) : data.reasons[node.reason];
+  line.append(element("span", "numbers", `${facts}  `), reason);
   description.replaceChildren(text, line);
 }
 

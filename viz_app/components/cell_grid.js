@@ -59,7 +59,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
     return line;
   });
   const rowShapes = data.rows.map(({ name, cells }) => [name, cells.map(Boolean)]);
-  const shape = JSON.stringify([data.columns, data.groups, data.cellWidth, rowShapes]);
+  const shape = JSON.stringify([data.name, data.columns, data.groups, data.cellWidth, rowShapes]);
   const before = drawn.get(root);
   const buttons = [...grid.querySelectorAll("button")];
   if (data.clickable && before?.shape === shape && before.buttons.length === buttons.length) {

@@ -19,13 +19,17 @@ Drawing = Callable[..., Any]  # called with data, a key and listeners
 
 def component_beside(file: str) -> Drawing:
     """Return the component of the style sheet and the script beside a Python file."""
-    renderer = registered_component(file)
-    names = tuple(forms[-1] for forms in script_texts(bundled_script(Path(file).with_suffix(".js"))))
+    renderer, names = registered_component(file), texts_beside(file)
 
     def drawing(data: Any, key: str, **listeners: Any) -> Any:
         return renderer(data=[*dated(key, data), texts_for_script(names)], key=key, **listeners)
 
     return drawing
+
+
+def texts_beside(file: str) -> tuple[str, ...]:
+    """Return the English texts of the script beside a Python file, and of those that it imports."""
+    return tuple(forms[-1] for forms in script_texts(bundled_script(Path(file).with_suffix(".js"))))
 
 
 def registered_component(file: str) -> Drawing:

@@ -5,6 +5,7 @@
 
 import { element, focusedIn, goTo, restoreFocus, vector } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, rootOf } from "./shared.js";
 
 const CHARACTER = 8.2; // pixels
@@ -34,7 +35,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
     width,
     height,
     role: "group",
-    "aria-label": "Tree",
+    "aria-label": tr("Tree"),
   });
   for (const node of data.nodes) if (node.parent !== null) picture.append(edge(data.nodes[node.parent], node));
   const groups = data.nodes.map((node, index) =>
@@ -74,8 +75,14 @@ function group(node, index, selected, send) {
   const isWord = node.weight !== null;
   const style = `node ${isWord ? "word" : "bracket"}${selected ? " on" : ""}`;
   const [first, last] = node.words;
-  const where = first === last ? `word ${first}` : `words ${first} to ${last}`;
-  const name = isWord ? `${node.label}, attention ${node.weight?.toFixed(3)}` : `${node.label}, ${where}`;
+  const { label } = node;
+  const ofWords =
+    first === last
+      ? tr("{label}, word {number}", { label, number: first })
+      : tr("{label}, words {first} to {last}", { label, first, last });
+  const name = isWord
+    ? tr("{word}, attention {weight}", { word: label, weight: node.weight?.toFixed(3) ?? "" })
+    : ofWords;
   const whole = vector("g", { class: style, role: "button" });
   whole.dataset.node = String(index);
   whole.setAttribute("aria-pressed", String(selected));

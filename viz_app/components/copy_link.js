@@ -2,18 +2,25 @@
 // A button that copies the address. Where the browser does not allow that, it shows the address to be copied by hand.
 
 /** @import { Component } from "./streamlit" */
+/** @import { Texts } from "../../core/drawing/texts.js" */
 
 import { element } from "../../core/drawing/dom.js";
+import { setTexts, tr } from "../../core/drawing/texts.js";
 import { rootOf } from "./shared.js";
 
-const LABEL = "Copy link to this view";
 const CONFIRMED = 2000; // milliseconds that "Copied" stays
 
-/** @param {Component<null>} component */
-export default function ({ parentElement }) {
+/** @type {WeakMap<HTMLElement, string>} */
+const drawn = new WeakMap(); // label of the button
+
+/** @param {Component<Texts>} component */
+export default function ({ data, parentElement }) {
   const root = rootOf(parentElement);
-  if (root.firstChild) return; // the page has run again: the button's text stays
-  const button = element("button", "", LABEL);
+  setTexts(data);
+  const label = tr("Copy link to this view");
+  if (drawn.get(root) === label) return; // the page has run again: the button's text stays
+  drawn.set(root, label);
+  const button = element("button", "", label);
   button.type = "button";
   button.setAttribute("aria-live", "polite");
   button.onclick = async () => {
@@ -21,16 +28,16 @@ export default function ({ parentElement }) {
     root.querySelector("input")?.remove();
     try {
       await navigator.clipboard.writeText(address);
-      button.textContent = "Copied";
-      setTimeout(() => (button.textContent = LABEL), CONFIRMED);
+      button.textContent = tr("Copied");
+      setTimeout(() => (button.textContent = label), CONFIRMED);
     } catch {
       const field = element("input");
       field.readOnly = true;
       field.value = address;
-      field.setAttribute("aria-label", "Link to this view");
+      field.setAttribute("aria-label", tr("Link to this view"));
       root.append(field);
       field.select();
     }
   };
-  root.append(button);
+  root.replaceChildren(button);
 }

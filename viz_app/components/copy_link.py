@@ -1,10 +1,12 @@
 """A button that copies the address of the current view."""
 
-from viz_app.components.component import registered_component
+from viz_app.components.component import registered_component, texts_beside
+from viz_app.language import texts_for_script
 
 _component = registered_component(__file__)
+_TEXTS = texts_beside(__file__)
 
 
 def copy_link(key: str = "copy_link") -> None:
-    """Draw the button, which needs no data: the browser knows its own address."""
-    _component(key=key)
+    """Draw the button, which needs no data but its texts: the browser knows its own address."""
+    _component(data=texts_for_script(_TEXTS), key=key)

@@ -5,6 +5,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, goTo, group, moveInRows, spelled, textOf } from "../../core/drawing/dom.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, rootOf } from "./shared.js";
 
 /**
@@ -25,7 +26,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   if (data.count > (handled.get(root) ?? data.count)) followLink(data.followed);
   handled.set(root, data.count);
   const focused = focusedIn(root)?.dataset.row;
-  const list = group("examples", "Examples");
+  const list = group("examples", tr("Examples"));
   const lines = data.examples.map(({ texts, value, share, note }, number) => {
     const node = button("example", number === 0);
     Object.assign(node.dataset, { row: number, column: 0 });
@@ -60,7 +61,7 @@ function textNode(tokens, direction) {
     if (!glued) line.append(" ");
     const node = element("span", `token ${mark}`.trim());
     node.append(...spelled(spans));
-    if (mark) node.title = `${textOf(spans)}: ${MARKS[mark]}`;
+    if (mark) node.title = `${textOf(spans)}: ${marks()[mark]}`;
     line.append(node);
   }
   return line;
@@ -75,4 +76,4 @@ function followLink(name) {
   [...links].find((link) => new URL(link.href, document.baseURI).pathname.endsWith(`/${name}`))?.click();
 }
 
-const MARKS = { query: "from here", key: "looked at", both: "looked at from here" };
+const marks = () => ({ query: tr("from here"), key: tr("looked at"), both: tr("looked at from here") });

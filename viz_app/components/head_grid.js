@@ -5,6 +5,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../core/drawing/dom.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, listen, placed, rootOf, tellClicked } from "./shared.js";
 
 /**
@@ -39,11 +40,11 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
     const weights = data.weights[layer]?.[head];
     if (weights) tellClicked({ head: { name, ...data.looks[head], weights }, size });
   };
-  const grid = group("grid", "Heads");
+  const grid = group("grid", tr("Heads"));
   grid.style.setProperty("--columns", String(columns.length));
   grid.style.setProperty("--row", `${data.rowHeight}px`);
   grid.style.setProperty("--rows", String(rows.length));
-  grid.append(element("span", "name layer", data.sorted ? "rank" : ""));
+  grid.append(element("span", "name layer", data.sorted ? tr("rank") : ""));
   for (const name of columns) grid.append(element("span", "name", name));
   const buttons = rows.map(({ cells }, row) => cells.map((cell, column) => cellButton(cell, row, column, data, click)));
   rows.forEach(({ name }, row) => {

@@ -15,6 +15,7 @@ from viz_app.figures.head_grid import MAX_CELL, grid_picture, readable_on
 from viz_app.figures.head_names import LayerHead
 from viz_app.figures.scorecard_text import Note
 from viz_app.figures.theme import Theme
+from viz_app.language import tr
 
 _component = component_beside(__file__)
 
@@ -61,12 +62,12 @@ def grid_payload(
         maps = _arranged(maps, rows)
 
     def cell(layer: int, head: int) -> dict[str, Any]:
-        note = (notes or {}).get((layer, head), Note("", name(layer, head)))
-        title = head_names.COMBINED_TITLES[head] if layer < 0 else name(layer, head) if order is not None else ""
+        note = (notes or {}).get((layer, head), Note("", tr(name(layer, head))))
+        title = tr(head_names.COMBINED_TITLES[head]) if layer < 0 else name(layer, head) if order is not None else ""
         badge = title or (name(layer, head) if per_layer else str(head + 1))
         mark = {**_mark(head, theme), "badge": badge} if (layer, head) in selected else None
         return {
-            "name": name(layer, head),
+            "name": tr(name(layer, head)),
             "title": title,
             "layer": layer,
             "head": head,
@@ -92,7 +93,7 @@ def _column_names(maps: Sequence[AttentionMap], per_layer: bool) -> list[str]:
     """Names of as many columns as the longest row has maps; that of combinations may be longer than those of heads."""
     width = max((attention.num_heads for attention in maps), default=0)
     if per_layer:
-        return ["all heads", *[""] * (width - 1)]
+        return [tr("all heads"), *[""] * (width - 1)]
     heads = max((attention.num_heads for attention in maps if attention.layer >= 0), default=0)
     return [f"H{head + 1}" if head < heads else "" for head in range(width)]
 
@@ -105,7 +106,7 @@ def grid_rows(
     Rows are named by their layer, or in another order by the rank of their first head.
     """
     if order is None:
-        names = (f"L{attention.layer + 1}" if attention.layer >= 0 else "all" for attention in maps)
+        names = (f"L{attention.layer + 1}" if attention.layer >= 0 else tr("all") for attention in maps)
         return [
             (name, [(attention.layer, head) for head in range(attention.num_heads)])
             for name, attention in zip(names, maps, strict=True)

@@ -4,6 +4,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../core/drawing/dom.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, rootOf } from "./shared.js";
 
 /**
@@ -45,8 +46,8 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
 function board({ kind, name, rows }, columns, send) {
   const node = element("div", "board");
   const changed = rows.flatMap(({ cells }) => cells).filter(({ gate }) => gate !== 1).length;
-  node.append(element("div", "title", changed ? `${name}: ${changed} changed` : name));
-  const grid = group("grid", `Switches: ${name}`);
+  node.append(element("div", "title", changed ? tr("{name}: {count} changed", { name, count: changed }) : name));
+  const grid = group("grid", tr("Switches: {name}", { name }));
   const heads = Math.max(...rows.map(({ cells }) => cells.length));
   grid.style.setProperty("--columns", String(columns));
   grid.append(element("span", "name"));
@@ -54,8 +55,8 @@ function board({ kind, name, rows }, columns, send) {
   const buttons = rows.map((row, index) => {
     const all = button("layer");
     all.textContent = row.name;
-    all.title = "All heads of this layer";
-    all.setAttribute("aria-label", `All heads of ${name} ${row.name}`);
+    all.title = tr("All heads of this layer");
+    all.setAttribute("aria-label", tr("All heads of {kind} {layer}", { kind: name, layer: row.name }));
     all.onclick = () => send(row.layer, null);
     const line = [all, ...row.cells.map((cell) => cellButton(cell, () => send(row.layer, cell.head)))];
     line.forEach((each, column) => Object.assign(each.dataset, { kind, row: index, column }));
@@ -77,11 +78,11 @@ function board({ kind, name, rows }, columns, send) {
 function cellButton({ name, gate, effect, color, text }, send) {
   const changed = gate !== 1;
   const node = button(changed ? "cell set" : "cell");
-  if (changed) node.append(element("span", "", gate === 0 ? "off" : gate.toFixed(1)));
+  if (changed) node.append(element("span", "", gate === 0 ? tr("off") : gate.toFixed(1)));
   else if (effect !== null) node.textContent = short(effect);
   Object.assign(node.style, { background: color, color: text });
-  const lines = [name, changed ? `scaled by ${gate.toFixed(2)}` : "on"];
-  if (effect !== null) lines.push(`off alone: ${signed(effect, 3)} nats`);
+  const lines = [name, changed ? tr("scaled by {factor}", { factor: gate.toFixed(2) }) : tr("on")];
+  if (effect !== null) lines.push(tr("off alone: {effect} nats", { effect: signed(effect, 3) }));
   node.title = lines.join("\n");
   node.setAttribute("aria-label", name);
   node.setAttribute("aria-pressed", String(changed));
@@ -100,8 +101,12 @@ function legend({ limit, scale, ticks }) {
     tick.style.left = `${50 * (share + 1)}%`;
     bar.append(tick);
   }
-  const name = "change of the log-probability in nats with this head alone off; the scale is logarithmic";
-  const ends = [`less probable \u2212${limit}`, `+${limit} more probable`].map((text) => element("b", "", text));
+  const name = tr("change of the log-probability in nats with this head alone off; the scale is logarithmic");
+  const texts = [
+    tr("less probable {limit}", { limit: `\u2212${limit}` }),
+    tr("{limit} more probable", { limit: `+${limit}` }),
+  ];
+  const ends = texts.map((text) => element("b", "", text));
   line.append(ends[0], bar, ends[1], element("span", "", name));
   return line;
 }

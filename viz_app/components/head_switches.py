@@ -6,9 +6,10 @@ from typing import Any
 from core.analysis.heads.head import Head
 from core.capture import KINDS, Kind
 from viz_app.components.component import component_beside, draw
-from viz_app.figures.ablation import effect_color, head_title, scale_limit, scale_ticks, text_color
-from viz_app.figures.head_names import KIND_NAMES
+from viz_app.figures.ablation import effect_color, scale_limit, scale_ticks, text_color
+from viz_app.figures.head_names import KIND_NAMES, head_title
 from viz_app.figures.theme import Theme
+from viz_app.language import tr
 
 _component = component_beside(__file__)
 
@@ -52,7 +53,7 @@ def switchboard_payload(
         ]
 
     return {
-        "boards": [{"kind": kind, "name": KIND_NAMES[kind], "rows": rows(kind)} for kind in KINDS],
+        "boards": [{"kind": kind, "name": tr(KIND_NAMES[kind]), "rows": rows(kind)} for kind in KINDS],
         "limit": round(limit, 2) if effects else None,
         "scale": list(theme.diverging),
         "ticks": scale_ticks(limit),

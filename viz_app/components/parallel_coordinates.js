@@ -6,6 +6,7 @@
 
 import { DASHES, element, focusedIn, stroke, vector } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, decimal, rootOf } from "./shared.js";
 
 /**
@@ -96,7 +97,10 @@ function axisNode(axis, x, y, send) {
   let [low, high] = axis.range ?? [axis.low, axis.high];
   const size = axis.high - axis.low || 1;
   const range = vector("rect", { class: "range", x: x - 7, width: 14 });
-  const handles = [handleNode(axis, "lowest"), handleNode(axis, "highest")];
+  const handles = [
+    handleNode(axis, "lowest", tr("{axis}, lowest", { axis: axis.name })),
+    handleNode(axis, "highest", tr("{axis}, highest", { axis: axis.name })),
+  ];
   const place = () => {
     const isSet = low > axis.low || high < axis.high;
     range.setAttribute("y", String(y(high)));
@@ -179,14 +183,15 @@ function axisNode(axis, x, y, send) {
 /**
  * @param {Axis} axis
  * @param {string} end
+ * @param {string} name
  */
-function handleNode(axis, end) {
+function handleNode(axis, end, name) {
   return vector("path", {
     class: "handle",
     role: "slider",
     tabindex: 0,
     "data-handle": `${axis.key} ${end}`,
-    "aria-label": `${axis.name}, ${end}`,
+    "aria-label": name,
     "aria-orientation": "vertical",
     "aria-valuemin": axis.low,
     "aria-valuemax": axis.high,

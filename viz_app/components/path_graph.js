@@ -6,6 +6,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { DASHES, element, focusedIn, goTo, group, vector } from "../../core/drawing/dom.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, rootOf } from "./shared.js";
 
 /**
@@ -87,7 +88,7 @@ function drawGraph(root, data, send) {
   const nodes = data.nodes.map((node, index) => nodeNode(node, data.radius, `node ${index}`));
   picture.append(...edges, ...nodes);
   const buttons = [...[...edges].reverse(), ...nodes];
-  const box = group("graph", "Strongest paths");
+  const box = group("graph", tr("Strongest paths"));
   box.append(picture);
   root.onpointerdown = (event) => pressed.set(root, placeOf(event));
   root.onpointerup = (event) => {
@@ -192,7 +193,11 @@ function legend({ legend: { title, ends } }) {
     item.append(bar, name);
     line.append(item);
   }
-  for (const [dash, name] of Object.entries({ dash: "Q queries", dot: "K keys", solid: "V values, others" })) {
+  for (const [dash, name] of Object.entries({
+    dash: tr("Q queries"),
+    dot: tr("K keys"),
+    solid: tr("V values, others"),
+  })) {
     const sample = vector("svg", { width: 26, height: 6 });
     const stroke = { "stroke-dasharray": DASHES[/** @type {Dash} */ (dash)], "stroke-width": 2 };
     sample.append(vector("line", { x1: 0, y1: 3, x2: 26, y2: 3, ...stroke }));

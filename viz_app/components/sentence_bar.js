@@ -6,6 +6,7 @@
 
 import { button, element, focusedIn, goTo, group, restoreFocus, textOf } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, listen, onSelected, rootOf, select, tellPointed } from "./shared.js";
 
 const CURSIVE = /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
@@ -159,7 +160,7 @@ function nameOf({ dataset }) {
  * @param {string[]} selected
  */
 function sentence(side, data, selected) {
-  const list = group("side", side === "source" ? "Source" : "Translation");
+  const list = group("side", side === "source" ? tr("Source") : tr("Translation"));
   list.dir = data.directions[side];
   /** @type {HTMLButtonElement[]} */
   const words = data[side].map((word, index) => wordButton(side, word, selected, (event) => move(words, index, event)));
@@ -229,7 +230,8 @@ function pieceSpan({ spans, probability }, joinsLast, joinsNext) {
 
 /** @param {Piece} piece */
 function described({ spans, probability }) {
-  return probability === null ? [] : [`${textOf(spans)}  probability ${probability.toFixed(3)}`];
+  if (probability === null) return [];
+  return [`${textOf(spans)}  ${tr("probability {probability}", { probability: probability.toFixed(3) })}`];
 }
 
 /**

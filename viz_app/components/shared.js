@@ -110,7 +110,7 @@ export function tellClicked(clicked) {
  * A component that draws attention. It highlights words that are pointed at in other drawings, and draws a head that is
  * clicked in the grid at once; the server sends the same head a little later.
  * @param {(container: HTMLElement, data: any, events: Events) => Drawing} draw
- * @returns {Renderer<[number, EncodedAttention]>}
+ * @returns {Renderer<[number, EncodedAttention, import("../../core/drawing/texts.js").Texts]>}
  */
 export function attentionComponent(draw) {
   return component(({ data, parentElement, setTriggerValue }) => {

@@ -5,6 +5,7 @@
 
 import { button, element, goTo, spelled, textOf, vector } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
+import { tr } from "../../core/drawing/texts.js";
 import { paintWeights } from "../../core/drawing/weights.js";
 import { decimal } from "./shared.js";
 
@@ -47,7 +48,13 @@ export function drawnBlock(block, scale, picked) {
   const title = element("div", "title");
   const readout = element("span", "readout");
   readout.setAttribute("role", "status");
-  title.append(element("span", "name", picked ? `${block.title}: select a row to see its products` : block.title));
+  title.append(
+    element(
+      "span",
+      "name",
+      picked ? tr("{title}: select a row to see its products", { title: block.title }) : block.title,
+    ),
+  );
   if (block.legend) title.append(legend(block.limit, scale));
   title.append(readout);
   const rows = element("div", "rows");
@@ -91,7 +98,7 @@ export function numbersTable(block) {
       line.append(
         ...cells
           .slice(start, start + block.width)
-          .map((value) => element("td", "", value === null ? "hidden" : decimal(value, DIGITS))),
+          .map((value) => element("td", "", value === null ? tr("hidden") : decimal(value, DIGITS))),
       );
       table.append(line);
     }
@@ -137,10 +144,15 @@ function strip(row, block, scale, read) {
   node.style.width = `${cell * block.width}em`;
   node.style.height = row.bars ? "3.6em" : `${Math.min(cell, 0.95) * lines}em`;
   node.setAttribute("role", "img");
-  const ends = known.length
-    ? `, from ${decimal(Math.min(...known), DIGITS)} to ${decimal(Math.max(...known), DIGITS)}`
-    : "";
-  node.setAttribute("aria-label", `${textOf(row.label)}: ${values.length} numbers${ends}`);
+  const facts = {
+    row: textOf(row.label),
+    low: decimal(Math.min(...known), DIGITS),
+    high: decimal(Math.max(...known), DIGITS),
+  };
+  const name = known.length
+    ? tr("{row}: {count} numbers, from {low} to {high}", { ...facts, count: values.length })
+    : tr("{row}: {count} numbers", { ...facts, count: values.length });
+  node.setAttribute("aria-label", name);
   if (known.length < values.length) node.classList.add("hatched");
   node.append(row.bars ? bars(row, scale) : cells(row, block.width, scale));
   node.onpointerdown = node.onpointermove = (event) => {
@@ -151,7 +163,7 @@ function strip(row, block, scale, read) {
     const value = values[index];
     if (column < 0 || column >= block.width || value === undefined) return read("");
     read(
-      `${textOf(row.label)}, ${block.names[index] ?? index + 1}: ${value === null ? "hidden" : decimal(value, DIGITS)}`,
+      `${textOf(row.label)}, ${block.names[index] ?? index + 1}: ${value === null ? tr("hidden") : decimal(value, DIGITS)}`,
     );
   };
   node.onpointerleave = (event) => event.pointerType === "touch" || read(""); // what was tapped stays
@@ -194,7 +206,7 @@ function bars({ values, limit }, scale) {
 function numberNode(value, { scale, digits, limit }) {
   const node = element("span", `number ${scale}`);
   if (value === null || value === undefined) {
-    node.append(element("span", "digits", value === null ? "hidden" : ""));
+    node.append(element("span", "digits", value === null ? tr("hidden") : ""));
     return node;
   }
   const bar = element("i", value < 0 ? "bar negative" : "bar");

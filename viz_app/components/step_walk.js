@@ -7,6 +7,7 @@
 /** @import { MathTree } from "./step_formula.js" */
 
 import { button, element, focusedIn, group } from "../../core/drawing/dom.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, replaceListener, rootOf } from "./shared.js";
 import { drawnBlock, numbersTable } from "./step_blocks.js";
 import { formulaNode } from "./step_formula.js";
@@ -108,7 +109,7 @@ function placeOf(name, steps) {
  * @returns {Walk}
  */
 function begun(root) {
-  const node = group("walk", "Steps of one token");
+  const node = group("walk", "");
   root.replaceChildren(node);
   const walk = { node, step: "", picks: new Map(), request: -1, asTable: false, timer: 0 };
   walks.set(root, walk);
@@ -125,6 +126,7 @@ function draw(walk, data, index, { go, show, tell }) {
   const { role } = focusedIn(walk.node)?.dataset ?? {};
   const step = data.steps[index];
   const body = element("div", "body");
+  walk.node.setAttribute("aria-label", tr("Steps of one token"));
   body.append(stepNode(walk, step, data.scale, () => [show(), tell()]));
   walk.node.replaceChildren(tools(walk, data, index, { go, show }), list(data.steps, index, go), body);
   const item = walk.node.querySelector("[data-role=item]");
@@ -142,23 +144,23 @@ function draw(walk, data, index, { go, show, tell }) {
  */
 function tools(walk, { steps, about }, index, { go, show }) {
   const node = element("div", "tools");
-  const back = action("back", "\u2190", "Previous step (left arrow key)", () => go(index - 1));
-  const next = action("next", "\u2192", "Next step (right arrow key)", () => go(index + 1));
+  const back = action("back", "\u2190", tr("Previous step (left arrow key)"), () => go(index - 1));
+  const next = action("next", "\u2192", tr("Next step (right arrow key)"), () => go(index + 1));
   back.disabled = index === 0;
   next.disabled = index === steps.length - 1;
-  const table = action("table", "Numbers", "The numbers of this step as a table", () => {
+  const table = action("table", tr("Numbers"), tr("The numbers of this step as a table"), () => {
     walk.asTable = !walk.asTable;
     show();
   });
   table.setAttribute("aria-pressed", String(walk.asTable));
-  const full = action("full", "Full screen", "Large type, for a lecture; Escape ends it", () => {
+  const full = action("full", tr("Full screen"), tr("Large type, for a lecture; Escape ends it"), () => {
     if (document.fullscreenElement) document.exitFullscreen();
     else walk.node.requestFullscreen();
   });
   node.append(
     back,
     next,
-    element("span", "count", `${index + 1} of ${steps.length}`),
+    element("span", "count", tr("{number} of {count}", { number: index + 1, count: steps.length })),
     element("span", "about", about),
     table,
     full,
@@ -225,7 +227,7 @@ function entry(style, text, current, onClick) {
 function stepNode(walk, step, scale, picked) {
   const node = element("section", "step");
   const heading = element("h3", "", step.title);
-  heading.append(element("span", "section", `Section ${step.section}`));
+  heading.append(element("span", "section", tr("Section {number}", { number: step.section })));
   const words = element("div", "words");
   words.setAttribute("role", "status");
   words.append(heading, element("p", "", step.text));

@@ -11,6 +11,7 @@ from viz_app.components.component import component_beside, draw
 from viz_app.figures.formula import math_tree
 from viz_app.figures.step_views import Block, StepView, Vector
 from viz_app.figures.theme import Theme
+from viz_app.language import tr
 
 StepPlace = tuple[str, int | None]  # name of a step, and the row picked in it
 DIGITS = 5  # significant ones
@@ -88,7 +89,8 @@ def _block(block: Block) -> dict[str, Any]:
         "legend": block.has_legend,
         "names": list(block.names),
         "columns": [
-            {**asdict(column), "limit": block.column_limit(number)} for number, column in enumerate(block.columns)
+            {**asdict(column), "title": tr(column.title), "limit": block.column_limit(number)}
+            for number, column in enumerate(block.columns)
         ],
         "rows": [
             {

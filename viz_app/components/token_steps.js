@@ -5,6 +5,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, group, spelled } from "../../core/drawing/dom.js";
+import { tr } from "../../core/drawing/texts.js";
 import { component, decimal, keep, restored, rootOf } from "./shared.js";
 
 const TOKEN = "token"; // the selected position in the address, counted from 1
@@ -41,7 +42,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
 
   const panel = element("div", "panel");
   const tokens = data.tokens.map((token, at) => tokenButton(token, at < data.forced));
-  const line = group("tokens", "Translation, token by token");
+  const line = group("tokens", tr("Translation, token by token"));
   line.dir = data.direction;
   tokens.forEach((token, at) => place(line, token, data.tokens[at]));
   root.replaceChildren(line, panel);
@@ -106,9 +107,10 @@ function tokenButton({ spans, name, logProb, probability, options }, forced) {
   node.dataset.role = "token";
   node.style.setProperty("--tint", `${Math.round(60 * (1 - probability))}%`);
   node.append(...spans.map(([part, style]) => element("span", style, part)));
-  const facts = [name, `probability ${probability.toFixed(3)}`, `log-probability ${decimal(logProb, 3)}`];
-  if (forced) facts.push("forced");
-  else if (options.findIndex(({ written }) => written) > 0) facts.push("not the first choice");
+  const numbers = { name, probability: probability.toFixed(3), logProb: decimal(logProb, 3) };
+  const facts = [tr("{name}, probability {probability}, log-probability {logProb}", numbers)];
+  if (forced) facts.push(tr("forced"));
+  else if (options.findIndex(({ written }) => written) > 0) facts.push(tr("not the first choice"));
   node.title = facts.join(", ");
   node.setAttribute("aria-label", facts.join(", "));
   return node;
@@ -124,25 +126,25 @@ function tokenButton({ spans, name, logProb, probability, options }, forced) {
 function fill(panel, { tokens, problem }, position, send) {
   const { name, begun, options } = tokens[position];
   const head = element("div", "head");
-  const title = element("b", "", `Token ${position + 1} of ${tokens.length}`);
-  head.append(title, "Pick another word here; the rest is translated again");
-  const list = group("options", `In place of ${name}`);
+  const title = element("b", "", tr("Token {number} of {count}", { number: position + 1, count: tokens.length }));
+  head.append(title, tr("Pick another word here; the rest is translated again"));
+  const list = group("options", tr("In place of {name}", { name }));
   list.append(
     ...options.map((option, index) => optionButton(option, index === 0, () => send({ token: option.token }))),
   );
 
   const form = element("form", "own");
   const input = element("input");
-  input.placeholder = "type a word";
-  input.setAttribute("aria-label", `Own word in place of ${name}`);
+  input.placeholder = tr("type a word");
+  input.setAttribute("aria-label", tr("Own word in place of {name}", { name }));
   input.dataset.role = "own";
   input.dir = "auto";
   input.autocomplete = "off";
-  const go = element("button", "go", "Continue from this word");
+  const go = element("button", "go", tr("Continue from this word"));
   go.dataset.role = "go";
   if (begun) {
     form.append(element("span", "begun", begun));
-    input.title = "Continues these letters; begin with a space for a new word";
+    input.title = tr("Continues these letters; begin with a space for a new word");
   }
   form.append(input, go);
   form.onsubmit = (event) => {
@@ -175,9 +177,20 @@ function optionButton({ spans, name, logProb, probability, written }, first, sen
   track.append(bar);
   node.append(element("span", "mark", written ? "\u25cf" : ""), text, track);
   node.append(element("span", "number", probability.toFixed(2)), element("span", "number faint", decimal(logProb, 2)));
-  const current = written ? ", the current word: keeps the beginning and searches on" : "";
-  node.title = `${name}: probability ${probability.toFixed(3)}, log-probability ${decimal(logProb, 3)}${current}`;
-  node.setAttribute("aria-label", `${name}, probability ${probability.toFixed(2)}${written ? ", written" : ""}`);
+  const numbers = { name, probability: probability.toFixed(3), logProb: decimal(logProb, 3) };
+  const rounded = { name, probability: probability.toFixed(2) };
+  node.title = written
+    ? tr(
+        "{name}: probability {probability}, log-probability {logProb}, the current word: keeps the beginning and searches on",
+        numbers,
+      )
+    : tr("{name}: probability {probability}, log-probability {logProb}", numbers);
+  node.setAttribute(
+    "aria-label",
+    written
+      ? tr("{name}, probability {probability}, written", rounded)
+      : tr("{name}, probability {probability}", rounded),
+  );
   node.onclick = send;
   return node;
 }

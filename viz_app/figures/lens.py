@@ -11,11 +11,12 @@ from viz_app.figures.cell_grid import CellGrid, GridCell, Legend
 from viz_app.figures.display_text import decimal
 from viz_app.figures.head_grid import readable_on
 from viz_app.figures.theme import Theme
-from viz_app.language import tr
+from viz_app.language import marked, tr
 
 if TYPE_CHECKING:
     import pandas as pd
 
+PROBABILITY = marked("probability of the most probable token")
 Piece = Callable[[int], str]  # a piece of the vocabulary by its id
 
 

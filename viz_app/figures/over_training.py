@@ -19,7 +19,7 @@ from viz_app.figures.plotly_chart import bare_axis, empty_figure
 from viz_app.figures.scorecard_text import SHORT_NAMES
 from viz_app.figures.theme import Theme, head_name
 from viz_app.figures.weight_tables import lines_table
-from viz_app.language import marked, tr
+from viz_app.language import marked, tr, tr_lower
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,17 +34,6 @@ SCORE_NAMES: dict[str, str] = {
     "rare_token": marked("Rarest token has most"),
     "sink_share": marked("Weight on end mark, first token and punctuation"),
     "agreement": marked("Linked like other heads"),
-}
-SCORES_IN_SENTENCE: dict[str, str] = {
-    "confidence": marked("largest weight"),
-    "entropy": marked("spread over tokens"),
-    "previous": marked("weight on the previous position"),
-    "same_position": marked("weight on the same position"),
-    "following": marked("weight on the next position"),
-    "same_token": marked("weight on the same word"),
-    "rare_token": marked("rarest token has most"),
-    "sink_share": marked("weight on end mark, first token and punctuation"),
-    "agreement": marked("linked like other heads"),
 }
 MIXED = marked("mixed")
 PROBABILITY = marked("probability of a token of the last translation, geometric mean")
@@ -123,7 +112,7 @@ def roles_grid(
             head=head_name(*each.head[1:]),
             step=step_name(steps[number]),
             role=tr(role) if role else tr(MIXED),
-            score=tr(SCORES_IN_SENTENCE[score]),
+            score=tr_lower(SCORE_NAMES[score]),
             value=shown,
         )
         return GridCell(
@@ -135,7 +124,7 @@ def roles_grid(
             strong=each.taken is not None and number >= each.taken,
         )
 
-    legend = tr("{score}; bold: the role that stays", score=tr(SCORES_IN_SENTENCE[score]))
+    legend = tr("{score}; bold: the role that stays", score=tr_lower(SCORE_NAMES[score]))
     colors = tuple(shades[round(share * (len(shades) - 1))] for share in (0, 0.25, 0.5, 0.75, 1))
     return CellGrid(
         columns=[step_name(each) for each in steps],
