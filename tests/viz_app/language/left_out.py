@@ -21,7 +21,7 @@ NO_TEXT = re.compile(
     r"[.#@]?[\w-]+\s*\{|<svg|<style|^import |^from |\n(import|from|table|def) |\b(rgba?|translate|calc|var|url)\("
     r"|^\s*[a-z-]+: [^ ]+;|^[\w-]+( [\w-]+)* (solid|bold|normal|sans-serif)|^application/|--[a-z]+ "
     r"|(^|\n)\w+(, \w+)* = |\)\.\w+[\[(]|\bfor \w+(, \w+)* in \w+\]|\] for \w+ in "
-    r"|^(const|window)\b|^(Noto|DejaVu) |(sans-serif|monospace)$|@\w+\.\w|^<!doctype|<(th|table|meta)\b"
+    r"|^(const|window)\b|^(Noto|DejaVu) |(sans-serif|monospace)$|@\w+\.\w|^<!doctype|<(th|table|meta|script)\b"
     r"|\b\w+=$|# or \.npz|default-src"
     # messages for programmers, and the name of a model in several files
     r"|is none of the languages|only 'gradient' takes an output|^\0 files$"
@@ -96,7 +96,7 @@ def _search(node: ast.AST, skipped: set[int]) -> Iterator[tuple[int, str]]:
             shown = ATTRIBUTE.sub(" ", text)
             if (TWO_WORDS.search(shown) and not NO_TEXT.search(shown)) or WORD_IN_HTML.search(text):
                 yield node.lineno, text
-        case ast.JoinedStr(parts):
+        case ast.JoinedStr(parts) if id(node) not in skipped:
             text = "".join(str(part.value) if isinstance(part, ast.Constant) else "\0" for part in parts)
             shown = ATTRIBUTE.sub(" ", text)
             if (TWO_WORDS.search(shown) or BESIDE_VALUE.search(shown)) and not NO_TEXT.search(shown):
@@ -116,6 +116,8 @@ def _search(node: ast.AST, skipped: set[int]) -> Iterator[tuple[int, str]]:
             yield from (found for each in keywords if each.arg in shown_as for found in _single_words(each.value))
             yield from (found for each in (function, *arguments) for found in _search(each, skipped))
             yield from (found for each in keywords if each.arg not in unread for found in _search(each.value, skipped))
+        case ast.Subscript(ast.Name("Literal")):
+            return
         case ast.Assert() | ast.AnnAssign(annotation=ast.Name("TypeAlias")):
             return
         case ast.FunctionDef() | ast.AsyncFunctionDef():
