@@ -11,6 +11,7 @@ from core.analysis.attribution.gradients import attention_gradients, head_import
 from core.analysis.heads.ablation import GateEffect, ablate_each_head, gate_effect
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
+from viz_app.language import marked, tr
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
@@ -79,12 +80,22 @@ def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
         parts = _HEAD_GATE.fullmatch(name)
         if parts is None:
             raise ValueError(
-                f"the address has {SWITCHED}={name}, expected heads such as 'cross L5 H3' or 'cross L5 H3 0.5': all "
-                f"heads are on"
+                tr(
+                    "the address has {parameter}={name}, expected heads such as 'cross L5 H3' or 'cross L5 H3 0.5': "
+                    "all heads are on",
+                    parameter=SWITCHED,
+                    name=name,
+                )
             )
         head = heads.get(f"{parts[1]} L{int(parts[2])} H{int(parts[3])}")
         if head is None:
-            raise ValueError(f"the address switches {name}, which {model.name} does not have: all heads are on")
+            raise ValueError(
+                tr(
+                    "the address switches {name}, which {model} does not have: all heads are on",
+                    name=name,
+                    model=model.name,
+                )
+            )
         found[head] = float(parts[4] or 0)
     return found
 
@@ -173,4 +184,4 @@ def _measurement(about: Reading, start: bool) -> HeadsOff:
             yield 1
 
     heads = all_heads(translator.model)
-    return HeadsOff(about.identity, heads, changes, Job(steps(), len(heads), "heads", start))
+    return HeadsOff(about.identity, heads, changes, Job(steps(), len(heads), marked("heads"), start))

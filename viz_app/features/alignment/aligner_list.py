@@ -9,6 +9,7 @@ from core.analysis.alignment.aligners import Aligner, Rows
 from core.analysis.attribution.methods import Method
 from viz_app.controls.tables import selectable_table
 from viz_app.figures.aligner_tables import aligner_table
+from viz_app.language import tr
 from viz_app.session.chosen_heads import keep_heads
 from viz_app.session.state import Widget, session_object
 
@@ -44,23 +45,23 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
         select,
         height=330,
         column_config={
-            "head": st.column_config.TextColumn("Head", width=75),
+            "head": st.column_config.TextColumn(tr("Head"), width=75),
             "rows": st.column_config.TextColumn(
-                "Rows", width=80, help="Aligned by the rows that predict a word, or that were fed it."
+                tr("Rows"), width=80, help=tr("Aligned by the rows that predict a word, or that were fed it.")
             ),
             "AER": st.column_config.ProgressColumn(
-                "Errors (AER)",
+                tr("Errors (AER)"),
                 format="%.3f",
                 min_value=0,
                 max_value=1,
                 width=120,
-                help="0 is best; 1: no gold link found.",
+                help=tr("0 is best; 1: no gold link found."),
             ),
             "precision": st.column_config.NumberColumn(
-                "Precision", format="%.3f", width=75, help="Share of its links that are gold."
+                tr("Precision"), format="%.3f", width=75, help=tr("Share of its links that are gold.")
             ),
             "recall": st.column_config.NumberColumn(
-                "Recall", format="%.3f", width=65, help="Share of the sure gold links that it found."
+                tr("Recall"), format="%.3f", width=65, help=tr("Share of the sure gold links that it found.")
             ),
         },
     )

@@ -6,17 +6,19 @@ from core.analysis.alignment.cli import format_ranking
 from viz_app.controls.job_control import job_control
 from viz_app.features.alignment import aligner_list
 from viz_app.figures.display_text import plain, sentence_case
+from viz_app.language import marked, tr, tr_count
 from viz_app.session import gold_links, readings
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.state import session_object
 
-ABOUT_FILE = """
+ABOUT_FILE = marked("""
 Three UTF-8 files with the same number of lines, or lines of `source ||| target ||| links`. Words are separated by
 spaces. Links are in the Pharaoh format, counted from 0, the source word first: `0-0` is a sure link, `1?2` a possible
 one. `python -m core align` prints the same numbers.
-"""
-FILES = ("Source", "Target", "Links")
+""")
+FILES = (marked("Source"), marked("Target"), marked("Links"))
+EXAMPLE = "a dog runs ||| ein hund l\u00e4uft ||| 0-0 1-1 2-2"
 
 
 def text_with_gold() -> None:
@@ -33,23 +35,23 @@ def form() -> None:
 
     In a form, one click also sends text that is still being typed.
     """
-    st.markdown("**Heads as aligners of a text with gold links**", help=ABOUT_FILE)
+    st.markdown(tr("**Heads as aligners of a text with gold links**"), help=tr(ABOUT_FILE))
     with st.form("gold_text", border=False):
         files = [
-            column.file_uploader(name, key=f"gold_{name}", max_upload_size=5)
+            column.file_uploader(tr(name), key=f"gold_{name}", max_upload_size=5)
             for column, name in zip(st.columns(3), FILES, strict=True)
         ]
         pasted = st.text_area(
-            "Or paste lines",
+            tr("Or paste lines"),
             key="gold_pasted",
-            placeholder="a dog runs ||| ein hund l\u00e4uft ||| 0-0 1-1 2-2",
+            placeholder=EXAMPLE,
             height=80,
-            help=ABOUT_FILE,
+            help=tr(ABOUT_FILE),
             persist_state="session",
         )
         with st.container(horizontal=True, vertical_alignment="center"):
-            submitted = st.form_submit_button("Rank all heads", key="rank_file")
-            st.caption("by the method chosen above")
+            submitted = st.form_submit_button(tr("Rank all heads"), key="rank_file")
+            st.caption(tr("by the method chosen above"))
     if submitted:
         try:
             pairs = gold_links.given_pairs([(file.name, file.getvalue()) for file in files if file], pasted)
@@ -68,9 +70,16 @@ def results() -> None:
     ranked = session_object(TextRankings).last
     if ranked is None:
         return
-    st.caption(plain(f"{ranked.num_pairs} pairs, {METHOD_NAMES[ranked.method]}, {ranked.checkpoint}"))
+    note = tr_count(
+        "{count} pair, {method}, {checkpoint}",
+        "{count} pairs, {method}, {checkpoint}",
+        ranked.num_pairs,
+        method=tr(METHOD_NAMES[ranked.method]),
+        checkpoint=ranked.checkpoint,
+    )
+    st.caption(plain(note))
     aligner_list.show_aligners(ranked.aligners, "file")
     table = format_ranking(ranked.aligners, ranked.num_pairs)
     st.download_button(
-        "Table as printed on the command line", table + "\n", "aligners.txt", on_click="ignore", type="tertiary"
+        tr("Table as printed on the command line"), table + "\n", "aligners.txt", on_click="ignore", type="tertiary"
     )

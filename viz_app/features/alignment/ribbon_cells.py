@@ -5,10 +5,11 @@ from core.analysis.alignment.sentence_alignment import HeadOrMean
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import axis_groups
 from viz_app.controls.score_products import MapCells
+from viz_app.language import marked, tr
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import Reading
 
-LINK_HINT = "Click a source and a target word to see the products of query and key behind their weight, too."
+LINK_HINT = marked("Click a source and a target word to see the products of query and key behind their weight, too.")
 
 
 def ribbon_cells(reading: Reading, place: HeadOrMean, rows: Rows) -> MapCells:
@@ -27,4 +28,4 @@ def ribbon_cells(reading: Reading, place: HeadOrMean, rows: Rows) -> MapCells:
         queries = range(targets[row].start + shift, targets[row].stop + shift)
         return Head("cross", layer, head), queries, sources[column]
 
-    return MapCells("ribbon", reading_pass(reading), locate, LINK_HINT)
+    return MapCells("ribbon", reading_pass(reading), locate, tr(LINK_HINT))

@@ -7,14 +7,63 @@ from typing import TYPE_CHECKING
 from core.config import PRESETS
 from core.export.attention_arrays import attention_facts
 from core.formats.model_facts import architecture_facts, model_facts
+from viz_app.language import marked, tr
 from viz_app.session.models import Model
 from viz_app.session.open_models import distinct_names
 
 if TYPE_CHECKING:  # pandas takes half a second to import
     import pandas as pd
 
-PAPER = "Paper, base model"
+PAPER = marked("Paper, base model")
 MAX_SHOWN = 120  # characters of a cell
+# Names of facts in `core`, and those of their values that are whole texts; others, with numbers, stay English.
+NAMES = (
+    marked("Format"),
+    marked("Parameters"),
+    marked("Stored as"),
+    marked("Languages"),
+    marked("Target languages"),
+    marked("Layers"),
+    marked("Widths"),
+    marked("Vocabulary"),
+    marked("Matrices"),
+    marked("Embeddings"),
+    marked("Positions"),
+    marked("Norms"),
+    marked("Activation"),
+    marked("Biases"),
+    marked("Attention"),
+    marked("Dropout in training"),
+    marked("Length penalty"),
+    marked("End of a search"),
+    marked("Source"),
+    marked("Token ids"),
+    marked("First token"),
+    marked("Never generated"),
+    marked("Computation"),
+    marked("Search of the source"),
+    marked("Options not applied"),
+    marked("Tokens"),
+    marked("Probabilities"),
+)
+VALUES = (
+    marked("both embeddings and the output projection are one matrix"),
+    marked("the target's embedding and the output projection are one matrix"),
+    marked("both embeddings are one matrix"),
+    marked("three different matrices"),
+    marked("multiplied by sqrt(d_model)"),
+    marked("not scaled"),
+    marked("all positions"),
+    marked("as soon as beam-size hypotheses have finished"),
+    marked("when no live hypothesis scores above the finished ones"),
+    marked("one"),
+    marked("none"),
+    marked("free"),
+    marked("given"),
+    marked("not given"),
+    marked("padding, start"),
+    marked("attention without a model"),
+)
 
 
 def facts_by_model(found: Sequence[Model]) -> dict[str, dict[str, str]]:
@@ -39,22 +88,22 @@ def facts_html(facts: dict[str, dict[str, str]]) -> str:
 
     Names and values come from untrusted files: all text is escaped.
     """
-    columns = "".join(f"<th>{html.escape(name)}</th>" for name in facts)
+    columns = "".join(f"<th>{html.escape(tr(name))}</th>" for name in facts)
     rows = "".join(
-        f"<tr><th>{html.escape(name.capitalize())}</th>"
+        f"<tr><th>{html.escape(tr(name[:1].upper() + name[1:]))}</th>"
         + "".join(_cell(each.get(name, "\u2013"), facts[PAPER].get(name)) for each in facts.values())
         + "</tr>"
         for name in fact_names(facts)
     )
     return (
-        f'<div class="facts-table" role="group" aria-label="Facts" tabindex="0"><table>'
+        f'<div class="facts-table" role="group" aria-label="{html.escape(tr("Facts"))}" tabindex="0"><table>'
         f"<thead><tr><td></td>{columns}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
 def _cell(value: str, of_paper: str | None) -> str:
     """A cell; of a long text, such as a hundred languages, the beginning is shown and the rest after a click."""
-    shown = html.escape(value)
+    shown = html.escape(value := tr(value))
     if len(value) > MAX_SHOWN:
         start = html.escape(value[:MAX_SHOWN].rpartition(" ")[0] or value[:MAX_SHOWN])
         shown = f"<details><summary>{start} \u2026</summary>{shown}</details>"

@@ -9,6 +9,7 @@ from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Maps
 from viz_app.controls import search_progress
 from viz_app.figures.display_text import sentence_case, shortened
+from viz_app.language import marked, tr
 from viz_app.session import models, readings
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.open_models import OpenModels, distinct_names
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 Against = Literal["Hypothesis", "Sentence", "Checkpoint"]
-AGAINST: tuple[Against, ...] = ("Hypothesis", "Sentence", "Checkpoint")
+AGAINST: tuple[Against, ...] = (marked("Hypothesis"), marked("Sentence"), marked("Checkpoint"))
 
 HYPOTHESIS = Widget[int]("second_hypothesis")  # index, 0 the best
 HYPOTHESIS_NUMBER = "second"  # query parameter: the same counted from 1
@@ -62,13 +63,13 @@ def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
     hypotheses = reading.translation.hypotheses
     others = [index for index in range(len(hypotheses)) if index != reading.index]
     if not others:
-        st.info("The search found only one hypothesis: ask for more in the settings next to the sentence.")
+        st.info(tr("The search found only one hypothesis: ask for more in the settings next to the sentence."))
         return None
     if HYPOTHESIS.value not in others:
         number = st.query_params.get(HYPOTHESIS_NUMBER, "")
         HYPOTHESIS.set(next((index for index in others if str(index + 1) == number), others[0]))
     index = st.selectbox(
-        "Second hypothesis",
+        tr("Second hypothesis"),
         others,
         format_func=lambda index: f"{index + 1}: {shortened(hypotheses[index].text)}",
         key=HYPOTHESIS.key,
@@ -83,12 +84,12 @@ def other_sentence(reading: readings.Reading, waiting: "DeltaGenerator") -> Comp
     """Select another sentence, translated with the same settings."""
     if TEXT.requested is None:
         TEXT.preset(reading.translation.source)
-    text = st.text_input("Second sentence", key=TEXT.key, bind="query-params", width=520)
+    text = st.text_input(tr("Second sentence"), key=TEXT.key, bind="query-params", width=520)
     if not text.strip():
-        st.info("Type a second sentence.")
+        st.info(tr("Type a second sentence."))
         return None
     if text == reading.translation.source:
-        st.caption("Both sentences are the same: change a word of the second one.")
+        st.caption(tr("Both sentences are the same: change a word of the second one."))
     return translated(reading.model, replace(reading.search, text=text), waiting)
 
 
@@ -101,21 +102,27 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
     others = [each for each in session_object(OpenModels).all() if each.digest != reading.model.digest]
     fitting = {each.digest: each for each in others if each.translates}
     if not fitting:
-        reason = " Those that are open do not translate." if others else ""
-        st.info(f"Open a second checkpoint in the sidebar to compare it on the same sentence.{reason}")
+        st.info(
+            tr(
+                "Open a second checkpoint in the sidebar to compare it on the same sentence. Those that are open do "
+                "not translate."
+            )
+            if others
+            else tr("Open a second checkpoint in the sidebar to compare it on the same sentence.")
+        )
         return None
     names = distinct_names(others)
     CHECKPOINT.keep_within(fitting, next(iter(fitting)))
     digest = st.selectbox(
-        "Second checkpoint", list(fitting), format_func=names.__getitem__, key=CHECKPOINT.key, width=520
+        tr("Second checkpoint"), list(fitting), format_func=names.__getitem__, key=CHECKPOINT.key, width=520
     )
     model = fitting[digest]
     same_target = st.toggle(
-        "Same translation",
+        tr("Same translation"),
         True,
         key="same_target",
         bind="query-params",
-        help="Both models explain the first one's translation. Off: the second makes its own.",
+        help=tr("Both models explain the first one's translation. Off: the second makes its own."),
     )
     source = with_code(reading.translation.source, codes_of(model), codes_of(reading.model))
     if not same_target:

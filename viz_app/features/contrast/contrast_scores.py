@@ -11,6 +11,7 @@ from core.analysis.attribution.faithfulness import Curves, deletion_curves
 from core.analysis.tokens.words import axis_groups
 from viz_app.controls.predicted_token import alternative_box, alternatives
 from viz_app.figures.contrast import METHOD_NAMES
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import word_selection
 from viz_app.session.jobs import Job
 from viz_app.session.readings import READING_HASH, Reading, TokenView
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
 RATHER = Widget[str]("rather_than")  # a piece, or the one below
-NOTHING = "nothing"
-METHOD_HELP = """
+NOTHING = marked("nothing")
+METHOD_HELP = marked("""
 **Integrated gradients** (Sundararajan et al. 2017): the gradient, integrated from unknown tokens to the sentence.
 **Occlusion** (Zeiler & Fergus 2014): the change when the token is made unknown. **Value zeroing** (after Mohebbi et
 al. 2023): the change when no head can read the token. **Gradient \u00d7 input** (Yin & Neubig 2022): the gradient at
@@ -29,7 +30,7 @@ the sentence itself. These four are in nats, and negative where a token speaks f
 
 **Attention**, **Norms**, **Rollout** and **ALTI** are shares of the decoder row. They are the same for every B and
 cannot be negative.
-"""
+""")
 
 
 @dataclass
@@ -77,7 +78,10 @@ def scoring_job(about: Reading, position: int, against: int | None) -> Job:
     slot, identity = session_object(ScoringJob), (about.identity, position, against)
     if slot.identity != identity or slot.job is None:
         known = scored(about, position, against)
-        slot.identity, slot.job = identity, Job(_steps(about, position, against, known), len(METHODS), "methods")
+        slot.identity, slot.job = (
+            identity,
+            Job(_steps(about, position, against, known), len(METHODS), marked("methods")),
+        )
         if known.is_whole:
             slot.job.advance(0)
     return slot.job
@@ -128,11 +132,13 @@ def against_box(about: Reading, position: int) -> int | None:
         about,
         position,
         RATHER,
-        "rather than",
+        tr("rather than"),
         (NOTHING,),
         default,
-        "The most probable other tokens at this position. Without one, the probability of the predicted token alone is "
-        "explained, and with it all that favours any token here.",
+        tr(
+            "The most probable other tokens at this position. Without one, the probability of the predicted token "
+            "alone is explained, and with it all that favours any token here."
+        ),
     )
     return None if chosen == NOTHING else about.model.translator.tokenizer.target.token_id(chosen)
 
@@ -148,13 +154,13 @@ def row_words(about: Reading, position: int, tokens: TokenView) -> list[str]:
 def methods_box() -> list[ContrastMethod]:
     """Select the methods to show."""
     chosen = st.pills(
-        "Methods",
+        tr("Methods"),
         METHODS,
         selection_mode="multi",
         default=METHODS,
-        format_func=METHOD_NAMES.__getitem__,
+        format_func=tr_values(METHOD_NAMES).__getitem__,
         key="contrast_methods",
         bind="query-params",
-        help=METHOD_HELP,
+        help=tr(METHOD_HELP),
     )
     return [method for method in METHODS if method in chosen] or list(METHODS)

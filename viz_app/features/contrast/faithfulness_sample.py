@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.analysis.attribution.faithfulness import Example, sample_curves
 from viz_app.features.contrast.contrast_scores import scored
+from viz_app.language import marked
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
 from viz_app.session.sample_sentences import OWN_NAME, SHIPPED, SHIPPED_NAME, sample_name
@@ -45,7 +46,7 @@ class FaithfulnessSample(MayHoldModel):
                 yield 1
 
         self.digest, self.sentences, self.contrastive, self.examples = model.digest, sentences, contrastive, examples
-        self.job = Job(steps(), len(sentences), "sentences")
+        self.job = Job(steps(), len(sentences), marked("sentences"))
 
     def forget_model(self, digest: str) -> None:
         """Drop the job of a model that is closed, and all cached scores: they hold their model."""

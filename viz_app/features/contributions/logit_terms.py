@@ -12,12 +12,13 @@ from core.analysis.heads.head import Head
 from core.capture import Kind
 from viz_app.controls.predicted_token import alternative_box
 from viz_app.figures.theme import head_name
+from viz_app.language import marked, tr
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.session.readings import READING_HASH, Reading
 from viz_app.session.state import Widget, put_in_address, session_object
 
 AGAINST = Widget[str]("against")  # a piece, or one of the two below
-NOTHING, MEAN = "nothing", "mean of all"
+NOTHING, MEAN = marked("nothing"), marked("mean of all")
 TERM = "term"  # query parameter: the selected head
 PROMOTED = 5  # pieces of a lexicon for each source token
 
@@ -103,11 +104,13 @@ def against_box(about: Reading, position: int) -> Against:
         about,
         position,
         AGAINST,
-        "minus the logit of",
+        tr("minus the logit of"),
         (NOTHING, MEAN),
         NOTHING,
-        "The most probable alternatives at this position. A difference of two logits is the logarithm of the ratio of "
-        "their probabilities.",
+        tr(
+            "The most probable alternatives at this position. A difference of two logits is the logarithm of the ratio "
+            "of their probabilities."
+        ),
     )
     if chosen == NOTHING:
         return None

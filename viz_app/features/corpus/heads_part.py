@@ -26,28 +26,29 @@ from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.corpus_examples import export_examples
 from viz_app.figures.export.parallel_coordinates import export_parallel
 from viz_app.figures.scorecard_text import head_does, sentences
+from viz_app.language import marked, tr
 from viz_app.session import python_code
 from viz_app.session.models import MODEL_HASH, Model
 
-ABOUT_RANKING = """
+ABOUT_RANKING = marked("""
 Scores are means over all tokens of the corpus, from 0 to 1, by the definitions of the score-cards of the page Heads.
 "Does" names what a head does by the criteria listed there, at "What heads do". A score says where a head looks, not
 that it matters: see Switches.
-"""
-ABOUT_EXAMPLES = """
+""")
+ABOUT_EXAMPLES = marked("""
 The **strength** is the norm of what the head writes for one token in one row, ||a f(x)|| (Kobayashi et al. 2020): a
 large weight on a token with a short vector writes little. A sentence gives at most one example. The **frame** is where
 the head looks from, in the decoder the token that was fed or, in cross-attention, the token that is predicted; the
 **filled** token is where it looks.
 
 The ten strongest of thousands show the extreme, not the usual case.
-"""
-ABOUT_PARALLEL = """
+""")
+ABOUT_PARALLEL = marked("""
 Each line is a head, each axis a score. Drag along an axis, or move its two ends, to keep the heads in this range;
 a click on the axis, or Escape on one of its ends, shows all again. With the keyboard, Tab reaches the ends and arrow
 keys move them. The list above has the same heads.
-"""
-ABOUT_BADGE = (
+""")
+ABOUT_BADGE = marked(
     "The strongest example shown is computed again by the model, in a pass of its own sentence alone and by the code "
     "of the page Heads. It must agree with the index to one part in a thousand."
 )
@@ -69,10 +70,14 @@ def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
     chosen, index = selection.selected(), opened.index
     found = figures.chosen_heads(index, search.behaviour, search.kinds, search.layer, chosen.ranges)
     behaviour = BEHAVIOURS[search.behaviour]
-    st.caption(f"**{behaviour.name.capitalize()}**: {plain(behaviour.text)}.", help=ABOUT_RANKING)
+    name = tr(behaviour.name[:1].upper() + behaviour.name[1:])
+    st.caption(f"**{name}**: {plain(tr(behaviour.text))}.", help=tr(ABOUT_RANKING))
     if not found:
-        hint = " Widen the ranges below." if chosen.ranges else " Select another kind or layer."
-        st.info(f"No head has this score here.{hint}")
+        st.info(
+            tr("No head has this score here. Widen the ranges below.")
+            if chosen.ranges
+            else tr("No head has this score here. Select another kind or layer.")
+        )
     head = selection.known_head(index, chosen.head) or (found[0][0].head if found else None)
     left, right = st.container(key="side-by-side").columns([5, 6], gap="large")
     with left:
@@ -95,9 +100,9 @@ def ranking(opened: OpenedIndex, search: HeadSearch, found: list[tuple[ScoreCard
         height=430,
         column_order=["name", "score", "does"],
         column_config={
-            "name": st.column_config.TextColumn("Head", width=100),
-            "score": st.column_config.ProgressColumn("Score", format="%.3f", min_value=0, max_value=1, width=110),
-            "does": st.column_config.TextColumn("Does"),
+            "name": st.column_config.TextColumn(tr("Head"), width=100),
+            "score": st.column_config.ProgressColumn(tr("Score"), format="%.3f", min_value=0, max_value=1, width=110),
+            "does": st.column_config.TextColumn(tr("Does")),
         },
     )
     arguments = f"index, {search.behaviour!r}, {list(search.kinds)}, {search.layer}, {chosen.ranges}"
@@ -114,14 +119,19 @@ def one_head(model: Model, opened: OpenedIndex, head: Head, place: str) -> None:
     """Draw what a head does, and its strongest examples; a click on one opens it on the page Heads."""
     index, name = opened.index, figures.head_name(head)
     card = index.card(head)
-    st.markdown(f"**{name}**: {head_does(card) or 'mixed'}. {plain(sentences(card))}")
+    st.markdown(f"**{name}**: {head_does(card) or tr('mixed')}. {plain(sentences(card))}")
     usual = figures.quantile_text(index.heads.quantiles[index.rows[head]].tolist(), "rows")
     st.caption(
-        f"Strongest examples, looking at: **{figures.PLACE_NAMES[place]}**. Strength: {usual}.", help=ABOUT_EXAMPLES
+        tr(
+            "Strongest examples, looking at: **{place}**. Strength: {strength}.",
+            place=tr(figures.PLACE_NAMES[place]),
+            strength=usual,
+        ),
+        help=tr(ABOUT_EXAMPLES),
     )
     examples = index.head_examples(head, place)
     if not examples:
-        st.info(f"{name} has no example of this in the corpus. Select other examples above.")
+        st.info(tr("{head} has no example of this in the corpus. Select other examples above.", head=name))
         return
     try:
         shown = [head_example(model.translator, head, example) for example in examples]
@@ -135,7 +145,7 @@ from viz_app.figures.corpus_examples import examples_table, head_example
 head = Head{tuple(head)}
 shown = [head_example(translator, head, each) for each in index.head_examples(head, {place!r})]
 table = examples_table(shown, "strength")""".strip()
-    title = f"{name}, strongest examples looking at {figures.PLACE_NAMES[place]}"
+    title = tr("{head}, strongest examples looking at {place}", head=name, place=tr(figures.PLACE_NAMES[place]))
     downloads(
         "corpus-examples",
         partial(export_examples, shown, theme=page_theme(), title=title),
@@ -155,10 +165,15 @@ def check(model: Model, opened: OpenedIndex, head: Head, place: str, example: He
         st.error(sentence_case(str(error)))
         return
     check_badge(
-        "index agrees with the model",
+        tr("index agrees with the model"),
         abs(again - example.strength) <= TOLERANCE * example.strength,
-        ABOUT_BADGE,
-        f"{example.strength:.5f} in the index, {again:.5f} now, gap {abs(again - example.strength):.1g}",
+        tr(ABOUT_BADGE),
+        tr(
+            "{indexed:.5f} in the index, {again:.5f} now, gap {gap:.1g}",
+            indexed=example.strength,
+            again=again,
+            gap=abs(again - example.strength),
+        ),
     )
 
 
@@ -176,19 +191,26 @@ def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> N
     within = sum(drawing.is_within(line) for line in drawing.lines)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(
-            f"**All scores**: {within} of {len(cards)} heads{' in the selected ranges' if chosen.ranges else ''}",
-            help=ABOUT_PARALLEL,
+            tr("**All scores**: {shown} of {total} heads in the selected ranges", shown=within, total=len(cards))
+            if chosen.ranges
+            else tr("**All scores**: {shown} of {total} heads", shown=within, total=len(cards)),
+            help=tr(ABOUT_PARALLEL),
             width="content",
         )
         if chosen.ranges:
-            st.button("All heads again", on_click=chosen.ranges.clear, key="clear_ranges", type="tertiary")
+            st.button(tr("All heads again"), on_click=chosen.ranges.clear, key="clear_ranges", type="tertiary")
     parallel_coordinates(
         drawing, chosen.set_range, lambda number: setattr(chosen, "head", cards[number].head), key="corpus-parallel"
     )
     if chosen.ranges:
         st.caption(
             "; ".join(
-                f"{figures.AXIS_NAMES[key]} from {decimal(low, 2)} to {decimal(high, 2)}"
+                tr(
+                    "{axis} from {low} to {high}",
+                    axis=tr(figures.AXIS_NAMES[key]),
+                    low=decimal(low, 2),
+                    high=decimal(high, 2),
+                )
                 for key, (low, high) in chosen.ranges.items()
             )
         )
@@ -199,7 +221,7 @@ table = scores_table(index, {list(search.kinds)}, {search.layer})""".strip()
         "corpus-scores",
         partial(export_parallel, drawing, theme=theme),
         lambda: figures.scores_table(index, search.kinds, search.layer),
-        title="Heads by their scores over a corpus",
+        title=tr("Heads by their scores over a corpus"),
         of_sentence=False,
         python=index_part(opened, code),
     )

@@ -8,7 +8,7 @@ import streamlit as st
 from core.analysis.corpus.index import NeuronExample
 from core.analysis.corpus.promotion import promoted_by_neuron
 from core.analysis.corpus.recomputation import neuron_activation
-from core.analysis.corpus.recording import STACKS, Neuron, Stack
+from core.analysis.corpus.recording import Neuron, Stack
 from core.analysis.tokens.words import readable
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
@@ -21,25 +21,27 @@ from viz_app.figures import corpus as figures
 from viz_app.figures.corpus_examples import examples_table, neuron_example
 from viz_app.figures.display_text import isolated, plain, sentence_case
 from viz_app.figures.export.corpus_examples import export_examples
+from viz_app.language import marked, tr, tr_lower, tr_values
 from viz_app.session import python_code
 from viz_app.session.models import MODEL_HASH, Model
 
-ABOUT_NEURONS = """
+ABOUT_NEURONS = marked("""
 A feed-forward network computes max(0, x W1 + b1) W2 + b2 (3.3): a **neuron** is a column of W1 and a row of W2, and its
 **activation** is its number after the activation function. In the encoder its token is the one at its position, in the
 decoder the one that was fed. **Active** is the share of tokens with an activation above 0.
 
 The ten strongest of thousands show the extreme: what a neuron does at small activations may be something else, and most
 neurons have no single meaning.
-"""
-ABOUT_PROMOTES = """
+""")
+ABOUT_PROMOTES = marked("""
 When active, a neuron of the decoder adds a multiple of one vector to the state. Read through the norms that follow and
 through the output matrix, this vector promotes some tokens (Geva et al. 2022). Only the direct path counts.
-"""
-ABOUT_BADGE = (
+""")
+ABOUT_BADGE = marked(
     "The strongest example shown is computed again by the model, from the input of the layer in a pass of its own "
     "sentence alone. It must agree with the index to one part in a thousand."
 )
+STACK_NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
 TOLERANCE = 1e-3
 PROMOTED = 8
 
@@ -65,14 +67,22 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
     stack, layer, sort, containing = search.stack, search.layer, search.sort, search.containing
     table = figures.neurons_table(index, stack, layer, tokens, sort, containing)
     st.caption(
-        f"**{len(table):,} neurons** of {len(index.neurons[stack].active[layer]):,}: {stack}, layer {layer + 1}. "
-        "Tokens are those of their ten strongest examples.",
-        help=ABOUT_NEURONS,
+        tr(
+            "**{count:,} neurons** of {total:,}: {stack}, layer {layer}. Tokens are those of their ten strongest "
+            "examples.",
+            count=len(table),
+            total=len(index.neurons[stack].active[layer]),
+            stack=tr_lower(STACK_NAMES[stack]),
+            layer=layer + 1,
+        ),
+        help=tr(ABOUT_NEURONS),
     )
     neurons = [Neuron(stack, layer, neuron) for neuron in table["neuron"].tolist()]
     neuron = chosen.neuron if chosen.neuron is not None and index.has_neuron(chosen.neuron) else None
     if not neurons:
-        st.info("No neuron of this layer has such a token among its examples. Type another, or select another layer.")
+        st.info(
+            tr("No neuron of this layer has such a token among its examples. Type another, or select another layer.")
+        )
     neuron = neuron or (neurons[0] if neurons else None)
     left, right = st.container(key="side-by-side").columns([5, 6], gap="large")
     with left:
@@ -84,10 +94,10 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
                 height=520,
                 column_order=["name", "tokens", "highest", "active"],
                 column_config={
-                    "name": st.column_config.TextColumn("Neuron", width=130),
-                    "tokens": st.column_config.TextColumn("Tokens of its examples"),
-                    "highest": st.column_config.NumberColumn("Highest", format="%.2f", width=70),
-                    "active": st.column_config.NumberColumn("Active", format="percent", width=70),
+                    "name": st.column_config.TextColumn(tr("Neuron"), width=130),
+                    "tokens": st.column_config.TextColumn(tr("Tokens of its examples")),
+                    "highest": st.column_config.NumberColumn(tr("Highest"), format="%.2f", width=70),
+                    "active": st.column_config.NumberColumn(tr("Active"), format="percent", width=70),
                 },
             )
             code = f"""
@@ -109,26 +119,25 @@ table = neurons_table(index, {stack!r}, {layer}, tokens, {sort!r}, {containing!r
 
 def boxes(model: Model) -> NeuronSearch:
     """Select a stack, a layer, an order, and a token."""
-    names: dict[Stack, str] = {stack: stack.capitalize() for stack in STACKS}
-    stack: Stack = segments("Neurons of", names, "encoder", "corpus_stack")
+    stack: Stack = segments(tr("Neurons of"), tr_values(STACK_NAMES), "encoder", "corpus_stack")
     stacks = {"encoder": model.translator.model.encoder, "decoder": model.translator.model.decoder}
     layers = [str(layer + 1) for layer in range(max(len(each.layers) for each in stacks.values()))]
-    layer = st.selectbox("Layer", layers, key="neuron_layer", bind="query-params", width=90)
+    layer = st.selectbox(tr("Layer"), layers, key="neuron_layer", bind="query-params", width=90)
     sort: figures.NeuronSort = st.selectbox(
-        "Sorted",
+        tr("Sorted"),
         figures.NEURON_SORTS,
-        format_func=figures.NEURON_SORTS.__getitem__,
+        format_func=tr_values(figures.NEURON_SORTS).__getitem__,
         key="neuron_sort",
         bind="query-params",
         width=240,
     )
     containing = st.text_input(
-        "Token",
+        tr("Token"),
         key="neuron_token",
         bind="query-params",
         width=180,
-        placeholder="such as not",
-        help="Only neurons with an example whose token has this in it.",
+        placeholder=tr("such as not"),
+        help=tr("Only neurons with an example whose token has this in it."),
     )
     return NeuronSearch(stack, min(layers.index(layer), len(stacks[stack].layers) - 1), sort, containing or "")
 
@@ -136,16 +145,23 @@ def boxes(model: Model) -> NeuronSearch:
 def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
     """Draw the strongest examples of a neuron; a click on one opens its sentence on the page Heads."""
     table, at = opened.index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
-    name = str(neuron)[0].upper() + str(neuron)[1:]
+    name = f"{tr(STACK_NAMES[neuron.stack])} {str(neuron).removeprefix(neuron.stack).strip()}"
     usual = figures.quantile_text(table.quantiles[at].tolist(), "tokens")
-    st.markdown(f"**{name}**: active for {100 * float(table.active[at]):.1f} % of the tokens; {usual}")
+    st.markdown(
+        tr(
+            "**{neuron}**: active for {percent:.1f} % of the tokens; {activation}",
+            neuron=name,
+            percent=100 * float(table.active[at]),
+            activation=usual,
+        )
+    )
     if neuron.stack == "decoder":
         ids = promoted_by_neuron(model.translator.model, neuron.layer, neuron.neuron, PROMOTED)
         pieces = [plain(isolated(readable(model.translator.tokenizer.target.piece(each)))) for each in ids]
-        st.caption(f"Promotes: {', '.join(pieces)}", help=ABOUT_PROMOTES)
+        st.caption(tr("Promotes: {tokens}", tokens=", ".join(pieces)), help=tr(ABOUT_PROMOTES))
     examples = opened.index.neuron_examples(neuron)
     if not examples:
-        st.info(f"{name} is not active for any token of the corpus.")
+        st.info(tr("{neuron} is not active for any token of the corpus.", neuron=name))
         return
     shown = [neuron_example(model.translator, neuron, example) for example in examples]
     selection.examples(
@@ -157,7 +173,7 @@ from viz_app.figures.corpus_examples import examples_table, neuron_example
 neuron = Neuron{tuple(neuron)}
 shown = [neuron_example(translator, neuron, each) for each in index.neuron_examples(neuron)]
 table = examples_table(shown, "activation")""".strip()
-    title = f"{name}, strongest examples"
+    title = tr("{neuron}, strongest examples", neuron=name)
     downloads(
         "corpus-neuron-examples",
         partial(export_examples, shown, theme=page_theme(), title=title),
@@ -168,10 +184,10 @@ table = examples_table(shown, "activation")""".strip()
     )
     again = recomputed(model, opened.key, neuron, examples[0])
     check_badge(
-        "index agrees with the model",
+        tr("index agrees with the model"),
         abs(again - examples[0].activation) <= TOLERANCE * examples[0].activation,
-        ABOUT_BADGE,
-        f"{examples[0].activation:.5f} in the index, {again:.5f} now",
+        tr(ABOUT_BADGE),
+        tr("{indexed:.5f} in the index, {again:.5f} now", indexed=examples[0].activation, again=again),
     )
 
 

@@ -14,6 +14,7 @@ from core.analysis.corpus.index_file import CorpusIndexError, load_index, parse_
 from core.analysis.word_scores.scoring import parse_lines
 from viz_app.figures.corpus import Tokens
 from viz_app.figures.corpus_examples import sides
+from viz_app.language import marked, tr
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
@@ -67,13 +68,18 @@ class OwnIndex(MayHoldModel):
         lines = parse_lines(text)
         if len(lines) > MAX_LINES:
             raise ValueError(
-                f"{name} has {len(lines)} sentences, at most {MAX_LINES} are indexed here: use `python -m core corpus`"
+                tr(
+                    "{name} has {count} sentences, at most {most} are indexed here: use `python -m core corpus`",
+                    name=name,
+                    count=len(lines),
+                    most=MAX_LINES,
+                )
             )
         error_rates = session_object(TextRankings).error_rates(model)
         corpus = CorpusPass(model.translator, lines, error_rates=error_rates, batch_size=BATCH_SIZE)
         self.digest, self.opened, self._corpus = model.digest, None, corpus
         self._facts = CorpusFacts(model.name, model.digest, name, translations=translations_of(lines, 1))
-        self.job = Job(self._steps(corpus), len(corpus.lines), "sentences")
+        self.job = Job(self._steps(corpus), len(corpus.lines), marked("sentences"))
 
     def _steps(self, corpus: CorpusPass) -> Iterator[int]:
         for count in corpus.steps():
@@ -89,11 +95,19 @@ class OwnIndex(MayHoldModel):
         if name.endswith(".npz"):
             return self.upload(model, name, content)
         if len(content) > MAX_BYTES:
-            raise ValueError(f"{name} is larger than {MAX_BYTES // 2**20} MB: use `python -m core corpus`")
+            raise ValueError(
+                tr("{name} is larger than {most} MB: use `python -m core corpus`", name=name, most=MAX_BYTES // 2**20)
+            )
         try:
             text = content.decode()
         except UnicodeDecodeError as error:
-            raise ValueError(f"{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line") from error
+            raise ValueError(
+                tr(
+                    "{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line",
+                    name=name,
+                    error=error,
+                )
+            ) from error
         return self.begin(model, name, text)
 
     def upload(self, model: Model, name: str, content: bytes) -> None:
@@ -103,12 +117,19 @@ class OwnIndex(MayHoldModel):
             CorpusIndexError: it is none, or belongs to another model.
         """
         if len(content) > MAX_INDEX_BYTES:
-            raise CorpusIndexError(f"{name} is larger than {MAX_INDEX_BYTES // 2**20} MB")
+            raise CorpusIndexError(tr("{name} is larger than {most} MB", name=name, most=MAX_INDEX_BYTES // 2**20))
         index = parse_index(content, name)
         if index.facts.digest != model.digest:
             raise CorpusIndexError(
-                f"{name} is the index of another checkpoint, {index.facts.checkpoint} ({index.facts.digest[:8]}), this "
-                f"one is {model.name} ({model.digest[:8]}): build it again"
+                tr(
+                    "{name} is the index of another checkpoint, {other} ({other_digest}), this one is {model} "
+                    "({digest}): build it again",
+                    name=name,
+                    other=index.facts.checkpoint,
+                    other_digest=index.facts.digest[:8],
+                    model=model.name,
+                    digest=model.digest[:8],
+                )
             )
         self.digest, self.job, self._corpus = model.digest, None, None
         self.opened = OpenedIndex(index, f"own {next(_numbers)}")
@@ -155,9 +176,13 @@ def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
     except (CorpusIndexError, OSError) as error:
         return None, str(error)
     if index.facts.digest != model.digest:
-        return None, (
-            f"{path.name} is the index of another checkpoint ({index.facts.digest[:8]}), this one is {model.name} "
-            f"({model.digest[:8]}): build it again"
+        return None, tr(
+            "{name} is the index of another checkpoint ({other_digest}), this one is {model} ({digest}): build it "
+            "again",
+            name=path.name,
+            other_digest=index.facts.digest[:8],
+            model=model.name,
+            digest=model.digest[:8],
         )
     return OpenedIndex(index, f"{path} {stat.st_mtime_ns} {stat.st_size}", path), ""
 

@@ -18,6 +18,7 @@ from viz_app.figures.corpus import AXIS_NAMES
 from viz_app.figures.corpus_examples import ShownExample, sides
 from viz_app.figures.parallel_coordinates import Range
 from viz_app.figures.theme import head_name
+from viz_app.language import tr
 from viz_app.session import chosen_heads, readings
 from viz_app.session.models import Model
 from viz_app.session.state import Widget, put_in_address, session_object
@@ -160,6 +161,6 @@ def examples(shown: Sequence[ShownExample], on_click: Callable[[int], None], key
     `st.switch_page` would have to clear the address, which Streamlit refuses while widgets are bound to it.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption("Click an example to see its sentence and these words on the page", width="content")
-        st.page_link("app_pages/heads.py", label="Heads", icon=":material/arrow_forward:", width="content")
-    corpus_examples(shown, "See it on Heads", on_click, followed="heads", count=selected().num_opened, key=key)
+        st.caption(tr("Click an example to see its sentence and these words on the page"), width="content")
+        st.page_link("app_pages/heads.py", label=tr("Heads"), icon=":material/arrow_forward:", width="content")
+    corpus_examples(shown, tr("See it on Heads"), on_click, followed="heads", count=selected().num_opened, key=key)

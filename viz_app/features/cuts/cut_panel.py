@@ -21,31 +21,32 @@ from viz_app.figures import ablation
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.ablation import export_changes
 from viz_app.figures.theme import head_name
+from viz_app.language import marked, tr, tr_count
 from viz_app.session import readings
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget, session_object
 
-ABOUT = """
+ABOUT = marked("""
 Click a **cell or a line** to cut one weight, a **word** at the side for its whole row or column; click again to undo
 it. A cut weight is set to the number beside the switch, and everything after it is computed again (knock-out of Geva et
 al. 2023). "Scale the rest" lets the other weights of the row share what is left, so that it sums to 1 again.
 
 With whole words, a cut covers all sub-words. In the new translation, a row is a step of the search, whatever has been
 written before it. A cut shows that this model, as it is, depends on the weight. It never saw such weights in training.
-"""
-ABOUT_SEARCH = """
+""")
+ABOUT_SEARCH = marked("""
 Greedy: in each round the sixteen weights whose gradient promises most are tried, and the one that lowers the token's
 lead most is cut, until another token is more probable. Then cuts that are not needed are taken back. No cut of the
 result can be left out, but a smaller set of other weights may exist.
-"""
-ABOUT_BADGE = "In the pass with the cuts, the weights of each cut must sum to its number in each of its rows."
+""")
+ABOUT_BADGE = marked("In the pass with the cuts, the weights of each cut must sum to its number in each of its rows.")
 TOLERANCE = 1e-5
 NUMBER, REST = Widget[float]("cut_to"), Widget[bool]("cut_rest")
 
 
 def cut_toggle() -> bool:
     """Draw the switch that turns clicks in Lines and Map into cuts."""
-    return st.toggle("Cut", False, key="cutting", bind="query-params", help=ABOUT)
+    return st.toggle(tr("Cut"), False, key="cutting", bind="query-params", help=tr(ABOUT))
 
 
 def cutting(reading: readings.Reading, kind: Kind, tokens: TokenView, attention: AttentionMap) -> Cutting:
@@ -85,17 +86,21 @@ def panel(reading: readings.Reading, kind: Kind) -> None:
         st.error(sentence_case(state.problem))
     cut_weights.write_address(cuts)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.number_input("Set to", 0.0, 1.0, 0.0, 0.05, key=NUMBER.key, width=110)
-        st.toggle("Scale the rest", False, key=REST.key, help="The other weights of the row share what is left of 1.")
-        st.button("Undo", on_click=state.set, args=(reading, cuts[:-1]), disabled=not cuts, key="cut-undo")
-        st.button("Remove all", on_click=state.set, args=(reading, ()), disabled=not cuts, key="cut-clear")
+        st.number_input(tr("Set to"), 0.0, 1.0, 0.0, 0.05, key=NUMBER.key, width=110)
+        st.toggle(
+            tr("Scale the rest"), False, key=REST.key, help=tr("The other weights of the row share what is left of 1.")
+        )
+        st.button(tr("Undo"), on_click=state.set, args=(reading, cuts[:-1]), disabled=not cuts, key="cut-undo")
+        st.button(tr("Remove all"), on_click=state.set, args=(reading, ()), disabled=not cuts, key="cut-clear")
     if not cuts:
-        st.caption("No weight is cut. Click a cell, a line or a word in the drawing above.")
+        st.caption(tr("No weight is cut. Click a cell, a line or a word in the drawing above."))
     for number, cut in enumerate(cuts):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(plain(_text(cut)), width="content")
             others = cuts[:number] + cuts[number + 1 :]
-            st.button("Remove", on_click=state.set, args=(reading, others), type="tertiary", key=f"cut-remove-{number}")
+            st.button(
+                tr("Remove"), on_click=state.set, args=(reading, others), type="tertiary", key=f"cut-remove-{number}"
+            )
     if cuts:
         try:
             _effect(reading, cuts)
@@ -106,27 +111,38 @@ def panel(reading: readings.Reading, kind: Kind) -> None:
 
 def _text(cut: Cut) -> str:
     name = ablation.head_title(cut.head) + str(cut).removeprefix(str(cut.head)).removesuffix(" rest")
-    return f"{name}{'' if cut.value else ' to 0'}{', the rest scaled' if cut.renormalise else ''}"
+    if not cut.renormalise:
+        return name if cut.value else tr("{weight} to 0", weight=name)
+    if cut.value:
+        return tr("{weight}, the rest scaled", weight=name)
+    return tr("{weight} to 0, the rest scaled", weight=name)
 
 
 def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
     """Draw the change of each token, and the translation before and after."""
     found, theme = cut_weights.effect(reading, cuts), page_theme()
     before, tokens = found.before.log_probs, found.before.predicted_tokens
-    st.markdown("**Log-probability of the translation above**, token by token: blue is less probable, orange more")
+    st.markdown(tr("**Log-probability of the translation above**, token by token: blue is less probable, orange more"))
     st.html(ablation.changed_tokens(tokens, before, found.changes, theme))
     now, change = decimal(sum(found.after.log_probs), 2), decimal(found.change, 2, sign=True)
-    st.markdown(f"Without cuts: **{decimal(sum(before), 2)}**, now **{now}**: a change of **{change}** nats.")
+    st.markdown(
+        tr(
+            "Without cuts: **{before}**, now **{now}**: a change of **{change}** nats.",
+            before=decimal(sum(before), 2),
+            now=now,
+            change=change,
+        )
+    )
     draw = partial(export_changes, tokens, found.changes, theme=theme)
     downloads("cut-tokens", draw, lambda: ablation.tokens_table(tokens, before, found.changes))
     _translations(reading, cuts)
     gap = found.gap(cuts)
-    check_badge("weights as set", gap < TOLERANCE, ABOUT_BADGE, f"largest difference {gap:.1g}")
+    check_badge(tr("weights as set"), gap < TOLERANCE, tr(ABOUT_BADGE), tr("largest difference {gap:.1g}", gap=gap))
     downloads("cuts", table=lambda: pd.DataFrame({"cut": list(map(str, cuts))}))
 
 
 def _translations(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
-    st.markdown("**Translation**: without cuts and with them")
+    st.markdown(tr("**Translation**: without cuts and with them"))
     old = ablation.words_of(reading.translation.hypotheses[0].tokens)
     before, waiting, below = st.empty(), st.empty(), st.container()
     before.html(ablation.marked_text(old, [False] * len(old), "del"))
@@ -140,20 +156,20 @@ def _translations(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
     with below:
         st.html(ablation.marked_text(new, marks[1], "ins"))
         if not any(map(any, marks)):
-            st.caption("The translation is the same.")
+            st.caption(tr("The translation is the same."))
 
 
 def _search(reading: readings.Reading, kind: Kind) -> None:
     """Draw the search for few cuts that change the selected word."""
     targets = [group.start for side, group in readings.selected_words(reading) if side == "target"]
     if not targets:
-        st.caption("Select a word of the translation to search for few cuts that change it.", help=ABOUT_SEARCH)
+        st.caption(tr("Select a word of the translation to search for few cuts that change it."), help=tr(ABOUT_SEARCH))
         return
     found = cut_weights.cut_search(reading, targets[-1], kind)
     token = plain(isolated(readable(reading.explain().predicted_tokens[targets[-1]])))
-    st.markdown(f"**Few cuts that change {token}**", help=ABOUT_SEARCH)
+    st.markdown(tr("**Few cuts that change {token}**", token=token), help=tr(ABOUT_SEARCH))
     if found.job is not None:
-        job_control(found.job, "find-cuts", "Search", partial(_found, reading, found, token))
+        job_control(found.job, "find-cuts", tr("Search"), partial(_found, reading, found, token))
 
 
 def _found(reading: readings.Reading, found: FoundCuts, token: str) -> None:
@@ -163,7 +179,24 @@ def _found(reading: readings.Reading, found: FoundCuts, token: str) -> None:
     last = found.states[-1]
     winner = plain(readable(reading.model.translator.pieces([last.winner])[0]))
     lead = decimal(last.margin, 2, sign=True)
-    result = f"{token} becomes {winner}" if last.has_changed else "it is still the most probable"
-    st.caption(f"{len(last.cuts)} cuts: {result}. Lead over the next token: {lead} nats.")
+    st.caption(
+        tr_count(
+            "{count} cut: {token} becomes {winner}. Lead over the next token: {lead} nats.",
+            "{count} cuts: {token} becomes {winner}. Lead over the next token: {lead} nats.",
+            len(last.cuts),
+            token=token,
+            winner=winner,
+            lead=lead,
+        )
+        if last.has_changed
+        else tr_count(
+            "{count} cut: it is still the most probable. Lead over the next token: {lead} nats.",
+            "{count} cuts: it is still the most probable. Lead over the next token: {lead} nats.",
+            len(last.cuts),
+            lead=lead,
+        )
+    )
     keep = session_object(Cuts).set
-    st.button("Use these cuts", on_click=keep, args=(reading, last.cuts), disabled=not last.is_minimal, key="use-cuts")
+    st.button(
+        tr("Use these cuts"), on_click=keep, args=(reading, last.cuts), disabled=not last.is_minimal, key="use-cuts"
+    )

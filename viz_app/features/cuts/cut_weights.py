@@ -11,6 +11,7 @@ from core.analysis.interventions.cut_search import MAX_CUTS, CutSearch, find_cut
 from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
 from core.capture import Kind
+from viz_app.language import marked
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
@@ -125,7 +126,7 @@ def cut_search(about: Reading, position: int, kind: Kind) -> FoundCuts:
             states.append(state)
             yield int(not state.has_changed)
 
-    found.job = Job(steps(), MAX_CUTS + 1, "cuts at most", running=False)
+    found.job = Job(steps(), MAX_CUTS + 1, marked("cuts at most"), running=False)
     return found
 
 

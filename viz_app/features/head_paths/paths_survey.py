@@ -14,6 +14,7 @@ from core.analysis.interventions.minimal_pairs import minimal_pairs
 from core.analysis.interventions.pair_runs import Metric
 from viz_app.controls.predicted_token import alternative_box, alternatives, metric_box, token_box
 from viz_app.controls.widgets import segments
+from viz_app.language import marked, tr, tr_values
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
@@ -26,13 +27,17 @@ MEASURED = 200  # edges that are measured exactly
 MEASURED_AT_ONCE = 80  # tokens of source and prefix together up to which measuring starts by itself
 AGAINST = Widget[str]("paths_against")
 SECOND = Widget[str]("paths_second")
-BEST = "best other token"
-BY_NAMES: dict[ReplacedBy, str] = {"mean": "Its mean", "zero": "Zero", "sentence": "A second sentence"}
-ABOUT_BY = """
+BEST = marked("best other token")
+BY_NAMES: dict[ReplacedBy, str] = {
+    "mean": marked("Its mean"),
+    "zero": marked("Zero"),
+    "sentence": marked("A second sentence"),
+}
+ABOUT_BY = marked("""
 The output of a sender is replaced on one path alone. **Its mean** over the positions of this sentence removes what
 differs between tokens. **Zero** also removes what is the same for all, further from anything the model has seen. **A
 second sentence** of equal length in tokens shows which paths carry the difference between both.
-"""
+""")
 
 
 @dataclass(frozen=True)
@@ -125,16 +130,18 @@ def question_boxes(about: Reading) -> Question:
         if AGAINST.value not in (None, BEST):
             AGAINST.preset_for((about.identity, position), lambda: BEST)
         if pieces:
-            about_b = "B: the effect of an edge is on the logit of the predicted token A minus that of B."
-            chosen = alternative_box(about, position, AGAINST, "minus", (BEST,), BEST, about_b)
+            about_b = tr("B: the effect of an edge is on the logit of the predicted token A minus that of B.")
+            chosen = alternative_box(about, position, AGAINST, tr("minus"), (BEST,), BEST, about_b)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         metric = metric_box("paths_metric")
-        by: ReplacedBy = segments("Replace what a sender sends by", BY_NAMES, "mean", "paths_by", help=ABOUT_BY)
+        by: ReplacedBy = segments(
+            tr("Replace what a sender sends by"), tr_values(BY_NAMES), "mean", "paths_by", help=tr(ABOUT_BY)
+        )
         second = None
         if by == "sentence":
             source = about.translation.source
             SECOND.preset_for((about.model.digest, source), lambda: proposal(about.model, source))
-            label = "Second sentence, of equal length in tokens"
+            label = tr("Second sentence, of equal length in tokens")
             second = st.text_input(label, key=SECOND.key, bind="query-params", width="stretch").strip()
     against = None if chosen == BEST else about.model.translator.tokenizer.target.token_id(chosen)
     return Question(position, against, by, second, metric)
@@ -169,7 +176,7 @@ def _begun(about: Reading, question: Question) -> Surveyed:
     def steps() -> Iterator[int]:
         return survey_steps(run, MEASURED, found)
 
-    return Surveyed(question, run, found, Job(steps(), num_steps(run, MEASURED), "steps", is_short))
+    return Surveyed(question, run, found, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
 
 
 # --- Python ---------------------------------------------------------------------------------------------------------

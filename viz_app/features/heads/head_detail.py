@@ -26,6 +26,7 @@ from viz_app.figures.display_text import isolated, plain
 from viz_app.figures.export.head_pictures import Format, export_lines, export_map
 from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
 from viz_app.figures.weight_tables import lines_table
+from viz_app.language import marked, tr
 from viz_app.session import chosen_heads, python_code, readings
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
 
 MASSES = (1.0, 0.9, 0.75, 0.5)
 STEP = Widget[int]("step")  # the decoding step, counted from 1; 0 for all
-ABOUT_STEP = """
+ABOUT_STEP = marked("""
 The row that predicts one token or, with whole words, one word. Move the slider with the arrow keys; 0 shows all steps.
 The row depends on the tokens fed up to that step, and on none after.
-"""
-NOTHING_TO_COMBINE = "Select heads too: the mean or the maximum of the selected heads needs some."
+""")
+NOTHING_TO_COMBINE = marked("Select heads too: the mean or the maximum of the selected heads needs some.")
 
 
 @dataclass
@@ -56,9 +57,9 @@ class StepWords:
 def mass_box(view: str) -> float | None:
     """Select the share of each row's weight that is drawn as lines; None: all lines."""
     share = st.selectbox(
-        "Lines",
+        tr("Lines"),
         MASSES,
-        format_func=lambda share: "All lines" if share == 1 else f"{share} of mass",
+        format_func=lambda share: tr("All lines") if share == 1 else tr("{share} of mass", share=share),
         key="mass",
         bind="query-params",
         label_visibility="collapsed",
@@ -86,16 +87,23 @@ def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | 
     previous.words = words
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="decoding-step"):
         step = st.slider(
-            "Decoding step", 0, count, key=STEP.key, bind="query-params", width=200, label_visibility="collapsed"
+            tr("Decoding step"), 0, count, key=STEP.key, bind="query-params", width=200, label_visibility="collapsed"
         )
-        text = "All decoding steps"
+        text = tr("All decoding steps")
         if step:
             fed, predicted = (
                 isolated(plain(readable(names[step - 1])))
                 for names in (attention.query_tokens, attention.predicted_tokens)
             )
-            text = f"Step {step} of {count}: fed {fed} {FED_ARROW} predicts **{predicted}**"
-        st.caption(text, width="content", help=ABOUT_STEP)
+            text = tr(
+                "Step {step} of {count}: fed {fed} {arrow} predicts **{predicted}**",
+                step=step,
+                count=count,
+                fed=fed,
+                arrow=FED_ARROW,
+                predicted=predicted,
+            )
+        st.caption(text, width="content", help=tr(ABOUT_STEP))
     return step - 1 if step else None
 
 
@@ -114,10 +122,10 @@ def large(
         heads: the selected ones.
     """
     if not heads:
-        st.caption("Click a head in the grid, or select one by name above.")
+        st.caption(tr("Click a head in the grid, or select one by name above."))
     by_layer = {attention.layer: attention for attention in maps}
     if any(layer not in by_layer for layer, _ in heads):
-        st.caption(NOTHING_TO_COMBINE)
+        st.caption(tr(NOTHING_TO_COMBINE))
         heads = [(layer, head) for layer, head in heads if layer in by_layer]
     if view.view == "Map":
         groups = [(layer, [head]) for layer, head in heads]
@@ -149,7 +157,7 @@ def _links(reading: readings.Reading, view: HeadsView, heads: Sequence[head_name
     """Describe the links of a single head of cross-attention, by its raw weights."""
     if view.kind == "cross" and len(heads) == 1 and heads[0][0] >= 0 and view.weights.method == "attention":
         links = head_links(reading.explain().maps["cross"], *heads[0])
-        st.caption(links_text(view.weights.name(*heads[0]), links), help=ABOUT_LINKS)
+        st.caption(links_text(view.weights.name(*heads[0]), links), help=tr(ABOUT_LINKS))
 
 
 def _lines(
@@ -201,18 +209,18 @@ def _map(
 def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:
     """Draw the weights of heads of one layer as a table."""
     table = lines_table(attention, heads)
-    table["head"] = [view.weights.name(attention.layer, head) for head in table["head"]]
+    table["head"] = [tr(view.weights.name(attention.layer, head)) for head in table["head"]]
     is_decoder = attention.predicted_tokens is not None
     show_table(
         table,
         height=420,
         column_order=["head", "query", "predicted", "key", "weight"],
         column_config={
-            "head": st.column_config.TextColumn("Head", width=70 if attention.layer >= 0 else "small"),
-            "query": st.column_config.TextColumn("Fed" if is_decoder else "Token"),
-            "predicted": st.column_config.TextColumn("Predicts"),
-            "key": st.column_config.TextColumn("Attends to"),
-            "weight": st.column_config.ProgressColumn("Weight", format="%.3f", min_value=0, max_value=1),
+            "head": st.column_config.TextColumn(tr("Head"), width=70 if attention.layer >= 0 else "small"),
+            "query": st.column_config.TextColumn(tr("Fed") if is_decoder else tr("Token")),
+            "predicted": st.column_config.TextColumn(tr("Predicts")),
+            "key": st.column_config.TextColumn(tr("Attends to")),
+            "weight": st.column_config.ProgressColumn(tr("Weight"), format="%.3f", min_value=0, max_value=1),
         },
     )
 
@@ -233,12 +241,12 @@ def _export_row(reading: readings.Reading, view: HeadsView, attention: Attention
             return rows.drop(columns=["layer"])
         return rows.drop(columns=["head"]) if weights.per_layer else rows
 
-    names = [weights.name(attention.layer, head) for head in heads]
+    names = [tr(weights.name(attention.layer, head)) for head in heads]
     downloads(
         file_name(view, attention, heads),
         None if view.view == "Table" else picture,
         table,
-        title=f"{head_names.KIND_NAMES[view.kind]} attention, {', '.join(names)}",
+        title=tr("{kind} attention, {heads}", kind=tr(head_names.KIND_NAMES[view.kind]), heads=", ".join(names)),
         python=partial(_script, reading, view, attention, heads, chosen_heads.shown_heads(reading)[2]),
     )
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 import streamlit as st
 
@@ -23,6 +23,7 @@ from viz_app.figures.export.map_panels import export_panels
 from viz_app.figures.scorecard_text import SORT_TEXTS, SORTS, Sort, labelled, notes, ordered
 from viz_app.figures.theme import Theme
 from viz_app.figures.weight_tables import grid_table
+from viz_app.language import marked, tr, tr_count, tr_lower, tr_values
 from viz_app.session import chosen_heads, gradient_output, python_code, readings
 from viz_app.session.attributions import (
     METHOD_NAMES,
@@ -47,11 +48,11 @@ EARLIER_LABELS: dict[str, tuple[str, ...]] = {
     "confident": ("one word at a time",),
     "broad": ("spread out",),
 }
-ABOUT_CORRELATION = """
+ABOUT_CORRELATION = marked("""
 Spearman's rank correlation (1904) over all pairs of tokens that attention may connect, special ones included: 1 if the
 method ranks them like the raw weights, 0 if the two rankings are unrelated. It says whether they agree, not which of
 them is right.
-"""
+""")
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,9 @@ def grid_boxes(methods: Sequence[Method]) -> tuple[Sort, Method]:
     method = method_box(methods)
     per_layer = method in PER_LAYER
     sort: Sort = st.selectbox(
-        "Sorted",
+        tr("Sorted"),
         SORTS,
-        format_func=SORTS.__getitem__,
+        format_func=tr_values(SORTS).__getitem__,
         key="sort",
         bind="query-params",
         label_visibility="collapsed",
@@ -103,17 +104,24 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
     if any(name in EARLIER_LABELS for name in earlier):
         LABELS.set([new for name in earlier for new in EARLIER_LABELS.get(name, (name,))])
     counts = {name: len(labelled(cards, [name])) for name in DEFINITIONS}
-    with st.popover("What heads do", disabled=per_layer):
+    with st.popover(tr("What heads do"), disabled=per_layer):
         selected: list[str] = st.pills(
-            "Show only heads named",
+            tr("Show only heads named"),
             list(DEFINITIONS),
             selection_mode="multi",
+            format_func=tr,
             key=LABELS.key,
             bind="query-params",
         )
         st.caption(
             "\n".join(
-                f"- **{name}**, {count} head{'s'[: count != 1]}: {plain(DEFINITIONS[name])}."
+                tr_count(
+                    "- **{name}**, {count} head: {criterion}.",
+                    "- **{name}**, {count} heads: {criterion}.",
+                    count,
+                    name=tr(name),
+                    criterion=plain(tr(DEFINITIONS[name])),
+                )
                 for name, count in sorted(counts.items(), key=lambda each: each[1] == 0)
             )
         )
@@ -128,16 +136,26 @@ def about_method(reading: readings.Reading, kind: Kind, weights: Weights) -> Non
     method = weights.method
     if method == "attention":
         return
-    values = rank_correlations(reading, method, kind, weights.output).values()
-    correlation = mean(value for layer in values for value in layer)
-    text = NOTHING_TO_RANK if math.isnan(correlation) else f"{decimal(correlation, 2)} over all heads"
-    st.caption(
-        f"**{METHOD_NAMES[method]}**{plain(weights.output_note(reading.explain()))}: {METHOD_TEXTS[method]}. Rank "
-        f"correlation with the raw weights: {text}.",
-        help="\n\n".join(
-            [METHOD_SOURCES[method], *([gradient_output.ABOUT] if method == "gradient" else []), ABOUT_CORRELATION]
-        ),
-    )
+    correlations = rank_correlations(reading, method, kind, weights.output).values()
+    correlation = mean(value for layer in correlations for value in layer)
+    values: dict[str, str] = {
+        "method": tr(METHOD_NAMES[method]),
+        "about": tr(METHOD_TEXTS[method]),
+        "correlation": tr(NOTHING_TO_RANK)
+        if math.isnan(correlation)
+        else tr("{number} over all heads", number=decimal(correlation, 2)),
+    }
+    if method == "gradient":
+        text = tr(
+            "**{method}** for {output}: {about}. Rank correlation with the raw weights: {correlation}.",
+            output=plain(gradient_output.output_text(reading.explain(), weights.output)),
+            **values,
+        )
+        notes_below = (METHOD_SOURCES[method], gradient_output.ABOUT, ABOUT_CORRELATION)
+    else:
+        text = tr("**{method}**: {about}. Rank correlation with the raw weights: {correlation}.", **values)
+        notes_below = (METHOD_SOURCES[method], ABOUT_CORRELATION)
+    st.caption(text, help="\n\n".join(map(tr, notes_below)))
 
 
 def grid(
@@ -155,13 +173,16 @@ def grid(
     """
     order, explanation, weights = arrangement.order(), reading.explain(), view.weights
     if arrangement.labels and order is not None:
-        st.caption(f"{len(order)} of {len(arrangement.cards)} heads: {' or '.join(arrangement.labels)}.")
+        labels = reduce(lambda one, other: tr("{one} or {other}", one=one, other=other), map(tr, arrangement.labels))
+        st.caption(
+            tr("{shown} of {total} heads: {labels}.", shown=len(order), total=len(arrangement.cards), labels=labels)
+        )
         if not order:
             return
     if arrangement.sort != "layer":
         unlabelled = arrangement.sort == "label" and not any(head_labels(card) for card in arrangement.cards)
-        text = "No head meets a criterion: those with the largest weights come first."
-        st.caption(text if unlabelled else SORT_TEXTS[arrangement.sort])
+        text = tr("No head meets a criterion: those with the largest weights come first.")
+        st.caption(text if unlabelled else tr(SORT_TEXTS[arrangement.sort]))
     widget = chosen_heads.heads_widget(view.kind, weights.per_layer)
 
     def click(head: head_names.LayerHead) -> None:
@@ -179,10 +200,11 @@ def grid(
     }
     head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{widget.key}", **options)
     rows = grid_rows(shown, order)
-    title = (
-        f"{head_names.KIND_NAMES[view.kind].lower()} attention, "
-        f"{METHOD_NAMES[weights.method].lower()}{weights.output_note(explanation)}"
-    )
+    names = {"kind": tr_lower(head_names.KIND_NAMES[view.kind]), "method": tr_lower(METHOD_NAMES[weights.method])}
+    title = tr("{kind} attention, {method}", **names)
+    if weights.method == "gradient":
+        output = gradient_output.output_text(explanation, weights.output)
+        title = tr("{kind} attention, {method} for {output}", output=output, **names)
     singles = [head for _, row in rows for head in row if head[0] >= 0]
     downloads(
         f"all-{'layers' if weights.per_layer else 'heads'}-{view.kind}{weights.file_part}",

@@ -1,6 +1,6 @@
 """The joint view: encoder, cross and decoder attention of one layer in one matrix."""
 
-from functools import partial
+from functools import partial, reduce
 
 import streamlit as st
 
@@ -22,6 +22,7 @@ from viz_app.controls.widgets import page_theme, segments
 from viz_app.figures import head_names
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.figures.joint_map import export_joint, joint_table
+from viz_app.language import marked, tr, tr_lower
 from viz_app.session import python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
 from viz_app.session.gradient_output import ABOUT, file_part, output_text
@@ -30,28 +31,28 @@ from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget
 
 LAYER, HEAD = Widget[str]("joint_layer"), Widget[str]("joint_head")
-ALL_LAYERS = "All layers"
-MEAN, MAXIMUM = "Mean of heads", "Maximum of heads"
-COMBINED: dict[str, Combination] = {MEAN: "mean", MAXIMUM: "maximum"}
-HOW_TO_READ = """
+ALL_LAYERS = marked("All layers")
+MEAN, MAXIMUM = marked("Mean of heads"), marked("Maximum of heads")
+COMBINED: dict[str, Combination] = {MEAN: marked("mean"), MAXIMUM: marked("maximum")}
+HOW_TO_READ = marked("""
 Rows and columns are all tokens of the source, then all of the target. Top left is the **encoder**'s self-attention,
 bottom left **cross**-attention, bottom right the **decoder**'s masked self-attention. Top right is empty: the source
 never attends to the target.
 
 A target row has two distributions, each with a sum of 1: one over the source, one over the tokens before it. They are
 two steps of a layer, one after the other, so cells on the left and on the right cannot be compared.
-"""
+""")
 
 
 def page(reading: readings.Reading, tokens: TokenView) -> None:
     """Draw everything below the toolbar."""
-    st.markdown("**Joint**: encoder, cross and decoder attention in one matrix", help=HOW_TO_READ)
+    st.markdown(tr("**Joint**: encoder, cross and decoder attention in one matrix"), help=tr(HOW_TO_READ))
     explanation = reading.explain()
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         method = method_box(reading.methods)
         output = output_box(reading, None) if method == "gradient" else None
         layer, head = _place_boxes(explanation.maps, method in PER_LAYER)
-        view = segments("View", ("Map", "Table"), "Map", "joint_view", hide_label=True)
+        view = segments(tr("View"), {"Map": tr("Map"), "Table": tr("Table")}, "Map", "joint_view", hide_label=True)
     try:
         joint = joint_map({kind: reading.maps(kind, tokens, method, output) for kind in KINDS}, layer, head)
     except (RuntimeError, ValueError) as error:
@@ -59,11 +60,17 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
         return
     if method == "gradient":
         st.caption(
-            f"**{METHOD_NAMES[method]}** for {plain(output_text(explanation, output))}: {METHOD_TEXTS[method]}.",
-            help=ABOUT,
+            tr(
+                "**{method}** for {output}: {about}.",
+                method=tr(METHOD_NAMES[method]),
+                output=plain(output_text(explanation, output)),
+                about=tr(METHOD_TEXTS[method]),
+            ),
+            help=tr(ABOUT),
         )
     _missing_blocks(joint, layer, explanation.maps)
-    name = f"{'all layers' if layer is None else f'L{layer + 1}'} {head if isinstance(head, str) else f'H{head + 1}'}"
+    of_heads = tr(head) if isinstance(head, str) else f"H{head + 1}"
+    name = tr("all layers {heads}", heads=of_heads) if layer is None else f"L{layer + 1} {of_heads}"
     if view == "Map":
         options = word_selection.drawing_options(reading, links(explanation, tokens))
         if none := no_products(reading.model, method, layer is not None and isinstance(head, int)):
@@ -81,7 +88,7 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
         file_name(layer, head, method) + file_part(output),
         partial(export_joint, joint, name, theme=page_theme()),
         lambda: joint_table(joint),
-        title=f"Joint attention, {name}",
+        title=tr("Joint attention, {place}", place=name),
         python=lambda file: python_code.script(
             file,
             python_code.reading_part(reading),
@@ -130,8 +137,9 @@ def _place_boxes(maps: Maps, per_layer: bool) -> tuple[int | None, int | Combina
     layers = [ALL_LAYERS, *(f"L{layer + 1}" for layer in range(max(len(maps[kind]) for kind in KINDS)))]
     LAYER.keep_within(layers, layers[-1])
     layer = st.selectbox(
-        "Layer",
+        tr("Layer"),
         layers,
+        format_func=tr,
         index=len(layers) - 1,
         key=LAYER.key,
         bind="query-params",
@@ -143,7 +151,9 @@ def _place_boxes(maps: Maps, per_layer: bool) -> tuple[int | None, int | Combina
     )
     heads = [MEAN, MAXIMUM, *((f"H{head + 1}" for head in range(num_heads)) if num_heads > 1 and not per_layer else ())]
     HEAD.keep_within(heads, MEAN)
-    head = st.selectbox("Head", heads, key=HEAD.key, bind="query-params", label_visibility="collapsed", width=180)
+    head = st.selectbox(
+        tr("Head"), heads, format_func=tr, key=HEAD.key, bind="query-params", label_visibility="collapsed", width=180
+    )
     return None if layer == ALL_LAYERS else int(layer[1:]) - 1, COMBINED[head] if head in COMBINED else int(
         head[1:]
     ) - 1
@@ -153,13 +163,26 @@ def _missing_blocks(joint: JointMap, layer: int | None, maps: Maps) -> None:
     """Say why a block is empty that the model has in other layers or heads."""
     if not joint.missing or layer is None:
         return
-    names = " and ".join(head_names.KIND_NAMES[kind].lower() for kind in joint.missing)
+    kinds = reduce(
+        lambda one, other: tr("{one} and {other}", one=one, other=other),
+        (tr_lower(head_names.KIND_NAMES[kind]) for kind in joint.missing),
+    )
     encoder, decoder = maps["encoder_self"], maps["decoder_self"]
     if layer < min(len(encoder), len(decoder)):
-        counts = f"the encoder has {encoder[layer].num_heads} heads, the decoder {decoder[layer].num_heads}"
+        text = tr(
+            "No {kinds} attention here: the encoder has {encoder} heads, the decoder {decoder}.",
+            kinds=kinds,
+            encoder=encoder[layer].num_heads,
+            decoder=decoder[layer].num_heads,
+        )
     else:
-        counts = f"the encoder has {len(encoder)} layers, the decoder {len(decoder)}"
-    st.caption(f"No {names} attention here: {counts}.")
+        text = tr(
+            "No {kinds} attention here: the encoder has {encoder} layers, the decoder {decoder}.",
+            kinds=kinds,
+            encoder=len(encoder),
+            decoder=len(decoder),
+        )
+    st.caption(text)
 
 
 def file_name(layer: int | None, head: int | Combination, method: Method) -> str:

@@ -25,6 +25,7 @@ from viz_app.features.heads.sentence_sample import Sample
 from viz_app.figures import head_names
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.scorecard_text import MEASURES, head_does, sentences
+from viz_app.language import marked, tr, tr_count, tr_values
 from viz_app.session import readings, sample_sentences
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
@@ -32,9 +33,9 @@ from viz_app.session.gold_links import SentenceLinks
 from viz_app.session.state import Widget, session_object
 
 Basis = Literal["Sentence", "Sample"]
-BASES: tuple[Basis, ...] = ("Sentence", "Sample")
+BASES: dict[Basis, str] = {"Sentence": marked("Sentence"), "Sample": marked("Sample")}
 BASIS = Widget[Basis]("judged_by")  # read before it is drawn
-ABOUT_CARDS = """
+ABOUT_CARDS = marked("""
 Measurements of a head's raw weights on this sentence, special tokens included, and on the sample once it is scored.
 What a head does follows from them by the criteria at "What heads do" above the grid; one that meets none is *mixed*.
 
@@ -45,15 +46,18 @@ token. **Rarest token**: frequencies are those of the sample; ties go to the tok
 error rate (Och & Ney 2003), once there are gold links of this sentence or a text, see the page Alignment.
 
 One sentence says little about a head, and a name says where a head attends, not what it contributes.
-"""
-ABOUT_SAMPLE = """
+""")
+ABOUT_SAMPLE = marked("""
 Every sentence is translated greedily, and every head is scored on all tokens, special ones included; the numbers are
 means over tokens, so long sentences count for more. One sentence says little about a head. Results are kept while the
 app runs.
-"""
-OWN_SAMPLE = (
+""")
+OWN_SAMPLE = marked(
     "This link was made with its author's own sample, which it does not include: enter the sentences under My own."
 )
+LABEL_TEXTS = {"Sentence": marked("on the sentence: {does}."), "Sample": marked("on the sample: {does}.")}
+SHIPPED, OWN = marked("Shipped"), marked("My own")
+EXAMPLE = "A dog runs.\nTwo children are playing."
 
 
 @st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=readings.READING_HASH)
@@ -75,7 +79,7 @@ def judged(reading: readings.Reading, kind: Kind) -> list[ScoreCard]:
 
     They are those on the sentence or, if selected, on the sample.
     """
-    on_sample = sample_cards(reading, kind) if BASIS.requested == "Sample" else None
+    on_sample = sample_cards(reading, kind) if BASIS.requested_of(tr_values(BASES)) == "Sample" else None
     return on_sample if on_sample is not None else sentence_cards(reading, kind)
 
 
@@ -117,7 +121,7 @@ def basis_box(reading: readings.Reading) -> None:
     Nothing is drawn before the sample is scored.
     """
     if session_object(Sample).cards(reading.model) is not None:
-        segments("Measured on", BASES, "Sentence", BASIS.key, hide_label=True)
+        segments(tr("Measured on"), tr_values(BASES), "Sentence", BASIS.key, hide_label=True)
 
 
 def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
@@ -131,11 +135,14 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
     if view.weights.per_layer or not heads:
         return
     found = {"Sentence": sentence_cards(reading, view.kind), "Sample": sample_cards(reading, view.kind) or []}
-    of_raw = "" if view.weights.method == "attention" else " of the raw weights"
-    st.markdown(f"**Score-cards**{of_raw}", help=ABOUT_CARDS)
+    is_raw = view.weights.method == "attention"
+    title = tr("**Score-cards**") if is_raw else tr("**Score-cards** of the raw weights")
+    st.markdown(title, help=tr(ABOUT_CARDS))
     for name, text in label_texts(found, heads):
         st.caption(f"**{name}** {plain(text)}")
-    show_table(card_table(found, heads), height="content", column_config={"measure": "Measure", "scale": "Scale"})
+    show_table(
+        card_table(found, heads), height="content", column_config={"measure": tr("Measure"), "scale": tr("Scale")}
+    )
     if reading.model.explanation is None:
         sample_box(reading)
 
@@ -146,14 +153,18 @@ def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_na
     Measures that no card has are left out.
     """
     cards = {
-        f"{head_names.name_of(*head)}{'' if basis == 'Sentence' else ', sample'}": card
+        head_names.name_of(*head) if basis == "Sentence" else tr("{head}, sample", head=head_names.name_of(*head)): card
         for head in heads
         for basis, each in found.items()
         for card in each
         if (card.head.layer, card.head.head) == head
     }
     rows = [
-        {"measure": measure.name, **{name: measure.value(card) for name, card in cards.items()}, "scale": measure.scale}
+        {
+            "measure": tr(measure.name),
+            **{name: measure.value(card) for name, card in cards.items()},
+            "scale": tr(measure.scale),
+        }
         for measure in MEASURES
     ]
     return pd.DataFrame([row for row in rows if any(row[name] for name in cards)])
@@ -164,7 +175,10 @@ def label_texts(
 ) -> list[tuple[str, str]]:
     """Return the name of each head, with a text on what it does, on each basis."""
     return [
-        (head_names.name_of(*head), f"on the {basis.lower()}: {head_does(card) or 'mixed'}. {sentences(card)}".rstrip())
+        (
+            head_names.name_of(*head),
+            f"{tr(LABEL_TEXTS[basis], does=head_does(card) or tr('mixed'))} {sentences(card)}".rstrip(),
+        )
         for head in heads
         for basis, each in found.items()
         for card in each
@@ -180,18 +194,22 @@ def _correlations(reading: readings.Reading, view: HeadsView, heads: Sequence[he
             continue
         values = correlations[layer] if weights.per_layer else correlations[layer][head : head + 1]
         st.caption(
-            f"**{weights.name(layer, head)}**: rank correlation with the raw weights {_spread(values)}.",
-            help=ABOUT_CORRELATION,
+            tr(
+                "**{head}**: rank correlation with the raw weights {correlation}.",
+                head=weights.name(layer, head),
+                correlation=_spread(values),
+            ),
+            help=tr(ABOUT_CORRELATION),
         )
 
 
 def _spread(correlations: Sequence[float]) -> str:
     known = [value for value in correlations if not math.isnan(value)]
     if not known:
-        return NOTHING_TO_RANK
+        return tr(NOTHING_TO_RANK)
     if len(correlations) == 1:
         return decimal(known[0], 2)
-    return f"{decimal(min(known), 2)} to {decimal(max(known), 2)} with each head"
+    return tr("{low} to {high} with each head", low=decimal(min(known), 2), high=decimal(max(known), 2))
 
 
 @st.fragment
@@ -200,24 +218,33 @@ def sample_box(reading: readings.Reading) -> None:
     model, sample = reading.model, session_object(Sample)
     is_missing, job = sample.is_missing(), sample.unfinished_job(model)
     is_scored = sample.cards(model) is not None
-    title = f"Sample: {len(sample.sentences)} sentences" if is_scored else "Score all heads on a sample of sentences"
+    title = (
+        tr_count("Sample: {count} sentence", "Sample: {count} sentences", len(sample.sentences))
+        if is_scored
+        else tr("Score all heads on a sample of sentences")
+    )
     with st.expander(title, expanded=is_missing or job is not None):
         if is_missing:
-            st.caption(OWN_SAMPLE)
+            st.caption(tr(OWN_SAMPLE))
         source = segments(
-            "Sentences", ("Shipped", "My own"), "Shipped", "sample_source", in_address=False, help=ABOUT_SAMPLE
+            tr("Sentences"),
+            {each: tr(each) for each in (SHIPPED, OWN)},
+            SHIPPED,
+            "sample_source",
+            in_address=False,
+            help=tr(ABOUT_SAMPLE),
         )
         text, file = "", None
-        if source == "My own":
+        if source == OWN:
             text = st.text_area(
-                "Sentences, one a line",
+                tr("Sentences, one a line"),
                 key="sample_text",
                 height=110,
-                placeholder="A dog runs.\nTwo children are playing.",
+                placeholder=EXAMPLE,
             )
-            file = st.file_uploader("Or a text file", key="sample_file", max_upload_size=1)
-        ready = source == "Shipped" or bool(text.strip()) or file is not None
-        if st.button("Score the sample", disabled=not ready, key="score_sample"):
+            file = st.file_uploader(tr("Or a text file"), key="sample_file", max_upload_size=1)
+        ready = source == SHIPPED or bool(text.strip()) or file is not None
+        if st.button(tr("Score the sample"), disabled=not ready, key="score_sample"):
             try:
                 sentences = (
                     sample_sentences.uploaded_sentences(file.name, file.getvalue())

@@ -11,14 +11,19 @@ from core.capture import AttentionMap
 from viz_app.components.highlight import Axis, Highlight
 from viz_app.controls.tables import show_table
 from viz_app.figures.display_text import isolated, plain
+from viz_app.language import marked, tr
 
-COMBINATION: dict[Axis, str] = {"query": "mean", "key": "sum"}  # of several rows, and of several columns
+TITLES: dict[Axis, str] = {
+    "query": marked("Mean of {count} selected rows"),
+    "key": marked("Sum of {count} selected columns"),
+}
+COMBINED: dict[Axis, str] = {"query": marked("{head}, mean"), "key": marked("{head}, sum")}
 MAX_NAMED = 12  # words; more are counted
 Name = Callable[[int, int], str]  # names a head by its layer and number
-ABOUT = """
+ABOUT = marked("""
 Selected words are combined as the sub-words of a word are: rows are averaged, columns summed. A decoder row is named
 by the token it predicts. With one head selected, each word also has a column of its own.
-"""
+""")
 
 
 def tables(heads: Sequence[tuple[AttentionMap, int]], selected: Highlight, name: Name) -> None:
@@ -36,8 +41,10 @@ def tables(heads: Sequence[tuple[AttentionMap, int]], selected: Highlight, name:
 def draw_table(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], name: Name) -> None:
     """Draw the table of one axis."""
     names = [f"\u201c{isolated(plain(text))}\u201d" for text in axis_words(heads[0][0], axis, indices)]
-    named = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
-    st.markdown(f"**{title(axis, len(indices))}**: {named}", help=ABOUT)
+    named = ", ".join(names[:MAX_NAMED])
+    if len(names) > MAX_NAMED:
+        named = tr("{words} and {count} more", words=named, count=len(names) - MAX_NAMED)
+    st.markdown(f"**{title(axis, len(indices))}**: {named}", help=tr(ABOUT))
     table = combined_table(heads, axis, indices, name)
     config = {column: st.column_config.NumberColumn(column, format="%.3f") for column in table.columns[1:]}
     show_table(table, height=min(420, 38 + 35 * len(table)), column_config=config)
@@ -45,7 +52,7 @@ def draw_table(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: S
 
 def title(axis: Axis, count: int) -> str:
     """Return the title of the table, such as `Mean of 3 selected rows`."""
-    return f"{COMBINATION[axis].capitalize()} of {count} selected {'rows' if axis == 'query' else 'columns'}"
+    return tr(TITLES[axis], count=count)
 
 
 def combined_table(
@@ -61,14 +68,14 @@ def combined_table(
     others: Axis = "key" if axis == "query" else "query"
     table = pd.DataFrame(
         {
-            "Attends to" if axis == "query" else "Token": axis_words(
+            tr("Attends to") if axis == "query" else tr("Token"): axis_words(
                 first, others, range(first.weights.shape[2 if axis == "query" else 1])
             )
         }
     )
     combine = mean_of_rows if axis == "query" else sum_of_columns
     for attention, head in heads:
-        table[f"{name(attention.layer, head)}, {COMBINATION[axis]}"] = combine(attention, indices)[head].tolist()
+        table[tr(COMBINED[axis], head=tr(name(attention.layer, head)))] = combine(attention, indices)[head].tolist()
     if len(heads) == 1:
         weights = first.weights[heads[0][1]]
         for index, text in zip(indices, axis_words(first, axis, indices), strict=True):

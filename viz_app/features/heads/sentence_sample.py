@@ -10,6 +10,7 @@ from core.analysis.alignment.first_head import AgreementTally
 from core.analysis.heads.corpus_maps import sample_maps
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import Scorer, piece_frequencies
+from viz_app.language import marked
 from viz_app.session import sample_sentences
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
@@ -70,7 +71,7 @@ class Sample(MayHoldModel):
                 shares = agreement.shares()
                 scores.cards = [card.with_agreement(shares.get(card.head, math.nan)) for card in scorer.cards()]
 
-            job = Job(steps(), len(sentences), "sentences")
+            job = Job(steps(), len(sentences), marked("sentences"))
         self.chosen, self.job, self.digest = sentences, job, model.digest
 
     def forget_model(self, digest: str) -> None:

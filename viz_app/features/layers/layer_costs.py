@@ -11,6 +11,7 @@ import streamlit as st
 from core.analysis.layers.layer_cost import Cost, CostTable, from_json, grid, hardware, measure
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
 from core.analysis.layers.path_length import PathLength, measure_path_length
+from viz_app.language import marked, tr
 from viz_app.session.jobs import Job
 from viz_app.session.permalink import SEPARATOR
 from viz_app.session.state import put_in_address, session_object
@@ -81,7 +82,7 @@ def begin(at: Sizes) -> None:
             costs.append(cost)
             yield 1
 
-    job = Job(steps(), len(feasible), "layers")
+    job = Job(steps(), len(feasible), marked("layers"))
     session_object(LayerMeasurementSlot).measurement = LayerMeasurement(at, hardware(), costs, job)
 
 
@@ -110,8 +111,12 @@ def read_address() -> Sizes | None:
     sizes = [int(size) for size in asked.split(SEPARATOR) if re.fullmatch("[0-9]{1,4}", size)]
     if len(sizes) != 4 or any(size not in offered for size, offered in zip(sizes, (NS, DS, KS, RS), strict=True)):
         raise ValueError(
-            f"the address has {MEASURED}={asked}, expected n, d, k and r that the sliders offer, such as 64.512.3.8: "
-            f"the shipped measurements are shown"
+            tr(
+                "the address has {parameter}={sizes}, expected n, d, k and r that the sliders offer, such as "
+                "64.512.3.8: the shipped measurements are shown",
+                parameter=MEASURED,
+                sizes=asked,
+            )
         )
     n, d, k, r = sizes
     return Sizes(n=n, d=d, k=k, r=r)

@@ -10,6 +10,7 @@ from core.history import History, open_history
 from core.history.snapshots import FOLDERS
 from core.shipped import shipped_folder
 from viz_app.figures.display_text import plain
+from viz_app.language import marked, tr
 from viz_app.session import model_paths
 from viz_app.session.models import ModelError
 from viz_app.session.state import session_object
@@ -17,11 +18,11 @@ from viz_app.session.uploads import copies
 
 SHIPPED = shipped_folder("checkpoints") / "multi30k.history.zip"
 ADDRESS = "history"  # query parameter
-ABOUT_PATH = """
+ABOUT_PATH = marked("""
 A run's folder with snapshots, or a file of `python -m train history`. `python -m train fit PRESET --data DATA --run RUN
 --history 12` keeps twelve snapshots of a run in RUN/history, more of them early than late, and `python -m train history
 RUN -o FILE.zip` packs them into one file.
-"""
+""")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Upload:
     refused: str = ""
 
 
-@st.cache_resource(max_entries=4, show_spinner="Opening the snapshots")
+@st.cache_resource(max_entries=4, show_spinner=False)
 def _opened(path: str, stamp: tuple[int, ...]) -> History:
     return open_history(path)
 
@@ -62,7 +63,8 @@ def training_at(path: Path) -> Training:
     try:
         places = [each for each in (path, *(path / name for name in FOLDERS)) if each.exists()]
         stamp = tuple(each.stat().st_mtime_ns for each in places)
-        return Training(_opened(str(path), stamp), path)
+        with st.spinner(tr("Opening the snapshots")):
+            return Training(_opened(str(path), stamp), path)
     except (ValueError, OSError) as error:
         raise ModelError(str(error)) from error
 
@@ -83,7 +85,8 @@ def training_box() -> Training | None:
     if problem:
         st.error(plain(problem))
     else:
-        st.info(f"No snapshots of a training are shipped with this copy of Headlight. {plain(ABOUT_PATH.strip())}")
+        missing = tr("No snapshots of a training are shipped with this copy of Headlight.")
+        st.info(f"{missing} {plain(tr(ABOUT_PATH).strip())}")
     return None
 
 
@@ -92,23 +95,25 @@ def _path_box() -> str:
         listed, typed = list(model_paths.listed_paths()), None
         if model_paths.may_type_path():
             typed = st.text_input(
-                "Training",
+                tr("Training"),
                 key=ADDRESS,
                 bind="query-params",
-                placeholder="that of the shipped multi30k",
-                help=ABOUT_PATH,
+                placeholder=tr("that of the shipped multi30k"),
+                help=tr(ABOUT_PATH),
                 width=320,
             )
         elif listed:
-            typed = st.selectbox("Training", listed, None, key=ADDRESS, bind="query-params", help=ABOUT_PATH, width=320)
-        with st.popover("Upload"):
+            typed = st.selectbox(
+                tr("Training"), listed, None, key=ADDRESS, bind="query-params", help=tr(ABOUT_PATH), width=320
+            )
+        with st.popover(tr("Upload")):
             _upload_box()
     return (typed or "").strip()
 
 
 def _upload_box() -> None:
     upload = session_object(Upload)
-    file = st.file_uploader("A file of `python -m train history`", key="history_upload", help=ABOUT_PATH)
+    file = st.file_uploader(tr("A file of `python -m train history`"), key="history_upload", help=tr(ABOUT_PATH))
     if file is None:
         upload.read, upload.training, upload.folder, upload.refused = "", None, None, ""
     elif file.file_id != upload.read:

@@ -11,6 +11,7 @@ from core.analysis.heads.scoring import piece_frequencies
 from core.analysis.over_training.snapshot_reading import Pair, SnapshotReading, cards_on, read_snapshot
 from core.history import History
 from viz_app.features.over_training.histories import Training
+from viz_app.language import marked, tr
 from viz_app.session import python_code
 from viz_app.session.jobs import Job
 from viz_app.session.map_pass import MapPass, replayed
@@ -107,7 +108,7 @@ def measurement(history: History, search: Search) -> Measurement:
     if slot.identity != identity or slot.measurement is None:
         slot.identity = identity
         sentence, sample = _sentence(history, search), _sample(history)
-        job = Job(_steps(history, search, sentence, sample), len(history.steps), "snapshots")
+        job = Job(_steps(history, search, sentence, sample), len(history.steps), marked("snapshots"))
         slot.measurement = Measurement(history, search, sentence, sample, job)
     return slot.measurement
 
@@ -128,8 +129,12 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Sample)
             length = max(len(sentence.target), len(translator.token_ids(search.text, "")[0]))
             if length > MAX_TOKENS:
                 raise ValueError(
-                    f"the sentence or its translation has {length} tokens, at most {MAX_TOKENS} are followed over a "
-                    f"training: shorten it"
+                    tr(
+                        "the sentence or its translation has {count} tokens, at most {most} are followed over a "
+                        "training: shorten it",
+                        count=length,
+                        most=MAX_TOKENS,
+                    )
                 )
             if not sample.pairs:
                 sample.frequencies = piece_frequencies(translator.tokenizer, SHIPPED)

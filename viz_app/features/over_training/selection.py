@@ -11,11 +11,12 @@ from core.analysis.alignment.first_head import first_head
 from core.analysis.heads.head import Head
 from core.capture import AttentionMap, Kind
 from viz_app.figures.head_names import LayerHead
+from viz_app.language import marked
 from viz_app.session.state import Widget, put_in_address, session_object
 
 STEP = Widget[int]("trained_steps")
 BASIS = Widget[str]("trained_on")  # read before it is drawn
-BASES = ("Sample", "Sentence")
+BASES = (marked("Sample"), marked("Sentence"))
 HEAD = "trained_head"  # query parameter, counted from 1: 3.2
 PAUSE = 1.0  # seconds that a step stays while they are played
 

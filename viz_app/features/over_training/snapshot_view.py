@@ -25,6 +25,7 @@ from viz_app.figures.over_training import step_name
 from viz_app.figures.scorecard_text import MEASURES, head_does, notes
 from viz_app.figures.theme import head_name
 from viz_app.figures.weight_tables import grid_table
+from viz_app.language import marked, tr
 from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
@@ -35,10 +36,23 @@ def translation(now: SnapshotReading, last: SnapshotReading) -> None:
     """Draw the translation of a snapshot, marked where it differs from the last one's."""
     here, end = (ablation.words_of(each.translation.tokens) for each in (now, last))
     st.html(ablation.marked_text(here, ablation.difference(end, here)[1], "ins"))
-    mark = "the same translation as" if here == end else "its translation, marked where it differs from that"
+    numbers = {
+        "step": step_name(now.step),
+        "here": decimal(now.log_prob, 2),
+        "end": decimal(last.log_prob, 2),
+    }
     st.caption(
-        f"Step {step_name(now.step)}: {mark} at the end. Log-probability of the one at the end: "
-        f"{decimal(now.log_prob, 2)} here, {decimal(last.log_prob, 2)} at the end."
+        tr(
+            "Step {step}: the same translation as at the end. Log-probability of the one at the end: {here} here, "
+            "{end} at the end.",
+            **numbers,
+        )
+        if here == end
+        else tr(
+            "Step {step}: its translation, marked where it differs from that at the end. Log-probability of the one "
+            "at the end: {here} here, {end} at the end.",
+            **numbers,
+        )
     )
 
 
@@ -53,7 +67,7 @@ def overview(training: Training, found: Measurement, now: SnapshotReading, head:
 
     hover = notes([card for card in now.cards if card.head.kind == kind], "layer")
     head_grid(maps, theme, click, selected=[head[1:]], key=f"trained_heads_{kind}", notes=hover)
-    title = f"All heads at step {step_name(now.step)}"
+    title, scale = tr("All heads at step {step}", step=step_name(now.step)), tr("weight")
     panels = [
         [(head_name(layer.layer, number), matrix.numpy()) for number, matrix in enumerate(layer.weights)]
         for layer in maps
@@ -63,7 +77,7 @@ from viz_app.figures.weight_tables import grid_table
 table = grid_table(readings[{now.step}].explanation.maps[{kind!r}], {heads})""".strip()
     downloads(
         f"snapshot-heads-{kind}",
-        lambda file_format: export_panels(panels, file_format, theme, title="weight"),
+        lambda file_format: export_panels(panels, file_format, theme, title=scale),
         lambda: grid_table(maps, heads),
         title=title,
         python=partial(script, training, found, part),
@@ -74,14 +88,18 @@ def large(training: Training, found: Measurement, now: SnapshotReading, head: He
     """Draw the selected head at a snapshot, beside the same head at the last one."""
     theme, name, last = page_theme(), ablation.head_title(head), found.last
     pair = [(each.step, each.explanation.maps[head.kind][head.layer]) for each in (now, last)]
-    titles = f"at step {step_name(now.step)}", f"at the end, step {step_name(last.step)}"
+    names = {"head": name, "step": step_name(now.step), "last": step_name(last.step)}
+    titles = tr("**{head}** at step {step}", **names), tr("**{head}** at the end, step {last}", **names)
     for column, key, title, (step, attention) in zip(st.columns(2), ("now", "end"), titles, pair, strict=True):
         with column:
-            st.markdown(f"**{name}** {title}")
+            st.markdown(title)
             of = measurement.snapshot_pass(training, found, step)
             map_with_products(attention, head.head, theme, of, key=f"trained_map_{key}")
     shown, axes = dict(pair), pair[0][1]
-    panels = [[(f"step {step_name(step)}", each.weights[head.head].numpy()) for step, each in shown.items()]]
+    scale = tr("weight, {head}", head=name)
+    panels = [
+        [(tr("step {step}", step=step_name(step)), each.weights[head.head].numpy()) for step, each in shown.items()]
+    ]
     part = f"""
 from viz_app.figures.over_training import maps_table
 maps = {{step: readings[step].explanation.maps[{head.kind!r}][{head.layer}] for step in {list(shown)}}}
@@ -89,10 +107,10 @@ table = maps_table(maps, {head.head})""".strip()
     downloads(
         f"snapshot-head-{head.kind}",
         lambda file_format: export_panels(
-            panels, file_format, theme, title=f"weight, {name}", tokens=(axes.row_tokens, axes.key_tokens)
+            panels, file_format, theme, title=scale, tokens=(axes.row_tokens, axes.key_tokens)
         ),
         lambda: figures.maps_table(shown, head.head),
-        title=f"{name} {' and '.join(dict.fromkeys(titles))}",
+        title=tr("{head} at step {step} and at the end, step {last}", **names),
         python=partial(script, training, found, part),
     )
 
@@ -101,14 +119,22 @@ def card(found: Measurement, step: int, head: Head, on_sample: bool) -> None:
     """Draw the score-card of the selected head at a snapshot and at the last one."""
     by_step = dict(zip(found.steps, found.cards(on_sample), strict=True))
     now, end = (next(card for card in by_step[at] if card.head == head) for at in (step, found.steps[-1]))
+    does = {
+        "head": ablation.head_title(head),
+        "now": head_does(now) or tr(figures.MIXED),
+        "end": head_does(end) or tr(figures.MIXED),
+    }
     st.caption(
-        f"**{ablation.head_title(head)}** on the {'sample' if on_sample else 'sentence'}: "
-        f"{head_does(now) or figures.MIXED}; at the end: {head_does(end) or figures.MIXED}"
+        tr("**{head}** on the sample: {now}; at the end: {end}", **does)
+        if on_sample
+        else tr("**{head}** on the sentence: {now}; at the end: {end}", **does)
     )
-    show_table(_card_table([(measure.name, measure.value(now), measure.value(end)) for measure in MEASURES]))
+    show_table(_card_table([(tr(measure.name), measure.value(now), measure.value(end)) for measure in MEASURES]))
 
 
 def _card_table(rows: list[tuple[str, str, str]]) -> "pd.DataFrame":
     import pandas as pd
 
-    return pd.DataFrame([row for row in rows if any(row[1:])], columns=["Score-card", "now", "end"])
+    return pd.DataFrame(
+        [row for row in rows if any(row[1:])], columns=[marked("Score-card"), marked("now"), marked("end")]
+    )

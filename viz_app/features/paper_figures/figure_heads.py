@@ -8,17 +8,18 @@ import torch
 from core.analysis.tokens.words import is_special
 from core.capture import AttentionMap
 from viz_app.figures.appendix import LinePanel
+from viz_app.language import marked, tr
 from viz_app.session.models import Model
 from viz_app.session.readings import explanation
 
 LAYER = 5  # of the paper's 6, counted from 1
 PAPER_LAYERS = 6
-MAKING = (
+MAKING_SENTENCE = (
     "It is in this spirit that a majority of American governments have passed new laws since 2009 making the "
     "registration or voting "
     "process more difficult ."
 )
-LAW = (
+LAW_SENTENCE = (
     "The Law will never be perfect , but its application should be just - this is what we are missing , in my opinion ."
 )
 
@@ -40,25 +41,29 @@ class PaperFigure:
 
 
 FIGURES: dict[str, PaperFigure] = {
-    "Figure 3": PaperFigure(
-        MAKING,
+    marked("Figure 3"): PaperFigure(
+        MAKING_SENTENCE,
         "making",
         None,
-        "the lines from one word, all heads. In the paper, many of them link \u201cmaking\u201d to the distant "
-        "\u201cmore difficult\u201d",
+        marked(
+            "the lines from one word, all heads. In the paper, many of them link \u201cmaking\u201d to the distant "
+            "\u201cmore difficult\u201d"
+        ),
     ),
-    "Figure 4": PaperFigure(
-        LAW,
+    marked("Figure 4"): PaperFigure(
+        LAW_SENTENCE,
         "its",
         2,
-        "at the top all lines of one head, below the lines from one word, two heads. In the paper, these attend "
-        "sharply to \u201cLaw\u201d and \u201capplication\u201d",
+        marked(
+            "at the top all lines of one head, below the lines from one word, two heads. In the paper, these attend "
+            "sharply to \u201cLaw\u201d and \u201capplication\u201d"
+        ),
     ),
-    "Figure 5": PaperFigure(
-        LAW,
+    marked("Figure 5"): PaperFigure(
+        LAW_SENTENCE,
         None,
         2,
-        "all lines of two heads. In the paper, each follows the structure of the sentence in a different way",
+        marked("all lines of two heads. In the paper, each follows the structure of the sentence in a different way"),
     ),
 }
 
@@ -84,8 +89,14 @@ def nearest_layer(num_layers: int) -> tuple[int, str]:
         return layer - 1, ""
     return (
         layer - 1,
-        f"The paper shows layer {LAYER} of {PAPER_LAYERS}; this model's encoder has {num_layers}, so its layer "
-        f"{layer} is drawn.",
+        tr(
+            "The paper shows layer {paper_layer} of {paper_layers}; this model's encoder has {layers}, so its layer "
+            "{layer} is drawn.",
+            paper_layer=LAYER,
+            paper_layers=PAPER_LAYERS,
+            layers=num_layers,
+            layer=layer,
+        ),
     )
 
 

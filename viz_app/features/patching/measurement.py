@@ -25,6 +25,7 @@ from core.analysis.interventions.path_patching import Receiver, path_effects, po
 from core.analysis.interventions.recorded_runs import record_runs
 from core.capture import Kind
 from viz_app.features.patching.second_sentence import Question
+from viz_app.language import marked, tr
 from viz_app.session.jobs import Job
 from viz_app.session.readings import Reading
 from viz_app.session.state import MayHoldModel, session_object
@@ -41,7 +42,8 @@ class Patching:
 
     Attributes:
         pairs: of the sentence with each second one, the first from the text box.
-        left_out: why other proposals are not in the mean.
+        refused: why some proposals are not in the mean.
+        opposite: proposals that are not in it because their difference has the opposite sign.
         gap: largest difference between a run with everything patched and the donor's metric.
         parts: measured so far, for each pair.
         known: other results by what they are of.
@@ -49,11 +51,18 @@ class Patching:
 
     question: Question
     pairs: list[PairRuns]
-    left_out: list[str]
+    refused: list[str]
+    opposite: list[str]
     gap: float
     parts: list[list[Part]] = field(default_factory=list[list[Part]])
     known: "dict[Hashable, Effects]" = field(default_factory=dict)
     job: Job | None = None
+
+    @property
+    def left_out(self) -> list[str]:
+        """Why other proposals are not in the mean."""
+        opposite = (tr("{sentence}: its difference has the opposite sign", sentence=each) for each in self.opposite)
+        return [*self.refused, *opposite]
 
     @property
     def num_complete(self) -> int:
@@ -170,20 +179,20 @@ def _begun(about: Reading, question: Question) -> Patching:
             question.metric,
         )
 
-    pairs, left_out = [record(question.corrupted[0])], list[str]()
+    pairs, refused, opposite = [record(question.corrupted[0])], list[str](), list[str]()
     for corrupted in question.corrupted[1:]:
         try:
             runs = record(corrupted)
         except ValueError as error:
-            left_out.append(str(error))
+            refused.append(str(error))
             continue
         if (runs.clean > runs.corrupted) != (pairs[0].clean > pairs[0].corrupted):
-            left_out.append(f"{corrupted}: its difference has the opposite sign")
+            opposite.append(corrupted)
         else:
             pairs.append(runs)
     donors = [runs.clean if question.into == "corrupted" else runs.corrupted for runs in pairs]
     gap = max(abs(all_patched(runs, question.into) - donor) for runs, donor in zip(pairs, donors, strict=True))
-    found = Patching(question, pairs, left_out, gap, [[] for _ in pairs])
+    found = Patching(question, pairs, refused, opposite, gap, [[] for _ in pairs])
 
     def steps() -> Iterator[int]:
         for runs, parts in zip(pairs, found.parts, strict=True):
@@ -192,7 +201,7 @@ def _begun(about: Reading, question: Question) -> Patching:
                 yield 1
 
     total = num_parts(pairs[0]) * len(pairs)
-    found.job = Job(steps(), total, "layers of components", _is_short(pairs))
+    found.job = Job(steps(), total, marked("layers of components"), _is_short(pairs))
     return found
 
 
@@ -228,4 +237,6 @@ def _begun_paths(found: Patching, receiver: Receiver, hold_networks: bool) -> Pa
             done += len(heads)
             yield len(heads)
 
-    return Paths((receiver, hold_networks), senders, effects, Job(steps(), len(senders), "heads", _is_short(pairs)))
+    return Paths(
+        (receiver, hold_networks), senders, effects, Job(steps(), len(senders), marked("heads"), _is_short(pairs))
+    )

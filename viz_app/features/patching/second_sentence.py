@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.analysis.interventions.minimal_pairs import CONTRASTS, MinimalPair, minimal_pairs
+from core.analysis.interventions.minimal_pairs import CONTRASTS, Contrast, MinimalPair, minimal_pairs
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.interventions.patching import Into
 from core.analysis.tokens.words import readable
 from viz_app.controls.predicted_token import metric_box, restore_position
 from viz_app.controls.widgets import segments
 from viz_app.figures.display_text import sentence_case
+from viz_app.language import marked, tr, tr_count, tr_values
 from viz_app.session import readings
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
@@ -20,17 +21,24 @@ from viz_app.session.state import Widget, put_in_address, session_object
 CORRUPTED = Widget[str]("corrupted")
 TOKEN = Widget[int]("patched_token")  # in the address it counts from 1
 AGAINST = Widget[str]("patched_against")  # a piece, or the one below
-BEST = "best other token"
+BEST = marked("best other token")
 FEW = 3  # proposals of each contrast that are shown at once
-INTO_NAMES: dict[Into, str] = {"corrupted": "First into second", "clean": "Second into first"}
-ABOUT_SENTENCE = """
+INTO_NAMES: dict[Into, str] = {"corrupted": marked("First into second"), "clean": marked("Second into first")}
+CONTRAST_NAMES: dict[Contrast, str] = {
+    "noun": marked("Noun"),
+    "adjective": marked("Adjective"),
+    "pronoun": marked("Pronoun"),
+    "number": marked("Number"),
+    "tense": marked("Tense"),
+}
+ABOUT_SENTENCE = marked("""
 The same sentence with a word changed. Both must have equally many tokens, so that each position has its counterpart.
 The proposals below replace words that this model's tokenizer splits into as many tokens; hover one to see them.
-"""
-ABOUT_INTO = """
+""")
+ABOUT_INTO = marked("""
 **First into second** shows which outputs suffice to bring the first sentence's prediction back, **second into first**
 which are needed to keep it. With redundant parts the two differ.
-"""
+""")
 
 
 @dataclass(frozen=True)
@@ -74,20 +82,20 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
     first = next((pair for pair in found if pair.contrast == "noun"), found[0] if found else None)
     CORRUPTED.preset_for((about.model.digest, source), lambda: first.text if first else "")
     text = st.text_input(
-        "Second sentence, of equal length in tokens",
+        tr("Second sentence, of equal length in tokens"),
         key=CORRUPTED.key,
         bind="query-params",
-        placeholder="Change a word of the sentence above",
-        help=ABOUT_SENTENCE,
+        placeholder=tr("Change a word of the sentence above"),
+        help=tr(ABOUT_SENTENCE),
     )
     few, more = few_and_more(found)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="proposals"):
         _buttons(few, text)
         if more:
-            with st.popover(f"{len(more)} more", type="tertiary"):
+            with st.popover(tr("{count} more", count=len(more)), type="tertiary"):
                 _buttons(more, text)
     if not found:
-        st.caption("No word of this sentence is in the project's word list: type a second sentence yourself.")
+        st.caption(tr("No word of this sentence is in the project's word list: type a second sentence yourself."))
     own = next((pair for pair in found if pair.text == text), None)
     same = [
         pair
@@ -115,7 +123,7 @@ def _buttons(pairs: list[MinimalPair], text: str) -> None:
     for contrast in CONTRASTS:
         of_contrast = [pair for pair in pairs if pair.contrast == contrast]
         if of_contrast:
-            st.caption(contrast.capitalize(), width="content")
+            st.caption(tr(CONTRAST_NAMES[contrast]), width="content")
         for pair in of_contrast:
             st.button(
                 ", ".join(f"{old} \u2192 {new}" for old, new in pair.changes),
@@ -123,9 +131,20 @@ def _buttons(pairs: list[MinimalPair], text: str) -> None:
                 args=(pair.text,),
                 type="tertiary",
                 disabled=pair.text == text,
-                help=pair.reason,
+                help=_reason(pair),
                 key=f"proposal: {pair.text}",
             )
+
+
+def _reason(pair: MinimalPair) -> str:
+    """Say why both sentences are of equal length in tokens, as `pair.reason` does in English."""
+    return tr_count(
+        "{count} of {total} tokens differs: {pairs}",
+        "{count} of {total} tokens differ, each in its place: {pairs}",
+        len(pair.tokens),
+        total=pair.num_tokens,
+        pairs=", ".join(f"{readable(old)} \u2192 {readable(new)}" for old, new in pair.tokens),
+    )
 
 
 def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> Question:
@@ -146,29 +165,31 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
     TOKEN.preset_for((about.identity, corrupted), lambda: max(range(len(drops)), key=drops.__getitem__))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = st.selectbox(
-            "Predicted token",
+            tr("Predicted token"),
             range(len(drops)),
             format_func=lambda each: f"{each + 1} {readable(own.predicted_tokens[each])}",
             key=TOKEN.key,
             width=170,
-            help="Or click a word of the translation above. At first it is the one that the second sentence makes "
-            "least probable.",
+            help=tr(
+                "Or click a word of the translation above. At first it is the one that the second sentence makes least "
+                "probable."
+            ),
         )
         put_in_address(TOKEN.key, str(position + 1))
         alternatives = [*second.alternatives[position], *own.alternatives[position]]
         against = _against_box(str(own.predicted_tokens[position]), [str(token) for token, _ in alternatives])
         metric = metric_box("patch_metric")
-        into: Into = segments("Patch", INTO_NAMES, "corrupted", "patch_into", help=ABOUT_INTO)
+        into: Into = segments(tr("Patch"), tr_values(INTO_NAMES), "corrupted", "patch_into", help=tr(ABOUT_INTO))
         names = ", ".join(new for pair in others for _, new in pair.changes)
         is_mean = st.toggle(
-            "Average over pairs",
+            tr("Average over pairs"),
             False,
             key="patch_mean",
             bind="query-params",
             disabled=not others,
-            help=f"Also patches the other proposals for these words ({names}) and shows the mean."
+            help=tr("Also patches the other proposals for these words ({words}) and shows the mean.", words=names)
             if others
-            else "There are no other proposals for the words that differ.",
+            else tr("There are no other proposals for the words that differ."),
         )
     texts = (corrupted, *(pair.text for pair in others)) if is_mean and others else (corrupted,)
     return Question(texts, position, against, metric, into)
@@ -182,12 +203,12 @@ def _against_box(predicted: str, alternatives: list[str]) -> str | None:
         AGAINST.set(requested if requested in names else BEST)
     AGAINST.keep_within(names, BEST)
     chosen = st.selectbox(
-        "Compared with",
+        tr("Compared with"),
         names,
-        format_func=lambda name: name if name == BEST else readable(name),
+        format_func=lambda name: tr(name) if name == BEST else readable(name),
         key=AGAINST.key,
         width=170,
-        help="By default the most probable other token in the second sentence.",
+        help=tr("By default the most probable other token in the second sentence."),
     )
     put_in_address(AGAINST.key, "" if chosen in (None, BEST) else chosen)
     return None if chosen in (None, BEST) else chosen

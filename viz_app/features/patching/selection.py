@@ -16,12 +16,17 @@ from viz_app.features.patching.second_sentence import Question
 from viz_app.figures.head_names import parsed
 from viz_app.figures.patching import PatchedCell
 from viz_app.figures.theme import head_name
+from viz_app.language import marked, tr, tr_values
 from viz_app.session.state import Widget, put_in_address, session_object
 
 CELL, SENDER = "patch", "sender"  # query parameters, counted from 1: cross.5.3, and cross.5.3 for a head
 RECEIVER_KIND, HOLD = Widget[Kind]("receiver_kind"), "hold_networks"
-KIND_NAMES: dict[Kind, str] = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross"}
-INPUT_NAMES: dict[HeadInput, str] = {"query": "Queries", "key": "Keys", "value": "Values"}
+KIND_NAMES: dict[Kind, str] = {
+    "encoder_self": marked("Encoder"),
+    "decoder_self": marked("Decoder"),
+    "cross": marked("Cross"),
+}
+INPUT_NAMES: dict[HeadInput, str] = {"query": marked("Queries"), "key": marked("Keys"), "value": marked("Values")}
 
 
 @dataclass
@@ -89,22 +94,25 @@ def receiver_box(found: Patching) -> tuple[Receiver, bool]:
     """Select the receiver, and whether feed-forward networks are held on the way."""
     runs = found.pairs[0]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        kind: Kind = segments("Receiver", KIND_NAMES, "cross", RECEIVER_KIND.key)
+        kind: Kind = segments(tr("Receiver"), tr_values(KIND_NAMES), "cross", RECEIVER_KIND.key)
         names = [
             head_name(layer, head) for layer in range(runs.num_layers(kind)) for head in range(runs.num_heads(kind))
         ]
         widget = Widget[str](f"receiver_{kind}")
         if widget.requested not in names:
             widget.preset(head_name(*found.telling_head(kind)[1:]))
-        name = st.selectbox("Head", names, None, required=True, key=widget.key, bind="query-params", width=110)
-        which: HeadInput = segments("Through its", INPUT_NAMES, "value", "receiver_input")
+        name = st.selectbox(tr("Head"), names, None, required=True, key=widget.key, bind="query-params", width=110)
+        which: HeadInput = segments(tr("Through its"), tr_values(INPUT_NAMES), "value", "receiver_input")
         hold_networks = st.toggle(
-            "Hold feed-forward networks",
+            tr("Hold feed-forward networks"),
             False,
             key=HOLD,
             bind="query-params",
-            help="On: only residual connections and norms carry the change from the sender to the receiver "
-            "(Goldowsky-Dill et al. 2023). Off: the feed-forward networks between them change, too (Wang et al. 2022).",
+            help=tr(
+                "On: only residual connections and norms carry the change from the sender to the receiver "
+                "(Goldowsky-Dill et al. 2023). Off: the feed-forward networks between them change, too (Wang et al. "
+                "2022)."
+            ),
         )
     return Receiver(Head(kind, *parsed(name or names[0])), which), hold_networks
 

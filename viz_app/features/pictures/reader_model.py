@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from core.shipped import shipped_checkpoint
+from viz_app.language import tr
 from viz_app.session.models import Model, ModelError, model_at
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ def reader_for(model: Model) -> "tuple[Model, LineReader]":
     if SHIPPED.exists() and (reader := (shipped := model_at(SHIPPED)).line_reader) is not None:
         return shipped, reader
     raise ModelError(
-        f"{model.name} translates, it does not read pictures. Upload a checkpoint in the sidebar that was trained on "
-        f"pictures (see docs/pictures.md)."
+        tr(
+            "{model} translates, it does not read pictures. Upload a checkpoint in the sidebar that was trained on "
+            "pictures (see docs/pictures.md).",
+            model=model.name,
+        )
     )

@@ -19,6 +19,7 @@ from viz_app.figures.display_text import sentence_case
 from viz_app.figures.export.canvas import Format
 from viz_app.figures.export.map_panels import export_panels
 from viz_app.figures.theme import Theme, head_name
+from viz_app.language import marked, tr, tr_lower, tr_values
 from viz_app.session import readings
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.python_code import model_part, script
@@ -27,26 +28,26 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
     from torch import Tensor
 
-FIRST_LAYER = "First layer"
-FIRST_LAYER_TEXT = "every score of a head, split into the parts for content and for position that add up to it."
-FIRST_LAYER_HELP = """
+FIRST_LAYER = marked("First layer")
+FIRST_LAYER_TEXT = marked("every score of a head, split into the parts for content and for position that add up to it.")
+FIRST_LAYER_HELP = marked("""
     Only in the first layer is the input exactly a token's embedding plus the encoding of its position. So queries and
     keys are each the sum of a content part and a position part, and their product has four parts, named after the query
     first; the bias of the queries adds a fifth. The bias of the keys adds the same to a whole row and is left out. The
     softmax depends only on the differences within a row; the percentages say how much of these comes from each part.
     They sum to 100; a part that works against the others is below 0. Numbers are scores before the softmax, not
     weights.
-    """
-WHOLE_SCORE = (
+    """)
+WHOLE_SCORE = marked(
     "The products behind a cell of any map are those of the whole score, with the bias of the keys that the maps leave "
     "out."
 )
 PART_NAMES: dict[Part, str] = {
-    "content_content": "Content to content",
-    "content_position": "Content to position",
-    "position_content": "Position to content",
-    "position_position": "Position to position",
-    "bias": "Bias of the queries",
+    "content_content": marked("Content to content"),
+    "content_position": marked("Content to position"),
+    "position_content": marked("Position to content"),
+    "position_position": marked("Position to position"),
+    "bias": marked("Bias of the queries"),
 }
 KINDS: dict[SelfAttentionKind, str] = {
     "encoder_self": head_names.KIND_NAMES["encoder_self"],
@@ -67,13 +68,13 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
     """
     reading = readings.reading()
     if reading is None:
-        st.caption("Enter a sentence above to see the scores.")
+        st.caption(tr("Enter a sentence above to see the scores."))
         return
     with bar:
-        kind = segments("Layer", KINDS, "encoder_self", "score_kind")
+        kind = segments(tr("Layer"), tr_values(KINDS), "encoder_self", "score_kind")
         heads = reading.explain().maps[kind][0].num_heads
         names = [head_name(0, head) for head in range(heads)]
-        head = names.index(st.selectbox("Head", names, key="score_head", bind="query-params", width=110))
+        head = names.index(st.selectbox(tr("Head"), names, key="score_head", bind="query-params", width=110))
         as_table = table_box()
     try:
         found = _score_parts(reading, kind)
@@ -85,14 +86,18 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
     else:
         draw(reading, found, head, theme)
     st.caption(
-        f"Checked now: the five parts sum to the model's own scores, with an error of at most {found.error:.1g} in all "
-        f"{heads} heads."
+        tr(
+            "Checked now: the five parts sum to the model's own scores, with an error of at most {error:.1g} in all "
+            "{heads} heads.",
+            error=found.error,
+            heads=heads,
+        )
     )
     downloads(
         f"scores-{kind}-layer0-head{head}",
         partial(export, found, head, theme),
         lambda: position_tables.score_table(found, head),
-        title=f"Scores of the first layer, {KINDS[kind].lower()}, {head_name(0, head)}",
+        title=tr("Scores of the first layer, {kind}, {head}", kind=tr_lower(KINDS[kind]), head=head_name(0, head)),
         python=lambda file: script(file, model_part(reading.model), scores_part(reading, kind, head)),
     )
 
@@ -108,22 +113,29 @@ table = score_table(found, {head})""".strip()
 
 def table_box() -> bool:
     """Select whether to show the numbers instead of the picture."""
-    return st.toggle("Table", key="positions_table", bind="query-params")
+    return st.toggle(tr("Table"), key="positions_table", bind="query-params")
 
 
 def named_maps(found: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]":
     """Return the scores and their parts by name, and their largest absolute value."""
-    maps = {"Score": found.total[head]} | {name: found.parts[part][head] for part, name in PART_NAMES.items()}
+    maps = {marked("Score"): found.total[head]} | {name: found.parts[part][head] for part, name in PART_NAMES.items()}
     return maps, max(float(matrix[found.allowed].abs().max()) for matrix in maps.values())
 
 
 def export(found: ScoreParts, head: int, theme: Theme, file_format: Format) -> bytes:
     """Draw the same maps as a file."""
     maps, most = named_maps(found, head)
-    panels = [(name, matrix.masked_fill(~found.allowed, float("nan")).float().numpy()) for name, matrix in maps.items()]
+    panels = [
+        (tr(name), matrix.masked_fill(~found.allowed, float("nan")).float().numpy()) for name, matrix in maps.items()
+    ]
     tokens = (found.tokens, found.tokens)
     return export_panels(
-        [panels[:3], panels[3:]], file_format, theme, title=f"{head_name(0, head)} score", most=most, tokens=tokens
+        [panels[:3], panels[3:]],
+        file_format,
+        theme,
+        title=tr("{head} score", head=head_name(0, head)),
+        most=most,
+        tokens=tokens,
     )
 
 
@@ -139,7 +151,7 @@ def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) 
         places = [column for _ in range(2) for column in st.columns(3, gap="medium")]
     for place, (name, matrix) in zip(places, maps.items(), strict=True):
         with place:
-            st.markdown(f"**{name}**" + (f": {shares[name]:.0%}" if name in shares else ""))
+            st.markdown(f"**{tr(name)}**" + (f": {shares[name]:.0%}" if name in shares else ""))
             attention_map(
                 score_map(matrix, found, most),
                 0,
@@ -148,10 +160,10 @@ def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) 
                 on_cell=cells.click,
                 diverging=True,
                 place=lit,
-                name=partial("{0}, {1}".format, name, head_name(0, head)),
+                name=partial("{0}, {1}".format, tr(name), head_name(0, head)),
                 most=most,
             )
-    st.caption(WHOLE_SCORE)
+    st.caption(tr(WHOLE_SCORE))
     cells.show(lambda cell: cell.head == shown)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from core.analysis.word_scores.scoring import ScoredLine, WordScore, parse_lines, score_lines
+from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
@@ -41,7 +42,12 @@ class ScoredFile(MayHoldModel):
         lines = parse_lines(text)
         if len(lines) > MAX_LINES:
             raise ValueError(
-                f"{name} has {len(lines)} sentences, at most {MAX_LINES} can be scored here: use `python -m core score`"
+                tr(
+                    "{name} has {count} sentences, at most {most} can be scored here: use `python -m core score`",
+                    name=name,
+                    count=len(lines),
+                    most=MAX_LINES,
+                )
             )
         scored: list[ScoredLine] = []
 
@@ -51,7 +57,7 @@ class ScoredFile(MayHoldModel):
                 yield 1
 
         self.name, self.text, self.model, self.lines = name, text, model, scored
-        self.job = Job(steps(), len(lines), "sentences")
+        self.job = Job(steps(), len(lines), marked("sentences"))
 
     def forget_model(self, digest: str) -> None:
         """Drop the scores by a model that is closed."""
@@ -78,12 +84,20 @@ def decoded(name: str, content: bytes) -> str:
     """
     if len(content) > MAX_BYTES:
         raise ValueError(
-            f"{name} is larger than {MAX_BYTES // 2**20} MB: upload fewer sentences, or use `python -m core score`"
+            tr(
+                "{name} is larger than {most} MB: upload fewer sentences, or use `python -m core score`",
+                name=name,
+                most=MAX_BYTES // 2**20,
+            )
         )
     try:
         return content.decode()
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line, or a TSV file with a "
-            f"source and its translation a line"
+            tr(
+                "{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line, or a TSV file with a "
+                "source and its translation a line",
+                name=name,
+                error=error,
+            )
         ) from error

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from viz_app.language import ENGLISH, language, marked, tr_values
+
 
 @dataclass(frozen=True)
 class PaperSection:
@@ -28,115 +30,145 @@ class PaperSection:
 
     @property
     def address(self) -> str:
-        """The page in this state, relative to the app's address."""
-        return f"{self.page}?{urlencode({'tour': 'off', 'text': self.sentence, **self.settings})}"
+        """The page in this state and in the visitor's language, relative to the app's address."""
+        own = {} if language() == ENGLISH else {"language": language()}
+        settings = {"tour": "off", "text": self.sentence, **tr_values(self.settings), **own}
+        return f"{self.page}?{urlencode(settings)}"
 
 
 SECTIONS = (
     PaperSection(
-        "3.1",
-        "Encoder and decoder stacks",
-        "Each sub-layer is surrounded by a residual connection, followed by layer normalization.",
-        "A brown dog runs across the grass.",
-        "The numbers of one token as they pass a sub-layer by, are added to its result, and are brought to mean 0 and "
-        "variance 1. Go on with the arrow keys.",
-        "step_through",
-        "Residual and LayerNorm, step by step",
-        {"stack": "Encoder", "at": "encoder_self-residual"},
+        number="3.1",
+        title=marked("Encoder and decoder stacks"),
+        about=marked("Each sub-layer is surrounded by a residual connection, followed by layer normalization."),
+        sentence="A brown dog runs across the grass.",
+        see=marked(
+            "The numbers of one token as they pass a sub-layer by, are added to its result, and are brought to mean 0 "
+            "and variance 1. Go on with the arrow keys."
+        ),
+        page="step_through",
+        link=marked("Residual and LayerNorm, step by step"),
+        settings={"stack": "Encoder", "at": "encoder_self-residual"},
     ),
     PaperSection(
-        "3.2.1",
-        "Scaled dot-product attention",
-        "A query is compared with all keys; the softmax of the scaled scores gives weights that sum to 1.",
-        "A brown dog runs across the grass.",
-        "One head as a map. Each row is one query: point at its cells, and its weights add up to 1. The badge "
-        "\u201crows sum to 1\u201d below has checked it for every row of every head.",
-        "heads",
-        "One head as a map",
-        {"kind": "Encoder", "view": "Map", "heads_encoder_self": "L1 H1", "hide_special": "false"},
+        number="3.2.1",
+        title=marked("Scaled dot-product attention"),
+        about=marked(
+            "A query is compared with all keys; the softmax of the scaled scores gives weights that sum to 1."
+        ),
+        sentence="A brown dog runs across the grass.",
+        see=marked(
+            "One head as a map. Each row is one query: point at its cells, and its weights add up to 1. The badge "
+            "\u201crows sum to 1\u201d below has checked it for every row of every head."
+        ),
+        page="heads",
+        link=marked("One head as a map"),
+        settings={"kind": "Encoder", "view": "Map", "heads_encoder_self": "L1 H1", "hide_special": "false"},
     ),
     PaperSection(
-        "3.2.2",
-        "Multi-head attention",
-        "Several heads attend in parallel, each with its own projections, so that each can look for something else.",
-        "The animal didn't cross the street because it was too tired.",
-        "All heads of all layers as small pictures. Some are a diagonal, that is one position before or after; some a "
-        "column, that is one token that most words attend to. Click a few.",
-        "heads",
-        "All heads at a glance",
-        {"kind": "Encoder"},
+        number="3.2.2",
+        title=marked("Multi-head attention"),
+        about=marked(
+            "Several heads attend in parallel, each with its own projections, so that each can look for something else."
+        ),
+        sentence="The animal didn't cross the street because it was too tired.",
+        see=marked(
+            "All heads of all layers as small pictures. Some are a diagonal, that is one position before or after; "
+            "some a column, that is one token that most words attend to. Click a few."
+        ),
+        page="heads",
+        link=marked("All heads at a glance"),
+        settings={"kind": "Encoder"},
     ),
     PaperSection(
-        "3.2.3",
-        "Applications of attention in our model",
-        "Attention is used in three ways: within the source, within the translation written so far, and between both.",
-        "A little girl in a pink dress is climbing up a set of stairs.",
-        "All three in one matrix. At the lower right, the triangle above the diagonal is empty: a word of the "
-        "translation cannot attend to later ones.",
-        "heads",
-        "The three kinds in one matrix",
-        {"kind": "Joint"},
+        number="3.2.3",
+        title=marked("Applications of attention in our model"),
+        about=marked(
+            "Attention is used in three ways: within the source, within the translation written so far, and between "
+            "both."
+        ),
+        sentence="A little girl in a pink dress is climbing up a set of stairs.",
+        see=marked(
+            "All three in one matrix. At the lower right, the triangle above the diagonal is empty: a word of the "
+            "translation cannot attend to later ones."
+        ),
+        page="heads",
+        link=marked("The three kinds in one matrix"),
+        settings={"kind": "Joint"},
     ),
     PaperSection(
-        "3.3",
-        "Position-wise feed-forward networks",
-        "Two linear transformations with a ReLU in between, the same at every position.",
-        "A brown dog runs across the grass.",
-        "The hidden layer of one token. Most of its numbers are 0, as the ReLU cuts off what is negative.",
-        "step_through",
-        "The hidden layer of a token",
-        {"stack": "Encoder", "at": "feed_forward-hidden"},
+        number="3.3",
+        title=marked("Position-wise feed-forward networks"),
+        about=marked("Two linear transformations with a ReLU in between, the same at every position."),
+        sentence="A brown dog runs across the grass.",
+        see=marked("The hidden layer of one token. Most of its numbers are 0, as the ReLU cuts off what is negative."),
+        page="step_through",
+        link=marked("The hidden layer of a token"),
+        settings={"stack": "Encoder", "at": "feed_forward-hidden"},
     ),
     PaperSection(
-        "3.4",
-        "Embeddings and softmax",
-        "One matrix is the embedding of both languages and the output projection.",
-        "A brown dog runs across the grass.",
-        "The logit of a token is the product of the last state with its embedding. Select a row to see its 256 "
-        "products, then go on to the softmax.",
-        "step_through",
-        "From the last state to the next token",
-        {"stack": "Decoder", "at": "output-logits"},
+        number="3.4",
+        title=marked("Embeddings and softmax"),
+        about=marked("One matrix is the embedding of both languages and the output projection."),
+        sentence="A brown dog runs across the grass.",
+        see=marked(
+            "The logit of a token is the product of the last state with its embedding. Select a row to see its 256 "
+            "products, then go on to the softmax."
+        ),
+        page="step_through",
+        link=marked("From the last state to the next token"),
+        settings={"stack": "Decoder", "at": "output-logits"},
     ),
     PaperSection(
-        "3.5",
-        "Positional encoding",
-        "Sines and cosines of different wavelengths tell the model where a word is.",
-        "A brown dog runs across the grass.",
-        "Each pair of dimensions is the hand of a clock. Move the slider k: the position k further on is the same "
-        "picture, rotated. The line below checks it for all dimensions.",
-        "positions",
-        "Positions as rotations",
-        {"positions_view": "Rotation"},
+        number="3.5",
+        title=marked("Positional encoding"),
+        about=marked("Sines and cosines of different wavelengths tell the model where a word is."),
+        sentence="A brown dog runs across the grass.",
+        see=marked(
+            "Each pair of dimensions is the hand of a clock. Move the slider k: the position k further on is the same "
+            "picture, rotated. The line below checks it for all dimensions."
+        ),
+        page="positions",
+        link=marked("Positions as rotations"),
+        settings={"positions_view": "Rotation"},
     ),
     PaperSection(
-        "5.4",
-        "Regularization",
-        "Label smoothing of 0.1 keeps some probability for other words; dropout switches off units in training only.",
-        "A man in a blue shirt is standing on a ladder.",
-        "The probability of each token. Even where no other word fits it stays below 1, near 0.9, as the model was "
-        "trained with label smoothing. The badge \u201cdropout off\u201d is below.",
-        "",
-        "Probabilities, token by token",
+        number="5.4",
+        title=marked("Regularization"),
+        about=marked(
+            "Label smoothing of 0.1 keeps some probability for other words; dropout switches off units in training "
+            "only."
+        ),
+        sentence="A man in a blue shirt is standing on a ladder.",
+        see=marked(
+            "The probability of each token. Even where no other word fits it stays below 1, near 0.9, as the model was "
+            "trained with label smoothing. The badge \u201cdropout off\u201d is below."
+        ),
+        page="",
+        link=marked("Probabilities, token by token"),
     ),
     PaperSection(
-        "6.1",
-        "Machine translation",
-        "Translations are found by beam search with a beam size of 4 and a length penalty of 0.6.",
-        "I don't know where he lives.",
-        "The whole search as a tree: four hypotheses stay alive at each step. Move the slider \u201cStep\u201d to "
-        "follow it, and click a candidate to see the translation that it leads to.",
-        "beam",
-        "The search as a tree",
-        {"beam_size": "4", "length_penalty": "0.6"},
+        number="6.1",
+        title=marked("Machine translation"),
+        about=marked("Translations are found by beam search with a beam size of 4 and a length penalty of 0.6."),
+        sentence="I don't know where he lives.",
+        see=marked(
+            "The whole search as a tree: four hypotheses stay alive at each step. Move the slider \u201cStep\u201d to "
+            "follow it, and click a candidate to see the translation that it leads to."
+        ),
+        page="beam",
+        link=marked("The search as a tree"),
+        settings={"beam_size": "4", "length_penalty": "0.6"},
     ),
     PaperSection(
-        "6.3",
-        "English constituency parsing",
-        "The same architecture, trained on trees instead of translations, parses English.",
-        "The old man sleeps in the garden.",
-        "The tree of the sentence. Click a bracket to see which words the heads attended to when it was written.",
-        "parsing",
-        "The tree of a sentence",
+        number="6.3",
+        title=marked("English constituency parsing"),
+        about=marked("The same architecture, trained on trees instead of translations, parses English."),
+        sentence="The old man sleeps in the garden.",
+        see=marked(
+            "The tree of the sentence. Click a bracket to see which words the heads attended to when it was written."
+        ),
+        page="parsing",
+        link=marked("The tree of a sentence"),
     ),
 )

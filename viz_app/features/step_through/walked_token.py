@@ -9,6 +9,7 @@ from core.analysis.tokens.words import readable
 from core.drawing.token_spans import FED_ARROW
 from viz_app.controls.widgets import segments
 from viz_app.figures.step_views import StepView
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import readings
 from viz_app.session.chosen_heads import shown_heads
 from viz_app.session.models import MODEL_HASH, Model
@@ -16,12 +17,12 @@ from viz_app.session.readings import READING_HASH, Reading, Search
 from viz_app.session.state import Widget, session_object
 from viz_app.session.step_place import HEAD, LAYER, STACK, TOKEN, StepPlace
 
-STACKS: dict[Stack, str] = {"encoder": "Encoder", "decoder": "Decoder"}
-ABOUT_STACK = """
+STACKS: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
+ABOUT_STACK = marked("""
 The encoder reads the source, the decoder writes the translation: a row of the decoder is fed one token and predicts the
 next. A click on a word above follows it: a word of the source through the encoder, a word of the translation through
 the decoder that predicts it.
-"""
+""")
 
 
 @st.cache_resource(max_entries=24, show_spinner=False, hash_funcs=READING_HASH)
@@ -45,7 +46,7 @@ def _tree(model: Model, search: Search, prefix: tuple[int, ...]) -> BeamTree:
 def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
     """Select stack, token, layer and head; the last three are counted from 0."""
     position = _presets(about)
-    stack: Stack = segments("Stack", STACKS, "decoder", STACK.key, help=ABOUT_STACK)
+    stack: Stack = segments(tr("Stack"), tr_values(STACKS), "decoder", STACK.key, help=tr(ABOUT_STACK))
     config = about.model.translator.model.config
     layers, heads = config.num_decoder_layers, config.decoder_heads.num_heads
     if stack == "encoder":
@@ -56,9 +57,9 @@ def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
         TOKEN.preset(names[position])
     return (
         stack,
-        _box("Token", TOKEN, names, 230),
-        _box("Layer", LAYER, [f"L{layer + 1}" for layer in range(layers)], 90),
-        _box("Head", HEAD, [f"H{head + 1}" for head in range(heads)], 90),
+        _box(tr("Token"), TOKEN, names, 230),
+        _box(tr("Layer"), LAYER, [f"L{layer + 1}" for layer in range(layers)], 90),
+        _box(tr("Head"), HEAD, [f"H{head + 1}" for head in range(heads)], 90),
     )
 
 
@@ -73,11 +74,17 @@ def token_names(about: Reading, stack: Stack) -> list[str]:
 
 def about_text(path: TokenPath) -> str:
     """Say what is followed, in a line."""
-    token, place = readable(path.tokens[path.position]), f"layer {path.layer + 1}, head {path.head + 1}"
+    token, layer, head = readable(path.tokens[path.position]), path.layer + 1, path.head + 1
     if path.stack == "encoder":
-        return f"Encoder: {token}, {place}"
-    predicted = readable(path.explanation.predicted_tokens[path.position])
-    return f"Decoder: fed {token} {FED_ARROW} predicts {predicted}, {place}"
+        return tr("Encoder: {token}, layer {layer}, head {head}", token=token, layer=layer, head=head)
+    return tr(
+        "Decoder: fed {token} {arrow} predicts {predicted}, layer {layer}, head {head}",
+        token=token,
+        arrow=FED_ARROW,
+        predicted=readable(path.explanation.predicted_tokens[path.position]),
+        layer=layer,
+        head=head,
+    )
 
 
 def path_part(path: TokenPath) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from core.runlog import Line, read_log
 from core.shipped import shipped_folder
+from viz_app.language import tr
 from viz_app.session import models
 
 TABLE_3 = "table3.csv"
@@ -96,17 +97,22 @@ def run_in(folder: Path) -> Run:
     """
     log, recipe = folder / "log.jsonl", folder / "recipe.json"
     if not folder.is_dir():
-        raise RunRecordError(f"There is no folder {folder}: enter the one given to `python -m train fit --run`.")
+        raise RunRecordError(
+            tr("There is no folder {folder}: enter the one given to `python -m train fit --run`.", folder=folder)
+        )
     if not log.exists() and not recipe.exists():
         raise RunRecordError(
-            f"{folder} has neither log.jsonl nor recipe.json, so it is not the folder of a run: enter the one given to "
-            f"`python -m train fit --run`."
+            tr(
+                "{folder} has neither log.jsonl nor recipe.json, so it is not the folder of a run: enter the one given "
+                "to `python -m train fit --run`.",
+                folder=folder,
+            )
         )
     try:
         facts = json.loads(recipe.read_text(encoding="utf-8")) if recipe.exists() else {}
         age = abs(time.time() - log.stat().st_mtime) if log.exists() else 0.0  # the clock may have been set back
     except (OSError, ValueError) as error:
-        raise RunRecordError(f"{recipe} cannot be read: {error}") from error
+        raise RunRecordError(tr("{file} cannot be read: {error}", file=recipe, error=error)) from error
     card = next(iter(sorted(folder.glob("*.md"))), None)
     text = _body(card.read_text(encoding="utf-8")) if card else ""
     lines = _lines(log) if log.exists() else ()
@@ -136,10 +142,14 @@ def table_3(folder: Path) -> pd.DataFrame | None:
             path, keep_default_na=False, na_values={name: [""] for name in TABLE_3_COLUMNS - {"row", "change"}}
         )
     except (OSError, ValueError) as error:
-        raise RunRecordError(f"{path} cannot be read: {error}") from error
+        raise RunRecordError(tr("{file} cannot be read: {error}", file=path, error=error)) from error
     if missing := TABLE_3_COLUMNS - set(table.columns):
         raise RunRecordError(
-            f"{path} has no column {', '.join(sorted(missing))}: it was not written by `python -m train table3`."
+            tr(
+                "{file} has no column {columns}: it was not written by `python -m train table3`.",
+                file=path,
+                columns=", ".join(sorted(missing)),
+            )
         )
     return table
 
@@ -151,10 +161,12 @@ def start_note(facts: dict[str, Any]) -> str:
     """
     init: Any = facts.get("init")
     steps = init.get("steps") if isinstance(init, dict) else None
-    return (
-        f"It started from {init.get('file', 'a checkpoint')}, trained for {steps:,} steps, which are not in this log."
-        if isinstance(steps, int)
-        else ""
+    if not isinstance(steps, int):
+        return ""
+    return tr(
+        "It started from {checkpoint}, trained for {steps:,} steps, which are not in this log.",
+        checkpoint=init.get("file", tr("a checkpoint")),
+        steps=steps,
     )
 
 
@@ -162,7 +174,7 @@ def _lines(log: Path) -> tuple[Line, ...]:
     try:
         return tuple(read_log(log))
     except (OSError, ValueError) as error:
-        raise RunRecordError(f"The log cannot be read: {error}") from error
+        raise RunRecordError(tr("The log cannot be read: {error}", error=error)) from error
 
 
 def _body(markdown: str) -> str:

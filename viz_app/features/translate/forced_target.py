@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from core.analysis.tokens.edited_target import replace_token
 from viz_app.figures.display_text import sentence_case
+from viz_app.language import tr, tr_count
 from viz_app.session import readings
 from viz_app.session.state import Widget, session_object
 
@@ -114,13 +115,24 @@ def selected_position(about: readings.Reading) -> int | None:
 def origin_text(about: readings.Reading) -> str:
     """Say how the target was found, in a sentence, if it is not the best hypothesis."""
     if about.forced is None:
-        return f"Number {about.index + 1} of the {len(about.translation.hypotheses)} best that the search found."
-    forced = f"{len(about.prefix)} {'token' if len(about.prefix) == 1 else 'tokens'} forced"
+        return tr(
+            "Number {number} of the {count} best that the search found.",
+            number=about.index + 1,
+            count=len(about.translation.hypotheses),
+        )
+    if about.prefix and _is_completed(about):
+        return tr_count(
+            "{count} token forced, the rest searched.", "{count} tokens forced, the rest searched.", len(about.prefix)
+        )
     if about.prefix:
-        return f"{forced}, the rest searched." if _is_completed(about) else f"A candidate of the search, {forced}."
+        return tr_count(
+            "A candidate of the search, {count} token forced.",
+            "A candidate of the search, {count} tokens forced.",
+            len(about.prefix),
+        )
     if about.hypothesis.finished:
-        return "Your translation, scored as given."
-    return "The beginning of a translation, scored as given."
+        return tr("Your translation, scored as given.")
+    return tr("The beginning of a translation, scored as given.")
 
 
 def _is_completed(about: readings.Reading) -> bool:
