@@ -105,8 +105,9 @@ def ranking(opened: OpenedIndex, search: HeadSearch, found: list[tuple[ScoreCard
             "does": st.column_config.TextColumn(tr("Does")),
         },
     )
-    arguments = f"index, {search.behaviour!r}, {list(search.kinds)}, {search.layer}, {chosen.ranges}"
-    code = f"from viz_app.figures.corpus import chosen_heads, ranking_table\nfound = chosen_heads({arguments})"
+    code = f"""
+from viz_app.figures.corpus import chosen_heads, ranking_table
+found = chosen_heads(index, {search.behaviour!r}, {list(search.kinds)}, {search.layer}, {chosen.ranges})""".strip()
     downloads(
         "corpus-heads",
         table=lambda: table.drop(columns="name"),
@@ -120,7 +121,7 @@ def one_head(model: Model, opened: OpenedIndex, head: Head, place: str) -> None:
     index, name = opened.index, figures.head_name(head)
     card = index.card(head)
     st.markdown(f"**{name}**: {head_does(card) or tr('mixed')}. {plain(sentences(card))}")
-    usual = figures.quantile_text(index.heads.quantiles[index.rows[head]].tolist(), "rows")
+    usual = figures.quantile_text(index.heads.quantiles[index.rows[head]].tolist(), marked("rows"))
     st.caption(
         tr(
             "Strongest examples, looking at: **{place}**. Strength: {strength}.",
@@ -165,9 +166,9 @@ def check(model: Model, opened: OpenedIndex, head: Head, place: str, example: He
         st.error(sentence_case(str(error)))
         return
     check_badge(
-        tr("index agrees with the model"),
+        marked("index agrees with the model"),
         abs(again - example.strength) <= TOLERANCE * example.strength,
-        tr(ABOUT_BADGE),
+        ABOUT_BADGE,
         tr(
             "{indexed:.5f} in the index, {again:.5f} now, gap {gap:.1g}",
             indexed=example.strength,

@@ -146,7 +146,7 @@ def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
     """Draw the strongest examples of a neuron; a click on one opens its sentence on the page Heads."""
     table, at = opened.index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
     name = f"{tr(STACK_NAMES[neuron.stack])} {str(neuron).removeprefix(neuron.stack).strip()}"
-    usual = figures.quantile_text(table.quantiles[at].tolist(), "tokens")
+    usual = figures.quantile_text(table.quantiles[at].tolist(), marked("tokens"))
     st.markdown(
         tr(
             "**{neuron}**: active for {percent:.1f} % of the tokens; {activation}",
@@ -184,9 +184,9 @@ table = examples_table(shown, "activation")""".strip()
     )
     again = recomputed(model, opened.key, neuron, examples[0])
     check_badge(
-        tr("index agrees with the model"),
+        marked("index agrees with the model"),
         abs(again - examples[0].activation) <= TOLERANCE * examples[0].activation,
-        tr(ABOUT_BADGE),
+        ABOUT_BADGE,
         tr("{indexed:.5f} in the index, {again:.5f} now", indexed=examples[0].activation, again=again),
     )
 

@@ -132,14 +132,14 @@ class OwnIndex(MayHoldModel):
                 )
             )
         self.digest, self.job, self._corpus = model.digest, None, None
-        self.opened = OpenedIndex(index, f"own {next(_numbers)}")
+        self.opened = OpenedIndex(index, f"own-{next(_numbers)}")
 
     def of(self, model: Model) -> OpenedIndex | None:
         """The index, as far as it is built, if it is of this model."""
         if self.digest != model.digest:
             return None
         if self.opened is None and self._corpus is not None and self._corpus.done and self._facts is not None:
-            self.opened = OpenedIndex(self._corpus.index(self._facts), f"own {next(_numbers)}")
+            self.opened = OpenedIndex(self._corpus.index(self._facts), f"own-{next(_numbers)}")
         return self.opened
 
     def unfinished_job(self, model: Model) -> Job | None:

@@ -137,7 +137,7 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
     downloads("cut-tokens", draw, lambda: ablation.tokens_table(tokens, before, found.changes))
     _translations(reading, cuts)
     gap = found.gap(cuts)
-    check_badge(tr("weights as set"), gap < TOLERANCE, tr(ABOUT_BADGE), tr("largest difference {gap:.1g}", gap=gap))
+    check_badge(marked("weights as set"), gap < TOLERANCE, ABOUT_BADGE, tr("largest difference {gap:.1g}", gap=gap))
     downloads("cuts", table=lambda: pd.DataFrame({"cut": list(map(str, cuts))}))
 
 
@@ -169,7 +169,7 @@ def _search(reading: readings.Reading, kind: Kind) -> None:
     token = plain(isolated(readable(reading.explain().predicted_tokens[targets[-1]])))
     st.markdown(tr("**Few cuts that change {token}**", token=token), help=tr(ABOUT_SEARCH))
     if found.job is not None:
-        job_control(found.job, "find-cuts", tr("Search"), partial(_found, reading, found, token))
+        job_control(found.job, "find-cuts", marked("Search"), partial(_found, reading, found, token))
 
 
 def _found(reading: readings.Reading, found: FoundCuts, token: str) -> None:

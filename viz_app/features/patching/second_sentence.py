@@ -1,5 +1,6 @@
 """The second sentence of the page Patching, its proposals, and the pair of tokens to compare."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -218,5 +219,5 @@ def problem_text(error: ValueError) -> str:
     """Return an error of a pair as a sentence, with the words of the page."""
     text = str(error)
     for name, shown in (("clean", "first"), ("corrupted", "second")):
-        text = text.replace(f"{name} sentence", f"{shown} sentence").replace(f"the {name} one", f"the {shown} one")
+        text = re.sub(rf"{name}(?= sentence)|(?<=the ){name}(?= one)", shown, text)
     return sentence_case(text)
