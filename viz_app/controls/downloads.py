@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_app.figures.display_text import plain
 from viz_app.figures.export.canvas import FORMATS, Format, slide
-from viz_app.language import marked, tr
+from viz_app.language import in_this_language, marked, tr
 from viz_app.session import readings
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ def export_row(
         st.caption(tr("Export"), width="content")
         for suffix, content in files.items():
             file = f"{name}.{suffix}"
-            st.download_button(suffix.upper(), content, file, on_click="ignore", type="tertiary", key=file)
+            st.download_button(
+                suffix.upper(), in_this_language(content), file, on_click="ignore", type="tertiary", key=file
+            )
         about = tr("This picture fills the window")
         if show_slide and st.button(tr("Slide"), type="tertiary", key=f"slide_{name}", help=about):
             show_slide()
@@ -85,7 +87,9 @@ def _slide(name: str, draw: Draw, caption: Callable[[], str]) -> None:
         for file_format in FORMATS:
             file = f"{name}-slide.{file_format}"
             content = partial(slide_file, draw, text, file_format)
-            st.download_button(file_format.upper(), content, file, on_click="ignore", type="tertiary", key=file)
+            st.download_button(
+                file_format.upper(), in_this_language(content), file, on_click="ignore", type="tertiary", key=file
+            )
         st.caption("16:9", width="content")
 
 

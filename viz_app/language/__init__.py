@@ -11,6 +11,7 @@ English stay: messages of `core` about faulty files and input, columns of export
 import functools
 import json
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ LANGUAGES = {
 }  # own names, by code
 CATALOGUES = Path(__file__).parent / "catalogues"
 K = TypeVar("K")
+R = TypeVar("R")
 Text = TypeVar("Text", bound=str)
 Catalogue = Mapping[str, str | list[str]]  # a list: the forms for one and for another number
 
@@ -36,6 +38,7 @@ class _Visitor:
 
 
 _visitor = _Visitor(lambda: ENGLISH)
+_kept: ContextVar[str | None] = ContextVar("language", default=None)  # of a function of `in_this_language`
 
 
 def use_language_of(code: Callable[[], str]) -> None:
@@ -45,7 +48,24 @@ def use_language_of(code: Callable[[], str]) -> None:
 
 def language() -> str:
     """Return the code of the current visitor's language; outside the app that is English."""
-    return _visitor.code()
+    return _kept.get() or _visitor.code()
+
+
+def in_this_language(function: Callable[[], R]) -> Callable[[], R]:
+    """Return a function that runs in the current visitor's language.
+
+    For downloads: Streamlit makes them in a thread that knows no visitor.
+    """
+    code = language()
+
+    def speaking() -> R:
+        token = _kept.set(code)
+        try:
+            return function()
+        finally:
+            _kept.reset(token)
+
+    return speaking
 
 
 def tr(text: str, /, **values: Any) -> str:

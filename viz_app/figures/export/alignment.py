@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 from core.analysis.alignment.pharaoh import GoldLinks
 from core.analysis.alignment.sentence_alignment import WordAlignment
-from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, PITCH, Format, check_format, paper, saved, short
+from viz_app.figures.export.canvas import (
+    CHARACTER,
+    LABEL_POINTS,
+    PITCH,
+    Format,
+    check_format,
+    letters,
+    paper,
+    saved,
+    short,
+)
 from viz_app.figures.theme import LIGHT, Theme
 from viz_app.language import tr
 
@@ -41,7 +51,7 @@ def export_ribbon(
     """
     check_format(file_format)
     left, right = (
-        max((len(short(name)) for name in names), default=1) * CHARACTER + 0.15
+        max((letters(short(name)) for name in names), default=1) * CHARACTER + 0.15
         for names in (alignment.source, alignment.target)
     )
     rows = max(len(alignment.source), len(alignment.target), 1)

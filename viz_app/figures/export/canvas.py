@@ -9,12 +9,14 @@ from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
+from unicodedata import east_asian_width
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.tokens.words import readable
 from viz_app.figures.theme import DARK, LIGHT, Theme
+from viz_app.language import marked, tr
 
 if TYPE_CHECKING:  # importing matplotlib takes a third of a second: done on the first export
     from collections.abc import Sequence
@@ -37,8 +39,14 @@ CAPTION = 0.017  # of a slide's width, the size of the caption
 CAPTION_CHARACTERS = 96  # of a line of the caption
 SHADES = 129  # of a cell; an odd number, so that a difference of 0 has the background colour
 BAR_SHADES = 33  # of the colour bar: with more than 50 matplotlib draws it as an image
-# Tried in this order for letters missing from DejaVu Sans, which matplotlib includes.
-OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Emoji")
+WIDE = 1.8  # widths of such a character that a Chinese or Korean letter takes
+NOTE = 0.18  # inches of a line of the note below a picture
+# Of Linux, Windows and macOS, tried in this order for letters missing from DejaVu Sans, which matplotlib includes.
+OTHER_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK KR", "Noto Sans CJK JP", "Noto Sans SC", "Noto Sans KR", "WenQuanYi Zen Hei",
+    "NanumGothic", "Droid Sans Fallback", "Microsoft YaHei", "Malgun Gothic", "PingFang SC", "Hiragino Sans GB",
+    "Apple SD Gothic Neo", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Emoji",
+)  # fmt: skip
 
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # control characters, in an SVG
 
@@ -72,7 +80,12 @@ def paper(width: float, height: float, theme: Theme) -> tuple["Figure", "Axes"]:
 
     # Text stays text: it can be searched and edited. The same picture is the same bytes.
     matplotlib.rcParams.update(
-        {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "headlight", "font.family": _fonts()}
+        {
+            "svg.fonttype": "none",
+            "pdf.fonttype": 42,
+            "svg.hashsalt": "headlight",
+            "font.family": [*fonts(), "sans-serif"],  # the last for viewers of SVG files, which have other fonts
+        }
     )
     figure = Figure(figsize=(width, height), dpi=DPI, facecolor=theme.background, layout="constrained")
     axes = figure.add_subplot(facecolor=theme.background)
@@ -80,21 +93,74 @@ def paper(width: float, height: float, theme: Theme) -> tuple["Figure", "Axes"]:
 
 
 def saved(figure: "Figure", file_format: Format) -> bytes:
-    """Return the figure as a file without a date: equal figures are equal bytes."""
+    """Return the figure as a file without a date: equal figures are equal bytes.
+
+    Where no font has some of its letters, the picture says so; in SVG files they are text, for the viewer's fonts.
+    """
     from matplotlib.text import Text
 
     dpi: float = DPI
-    if (caption := _caption.get()) is not None:
-        dpi = SLIDE_PIXELS / _make_slide(figure, caption)
     for text in figure.findobj(Text):
         text.set_text(NOT_IN_XML.sub("\ufffd", text.get_text()))
+    caption = _caption.get()
+    caption = caption and NOT_IN_XML.sub("\ufffd", caption)
+    drawn = "".join(text.get_text() for text in figure.findobj(Text)) + (caption or "")
+    note = "" if file_format == "svg" else missing_note(drawn)
+    if caption is not None:
+        dpi = SLIDE_PIXELS / _make_slide(figure, caption, note)
+    elif note:
+        _add_note(figure, note)
     file = io.BytesIO()
     no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[file_format]
     figure.savefig(file, format=file_format, metadata=no_date, dpi=dpi)
     return file.getvalue()
 
 
-def _make_slide(figure: "Figure", caption: str) -> float:
+def missing_note(drawn: str) -> str:
+    """Return what to say about letters that no font has; "" if there are none."""
+    missing = {letter for letter in drawn if letter.isprintable() and ord(letter) not in letters_of_fonts()}
+    if not missing:
+        return ""
+    text = marked("Letters are missing here: no font of this computer has them. The SVG file has them as text.")
+    own = tr(text)
+    return own if all(ord(letter) in letters_of_fonts() for letter in own) else text
+
+
+def _add_note(figure: "Figure", note: str) -> None:
+    """Write a note below the drawing; the paper grows."""
+    width, height = figure.get_size_inches()
+    lines = wrapped(note, max(10, int(width / CHARACTER)))
+    below = NOTE * (len(lines) + 0.5)
+    figure.set_size_inches(width, height + below)
+    share = below / (height + below)
+    _move_into(figure, (0, share, 1, 1 - share))
+    theme = _theme_of(figure)
+    figure.text(
+        0.02, share / 2, "\n".join(lines), va="center", color=theme.faint, fontsize=SMALL_POINTS, parse_math=False
+    )
+
+
+def _move_into(figure: "Figure", rect: tuple[float, float, float, float]) -> None:
+    """Move the drawing into a part of the paper: left, bottom, width, height as shares."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    x, y, width, height = rect
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(rect=rect)
+        return
+    for axes in figure.axes:
+        place = axes.get_position()
+        axes.set_position((x + place.x0 * width, y + place.y0 * height, place.width * width, place.height * height))
+
+
+def _theme_of(figure: "Figure") -> Theme:
+    from matplotlib.colors import to_hex
+
+    return DARK if to_hex(figure.get_facecolor()) == DARK.background else LIGHT
+
+
+def _make_slide(figure: "Figure", caption: str, note: str) -> float:
     """Put the drawing of a figure on a slide, in its own size.
 
     The paper grows, so that the text of the drawing stays as large as it fits.
@@ -102,10 +168,7 @@ def _make_slide(figure: "Figure", caption: str) -> float:
     Returns:
         The width of the slide in inches.
     """
-    from matplotlib.colors import to_hex
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    lines = textwrap.wrap(caption, CAPTION_CHARACTERS) or [""]
+    lines = [*wrapped(caption, CAPTION_CHARACTERS), *wrapped(note, CAPTION_CHARACTERS)] or [""]
     width, height = figure.get_size_inches()
     ratio = SLIDE[1] / SLIDE[0]
     below = MARGIN + 1.5 * CAPTION * len(lines)  # of the slide's width, as all of these
@@ -114,16 +177,8 @@ def _make_slide(figure: "Figure", caption: str) -> float:
     share = width / slide_width, height / slide_width / ratio
     x, y = (1 - share[0]) / 2, (below + MARGIN + (free - height / slide_width) / 2) / ratio
     figure.set_size_inches(slide_width, slide_width * ratio)
-    engine = figure.get_layout_engine()
-    if isinstance(engine, ConstrainedLayoutEngine):
-        engine.set(rect=(x, y, *share))
-    else:
-        for axes in figure.axes:
-            place = axes.get_position()
-            axes.set_position(
-                (x + place.x0 * share[0], y + place.y0 * share[1], place.width * share[0], place.height * share[1])
-            )
-    theme = DARK if to_hex(figure.get_facecolor()) == DARK.background else LIGHT
+    _move_into(figure, (x, y, *share))
+    theme = _theme_of(figure)
     figure.text(
         0.5,
         below / ratio,
@@ -208,11 +263,30 @@ def cut(text: str, most: int = 24) -> str:
 
 def inches(labels: "Sequence[str]") -> float:
     """Return the largest possible width of these labels in inches."""
-    return max(map(len, labels), default=0) * CHARACTER + 0.3
+    return max(map(letters, labels), default=0) * CHARACTER + 0.3
+
+
+def letters(text: str) -> float:
+    """Return the width of a text in characters; Chinese and Korean letters are wide."""
+    return sum(WIDE if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def wrapped(text: str, most: int) -> list[str]:
+    """Return the lines of a text, at most as wide as `most` characters."""
+    return textwrap.wrap(text, max(1, int(most * len(text) / letters(text)))) if text else []
 
 
 @cache
-def _fonts() -> list[str]:
+def fonts() -> list[str]:
+    """Return the names of the fonts of this computer that pictures are drawn with, in the order of preference."""
     from matplotlib.font_manager import get_font_names
 
     return ["DejaVu Sans", *(name for name in OTHER_FONTS if name in get_font_names())]
+
+
+@cache
+def letters_of_fonts() -> frozenset[int]:
+    """Return the letters of these fonts."""
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset(code for name in fonts() for code in get_font(findfont(name)).get_charmap())

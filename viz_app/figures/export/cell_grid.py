@@ -3,7 +3,17 @@
 from typing import Any
 
 from viz_app.figures.cell_grid import CellGrid
-from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, Format, check_format, cut, inches, paper, saved
+from viz_app.figures.export.canvas import (
+    CHARACTER,
+    LABEL_POINTS,
+    Format,
+    check_format,
+    cut,
+    inches,
+    letters,
+    paper,
+    saved,
+)
 from viz_app.figures.theme import LIGHT, Theme
 
 HEIGHT = 0.22  # inches of a row
@@ -24,9 +34,9 @@ def export_grid(grid: CellGrid, file_format: Format, theme: Theme = LIGHT, *, ti
     texts = [cut(cell.text, MOST) for _, cells in grid.rows for cell in cells if cell] + [
         cut(name, MOST) for name in grid.columns
     ]
-    width = max(grid.cell_width, *map(len, texts), 0) * CHARACTER * 0.85 + 0.08
+    width = max(grid.cell_width, *map(letters, texts), 0) * CHARACTER * 0.85 + 0.08
     extent = left + width * len(grid.columns), HEIGHT * (len(grid.rows) + 1 + bool(grid.groups))
-    extent = max(extent[0], len(title) * CHARACTER), extent[1]
+    extent = max(extent[0], letters(title) * CHARACTER), extent[1]
     figure, axes = paper(extent[0] + 0.2, extent[1] + 0.5, theme)
     axes.set_axis_off()
     axes.set_xlim(-0.05, extent[0] + 0.05)

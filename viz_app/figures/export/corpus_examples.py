@@ -1,12 +1,11 @@
 """Examples of heads and neurons as SVG, PDF or PNG: sentences with marked tokens."""
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from core.drawing.token_spans import run_spans
 from viz_app.figures.corpus_examples import MarkedText, ShownExample
-from viz_app.figures.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved
+from viz_app.figures.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, fonts, paper, saved, wrapped
 from viz_app.figures.export.token_steps import UNSURE
 from viz_app.figures.theme import LIGHT, Theme
 
@@ -26,7 +25,7 @@ def export_examples(
     from matplotlib.patches import Rectangle
 
     check_format(file_format)
-    heads = textwrap.wrap(title, CHARACTERS) or [""]
+    heads = wrapped(title, CHARACTERS) or [""]
     rows = [[line for text in each.texts for line in _lines(text)] for each in shown]
     height = LINE * (len(heads) + sum(map(len, rows))) + GAP * (len(rows) + 1) + 0.1
     left, width = 0.75, ADVANCE * CHARACTERS
@@ -35,7 +34,10 @@ def export_examples(
     axes.set_xlim(0, left + width)
     axes.set_ylim(height, 0)
     small: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": SMALL_POINTS}
-    body: dict[str, Any] = small | {"fontsize": LABEL_POINTS - 1, "family": "DejaVu Sans Mono"}
+    body: dict[str, Any] = small | {
+        "fontsize": LABEL_POINTS - 1,
+        "family": ["DejaVu Sans Mono", *fonts()[1:], "monospace"],
+    }
     top = 0.0
     for head in heads:
         axes.text(0, top + LINE / 2, head, color=theme.faint, **small)

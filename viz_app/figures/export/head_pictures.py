@@ -17,6 +17,7 @@ from viz_app.figures.export.canvas import (
     check_format,
     color_scale,
     inches,
+    letters,
     paper,
     saved,
     short,
@@ -97,7 +98,7 @@ def export_lines(
     """
     _check(attention, heads, file_format)
     queries, keys = _rows(attention), [short(token) for token in attention.key_tokens]
-    left, right = (max(map(len, labels)) * CHARACTER + 0.1 for labels in (queries, keys))
+    left, right = (max(map(letters, labels)) * CHARACTER + 0.1 for labels in (queries, keys))
     rows = max(len(queries), len(keys))
     figure, axes = paper(left + right + GAP, PITCH * rows + 0.7, theme)
     axes.set_axis_off()

@@ -1,13 +1,23 @@
 """One step of a token as SVG, PDF or PNG: its formula, its sentence, and its vectors."""
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.analysis.tokens.words import readable
 from viz_app.figures.display_text import decimal
-from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, SMALL_POINTS, Format, check_format, cut, paper, saved
+from viz_app.figures.export.canvas import (
+    CHARACTER,
+    LABEL_POINTS,
+    SMALL_POINTS,
+    Format,
+    check_format,
+    cut,
+    letters,
+    paper,
+    saved,
+    wrapped,
+)
 from viz_app.figures.step_views import Block, NumberColumn, StepView, VectorRow
 from viz_app.figures.theme import LIGHT, Theme
 from viz_app.language import tr
@@ -38,7 +48,7 @@ def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pi
     check_format(file_format)
     picked = view.picked if pick is None or pick >= len(view.details) else pick
     blocks = [*view.details[picked : picked + 1], *view.blocks]
-    lines = textwrap.wrap(view.text, CHARACTERS)
+    lines = wrapped(view.text, CHARACTERS)
     height = TITLE + 0.22 * len(lines) + FORMULA + sum(map(_height, blocks))
     left = max(map(_left, blocks), default=0.0)
     width = max([7.0, *(_width(block, left) for block in blocks)])
@@ -154,7 +164,7 @@ def _cells(block: Block) -> float:
 def _left(block: Block) -> float:
     """Inches of the names."""
     names = [cut(readable(row.label) if row.is_token else row.label, MOST) for row in block.rows]
-    return max(map(len, names), default=0) * CHARACTER + 0.2
+    return max(map(letters, names), default=0) * CHARACTER + 0.2
 
 
 def _row_height(row: VectorRow, block: Block) -> float:
@@ -174,5 +184,5 @@ def _top(block: Block) -> float:
 
 
 def _width(block: Block, left: float) -> float:
-    notes = max((len(row.note) for row in block.rows), default=0) * CHARACTER
-    return max(left + _cells(block) + NUMBER * len(block.columns) + notes, len(block.title) * CHARACTER)
+    notes = max((letters(row.note) for row in block.rows), default=0) * CHARACTER
+    return max(left + _cells(block) + NUMBER * len(block.columns) + notes, letters(block.title) * CHARACTER)

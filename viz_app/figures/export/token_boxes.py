@@ -6,7 +6,17 @@ SVG, PDF or PNG.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from viz_app.figures.export.canvas import CHARACTER, LABEL_POINTS, SMALL_POINTS, Format, check_format, cut, paper, saved
+from viz_app.figures.export.canvas import (
+    CHARACTER,
+    LABEL_POINTS,
+    SMALL_POINTS,
+    Format,
+    check_format,
+    cut,
+    letters,
+    paper,
+    saved,
+)
 from viz_app.figures.head_grid import readable_on
 from viz_app.figures.theme import LIGHT, Theme
 
@@ -42,7 +52,7 @@ def export_tokens(boxes: Sequence[Box], file_format: Format, theme: Theme = LIGH
     places: list[tuple[float, float, float]] = []
     x, line = 0.0, 0
     for box in boxes:
-        width = max(len(cut(box.text)), len(box.below), 2) * CHARACTER + 0.15
+        width = max(letters(cut(box.text)), len(box.below), 2) * CHARACTER + 0.15
         if x and x + width > LINE:
             x, line = 0.0, line + 1
         places.append((x, line * HEIGHT, width))
@@ -95,7 +105,7 @@ def draw_boxes(
     """Draw boxes at (x, y, width), in inches from the top left."""
     from matplotlib.patches import FancyBboxPatch
 
-    size = (max(size[0], len(title) * CHARACTER), size[1])
+    size = (max(size[0], letters(title) * CHARACTER), size[1])
     figure, axes = paper(size[0] + 0.3, size[1] + 0.6, theme)
     axes.set_axis_off()
     axes.set_xlim(-0.05, size[0] + 0.05)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from core.analysis.tokens.words import readable
-from viz_app.figures.export.canvas import CHARACTER, Format, check_format, cut
+from viz_app.figures.export.canvas import CHARACTER, Format, check_format, cut, letters
 from viz_app.figures.export.token_boxes import FREE, Box, draw_boxes
 from viz_app.figures.generation import TokenCell, TokenRow, cell_color
 from viz_app.figures.theme import LIGHT, Theme
@@ -23,8 +23,8 @@ def export_rows(rows: Sequence[TokenRow], file_format: Format, theme: Theme = LI
     widths: dict[tuple[int, int], float] = {}  # of the boxes of a position, by their order in it
     for row in rows:
         for position, order, text, _ in _boxes(row):
-            widths[position, order] = max(widths.get((position, order), 0.0), len(text) * CHARACTER + 0.15, 0.5)
-    places, x = dict[tuple[int, int], float](), max((len(row.name) for row in rows), default=0) * CHARACTER
+            widths[position, order] = max(widths.get((position, order), 0.0), letters(text) * CHARACTER + 0.15, 0.5)
+    places, x = dict[tuple[int, int], float](), max((letters(row.name) for row in rows), default=0) * CHARACTER
     for place in sorted(widths):
         places[place], x = x, x + widths[place] + FREE
     boxes = [

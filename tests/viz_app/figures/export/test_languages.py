@@ -1,0 +1,65 @@
+"""Exported pictures with texts in any language, and on a computer without the fonts for them."""
+
+import io
+
+import pytest
+from pypdf import PdfReader
+
+from tests.viz_app.conftest import MakeMap
+from tests.viz_app.export_readers import READERS
+from viz_app import language
+from viz_app.figures.export import canvas
+from viz_app.figures.export.canvas import Format, letters, slide, wrapped
+from viz_app.figures.export.head_pictures import export_map
+from viz_app.language import in_this_language
+
+TITLE = "\u6ce8\u610f\u529b\u6743\u91cd / \uc8fc\uc758 \uac00\uc911\uce58"  # Chinese and Korean
+NOTE = "Letters are missing here"
+
+
+def drawn(make_map: MakeMap, file_format: Format) -> bytes:
+    return export_map(make_map(queries=3, keys=4), 0, file_format, name=lambda *_: TITLE)
+
+
+@pytest.fixture
+def dejavu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A computer with no other font."""
+    monkeypatch.setattr(canvas, "fonts", lambda: ["DejaVu Sans"])
+    known = canvas.letters_of_fonts.__wrapped__()
+    monkeypatch.setattr(canvas, "letters_of_fonts", lambda: known)
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.usefixtures("dejavu_alone")
+def test_letters_without_a_font_are_text_in_svg_and_otherwise_named_as_missing(make_map: MakeMap) -> None:
+    svg = drawn(make_map, "svg").decode()
+    assert TITLE in svg
+    assert "sans-serif" in svg
+    assert NOTE not in svg
+    READERS["png"](drawn(make_map, "png"))
+    with slide("A caption"):
+        on_slide = drawn(make_map, "pdf")
+    for file in (drawn(make_map, "pdf"), on_slide):
+        (page,) = PdfReader(io.BytesIO(file)).pages
+        assert NOTE in " ".join(page.extract_text().split())
+
+
+def test_a_picture_has_no_note_if_no_letter_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = frozenset(range(0x110000))
+    monkeypatch.setattr(canvas, "letters_of_fonts", lambda: every)
+    assert canvas.missing_note(TITLE) == ""
+
+
+def test_lines_of_wide_letters_are_as_wide_as_others() -> None:
+    text = TITLE * 20
+    assert max(map(letters, wrapped(text, 40))) <= 1.2 * 40
+    assert "".join(wrapped(text, 40)).replace(" ", "") == text.replace(" ", "")
+    assert wrapped("", 40) == []
+
+
+def test_a_download_is_in_the_language_of_the_page_that_offers_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = language._visitor  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(visitor, "code", lambda: "ko")
+    kept = in_this_language(language.language)
+    monkeypatch.setattr(visitor, "code", lambda: "en")
+    assert (kept(), language.language()) == ("ko", "en")
