@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from viz_app.language import marked
+
 
 class AppPage(NamedTuple):
     """A page of the app.
@@ -20,37 +22,37 @@ class AppPage(NamedTuple):
 
 
 GROUPS: dict[str, tuple[AppPage, ...]] = {
-    "Look": (
-        AppPage("translate", "Translate"),
-        AppPage("heads", "Heads", needs_model=False),
-        AppPage("alignment", "Alignment", needs_model=False),
-        AppPage("compare", "Compare"),
-        AppPage("corpus", "Corpus", has_sentence=False),
+    marked("Look"): (
+        AppPage("translate", marked("Translate")),
+        AppPage("heads", marked("Heads"), needs_model=False),
+        AppPage("alignment", marked("Alignment"), needs_model=False),
+        AppPage("compare", marked("Compare")),
+        AppPage("corpus", marked("Corpus"), has_sentence=False),
     ),
-    "Change": (
-        AppPage("beam", "Beam"),
-        AppPage("generation", "Generation"),
-        AppPage("switches", "Switches"),
-        AppPage("contributions", "What heads write"),
-        AppPage("contrast", "Why A rather than B"),
-        AppPage("lens", "Layer by layer"),
-        AppPage("patching", "Patching"),
-        AppPage("head_paths", "Head to head"),
+    marked("Change"): (
+        AppPage("beam", marked("Beam")),
+        AppPage("generation", marked("Generation")),
+        AppPage("switches", marked("Switches")),
+        AppPage("contributions", marked("What heads write")),
+        AppPage("contrast", marked("Why A rather than B")),
+        AppPage("lens", marked("Layer by layer")),
+        AppPage("patching", marked("Patching")),
+        AppPage("head_paths", marked("Head to head")),
     ),
-    "Paper": (
-        AppPage("sections", "The paper, section by section", has_sentence=False, needs_model=False),
-        AppPage("step_through", "Step by step"),
-        AppPage("positions", "Positions"),
-        AppPage("paper_figures", "Figures", has_sentence=False),
-        AppPage("why", "Table 1", has_sentence=False, needs_model=False),
+    marked("Paper"): (
+        AppPage("sections", marked("The paper, section by section"), has_sentence=False, needs_model=False),
+        AppPage("step_through", marked("Step by step")),
+        AppPage("positions", marked("Positions")),
+        AppPage("paper_figures", marked("Figures"), has_sentence=False),
+        AppPage("why", marked("Table 1"), has_sentence=False, needs_model=False),
     ),
-    "Models": (
-        AppPage("checkpoint", "Checkpoint", has_sentence=False, needs_model=False),
-        AppPage("training", "Training", has_sentence=False, needs_model=False),
-        AppPage("over_training", "Over training"),
-        AppPage("parsing", "Parsing"),
-        AppPage("picture", "Read a picture", has_sentence=False, needs_model=False),
-        AppPage("score", "Score a file"),
+    marked("Models"): (
+        AppPage("checkpoint", marked("Checkpoint"), has_sentence=False, needs_model=False),
+        AppPage("training", marked("Training"), has_sentence=False, needs_model=False),
+        AppPage("over_training", marked("Over training")),
+        AppPage("parsing", marked("Parsing")),
+        AppPage("picture", marked("Read a picture"), has_sentence=False, needs_model=False),
+        AppPage("score", marked("Score a file")),
     ),
 }
 PAGES = tuple(page for group in GROUPS.values() for page in group)

@@ -41,13 +41,15 @@ from viz_app.figures.aligner_tables import ROW_NAMES, coverage_table, ribbon_tab
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.alignment import export_ribbon
 from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import gold_links, python_code, readings
 from viz_app.session.attributions import METHOD_HELP, METHOD_NAMES, Method
 from viz_app.session.chosen_heads import default_head, keep_heads, preset_heads
 from viz_app.session.gold_links import LINKS, SentenceLinks
 from viz_app.session.state import session_object
 
-HOW_TO_READ = """
+SIDES = TARGET, _ = marked("Target words"), marked("Source words")
+HOW_TO_READ = marked("""
 A ribbon is as thick as the weight from a target word to a source word: summed over the pieces of the source word,
 averaged over those of the target word. The strongest ribbon of each target word is its **link**. A word's ribbons may
 sum to less than 1; the rest went to special tokens or, with rollout and ALTI, to the prefix.
@@ -56,25 +58,25 @@ sum to less than 1; the rest went to special tokens or, with rollout and ALTI, t
 Tab, arrow keys, Enter. The bar under a target word is the share of its prediction that comes from the **source**; the
 rest comes from the **prefix**, the target words before it (ALTI, rolled out). A high share does not prove that the
 translation is faithful.
-"""
-ABOUT_ROWS = """
+""")
+ABOUT_ROWS = marked("""
 A decoder row is fed one word and predicts the next. A word can be aligned by the row that **predicts** it, or by the
 next row, which it is **fed** to and which therefore knows the word (Chen et al. 2020).
-"""
-ABOUT_AER = """
+""")
+ABOUT_AER = marked("""
 **AER**, the alignment error rate (Och & Ney 2003): 0 if all sure links were found and nothing else, 1 if none was.
 **Precision**: the share of the links found that are gold. **Recall**: the share of the sure gold links that were found.
 Every target word gets one link, so gold links that leave words out cannot be matched exactly. One sentence says little
 about a head; rank a text below.
-"""
-ABOUT_COVERAGE = """
+""")
+ABOUT_COVERAGE = marked("""
 For the aligner above, over all tokens, special ones included, in nats: 0 is best; lower is worse. **Coverage penalty**
 (Wu et al. 2016): the sum of the logarithms of the source tokens' total weights, each at most 1; it is lower if source
 tokens are left out. **Deviation**: how far these totals are from 1. **Absentmindedness**: minus the mean entropy of the
 weights from a target token, and of those to a source token. **Attention confidence**: the sum of the last three
 (Rikters et al. 2017). They compare translations of one sentence; they correlate only weakly with human judgements of
 translation quality (Rikters & Fishel 2017).
-"""
+""")
 
 
 @st.fragment
@@ -86,20 +88,25 @@ def sentence() -> None:
     session_object(AlignerClick).take()
     reading = readings.reading()
     if reading is None:
-        st.caption("Enter a sentence above to see its alignment.")
+        st.caption(tr("Enter a sentence above to see its alignment."))
         return
     if "cross" not in reading.explain().maps:
-        st.info(f"{plain(reading.model.name)} has no cross-attention, which aligns words.")
+        st.info(tr("{model} has no cross-attention, which aligns words.", model=plain(reading.model.name)))
         return
     method, place, rows, cross = toolbar(reading)
     alignment = align_words(cross, place, rows)
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
         st.markdown(
-            f"**{METHOD_NAMES[method]}**, {aligner_name(place)}: what each target word attends to", help=HOW_TO_READ
+            tr(
+                "**{method}**, {head}: what each target word attends to",
+                method=tr(METHOD_NAMES[method]),
+                head=aligner_name(place),
+            ),
+            help=tr(HOW_TO_READ),
         )
         if place[0] is not None and place[1] is not None:
-            st.caption(links_text(aligner_name(place), head_links(cross, place[0], place[1])), help=ABOUT_LINKS)
+            st.caption(links_text(aligner_name(place), head_links(cross, place[0], place[1])), help=tr(ABOUT_LINKS))
         below = st.container()
         links = links_box(reading, alignment)
         with below:
@@ -107,7 +114,7 @@ def sentence() -> None:
             none = no_products(reading.model, method, None not in place)
             python = partial(script, reading, method, place, rows, drawn)
             cells = None if none else ribbon_cells(reading, place, rows)
-            picture(reading, alignment, drawn, f"{METHOD_NAMES[method]}, {aligner_name(place)}", python, cells)
+            picture(reading, alignment, drawn, f"{tr(METHOD_NAMES[method])}, {aligner_name(place)}", python, cells)
             if cells is None:
                 st.caption(none)
             else:
@@ -116,7 +123,7 @@ def sentence() -> None:
         if links is not None:
             ranking(cross, links, len(alignment.target))
         numbers(reading, alignment)
-        st.caption(coverage_text(token_weights(cross, place)), help=ABOUT_COVERAGE)
+        st.caption(coverage_text(token_weights(cross, place)), help=tr(ABOUT_COVERAGE))
 
 
 def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequence[AttentionMap]]:
@@ -124,18 +131,18 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
     METHOD.keep_within(reading.methods, "attention")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         method: Method = st.selectbox(
-            "Method",
+            tr("Method"),
             reading.methods,
-            format_func=METHOD_NAMES.__getitem__,
+            format_func=tr_values(METHOD_NAMES).__getitem__,
             key=METHOD.key,
             bind="query-params",
-            help=METHOD_HELP,
+            help=tr(METHOD_HELP),
             width=230,
         )
         try:
             cross = reading.method_maps(method)["cross"]
         except (RuntimeError, ValueError) as error:
-            st.error(f"{sentence_case(str(error))}. Attention weights are shown instead.")
+            st.error(tr("{problem}. Attention weights are shown instead.", problem=sentence_case(str(error))))
             method, cross = "attention", reading.explain().maps["cross"]
         by_name = {aligner_name(place): place for place in all_aligners(cross)}
 
@@ -146,7 +153,7 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
         if ALIGNER.requested not in by_name:  # of another method
             ALIGNER.preset(default())
         name = st.selectbox(
-            "Head",
+            tr("Head"),
             by_name,
             None,
             required=True,
@@ -156,7 +163,7 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
             on_change=keep_heads,
             args=(ALIGNER,),
         )
-        rows = segments("Rows", ROW_NAMES, "predicted", ROWS.key, help=ABOUT_ROWS)
+        rows = segments(tr("Rows"), tr_values(ROW_NAMES), "predicted", ROWS.key, help=tr(ABOUT_ROWS))
     return method, by_name[name or next(iter(by_name))], rows, cross
 
 
@@ -204,7 +211,7 @@ def picture(
         "alignment",
         partial(export_ribbon, alignment, links, **options),
         lambda: ribbon_table(alignment, links),
-        title=f"Alignment by {title}",
+        title=tr("Alignment by {method}", method=title),
         python=python,
     )
     for concern in alignment.concerns():
@@ -238,23 +245,25 @@ def links_box(reading: readings.Reading, alignment: WordAlignment) -> GoldLinks 
     if restored is not None:
         LINKS.set(restored)
     line = st.text_input(
-        "Gold links",
+        tr("Gold links"),
         key=LINKS.key,
         bind="query-params",
-        placeholder="Click a source word, then a target word, or type 0-0 1-2",
-        help="In the Pharaoh format, counted from 0 as in the picture, the source word first: `0-0` is a sure link, "
-        "`1?2` a possible one.",
+        placeholder=tr("Click a source word, then a target word, or type 0-0 1-2"),
+        help=tr(
+            "In the Pharaoh format, counted from 0 as in the picture, the source word first: `0-0` is a sure link, "
+            "`1?2` a possible one."
+        ),
     )
     sentences.lines[reading.identity] = line
     with st.container(horizontal=True, gap="small"):
         st.button(
-            "Start from the links of this head",
+            tr("Start from the links of this head"),
             on_click=LINKS.set,
             args=(format_links(alignment.links),),
             type="tertiary",
             key="seed",
         )
-        st.button("Clear", on_click=LINKS.set, args=("",), type="tertiary", disabled=not line, key="clear")
+        st.button(tr("Clear"), on_click=LINKS.set, args=("",), type="tertiary", disabled=not line, key="clear")
     try:
         return parse_links(line, len(alignment.source), len(alignment.target))
     except ValueError as error:
@@ -267,45 +276,57 @@ def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None
 
     Selecting a row shows that aligner.
     """
-    st.markdown("**Heads as aligners of this sentence**, best first", help=ABOUT_AER)
+    st.markdown(tr("**Heads as aligners of this sentence**, best first"), help=tr(ABOUT_AER))
     if not links.possible:
-        st.caption("Link a few words in the picture to rank all heads by agreement with your links.")
+        st.caption(tr("Link a few words in the picture to rank all heads by agreement with your links."))
         return
     linked = len({target for _, target in links.possible})
     if linked < words:
-        st.caption(f"{linked} of {words} target words are linked; links of the others count as wrong.")
+        st.caption(
+            tr(
+                "{linked} of {words} target words are linked; links of the others count as wrong.",
+                linked=linked,
+                words=words,
+            )
+        )
     aligner_list.show_aligners(rank_sentence(cross, links), "sentence")
 
 
 def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
     """Draw the tables behind the picture."""
-    view = segments("Numbers", ("Target words", "Source words"), "Target words", "numbers_of")
-    if view == "Target words":
+    view = segments(tr("Numbers"), {each: tr(each) for each in SIDES}, TARGET, "numbers_of")
+    if view == TARGET:
         table = target_table(alignment, shares(reading)).dropna(axis="columns", how="all")
         columns = {
-            "target": st.column_config.TextColumn("Target", width=90),
-            "looks_at": st.column_config.TextColumn("Linked to", width=90, help="The source word of largest weight."),
-            "weight": st.column_config.NumberColumn("Weight", format="%.2f", help="Of that source word, from 0 to 1."),
+            "target": st.column_config.TextColumn(tr("Target"), width=90),
+            "looks_at": st.column_config.TextColumn(
+                tr("Linked to"), width=90, help=tr("The source word of largest weight.")
+            ),
+            "weight": st.column_config.NumberColumn(
+                tr("Weight"), format="%.2f", help=tr("Of that source word, from 0 to 1.")
+            ),
             "from_source": st.column_config.ProgressColumn(
-                "From source",
+                tr("From source"),
                 format="%.2f",
                 min_value=0,
                 max_value=1,
                 width=110,
-                help="Share of the prediction that comes from the source (ALTI, rolled out).",
+                help=tr("Share of the prediction that comes from the source (ALTI, rolled out)."),
             ),
             "from_prefix": st.column_config.NumberColumn(
-                "From prefix", format="%.2f", help="The rest, from the target words before it."
+                tr("From prefix"), format="%.2f", help=tr("The rest, from the target words before it.")
             ),
         }
     else:
         table = coverage_table(alignment)
         columns = {
-            "source": st.column_config.TextColumn("Source", width=120),
+            "source": st.column_config.TextColumn(tr("Source"), width=120),
             "coverage": st.column_config.NumberColumn(
-                "Attention received", format="%.2f", help="From all target words together; 1 is that of one word."
+                tr("Attention received"),
+                format="%.2f",
+                help=tr("From all target words together; 1 is that of one word."),
             ),
-            "linked_to": st.column_config.TextColumn("Linked to", help="The target words linked to it."),
+            "linked_to": st.column_config.TextColumn(tr("Linked to"), help=tr("The target words linked to it.")),
         }
     show_table(table, height="content" if len(table) < 16 else 420, column_config=columns)
 
@@ -314,8 +335,15 @@ def coverage_text(weights: Tensor) -> str:
     """Say in numbers how well weights [T, S], whose rows sum to 1, cover the source."""
     scores = (coverage_penalty, coverage_deviation, absentmindedness_out, absentmindedness_in, attention_confidence)
     penalty, deviation, out, back, confidence = (decimal(score(weights), 2) for score in scores)
-    entropies = f"absentmindedness {out} from the target, {back} from the source"
-    return f"Coverage penalty {penalty}, deviation {deviation}; {entropies}; attention confidence {confidence}"
+    return tr(
+        "Coverage penalty {penalty}, deviation {deviation}; absentmindedness {out} from the target, {back} from the "
+        "source; attention confidence {confidence}",
+        penalty=penalty,
+        deviation=deviation,
+        out=out,
+        back=back,
+        confidence=confidence,
+    )
 
 
 sentence()

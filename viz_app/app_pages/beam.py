@@ -14,12 +14,14 @@ from viz_app.controls.widgets import page_theme, segments
 from viz_app.figures.beam_table import beam_table
 from viz_app.figures.display_text import isolated, plain
 from viz_app.figures.export.beam_tree import export_tree
+from viz_app.language import marked, tr, tr_count
 from viz_app.session import readings
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.python_code import model_part, script
 from viz_app.session.state import session_object
 
-HOW_TO_READ = """
+VIEWS = TREE, _ = marked("Tree"), marked("Table")
+HOW_TO_READ = marked("""
 A row is a **position** of the translation, with the best candidates of that step, twice the beam size, the most
 probable at the left. A line joins each candidate to the one it continues; the thicker, the more probable the token. The
 number is the **score**: the log-probability up to there, divided by the length penalty. The coloured path is the best
@@ -29,7 +31,7 @@ hypothesis.
 
 The candidates of a step have the same length and are ranked by log-probability. The score ranks the finished
 hypotheses. A low rank does not mean that a translation is wrong, only that the model finds others more probable.
-"""
+""")
 
 
 @dataclass
@@ -63,16 +65,19 @@ def search_note(reading: readings.Reading, tree: BeamTree) -> None:
     """Say how the search was forced, or that the target is not one of its candidates."""
     if tree.num_forced:
         beginning = tree.steps[tree.num_forced - 1][0].text
-        count = "1 token" if tree.num_forced == 1 else f"{tree.num_forced} tokens"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(
-                f"The search was **forced** to begin with \u201c{isolated(plain(beginning))}\u201d: {count}, "
-                f"underlined here.",
+                tr_count(
+                    "The search was **forced** to begin with \u201c{beginning}\u201d: {count} token, underlined here.",
+                    "The search was **forced** to begin with \u201c{beginning}\u201d: {count} tokens, underlined here.",
+                    tree.num_forced,
+                    beginning=isolated(plain(beginning)),
+                ),
                 width="content",
             )
-            st.button("Search freely", on_click=readings.new_sentence, type="tertiary", key="search_freely")
+            st.button(tr("Search freely"), on_click=readings.new_sentence, type="tertiary", key="search_freely")
     elif all(node.token_ids != reading.hypothesis.token_ids for nodes in tree.steps for node in nodes):
-        st.caption("The translation above was forced as a whole; the free search did not find it.")
+        st.caption(tr("The translation above was forced as a whole; the free search did not find it."))
 
 
 def picture(reading: readings.Reading, tree: BeamTree, selected: BeamNode | None) -> None:
@@ -87,13 +92,15 @@ def cut_button(reading: readings.Reading, tree: BeamTree, selected: BeamNode | N
     best = selected and tree.best_through(selected)
     is_cut = best is not selected and selected is not None and reading.hypothesis.token_ids == selected.token_ids
     if best is None:
-        about = "No finished translation begins with the selected candidate: only its own tokens are shown."
+        about = tr("No finished translation begins with the selected candidate: only its own tokens are shown.")
     elif best is selected:
-        about = "The selected candidate is the end of its translation."
+        about = tr("The selected candidate is the end of its translation.")
     else:
-        about = "A click on a candidate shows the best translation that begins with it. Cut off, its last tokens go."
+        about = tr(
+            "A click on a candidate shows the best translation that begins with it. Cut off, its last tokens go."
+        )
     st.button(
-        "Show it completed" if is_cut else "Cut off here",
+        tr("Show it completed") if is_cut else tr("Cut off here"),
         on_click=session_object(SelectedCandidate).show,
         args=(reading, tree, selected, is_cut),
         help=about,
@@ -109,36 +116,42 @@ def numbers(candidates: pd.DataFrame) -> None:
         candidates,
         height=560,
         column_config={
-            "position": st.column_config.NumberColumn("Position", width=70),
-            "rank": st.column_config.NumberColumn("Rank", width=60),
-            "text": st.column_config.TextColumn("Hypothesis so far"),
-            "token": st.column_config.TextColumn("Token", width="small"),
-            "token_log_prob": st.column_config.NumberColumn("Token log-prob", format="%.3f", width=110),
-            "log_prob": st.column_config.NumberColumn("Log-prob", format="%.3f", width="small"),
-            "score": st.column_config.NumberColumn("Score", format="%.3f", width="small"),
-            "fate": st.column_config.TextColumn("Outcome", width="small"),
-            "reason": st.column_config.TextColumn("Why"),
+            "position": st.column_config.NumberColumn(tr("Position"), width=70),
+            "rank": st.column_config.NumberColumn(tr("Rank"), width=60),
+            "text": st.column_config.TextColumn(tr("Hypothesis so far")),
+            "token": st.column_config.TextColumn(tr("Token"), width="small"),
+            "token_log_prob": st.column_config.NumberColumn(tr("Token log-prob"), format="%.3f", width=110),
+            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), format="%.3f", width="small"),
+            "score": st.column_config.NumberColumn(tr("Score"), format="%.3f", width="small"),
+            "fate": st.column_config.TextColumn(tr("Outcome"), width="small"),
+            "reason": st.column_config.TextColumn(tr("Why")),
         },
     )
 
 
 def page(reading: readings.Reading) -> None:
     """Draw everything below the sentence."""
-    with st.spinner("Searching again to keep all candidates"):
+    with st.spinner(tr("Searching again to keep all candidates")):
         tree = search_tree(reading.model, reading.search, reading.prefix)
     selected = session_object(SelectedCandidate).find(reading, tree)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view = segments("View", ("Tree", "Table"), "Tree", "beam_view", hide_label=True)
+        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, TREE, "beam_view", hide_label=True)
         st.markdown(
-            f"**Beam search**: {sum(map(len, tree.steps))} candidates, {len(tree.finished)} finished",
-            help=HOW_TO_READ,
+            tr(
+                "**Beam search**: {candidates} candidates, {finished} finished",
+                candidates=sum(map(len, tree.steps)),
+                finished=len(tree.finished),
+            ),
+            help=tr(HOW_TO_READ),
             width="content",
         )
         cut_button(reading, tree, selected)
-        st.page_link("app_pages/heads.py", label="See its attention", icon=":material/arrow_forward:", width="content")
+        st.page_link(
+            "app_pages/heads.py", label=tr("See its attention"), icon=":material/arrow_forward:", width="content"
+        )
     search_note(reading, tree)
     candidates = beam_table(tree)
-    if view == "Tree":
+    if view == TREE:
         picture(reading, tree, selected)
     else:
         numbers(candidates)
@@ -146,7 +159,7 @@ def page(reading: readings.Reading) -> None:
         "beam",
         partial(export_tree, tree, theme=page_theme()),
         lambda: candidates,
-        title=f"Beam search, beam size {reading.search.beam_size}",
+        title=tr("Beam search, beam size {size}", size=reading.search.beam_size),
         python=lambda file: script(file, model_part(reading.model), tree_part(reading)),
     )
 
@@ -164,6 +177,6 @@ table = beam_table(tree)""".strip()
 
 reading = readings.reading()
 if reading is None:
-    st.caption("Enter a sentence above to see the search.")
+    st.caption(tr("Enter a sentence above to see the search."))
 else:
     page(reading)

@@ -13,6 +13,7 @@ from viz_app.controls.search_progress import stoppable
 from viz_app.features.checkpoint.facts_table import facts_by_model, facts_html, facts_table
 from viz_app.features.checkpoint.trial_sentences import sentences_in
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
+from viz_app.language import marked, tr
 from viz_app.layout import badges, sentence_input
 from viz_app.session import readings
 from viz_app.session.language_codes import code_of, codes_of, with_code
@@ -21,20 +22,20 @@ from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Reading, Search
 from viz_app.session.state import session_object
 
-HOW_TO_READ = """
+HOW_TO_READ = marked("""
 Each column is an open model, the current one first; grey is what is as in the paper's base model. **Parameters** counts
 tied matrices once. **Length penalty** divides a log-probability; its alpha is next to the sentence. **Search of the
 source** are the settings that the model came with; the app searches with those next to the sentence.
 **Options not applied** change the source's translations and have no counterpart here.
-"""
-ABOUT_MARIAN = """
+""")
+ABOUT_MARIAN = marked("""
 The model in Hugging Face's layout of Marian: `MarianMTModel` and `MarianTokenizer` of transformers open the unpacked
 folder, and its README says what differs. `python -m core convert` writes it too, and CTranslate2's format.
-"""
-ABOUT_TRIAL = """
+""")
+ABOUT_TRIAL = marked("""
 Translated now, with beam 4 and length penalty 0.6. The number is the log-probability per token, in nats: how sure the
 model is, not how good its translation is.
-"""
+""")
 
 
 def page() -> None:
@@ -42,18 +43,18 @@ def page() -> None:
     model = readings.model()
     others = [each for each in session_object(OpenModels).all() if each.digest != model.digest]
     facts = facts_by_model([model, *others])
-    st.markdown(f"**{plain(model.name)}**: what was read", help=HOW_TO_READ)
+    st.markdown(tr("**{model}**: what was read", model=plain(model.name)), help=tr(HOW_TO_READ))
     st.html(facts_html(facts))
     downloads("checkpoint", table=lambda: facts_table(facts), of_sentence=False)
     if model.explanation is not None:  # no sentences
-        st.page_link("app_pages/heads.py", label="See its heads", icon=":material/arrow_forward:")
+        st.page_link("app_pages/heads.py", label=tr("See its heads"), icon=":material/arrow_forward:")
         return
     as_marian(model)
     if model.line_reader is not None:
-        st.page_link("app_pages/picture.py", label="Read a picture", icon=":material/arrow_forward:")
+        st.page_link("app_pages/picture.py", label=tr("Read a picture"), icon=":material/arrow_forward:")
         return
     st.divider()
-    st.markdown("**Three sentences**", help=ABOUT_TRIAL)
+    st.markdown(tr("**Three sentences**"), help=tr(ABOUT_TRIAL))
     trial(model)
 
 
@@ -67,14 +68,14 @@ def as_marian(model: Model) -> None:
         return
     name = Path(model.name).stem
     st.download_button(
-        "For transformers (zip)",
+        tr("For transformers (zip)"),
         partial(marian_archive, checkpoint, f"{name}-marian"),
         f"{name}-marian.zip",
         "application/zip",
         on_click="ignore",
         type="tertiary",
         icon=":material/download:",
-        help=ABOUT_MARIAN,
+        help=tr(ABOUT_MARIAN),
     )
 
 
@@ -82,7 +83,7 @@ def trial(model: Model) -> None:
     """Translate three sentences, and run the checks on the last one."""
     sentences, is_known = sentences_in(model.translator.tokenizer.languages[0])
     if model.is_imported and not is_known:
-        st.caption("The checkpoint does not say which language it translates from: these sentences are English.")
+        st.caption(tr("The checkpoint does not say which language it translates from: these sentences are English."))
     codes, last = codes_of(model), None
     current = code_of(readings.TEXT.value or "", codes)
     for number, sentence in enumerate(sentences):
@@ -100,7 +101,7 @@ def translated(model: Model, sentence: str, number: int) -> Reading | None:
             args=(sentence,),
             type="tertiary",
             key=f"trial_{number}",
-            help="Show it on all pages",
+            help=tr("Show it on all pages"),
         )
         place = st.empty()
         search = Search(sentence, *sentence_input.DEFAULTS)

@@ -23,6 +23,7 @@ from viz_app.figures import head_names
 from viz_app.figures.display_text import isolated, plain, sentence_case, shortened
 from viz_app.figures.export.head_pictures import export_lines, export_map
 from viz_app.figures.weight_tables import lines_table
+from viz_app.language import marked, tr
 from viz_app.session import chosen_heads, python_code, readings
 from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, Weights
 from viz_app.session.map_pass import text_pass
@@ -31,18 +32,19 @@ from viz_app.session.state import Widget
 from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions, selected_names
 
 SideView = Literal["Lines", "Map"]
-VIEWS: tuple[SideView, ...] = ("Lines", "Map")
-HOW_TO_READ = """
+VIEWS: tuple[SideView, ...] = (marked("Lines"), marked("Map"))
+HOW_TO_READ = marked("""
 Each cell is the first side's weight minus the second's: one colour where the first is larger, the other where the
 second is, none where both are equal. Only words shared by both, in the same order, can be subtracted; decoder rows are
 matched by the word they **predict**.
 
 A weight depends on the whole sentence: a difference shows where the weights changed, not which word changed them.
-"""
-ABOUT_DISTANCE = """
+""")
+MORE, LESS = marked("{query} attends to {key} {amount} more"), marked("{query} attends to {key} {amount} less")
+ABOUT_DISTANCE = marked("""
 Half the sum of the absolute differences of a row, averaged over the rows (total variation distance): 0 if both attend
 to the same words, 1 if they attend to different ones. Words that only one side has are left out.
-"""
+""")
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,11 @@ def page() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption("Enter a sentence above to compare it.")
+        st.caption(tr("Enter a sentence above to compare it."))
         return
     with st.container(horizontal=True, gap="medium"):
-        against: Against = segments("Compare with another", AGAINST, "Hypothesis", "against")
+        names: dict[Against, str] = {each: tr(each) for each in AGAINST}
+        against = segments(tr("Compare with another"), names, "Hypothesis", "against")
         place = st.container()
     other = other_side.select_other(reading, against, place)
     if other is None:
@@ -81,34 +84,42 @@ def page() -> None:
         st.error(sentence_case(str(error)))
         return
     if method != "attention":
-        st.caption(f"**{METHOD_NAMES[method]}**: {METHOD_TEXTS[method]}.", help=METHOD_SOURCES[method])
+        st.caption(
+            tr("**{name}**: {text}.", name=tr(METHOD_NAMES[method]), text=tr(METHOD_TEXTS[method])),
+            help=tr(METHOD_SOURCES[method]),
+        )
     with head_place:
         layer, head = head_box(view, maps[0], maps[1], lambda: reading.explain().maps[view.kind])
     selection = Selection(reading.explain(), view.kind, view.tokens, selected_names(reading))
     own, second = (layers[layer] for layers in maps)
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
-        st.markdown(f"**First**: {isolated(plain(shortened(first.title)))}")
+        st.markdown(tr("**First**: {title}", title=isolated(plain(shortened(first.title)))))
         one_side("first", first, own, head, view, selection.drawing_options(own_positions(own)))
     with right:
-        st.markdown(f"**Second**: {isolated(plain(shortened(other.title)))}")
+        st.markdown(tr("**Second**: {title}", title=isolated(plain(shortened(other.title)))))
         one_side("second", other, second, head, view, selection.drawing_options(other_positions(own, second)))
     st.divider()
     left, right = st.container(key="difference").columns([3, 2], gap="large")
     with left:
-        st.markdown(f"**Difference** of {view.weights.name(layer, head)}: first minus second", help=HOW_TO_READ)
+        st.markdown(
+            tr("**Difference** of {head}: first minus second", head=view.weights.name(layer, head)),
+            help=tr(HOW_TO_READ),
+        )
         try:
             differences = {each: difference(maps[0][each], maps[1][each]) for each in maps[0] if each in maps[1]}
         except ValueError as error:
-            st.info(sentence_case(f"no difference is drawn: {error}"))
+            st.info(sentence_case(tr("no difference is drawn: {problem}", problem=error)))
             return
         signed((first, other), differences[layer], head, view, selection.drawing_options(common_positions(own, second)))
     with right:
         ranking(differences, layer, head, view)
         if against == "Checkpoint" and not view.weights.per_layer:
             st.caption(
-                "In models trained separately, heads with the same number need not have the same function: their "
-                "numbers are arbitrary."
+                tr(
+                    "In models trained separately, heads with the same number need not have the same function: their "
+                    "numbers are arbitrary."
+                )
             )
 
 
@@ -116,7 +127,8 @@ def view_boxes() -> CompareView:
     """Select the settings of both sides."""
     kind = toolbar.kind_box()
     method = toolbar.method_box(key="compare_weights")
-    view: SideView = segments("View", VIEWS, "Map", "compare_view", hide_label=True)
+    names: dict[SideView, str] = {each: tr(each) for each in VIEWS}
+    view = segments(tr("View"), names, "Map", "compare_view", hide_label=True)
     return CompareView(kind, Weights(method), toolbar.token_boxes(), view)
 
 
@@ -154,7 +166,14 @@ def head_box(
         widget.preset(next((each for each in wanted if each in names), names[0]))
     # Without a default, every selection differs from it, and so is in the address.
     head = st.selectbox(
-        "Head", names, None, required=True, key=widget.key, bind="query-params", width=110, label_visibility="collapsed"
+        tr("Head"),
+        names,
+        None,
+        required=True,
+        key=widget.key,
+        bind="query-params",
+        width=110,
+        label_visibility="collapsed",
     )
     return head_names.parsed(head or names[0])
 
@@ -206,7 +225,8 @@ def one_side(
 
 def caption(attention: AttentionMap, head: int, view: CompareView) -> str:
     """Name what is drawn of a layer, for the caption of a slide."""
-    return f"{head_names.KIND_NAMES[view.kind]} attention, {view.weights.name(attention.layer, head)}"
+    kind, name = tr(head_names.KIND_NAMES[view.kind]), view.weights.name(attention.layer, head)
+    return tr("{kind} attention, {heads}", kind=kind, heads=name)
 
 
 def signed(
@@ -228,7 +248,12 @@ def signed(
         file_name("difference", attention, head, view.weights),
         draw,
         lambda: lines_table(attention, [head]),
-        title=f"Difference of {caption(attention, head, view)}: {first} \u2212 {second}",
+        title=tr(
+            "Difference of {picture}: {first} \u2212 {second}",
+            picture=caption(attention, head, view),
+            first=first,
+            second=second,
+        ),
         of_sentence=False,
         python=lambda file: python_code.script(
             file,
@@ -245,9 +270,12 @@ table = lines_table(difference(first, maps[{layer}]).map, [{head}])""".strip(),
 
 def ranking(differences: dict[int, Difference], layer: int, head: int, view: CompareView) -> None:
     """Draw a table of all heads, most different first, and describe the selected one."""
-    st.markdown(
-        f"**All {'layers' if view.weights.per_layer else 'heads'}**, the most different first", help=ABOUT_DISTANCE
+    title = (
+        tr("**All layers**, the most different first")
+        if view.weights.per_layer
+        else tr("**All heads**, the most different first")
     )
+    st.markdown(title, help=tr(ABOUT_DISTANCE))
     distances(differences, view)
     st.caption(in_words(differences[layer], head))
 
@@ -255,24 +283,26 @@ def ranking(differences: dict[int, Difference], layer: int, head: int, view: Com
 def agreement(found: Difference) -> str:
     """Say which words are left out of the difference."""
     if found.is_whole:
-        return "Both have the same words on both axes."
+        return tr("Both have the same words on both axes.")
+    first, second = (", ".join(map(named, words)) for words in (found.first_only, found.second_only))
     parts = [
-        f"{', '.join(map(named, words))} ({side})"
-        for words, side in ((found.first_only, "first"), (found.second_only, "second"))
-        if words
+        *([tr("{words} (first)", words=first)] if first else []),
+        *([tr("{words} (second)", words=second)] if second else []),
     ]
-    return f"Only words shared by both, in the same order, are shown. Left out: {'; '.join(parts)}."
+    return tr("Only words shared by both, in the same order, are shown. Left out: {words}.", words="; ".join(parts))
 
 
 def in_words(found: Difference, head: int) -> str:
     """Describe the largest differences in a sentence."""
-    rows = found.map.row_tokens
     parts = [
-        f"{named(rows[row])} attends to {named(found.map.key_tokens[key])} {abs(value):.2f} "
-        f"{'more' if value > 0 else 'less'}"
+        (tr(MORE) if value > 0 else tr(LESS)).format(
+            query=named(found.map.row_tokens[row]), key=named(found.map.key_tokens[key]), amount=f"{abs(value):.2f}"
+        )
         for row, key, value in largest_differences(found, head)
     ]
-    return f"In the first, {'; '.join(parts)}." if parts else "This head is the same in both."
+    if not parts:
+        return tr("This head is the same in both.")
+    return tr("In the first, {differences}.", differences="; ".join(parts))
 
 
 def named(token: str) -> str:
@@ -294,8 +324,8 @@ def distances(differences: dict[int, Difference], view: CompareView) -> None:
         lambda row: head_widget(view).set(str(table["head"].iloc[row])),
         height=300,
         column_config={
-            "head": st.column_config.TextColumn("Layer" if view.weights.per_layer else "Head", width=80),
-            "distance": st.column_config.ProgressColumn("Distance", format="%.3f", min_value=0, max_value=1),
+            "head": st.column_config.TextColumn(tr("Layer") if view.weights.per_layer else tr("Head"), width=80),
+            "distance": st.column_config.ProgressColumn(tr("Distance"), format="%.3f", min_value=0, max_value=1),
         },
     )
 

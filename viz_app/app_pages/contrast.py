@@ -23,38 +23,40 @@ from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.readings import Reading, TokenView
 from viz_app.session.sample_sentences import SHIPPED, sentences_of
 from viz_app.session.word_selection import selected_names
 
-HOW_TO_READ = """
+HOW_TO_READ = marked("""
 **log p(A) \u2212 log p(B)** is the logarithm of how many times as probable A is as B. Each method gives every token of
 the source and of the prefix (the translation so far) a score: positive for A, negative for B. The baseline is a
 sentence of as many unknown tokens, with embeddings of 0: integrated gradients sum to the difference from it.
 
 Words are sums of their tokens. Each method has a scale of its own.
-"""
-CAVEAT = (
+""")
+CAVEAT = marked(
     "A score says how this prediction moves when a token is hidden in the method's own way, not how the model works "
     "inside. Where methods disagree, no picture here is the explanation."
 )
-ABOUT_CURVES = """
+ABOUT_CURVES = marked("""
 The tokens that a method ranks highest are deleted from the source and the prefix, 10 % to 50 % of all, and the model
 predicts again. The further the probability falls, the more faithful the method is to the model (comprehensiveness,
 DeYoung et al. 2020). **AOPC** is the mean fall over the curve. With a B, the probability is p(A) / (p(A) + p(B)). The
 dashed line is the mean over random orders. One sentence says little about a method: see below.
-"""
-ABOUT_CORRELATIONS = """
+""")
+ABOUT_CORRELATIONS = marked("""
 Spearman's rank correlation over all but special tokens: 1 if two methods rank the tokens alike. Shares cannot be
 negative, so they are compared with the absolute values of the scores in nats.
-"""
-ABOUT_SAMPLE = """
+""")
+ABOUT_SAMPLE = marked("""
 Every sentence is translated greedily, one of its tokens is chosen at random as A, and the curves above are measured for
 it. Two methods are told apart if the mean difference of their AOPC, sentence by sentence, is more than two standard
 errors. It holds for this model and such sentences, and for this definition of faithfulness.
-"""
-ABOUT_BADGE = (
+""")
+SAMPLES = SHIPPED_SAMPLE, OWN_SAMPLE = marked("Shipped"), marked("My own")
+ABOUT_BADGE = marked(
     "Integrated gradients must sum to the output minus that of the baseline, up to 5 % or 0.05 nats (Sundararajan et "
     "al. 2017). No other method here has this property."
 )
@@ -65,7 +67,7 @@ def page() -> None:
     """Draw everything about the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption("Enter a sentence above to see why a word was chosen rather than another.")
+        st.caption(tr("Enter a sentence above to see why a word was chosen rather than another."))
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
         position = token_box(reading)
@@ -98,11 +100,16 @@ def attribution(reading: Reading, known: Scored, methods: list[ContrastMethod], 
             faithfulness(reading, found, methods)
     if "integrated_gradients" in found.scores:
         check_badge(
-            "integrated gradients are complete",
+            tr("integrated gradients are complete"),
             found.is_complete,
-            ABOUT_BADGE,
-            f"sum {float(found.scores['integrated_gradients'].sum()):.4f}, difference "
-            f"{found.output - found.baseline:.4f}, gap {found.gap('integrated_gradients'):.1g}, {found.points} points",
+            tr(ABOUT_BADGE),
+            tr(
+                "sum {sum:.4f}, difference {difference:.4f}, gap {gap:.1g}, {points} points",
+                sum=float(found.scores["integrated_gradients"].sum()),
+                difference=found.output - found.baseline,
+                gap=found.gap("integrated_gradients"),
+                points=found.points,
+            ),
         )
 
 
@@ -116,16 +123,32 @@ def names(reading: Reading, found: ContrastAttribution) -> tuple[str, str]:
 def headline(reading: Reading, found: ContrastAttribution) -> None:
     """Say what is explained, and how large it is."""
     a, b = names(reading, found)
-    value = decimal(found.output, 2, sign=bool(b))
+    value, baseline = decimal(found.output, 2, sign=bool(b)), decimal(found.baseline, 2, sign=True)
     if b:
         ratio = math.exp(min(abs(found.output), 700))
         times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
         better, other = (a, b) if found.output >= 0 else (b, a)
-        said = f"**{a}** rather than **{b}**: **{value}** nats; {better} is {times} times as probable as {other}"
+        text = tr(
+            "**{a}** rather than **{b}**: **{value}** nats; {better} is {times} times as probable as {other}. With "
+            "unknown tokens: {baseline}.",
+            a=a,
+            b=b,
+            value=value,
+            better=better,
+            times=times,
+            other=other,
+            baseline=baseline,
+        )
     else:
-        said = f"**{a}**: log-probability **{value}** nats, probability {decimal(math.exp(found.output), 3)}"
-    st.markdown(f"{said}. With unknown tokens: {decimal(found.baseline, 2, sign=True)}.", help=HOW_TO_READ)
-    st.caption(CAVEAT)
+        text = tr(
+            "**{a}**: log-probability **{value}** nats, probability {probability}. With unknown tokens: {baseline}.",
+            a=a,
+            value=value,
+            probability=decimal(math.exp(found.output), 3),
+            baseline=baseline,
+        )
+    st.markdown(text, help=tr(HOW_TO_READ))
+    st.caption(tr(CAVEAT))
 
 
 def scores(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod], tokens: TokenView) -> None:
@@ -139,9 +162,9 @@ def scores(reading: Reading, found: ContrastAttribution, methods: list[ContrastM
     code = python_code.reading_part(reading), contrast_scores.scores_part(found), scores_table_part(tokens)
     downloads(
         "contrast",
-        partial(export_grid, grid, theme=theme, title=figures.BARS),
+        partial(export_grid, grid, theme=theme, title=tr(figures.BARS)),
         lambda: figures.scores_table(found, rows),
-        title=f"Why {a} rather than {b}" if b else f"Why {a}",
+        title=tr("Why {a} rather than {b}", a=a, b=b) if b else tr("Why {a}", a=a),
         python=lambda file: python_code.script(file, *code),
     )
 
@@ -164,7 +187,7 @@ table = ranking_table(rank_methods(examples))""".strip()
 
 def faithfulness(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod]) -> None:
     """Draw the deletion curves on this sentence, and AOPC and completeness of each method."""
-    st.markdown("**Delete the highest tokens** of each method", help=ABOUT_CURVES)
+    st.markdown(tr("**Delete the highest tokens** of each method"), help=tr(ABOUT_CURVES))
     position, against = found.contrast.position, found.contrast.against
     try:
         curves = contrast_scores.curves(reading, position, against, found)
@@ -177,11 +200,15 @@ def faithfulness(reading: Reading, found: ContrastAttribution, methods: list[Con
         figures.methods_table(found, {method: curves[method] for method in (*methods, RANDOM)}),
         height="content",
         column_config={
-            "method": st.column_config.TextColumn("Method"),
-            "aopc": st.column_config.NumberColumn("AOPC", format="%.3f", help=ABOUT_CURVES),
-            "sum": st.column_config.NumberColumn("Sum", format="%+.2f", help="Of all scores, special tokens included."),
+            "method": st.column_config.TextColumn(tr("Method")),
+            "aopc": st.column_config.NumberColumn("AOPC", format="%.3f", help=tr(ABOUT_CURVES)),
+            "sum": st.column_config.NumberColumn(
+                tr("Sum"), format="%+.2f", help=tr("Of all scores, special tokens included.")
+            ),
             "gap": st.column_config.NumberColumn(
-                "Gap", format="%.2f", help="Completeness gap: between the sum and the output minus the baseline's."
+                tr("Gap"),
+                format="%.2f",
+                help=tr("Completeness gap: between the sum and the output minus the baseline's."),
             ),
         },
     )
@@ -194,13 +221,13 @@ def draw_curves(
     theme = page_theme()
     title = "p(A) / (p(A) + p(B))" if contrastive else "p(A)"
     figure = figures.curves_figure(curves, methods, title, theme)
-    alt = "Probability by share of deleted tokens, a line for each method"
+    alt = tr("Probability by share of deleted tokens, a line for each method")
     st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=name, alt=alt)
     downloads(
         name,
         partial(export_chart, figure, theme=theme),
         lambda: figures.curves_table(curves),
-        title="Probability without the tokens that a method ranks highest",
+        title=tr("Probability without the tokens that a method ranks highest"),
         of_sentence=name == "contrast-curves",
         python=lambda file: python_code.script(file, *code),
     )
@@ -209,15 +236,15 @@ def draw_curves(
 def correlations(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod]) -> None:
     """Draw the rank correlations between methods."""
     theme = page_theme()
-    st.markdown("**Rank correlation** between methods", help=ABOUT_CORRELATIONS)
+    st.markdown(tr("**Rank correlation** between methods"), help=tr(ABOUT_CORRELATIONS))
     grid = figures.correlation_grid(found, methods, theme)
     cell_grid(grid, key="contrast-correlations")
     code = python_code.reading_part(reading), contrast_scores.scores_part(found), CORRELATIONS_TABLE
     downloads(
         "contrast-correlations",
-        partial(export_grid, grid, theme=theme, title="Spearman's rank correlation"),
+        partial(export_grid, grid, theme=theme, title=tr("Spearman's rank correlation")),
         lambda: figures.correlations_table(found),
-        title="Rank correlations between methods",
+        title=tr("Rank correlations between methods"),
         python=lambda file: python_code.script(file, *code),
     )
 
@@ -231,16 +258,20 @@ def trust() -> None:
     model, contrastive = reading.model, contrast_scores.RATHER.value != contrast_scores.NOTHING
     measured.restore(model, contrastive)
     measured.write_address()
-    st.markdown("**Which method to trust on this model**", help=ABOUT_SAMPLE)
+    st.markdown(tr("**Which method to trust on this model**"), help=tr(ABOUT_SAMPLE))
     if measured.is_missing:
-        st.caption("This link was made with its author's own sentences, which it does not include: enter them here.")
+        st.caption(
+            tr("This link was made with its author's own sentences, which it does not include: enter them here.")
+        )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        sample = segments("Sentences", ("Shipped", "My own"), "Shipped", "faithful_source", in_address=False)
-        pressed = st.button("Measure the sample", key="measure_faithfulness")
-    text = st.text_area("Sentences, one a line", key="faithful_text", height=90) if sample == "My own" else ""
+        sample = segments(
+            tr("Sentences"), {each: tr(each) for each in SAMPLES}, SHIPPED_SAMPLE, "faithful_source", in_address=False
+        )
+        pressed = st.button(tr("Measure the sample"), key="measure_faithfulness")
+    text = st.text_area(tr("Sentences, one a line"), key="faithful_text", height=90) if sample == OWN_SAMPLE else ""
     if pressed:
         try:
-            measured.begin(model, SHIPPED if sample == "Shipped" else sentences_of(text), contrastive)
+            measured.begin(model, SHIPPED if sample == SHIPPED_SAMPLE else sentences_of(text), contrastive)
         except ValueError as error:
             st.error(sentence_case(str(error)))
             return
@@ -266,11 +297,11 @@ def result() -> None:
             table,
             height="content",
             column_config={
-                "method": st.column_config.TextColumn("Method"),
+                "method": st.column_config.TextColumn(tr("Method")),
                 "aopc": st.column_config.ProgressColumn("AOPC", format="%.3f", min_value=0, max_value=1),
-                "error": st.column_config.NumberColumn("\u00b1", format="%.3f", help="Standard error of the mean."),
-                "is_best": st.column_config.CheckboxColumn("Best", help="Not told apart from the best."),
-                "beats_random": st.column_config.CheckboxColumn("Beats random"),
+                "error": st.column_config.NumberColumn("\u00b1", format="%.3f", help=tr("Standard error of the mean.")),
+                "is_best": st.column_config.CheckboxColumn(tr("Best"), help=tr("Not told apart from the best.")),
+                "beats_random": st.column_config.CheckboxColumn(tr("Beats random")),
             },
         )
         downloads(

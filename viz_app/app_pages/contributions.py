@@ -25,11 +25,12 @@ from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.state import Widget, session_object
 
-HOW_TO_READ = """
+HOW_TO_READ = marked("""
 The **logit** of a token is the number that the softmax turns into its probability. The decoder's last state is a sum of
 everything that heads, feed-forward networks, biases and the embedding have added to it, and a logit is linear in that
 state. With the scale of every LayerNorm held at its value in this pass, the logit splits exactly into their
@@ -41,15 +42,17 @@ says more than a logit alone: it leaves out what favours all tokens alike.
 A contribution is what a part adds **directly**. What it changes in later layers is in their contributions. The encoder
 acts through the values of cross-attention, so its share stands at the source tokens, each of which has read its
 neighbours. The split does not say what would happen without a part, since the rest would adapt: see Switches and Cut.
-"""
-ABOUT_LEXICON = """
+""")
+ABOUT_LEXICON = marked("""
 At weight 1, a cross-attention head adds the same vector for a source token in every row. Read through the norms that
 follow and through the embedding matrix, it promotes some target pieces: a **lexicon** (the OV circuit of Elhage et al.
 2021). **Agreement** is the mean of 1 / rank of the predicted token among all pieces that the head promotes in its row;
 **first** is the share of tokens that it ranks first. A low value means that the head does other work, not that it is
 useless. The encoder has mixed in neighbours, so the entry of a token is for this sentence.
-"""
-ABOUT_BADGE = "The terms are computed from the recorded states, the logit by the model. They must agree to rounding."
+""")
+ABOUT_BADGE = marked(
+    "The terms are computed from the recorded states, the logit by the model. They must agree to rounding."
+)
 
 
 @st.fragment
@@ -57,7 +60,7 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption("Enter a sentence above to see what its heads write.")
+        st.caption(tr("Enter a sentence above to see what its heads write."))
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
         position = token_box(reading)
@@ -82,23 +85,30 @@ def page() -> None:
         one_head(reading, found, head)
         lexicons(reading)
     check_badge(
-        "terms sum to the logit",
+        tr("terms sum to the logit"),
         passed=True,
-        about=ABOUT_BADGE,
-        found=f"sum {found.total:.6f}, logit {found.logit:.6f}, gap {found.gap:.1g}",
+        about=tr(ABOUT_BADGE),
+        found=tr("sum {sum:.6f}, logit {logit:.6f}, gap {gap:.1g}", sum=found.total, logit=found.logit, gap=found.gap),
     )
 
 
 def headline(reading: readings.Reading, found: LogitAttribution, minus: str) -> None:
     """Say what is split, and how large it is."""
     token = plain(isolated(readable(reading.explain().predicted_tokens[found.position])))
-    other = minus if minus == logit_terms.MEAN else readable(minus)
-    difference = f" minus {plain(isolated(other))}" if minus else ""
-    st.markdown(
-        f"Logit of **{token}**{difference}: **{decimal(found.logit, 2, sign=bool(minus))}** nats, the sum of all "
-        "contributions below",
-        help=HOW_TO_READ,
-    )
+    other = tr(minus) if minus == logit_terms.MEAN else readable(minus)
+    value = decimal(found.logit, 2, sign=bool(minus))
+    if minus:
+        text = tr(
+            "Logit of **{token}** minus {other}: **{value}** nats, the sum of all contributions below",
+            token=token,
+            other=plain(isolated(other)),
+            value=value,
+        )
+    else:
+        text = tr(
+            "Logit of **{token}**: **{value}** nats, the sum of all contributions below", token=token, value=value
+        )
+    st.markdown(text, help=tr(HOW_TO_READ))
 
 
 TERMS_TABLE = """
@@ -115,8 +125,8 @@ def layers(reading: readings.Reading, found: LogitAttribution, head: Head) -> No
     """Draw the contributions of each layer; a click on a bar of attention opens the head that adds most to it."""
     theme = page_theme()
     st.markdown(
-        "**By layer and part**: click a bar of attention to open its strongest head",
-        help="Embeddings, feed-forward networks and biases have no heads, so a click on their bars opens none.",
+        tr("**By layer and part**: click a bar of attention to open its strongest head"),
+        help=tr("Embeddings, feed-forward networks and biases have no heads, so a click on their bars opens none."),
     )
     figure = contributions.layers_figure(found, theme)
     key = f"logit-layers-{head}"  # a new chart for each head: Plotly takes a second click on a bar for a deselection
@@ -126,7 +136,7 @@ def layers(reading: readings.Reading, found: LogitAttribution, head: Head) -> No
         if points and (clicked := contributions.bar_head(found, points[0])):
             session_object(SelectedTerm).select(clicked)
 
-    alt = "Contributions by layer and part"
+    alt = tr("Contributions by layer and part")
     st.plotly_chart(
         figure, theme=None, config=CHART_CONFIG, key=key, alt=alt, on_select=open_head, selection_mode="points"
     )
@@ -136,7 +146,7 @@ def layers(reading: readings.Reading, found: LogitAttribution, head: Head) -> No
         "contributions",
         partial(export_chart, figure, theme=theme),
         table,
-        title="Contributions by layer and part",
+        title=tr("Contributions by layer and part"),
         python=lambda file: python_code.script(file, *code),
     )
 
@@ -144,7 +154,7 @@ def layers(reading: readings.Reading, found: LogitAttribution, head: Head) -> No
 def heads(found: LogitAttribution, head: Head) -> None:
     """Draw the contributions of each head; a click opens one."""
     theme = page_theme()
-    st.markdown("**By head**: click one to open it below")
+    st.markdown(tr("**By head**: click one to open it below"))
     grid = contributions.heads_grid(found, theme, head)
     num_heads = found.cross.size(1)
 
@@ -155,8 +165,8 @@ def heads(found: LogitAttribution, head: Head) -> None:
     cell_grid(grid, select, key="logit-heads")
     downloads(
         "contributions-heads",
-        partial(export_grid, grid, theme=theme, title=contributions.NATS),
-        title="Contributions by head",
+        partial(export_grid, grid, theme=theme, title=tr(contributions.NATS)),
+        title=tr("Contributions by head"),
     )
 
 
@@ -164,8 +174,8 @@ def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
     """Draw the contributions by attended token; a click opens the head that adds most to a cell."""
     theme = page_theme()
     titles: dict[Kind, str] = {
-        "cross": "**By source token**, through cross-attention: click a cell to open its strongest head",
-        "decoder_self": "**By prefix token**, through self-attention: click a cell to open its strongest head",
+        "cross": tr("**By source token**, through cross-attention: click a cell to open its strongest head"),
+        "decoder_self": tr("**By prefix token**, through self-attention: click a cell to open its strongest head"),
     }
     for kind, title in titles.items():
         st.markdown(title)
@@ -178,8 +188,8 @@ def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
         name = "source" if kind == "cross" else "prefix"
         downloads(
             f"contributions-{name}",
-            partial(export_grid, grid, theme=theme, title=contributions.NATS),
-            title=f"Contributions by {name} token",
+            partial(export_grid, grid, theme=theme, title=tr(contributions.NATS)),
+            title=tr("Contributions by source token") if kind == "cross" else tr("Contributions by prefix token"),
         )
 
 
@@ -187,9 +197,15 @@ def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> 
     """Draw what the selected head attends to, what that contributes, and what it promotes."""
     with st.container(horizontal=True, vertical_alignment="center"):
         value = decimal(found.heads()[head], 2, sign=True)
-        st.markdown(f"**{head_title(head)}** contributes **{value}**", width="content", help=ABOUT_LEXICON)
+        st.markdown(
+            tr("**{head}** contributes **{value}**", head=head_title(head), value=value),
+            width="content",
+            help=tr(ABOUT_LEXICON),
+        )
         if session_object(SelectedTerm).head == head:
-            st.page_link("app_pages/heads.py", label="Open on Heads", icon=":material/arrow_forward:", width="content")
+            st.page_link(
+                "app_pages/heads.py", label=tr("Open on Heads"), icon=":material/arrow_forward:", width="content"
+            )
     own, of = reading.explain().maps[head.kind][head.layer], reading_pass(reading)
     map_with_products(
         own,
@@ -207,10 +223,10 @@ def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> 
         table,
         height=min(420, 38 + 35 * len(table)),
         column_config={
-            "token": st.column_config.TextColumn("Attends to", width=90),
-            "weight": st.column_config.ProgressColumn("Weight", format="%.3f", min_value=0, max_value=1, width=90),
-            "contribution": st.column_config.NumberColumn("Contribution", format="%+.3f", width=90),
-            "promotes": st.column_config.TextColumn("Promotes"),
+            "token": st.column_config.TextColumn(tr("Attends to"), width=90),
+            "weight": st.column_config.ProgressColumn(tr("Weight"), format="%.3f", min_value=0, max_value=1, width=90),
+            "contribution": st.column_config.NumberColumn(tr("Contribution"), format="%+.3f", width=90),
+            "promotes": st.column_config.TextColumn(tr("Promotes")),
         },
     )
     code = python_code.reading_part(reading), logit_terms.terms_part(found), logit_terms.head_part(head)
@@ -223,7 +239,7 @@ def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> 
 
 def lexicons(reading: readings.Reading) -> None:
     """Draw the cross-attention heads by the agreement of their lexicon with the translation."""
-    st.markdown("**Lexicons**: cross-attention heads by agreement with the translation", help=ABOUT_LEXICON)
+    st.markdown(tr("**Lexicons**: cross-attention heads by agreement with the translation"), help=tr(ABOUT_LEXICON))
     ranking = logit_terms.lexicon_ranking(reading)
     table = contributions.lexicon_table(ranking)
     selectable_table(
@@ -233,9 +249,9 @@ def lexicons(reading: readings.Reading) -> None:
         height=250,
         column_order=["name", "agreement", "first"],
         column_config={
-            "name": st.column_config.TextColumn("Head", width=90),
-            "agreement": st.column_config.ProgressColumn("Agreement", format="%.3f", min_value=0, max_value=1),
-            "first": st.column_config.NumberColumn("First", format="%.2f", width=70),
+            "name": st.column_config.TextColumn(tr("Head"), width=90),
+            "agreement": st.column_config.ProgressColumn(tr("Agreement"), format="%.3f", min_value=0, max_value=1),
+            "first": st.column_config.NumberColumn(tr("First"), format="%.2f", width=70),
         },
     )
     code = python_code.reading_part(reading), LEXICON_TABLE

@@ -29,13 +29,14 @@ from viz_app.figures.generation import (
 )
 from viz_app.figures.theme import head_name
 from viz_app.figures.weight_tables import lines_table
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import readings
 from viz_app.session.models import ModelError
 from viz_app.session.python_code import script
 from viz_app.session.readings import Search
 from viz_app.session.state import Widget
 
-HOW_TO_READ = """
+HOW_TO_READ = marked("""
 The paper's model writes one token after the other; its last wish is "making generation less sequential" (section 7).
 Here are two ways to it, beside its own search.
 
@@ -50,17 +51,20 @@ are masked and predicted again (\u21bb) in the next iteration, given the others 
 
 A probability here is the model's own, given what it saw at that step: it does not say that a token is right. Seconds
 are of this sentence on this machine now, and say little about others.
-"""
-ABOUT_TIMES = f"""
-The fastest of {measured_runs.RUNS} runs of this sentence on this machine, with this app's precision. Fewer passes are
+""")
+ABOUT_TIMES = marked("""
+The fastest of {runs} runs of this sentence on this machine, with this app's precision. Fewer passes are
 not always faster: a pass over several tokens costs more than one over a single token, and the draft model has its own.
-"""
-KIND_TEXTS = {**head_names.KIND_TEXTS, "decoder_self": "each target token attends to all of them, later ones too"}
-ABOUT_ATTENTION = """
+""")
+KIND_TEXTS = {
+    **head_names.KIND_TEXTS,
+    "decoder_self": marked("each target token attends to all of them, later ones too"),
+}
+ABOUT_ATTENTION = marked("""
 The decoder's self-attention at one iteration. Without a causal mask, tokens attend to **later** ones too: both sides of
 the diagonal may have weights, where the decoder of the other models has none above it. A `<mask>` stands for a token
 that this iteration predicts. As everywhere, a large weight does not say that the token mattered.
-"""
+""")
 
 
 def picture(rows: list[TokenRow], name: str, title: str, code: str, selected: int | None = None) -> None:
@@ -84,23 +88,41 @@ def number_box(label: str, key: str, most: int, default: int, about: str) -> int
 def speculative(found: ComparedModels, search: Search) -> list[dict[str, object]]:
     """Draw speculative decoding, and return its line of the comparison."""
     st.markdown(
-        f"**Speculative decoding** with {plain(found.draft.name)}" if found.draft else "**Speculative decoding**"
+        tr("**Speculative decoding** with {model}", model=plain(found.draft.name))
+        if found.draft
+        else tr("**Speculative decoding**")
     )
     if found.draft is None:
         st.info(
-            f"There is no smaller model with the vocabulary of {plain(found.one_by_one.name)} to draft for it: open "
-            f"one in the sidebar (docs/generation.md says how to train one)."
+            tr(
+                "There is no smaller model with the vocabulary of {model} to draft for it: open one in the sidebar "
+                "(docs/generation.md says how to train one).",
+                model=plain(found.one_by_one.name),
+            )
         )
         return []
-    draft_tokens = number_box("Drafted tokens", "draft_tokens", 8, 4, "How many tokens are drafted for each check.")
+    draft_tokens = number_box(
+        tr("Drafted tokens"), "draft_tokens", 8, 4, tr("How many tokens are drafted for each check.")
+    )
     run = measured_runs.drafted(found.one_by_one, found.draft, search.text, draft_tokens)
     rows = speculative_rows(run.result, found.one_by_one.translator)
     drafted = sum(len(step.drafted) for step in run.result)
     accepted = sum(step.accepted for step in run.result)
     code = code_parts.speculative_part(found, found.draft, search.text, draft_tokens)
-    picture(rows, "speculative", f"Speculative decoding, {accepted} of {drafted} drafted tokens accepted", code)
+    title = tr(
+        "Speculative decoding, {accepted} of {drafted} drafted tokens accepted", accepted=accepted, drafted=drafted
+    )
+    picture(rows, "speculative", title, code)
     last = run.result[-1].hypothesis.token_ids
-    return [line("Speculative decoding", len(last), len(run.result), run, f"{drafted} of the draft model")]
+    return [
+        line(
+            tr("Speculative decoding"),
+            len(last),
+            len(run.result),
+            run,
+            tr("{passes} of the draft model", passes=drafted),
+        )
+    ]
 
 
 def shown_iteration(count: int) -> int:
@@ -109,45 +131,49 @@ def shown_iteration(count: int) -> int:
     box.keep_within(range(1, count + 1), count)
     if count == 1:
         return 1
-    about = "The iteration that is marked, and whose attention is shown below. The arrow keys move it."
+    about = tr("The iteration that is marked, and whose attention is shown below. The arrow keys move it.")
     return st.select_slider(
-        "Iteration shown", range(1, count + 1), count, key=box.key, bind="query-params", help=about, width=220
+        tr("Iteration shown"), range(1, count + 1), count, key=box.key, bind="query-params", help=about, width=220
     )
 
 
 def line(name: str, tokens: int, passes: int, run: Measured[Any], besides: str = "") -> dict[str, object]:
     """A line of the comparison."""
     return {
-        "search": name,
-        "tokens": tokens,
-        "passes of the decoder": passes,
-        "tokens a pass": round(tokens / passes, 2),
-        "besides": besides,
-        "milliseconds": round(1000 * run.seconds, 1),
+        marked("search"): name,
+        marked("tokens"): tokens,
+        marked("passes of the decoder"): passes,
+        marked("tokens a pass"): round(tokens / passes, 2),
+        marked("besides"): besides,
+        marked("milliseconds"): round(1000 * run.seconds, 1),
     }
 
 
 def mask_predict(found: ComparedModels, search: Search) -> list[dict[str, object]]:
     """Draw mask-predict and its attention, and return its line of the comparison."""
     model = found.at_once
-    st.markdown(f"**Mask-predict** by {plain(model.name)}" if model else "**Mask-predict**")
+    st.markdown(tr("**Mask-predict** by {model}", model=plain(model.name)) if model else tr("**Mask-predict**"))
     if model is None:
-        st.info("There is no model without causal mask: open one in the sidebar (see docs/generation.md).")
+        st.info(tr("There is no model without causal mask: open one in the sidebar (see docs/generation.md)."))
         return []
     with st.container(horizontal=True, gap="medium"):
-        iterations = number_box("Iterations", "iterations", 10, 10, "After the last one, nothing is masked any more.")
-        candidates = number_box("Length candidates", "length_candidates", 8, 5, "Lengths to try; the likeliest wins.")
+        iterations = number_box(
+            tr("Iterations"), "iterations", 10, 10, tr("After the last one, nothing is masked any more.")
+        )
+        candidates = number_box(
+            tr("Length candidates"), "length_candidates", 8, 5, tr("Lengths to try; the likeliest wins.")
+        )
         run = measured_runs.refined(model, search.text, iterations, candidates)
         states, at = run.result, shown_iteration(len(run.result))
     rows = mask_predict_rows(states, model.translator)
     code = code_parts.mask_predict_part(model, search.text, iterations, candidates)
-    picture(rows, "mask-predict", f"Mask-predict, {len(states)} iterations", code, at - 1)
+    picture(rows, "mask-predict", tr("Mask-predict, {count} iterations", count=len(states)), code, at - 1)
     try:
         attention(found, search, states[at - 1], (iterations, candidates), at)
     except ValueError as error:
         st.error(sentence_case(str(error)))
-    besides = f"{candidates} lengths at once" if candidates > 1 else ""
-    return [line("Mask-predict", len(states[-1].token_ids), len(states), run, besides)]
+    besides = tr("{count} lengths at once", count=candidates) if candidates > 1 else ""
+    return [line(tr("Mask-predict"), len(states[-1].token_ids), len(states), run, besides)]
 
 
 def attention(
@@ -162,16 +188,21 @@ def attention(
     assert found.at_once is not None
     explanation = found.at_once.translator.explain_iteration(search.text, state)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        kind: Kind = segments("Attention", head_names.KIND_NAMES, "decoder_self", "generation_kind", hide_label=True)
+        kind: Kind = segments(
+            tr("Attention"), tr_values(head_names.KIND_NAMES), "decoder_self", "generation_kind", hide_label=True
+        )
         maps = explanation.maps[kind]
         names = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
         head_box = Widget[str]("generation_head")
         head_box.keep_within(names, next(iter(names)))
         name = st.selectbox(
-            "Head", list(names), key=head_box.key, bind="query-params", width=130, label_visibility="collapsed"
+            tr("Head"), list(names), key=head_box.key, bind="query-params", width=130, label_visibility="collapsed"
         )
     layer, head = names[name]
-    st.markdown(f"{name}, iteration {at}: {KIND_TEXTS[kind]}", help=ABOUT_ATTENTION)
+    st.markdown(
+        tr("{head}, iteration {number}: {text}", head=name, number=at, text=tr(KIND_TEXTS[kind])),
+        help=tr(ABOUT_ATTENTION),
+    )
     theme = page_theme()
     attention_map(maps[layer], head, theme, key="generation_map")
     code = code_parts.mask_predict_part(found.at_once, search.text, *settings, at - 1)
@@ -179,7 +210,12 @@ def attention(
         "mask-predict-attention",
         lambda file_format: export_map(maps[layer], head, file_format, theme),
         lambda: lines_table(maps[layer], [head]),
-        title=f"{head_names.KIND_NAMES[kind]} attention {name}, iteration {at} of mask-predict",
+        title=tr(
+            "{kind} attention {head}, iteration {number} of mask-predict",
+            kind=tr(head_names.KIND_NAMES[kind]),
+            head=name,
+            number=at,
+        ),
         python=lambda file: script(
             file,
             code,
@@ -191,15 +227,17 @@ def attention(
 
 def one_by_one(found: ComparedModels, search: Search) -> list[dict[str, object]]:
     """Draw the searches for one token after the other, and return their lines of the comparison."""
-    st.markdown(f"**One token after the other**: {plain(found.one_by_one.name)}, a token a pass of the decoder")
+    st.markdown(
+        tr("**One token after the other**: {model}, a token a pass of the decoder", model=plain(found.one_by_one.name))
+    )
     settings = {
-        "Greedy search": (1, 0.0),
-        f"Beam search, {search.beam_size}": (search.beam_size, search.length_penalty),
+        tr("Greedy search"): (1, 0.0),
+        tr("Beam search, {size}", size=search.beam_size): (search.beam_size, search.length_penalty),
     }
     runs = {name: measured_runs.searched(found.one_by_one, search.text, *each) for name, each in settings.items()}
     rows = search_rows([(name, run.result) for name, run in runs.items()])
     code = code_parts.searches_part(found, search.text, settings)
-    picture(rows, "one-by-one", "One token after the other", code)
+    picture(rows, "one-by-one", tr("One token after the other"), code)
     return [line(name, len(run.result.token_ids), len(run.result.token_ids), run) for name, run in runs.items()]
 
 
@@ -208,23 +246,23 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption("Enter a sentence above to see how its translation is generated.")
+        st.caption(tr("Enter a sentence above to see how its translation is generated."))
         return
     try:
         found = compared_models(reading.model)
     except ModelError as error:
         st.info(plain(str(error)))
         return
-    st.markdown("**Generation**: one token after the other, or less sequentially", help=HOW_TO_READ)
+    st.markdown(tr("**Generation**: one token after the other, or less sequentially"), help=tr(HOW_TO_READ))
     try:
         parts = [part(found, reading.search) for part in (one_by_one, speculative, mask_predict)]
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
     table = pd.DataFrame([each for part in parts for each in part])
-    st.markdown("**Side by side**", help=ABOUT_TIMES)
+    st.markdown(tr("**Side by side**"), help=tr(ABOUT_TIMES, runs=measured_runs.RUNS))
     show_table(table)
-    downloads("generation", None, lambda: table, title="Ways to generate a translation")
+    downloads("generation", None, lambda: table, title=tr("Ways to generate a translation"))
 
 
 page()

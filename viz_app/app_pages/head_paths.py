@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.analysis.composition.edges import Edge, sender_side
+from core.analysis.composition.edges import Edge, Input, sender_side
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from viz_app.components.cell_grid import cell_grid
@@ -20,10 +20,11 @@ from viz_app.features.head_paths.paths_survey import Surveyed
 from viz_app.figures import head_paths as figures
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.path_graph import export_path_graph
+from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.map_pass import MapPass
 
-HOW_TO_READ = """
+HOW_TO_READ = marked("""
 **Path patching** (Wang et al. 2022; Goldowsky-Dill et al. 2023). What one sender writes, a head, a feed-forward network
 or an embedding, is replaced, but only one input of one receiver reads the replacement: the queries, keys or values of a
 head, the input of a network, or the logit. Between both lie residual connections and norms alone; norms are computed
@@ -31,19 +32,20 @@ again. Then everything after the receiver is computed again, and the **effect** 
 A minus that of B, or the log-probability of A, falls: above 0 the edge speaks for A.
 
 All edges are estimated first, to first order; the strongest are then measured exactly.
-"""
-NOT_MEANT = (
+""")
+NOT_MEANT = marked(
     "An edge shows what this sentence loses without it, one edge at a time. Edges need not add up, an edge without "
     "effect may matter where another does the same, and what replaces an output decides what is seen as an effect."
 )
-ABOUT_BADGE = (
+ABOUT_BADGE = marked(
     "The effect of an edge between two heads is computed a second time, by passes of the model's own modules with "
     "hooks. Both must agree."
 )
-ABOUT_WEIGHTS = (
+ABOUT_WEIGHTS = marked(
     "Composition scores of Elhage et al. (2021) are products of the weights of two heads and know no sentence. "
     "Spearman's rank correlation with the measured change of the receiver's output, over all edges between two heads."
 )
+INPUTS: dict[Input, str] = {"query": marked("query"), "key": marked("key"), "value": marked("value")}
 TOLERANCE = 1e-3  # nats
 
 
@@ -52,11 +54,11 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption("Enter a sentence above to see which head feeds which.")
+        st.caption(tr("Enter a sentence above to see which head feeds which."))
         return
     question = paths_survey.question_boxes(reading)
     if question.second == "":
-        st.info("Type a second sentence: the same as above with one word changed.")
+        st.info(tr("Type a second sentence: the same as above with one word changed."))
         return
     try:
         found = paths_survey.surveyed(reading, question)
@@ -64,8 +66,8 @@ def page() -> None:
         st.error(sentence_case(str(error)))
         return
     headline(found)
-    count = st.slider("Edges to draw", 5, 100, 30, 5, key="paths_drawn", bind="query-params", width=320)
-    job_control(found.job, "head_paths", "Measure", partial(graph, reading, found, count))
+    count = st.slider(tr("Edges to draw"), 5, 100, 30, 5, key="paths_drawn", bind="query-params", width=320)
+    job_control(found.job, "head_paths", tr("Measure"), partial(graph, reading, found, count))
 
 
 def headline(found: Surveyed) -> None:
@@ -73,9 +75,13 @@ def headline(found: Surveyed) -> None:
     runs = found.run.runs
     first, second = (plain(isolated(readable(each))) for each in runs.translator.pieces([runs.token, runs.against]))
     value = decimal(found.run.metric, 2, sign=True)
-    of_both = f"Logit of **{first}** (A) minus **{second}** (B)"
-    name = of_both if runs.metric == "difference" else f"Log-probability of **{first}** (A)"
-    st.markdown(f"{name}: **{value}** nats", help=HOW_TO_READ)
+    if runs.metric == "difference":
+        text = tr(
+            "Logit of **{first}** (A) minus **{second}** (B): **{value}** nats", first=first, second=second, value=value
+        )
+    else:
+        text = tr("Log-probability of **{first}** (A): **{value}** nats", first=first, value=value)
+    st.markdown(text, help=tr(HOW_TO_READ))
 
 
 def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
@@ -98,25 +104,26 @@ def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
             "paths",
             partial(export_path_graph, drawn, theme=theme, title=drawn.effect),
             lambda: figures.edges_table(found.found),
-            title="Strongest direct paths",
+            title=tr("Strongest direct paths"),
             python=lambda file: python_code.script(file, *code),
         )
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption("Click an edge to see what flows, a head to select it on the page Heads.", width="content")
+            st.caption(tr("Click an edge to see what flows, a head to select it on the page Heads."), width="content")
             if state.node is not None and state.node.as_head is not None:
-                label = f"{figures.node_title(state.node)} on Heads"
+                label = tr("{head} on Heads", head=figures.node_title(state.node))
                 st.page_link("app_pages/heads.py", label=label, icon=":material/arrow_forward:", width="content")
     with right:
         if edge is not None and ranked:
             one_edge(reading, found, edge)
-    st.caption(NOT_MEANT)
+    st.caption(tr(NOT_MEANT))
     agreement(found)
-    with st.expander(f"Table of the {min(count, len(ranked))} strongest edges"):
+    with st.expander(tr("Table of the {count} strongest edges", count=min(count, len(ranked)))):
         table(found, count)
     checked = found.checked()
     if checked is not None:
-        name, gap = "an edge repeated with hooks", checked[1]
-        check_badge(name, gap < TOLERANCE, ABOUT_BADGE, f"{figures.edge_title(checked[0])}, gap {gap:.1g} nats")
+        name, gap = tr("an edge repeated with hooks"), checked[1]
+        detail = tr("{edge}, gap {gap:.1g} nats", edge=figures.edge_title(checked[0]), gap=gap)
+        check_badge(name, gap < TOLERANCE, tr(ABOUT_BADGE), detail)
 
 
 def one_edge(reading: readings.Reading, found: Surveyed, edge: Edge) -> None:
@@ -125,10 +132,13 @@ def one_edge(reading: readings.Reading, found: Surveyed, edge: Edge) -> None:
     measured = next(each for each in found.found.edges if each.edge == edge)
     st.markdown(f"**{plain(figures.edge_title(edge))}**")
     effect, exact = found.found.effect(measured), edge in found.found.effects
-    st.markdown(
-        f"Effect **{decimal(effect, 3, sign=True)}** nats{'' if exact else ' (estimated)'}; "
-        f"the receiver's output changes by **{decimal(100 * measured.change, 1)} %**"
-    )
+    values = {"effect": decimal(effect, 3, sign=True), "change": decimal(100 * measured.change, 1)}
+    if exact:
+        st.markdown(tr("Effect **{effect}** nats; the receiver's output changes by **{change} %**", **values))
+    else:
+        st.markdown(
+            tr("Effect **{effect}** nats (estimated); the receiver's output changes by **{change} %**", **values)
+        )
     source, _ = runs.source_tokens
     own = source if sender_side(edge.sender) == "encoder" else runs.fed_tokens
     head = edge.receiver.as_head
@@ -137,17 +147,17 @@ def one_edge(reading: readings.Reading, found: Surveyed, edge: Edge) -> None:
         queries = source if head.kind == "encoder_self" else runs.fed_tokens
         keys = runs.fed_tokens if head.kind == "decoder_self" else source
         if edge.input == "value":
-            st.caption("The map of the receiver stays as it is; the values that it reads change:")
+            st.caption(tr("The map of the receiver stays as it is; the values that it reads change:"))
             cell_grid(figures.values_grid(flow, keys, theme), key="paths-values")
         title = figures.node_title(edge.receiver)
-        names = ("Map of the receiver",) if edge.input == "value" else ("Before", "After the replacement")
+        names = (tr("Map of the receiver"),) if edge.input == "value" else (tr("Before"), tr("After the replacement"))
         for index, name in enumerate(names):
             st.caption(name)
             weights = flow.weights[index].float().cpu().expand(head.head + 1, -1, -1)  # only the last head is drawn
             attention = AttentionMap(head.kind, head.layer, weights, queries, keys)
             of = flow_pass(reading, found, edge, index, attention)
             map_with_products(attention, head.head, theme, of, key=f"paths-map-{index}", name=lambda *_: title)
-    st.caption("Effect by the position at which the sender's output is replaced")
+    st.caption(tr("Effect by the position at which the sender's output is replaced"))
     cell_grid(figures.positions_grid(found.by_position(edge), own, theme), key="paths-positions")
 
 
@@ -167,12 +177,20 @@ def agreement(found: Surveyed) -> None:
     effects = found.found.effects
     if len(effects) > 1:
         value = decimal(found.found.estimate_agreement(), 2)
-        total = f"{len(found.found.edges):,}"
-        st.caption(f"{total} edges estimated, {len(effects)} measured; rank correlation of both: {value}.")
+        text = tr(
+            "{estimated:,} edges estimated, {measured} measured; rank correlation of both: {value}.",
+            estimated=len(found.found.edges),
+            measured=len(effects),
+            value=value,
+        )
+        st.caption(text)
     scores = found.found.composition_agreement() if found.found.scores else {}
     if scores:
-        parts = ", ".join(f"{which} {decimal(value, 2, sign=True)}" for which, (_, value) in scores.items())
-        st.caption(f"Composition by weights alone and measured change, rank correlation: {parts}.", help=ABOUT_WEIGHTS)
+        parts = ", ".join(f"{tr(INPUTS[which])} {decimal(value, 2, sign=True)}" for which, (_, value) in scores.items())
+        st.caption(
+            tr("Composition by weights alone and measured change, rank correlation: {values}.", values=parts),
+            help=tr(ABOUT_WEIGHTS),
+        )
 
 
 def table(found: Surveyed, count: int) -> None:
@@ -182,13 +200,13 @@ def table(found: Surveyed, count: int) -> None:
         figures.readable_table(found.found, count),
         height="content",
         column_config={
-            "from": "From",
-            "to": "To",
-            "input": "Input",
-            "effect": number("Effect", format="%+.3f", help="In nats, by path patching."),
-            "estimate": number("Estimate", format="%+.3f", help="To first order."),
-            "change": number("Change", format="%.3f", help="Of the receiver's output, relative to it."),
-            "composition": number("By weights", format="%.3f", help="Composition score of two heads."),
+            "from": tr("From"),
+            "to": tr("To"),
+            "input": tr("Input"),
+            "effect": number(tr("Effect"), format="%+.3f", help=tr("In nats, by path patching.")),
+            "estimate": number(tr("Estimate"), format="%+.3f", help=tr("To first order.")),
+            "change": number(tr("Change"), format="%.3f", help=tr("Of the receiver's output, relative to it.")),
+            "composition": number(tr("By weights"), format="%.3f", help=tr("Composition score of two heads.")),
         },
     )
 

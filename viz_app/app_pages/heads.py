@@ -25,6 +25,7 @@ from viz_app.features.heads.head_overview import Arrangement
 from viz_app.features.heads.heads_view import HeadsView
 from viz_app.figures import head_names
 from viz_app.figures.display_text import sentence_case
+from viz_app.language import marked, tr
 from viz_app.session import chosen_heads, readings
 from viz_app.session.attributions import Weights
 from viz_app.session.chosen_heads import ShownHeads
@@ -32,8 +33,8 @@ from viz_app.session.readings import TokenView
 from viz_app.session.state import session_object
 
 BERTVIZ: Literal["BertViz"] = "BertViz"
-VIEWS: tuple[View | Literal["BertViz"], ...] = ("Lines", "Map", "Table", BERTVIZ)
-HOW_TO_READ = """
+VIEWS: tuple[View | Literal["BertViz"], ...] = (marked("Lines"), marked("Map"), marked("Table"), BERTVIZ)
+HOW_TO_READ = marked("""
 Every small picture is one **head**: a row for each query token, a column for each token it attends to. The darker a
 cell (in the dark theme: the lighter), the larger the **weight**. The weights of a row sum to 1.
 
@@ -50,7 +51,7 @@ on the sentence above. Escape clears the selection. Tables below combine the sel
 
 A large weight says that information *may* have flowed from there, not that it decided the outcome: attention is not an
 explanation by itself.
-"""
+""")
 
 
 @st.fragment
@@ -58,7 +59,7 @@ def overview_and_detail() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption("Enter a sentence above to see the heads.")
+        st.caption(tr("Enter a sentence above to see the heads."))
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         kind = kind_or_joint_box(reading.explain().maps)
@@ -68,7 +69,8 @@ def overview_and_detail() -> None:
         joint_view.page(reading, tokens)
         return
     with place:
-        view: View | Literal["BertViz"] = segments("View", VIEWS, "Lines", "view", hide_label=True)
+        names: dict[View | Literal["BertViz"], str] = {each: tr(each) for each in VIEWS}
+        view = segments(tr("View"), names, "Lines", "view", hide_label=True)
     if view == BERTVIZ:
         bertviz_view.page(reading, kind, tokens, partial(heads_box, reading, kind, Weights()))
         return
@@ -89,7 +91,8 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
         step = head_detail.step_box(reading, kind, tokens)
     cards = scorecard_panel.judged(reading, kind)
     with overview:
-        st.markdown(f"**{head_names.KIND_NAMES[kind]} attention**: {head_names.KIND_TEXTS[kind]}", help=HOW_TO_READ)
+        name, text = tr(head_names.KIND_NAMES[kind]), tr(head_names.KIND_TEXTS[kind])
+        st.markdown(tr("**{kind} attention**: {text}", kind=name, text=text), help=tr(HOW_TO_READ))
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             sort, method = head_overview.grid_boxes(reading.methods)
             output = output_box(reading, step_tokens(reading, kind, tokens, step)) if method == "gradient" else None
@@ -97,11 +100,11 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
             labels = head_overview.label_box(cards, weights.per_layer)
             scorecard_panel.basis_box(reading)
             several = st.toggle(
-                "Select several",
+                tr("Select several"),
                 False,
                 key="compare",
                 bind="query-params",
-                help="Clicking a head adds it to the selected ones, or removes it.",
+                help=tr("Clicking a head adds it to the selected ones, or removes it."),
             )
         try:
             maps = reading.maps(kind, tokens, method, output)
@@ -149,8 +152,9 @@ def heads_box(
     chosen_heads.preset_heads(reading, widget, default)
     names = head_names.names(maps, weights.name)
     selected = st.multiselect(
-        "Heads",
+        tr("Heads"),
         names,
+        format_func=tr,
         key=widget.key,
         bind="query-params",
         label_visibility="collapsed",

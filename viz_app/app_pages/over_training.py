@@ -25,42 +25,49 @@ from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.over_training import step_name
 from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import python_code, readings
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.state import session_object
 
-VIEWS = ROLES, SCORE, LAYERS, TRANSLATIONS, LOSS = "Roles", "Score", "Layers", "Translations", "Loss"
-HOW_TO_READ = """
+VIEWS = ROLES, SCORE, LAYERS, TRANSLATIONS, LOSS = (
+    marked("Roles"),
+    marked("Score"),
+    marked("Layers"),
+    marked("Translations"),
+    marked("Loss"),
+)
+HOW_TO_READ = marked("""
 **Snapshots** are checkpoints of one training, from the random parameters of step 0 to the last step. Each translates
 the sentence with its own beam search; the bar above has the translation of the current checkpoint. Everything else is
 of **one target**, the last snapshot's translation, which all snapshots are given token by token: so maps have the same
 rows and columns at every step. Move the slider with the arrow keys, or let "Play" go through the steps; P starts and
 stops it.
-"""
-ABOUT_ROLES = f"""
+""")
+ABOUT_ROLES = marked("""
 A **role** is the most specific thing that a head does, by the criteria at "What heads do" on the page Heads, unless its
 weights are spread out: then that is its role, since the largest of nearly equal weights says little. It is **taken**
 (bold) at the first snapshot from which on the head meets the criterion at every snapshot. A score has **settled** at
-the first snapshot from which on it stays within {TOLERANCE} of its last value. Olsson et al. (2022) follow scores of
+the first snapshot from which on it stays within {tolerance} of its last value. Olsson et al. (2022) follow scores of
 heads over a training in this way. Between two snapshots nothing is known.
-"""
-ABOUT_LENS = """
+""")
+ABOUT_LENS = marked("""
 The **logit lens** (nostalgebraist 2020) at the selected snapshot: the state after each layer, read as if it were the
 last one. A row for each token of the last snapshot's translation; see Layer by layer.
-"""
-ABOUT_LAYERS = """
+""")
+ABOUT_LAYERS = marked("""
 The logit lens at every snapshot. A cell is the probability of a token of the last snapshot's translation, as the
 geometric mean over its tokens.
-"""
-ABOUT_BASIS = """
+""")
+ABOUT_BASIS = marked("""
 Sample: 32 shipped sentences, with the last snapshot's greedy translations as targets. One sentence says little about a
 head.
-"""
-NOT_MEANT = (
+""")
+NOT_MEANT = marked(
     "One training with one seed: another one would give other heads these roles, at other steps. A role says where a "
     "head attends, not that the model needs it."
 )
-ABOUT_BADGE = (
+ABOUT_BADGE = marked(
     "The last snapshot is given the translation that its own search has found: both must give each token the same "
     "probability."
 )
@@ -74,11 +81,11 @@ def page() -> None:
     if training is None:
         return
     if reading is None:
-        st.caption("Enter a sentence above to follow it over a training.")
+        st.caption(tr("Enter a sentence above to follow it over a training."))
         return
     text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are no words
     found = measurement.measurement(training.history, replace(reading.search, text=text))
-    job_control(found.job, "over_training", "Measure", partial(playable, training, found))
+    job_control(found.job, "over_training", tr("Measure"), partial(playable, training, found))
 
 
 def playable(training: Training, found: Measurement) -> None:
@@ -95,24 +102,24 @@ def snapshots(training: Training, found: Measurement) -> None:
     now = found.sentence.readings[step]
     snapshot_view.translation(now, found.last)
     kind = kind_box()
-    head = selected_head(kind, found.last.explanation.maps[kind])
+    head, bases = selected_head(kind, found.last.explanation.maps[kind]), {each: tr(each) for each in BASES}
     with st.container(key="side-by-side"):
         left, right = st.columns([4, 7], gap="large")
         with left:
             snapshot_view.overview(training, found, now, head)
-            snapshot_view.card(found, step, head, (BASIS.requested or BASES[0]) == BASES[0])
+            snapshot_view.card(found, step, head, (BASIS.requested_of(bases) or BASES[0]) == BASES[0])
         with right:
             snapshot_view.large(training, found, now, head)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        view = segments("View", VIEWS, ROLES, "trained_view", hide_label=True)
+        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, ROLES, "trained_view", hide_label=True)
         of_heads = view in (ROLES, SCORE)
         basis = segments(
-            "Measured on", BASES, BASES[0], BASIS.key, hide_label=True, help=ABOUT_BASIS, disabled=not of_heads
+            tr("Measured on"), bases, BASES[0], BASIS.key, hide_label=True, help=tr(ABOUT_BASIS), disabled=not of_heads
         )
         score: str = st.selectbox(
-            "Score",
+            tr("Score"),
             SCORES,
-            format_func=figures.SCORE_NAMES.__getitem__,
+            format_func=tr_values(figures.SCORE_NAMES).__getitem__,
             key="trained_score",
             bind="query-params",
             label_visibility="collapsed",
@@ -127,7 +134,7 @@ def snapshots(training: Training, found: Measurement) -> None:
         translations(training, found)
     else:
         loss(training, found, step)
-    st.caption(NOT_MEANT)
+    st.caption(tr(NOT_MEANT))
     badge(found)
 
 
@@ -138,7 +145,7 @@ def step_box(found: Measurement) -> int:
     playing.advance(steps)
     STEP.keep_within(steps, steps[-1])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        label, icon = ("Stop", ":material/stop:") if playing.is_on else ("Play", ":material/play_arrow:")
+        label, icon = (tr("Stop"), ":material/stop:") if playing.is_on else (tr("Play"), ":material/play_arrow:")
         pressed = st.button(
             label,
             key="trained_play",
@@ -149,20 +156,20 @@ def step_box(found: Measurement) -> int:
             disabled=not found.job.finished,
         )
         step = st.select_slider(
-            "Steps of training",
+            tr("Steps of training"),
             steps,
             steps[-1],
             format_func=step_name,
             key=STEP.key,
             bind="query-params",
-            help=HOW_TO_READ,
+            help=tr(HOW_TO_READ),
         )
     playing.keep_shown(step)
     if pressed or was_on != playing.is_on:
         st.rerun()  # `run_every` is set where the fragment is called
     if step in found.steps:
         return step
-    st.caption(f"Step {step_name(step)} is not measured yet: the last one is shown.")
+    st.caption(tr("Step {step} is not measured yet: the last one is shown.", step=step_name(step)))
     return steps[-1]
 
 
@@ -172,14 +179,14 @@ def heads(
     """Draw the roles, or one score, of all heads of a kind over the snapshots."""
     theme, steps, kind = page_theme(), found.steps, head.kind
     if score == "agreement" and kind != "cross":
-        st.caption("Self-attention links no words: select another score, or cross-attention.")
+        st.caption(tr("Self-attention links no words: select another score, or cross-attention."))
         return
     of_kind = [[card for card in each if card.head.kind == kind] for each in found.cards(on_sample)]
     all_heads = developments(of_kind, score)
     selected = next(each for each in all_heads if each.head == head)
-    st.markdown(f"**{figures.roles_text(all_heads, steps)}**", help=ABOUT_ROLES)
-    st.caption(f"{ablation.head_title(head)}: {figures.head_text(selected, steps)}.")
-    title = f"{figures.SCORE_NAMES[score]} of all heads over training"
+    st.markdown(f"**{figures.roles_text(all_heads, steps)}**", help=tr(ABOUT_ROLES, tolerance=TOLERANCE))
+    st.caption(tr("{head}: {text}.", head=ablation.head_title(head), text=figures.head_text(selected, steps)))
+    title = tr("{score} of all heads over training", score=tr(figures.SCORE_NAMES[score]))
     if view == ROLES:
         grid = figures.roles_grid(all_heads, steps, selected, step, score, theme)
 
@@ -188,7 +195,7 @@ def heads(
             STEP.set(steps[place[1]])
 
         cell_grid(grid, click, key="trained_roles")
-        draw = partial(export_grid, grid, theme=theme, title="Roles of heads by step")
+        draw = partial(export_grid, grid, theme=theme, title=tr("Roles of heads by step"))
     else:
         chart = figures.score_curves(all_heads, steps, selected, step, score, theme)
         st.plotly_chart(chart, theme=None, config=CHART_CONFIG, key="trained_curves", alt=title)
@@ -203,7 +210,7 @@ table = roles_table(development_columns(history.steps, developments(cards, {scor
         f"trained-{view.lower()}-{kind}",
         draw,
         lambda: figures.roles_table(development_columns(steps, all_heads)),
-        title="When heads take their roles" if view == ROLES else title,
+        title=tr("When heads take their roles") if view == ROLES else title,
         python=partial(script, training, found, code),
     )
 
@@ -211,7 +218,9 @@ table = roles_table(development_columns(history.steps, developments(cards, {scor
 def layers(training: Training, found: Measurement, step: int) -> None:
     """Draw the logit lens of the selected snapshot, and of all; a click selects a step."""
     lens, piece, theme = found.sentence.readings[step].lens, found.history.tokenizer.target.piece, page_theme()
-    st.markdown(f"**The most probable token after each layer**, at step {step_name(step)}", help=ABOUT_LENS)
+    st.markdown(
+        tr("**The most probable token after each layer**, at step {step}", step=step_name(step)), help=tr(ABOUT_LENS)
+    )
     at_step = lens_figures.lens_grid(lens, piece, theme)
     cell_grid(at_step, key="trained_lens")
     st.caption(lens_figures.decided_text(lens.decided))
@@ -220,21 +229,21 @@ from viz_app.figures.lens import lens_table
 table = lens_table(readings[{step}].lens, history.tokenizer.target.piece)""".strip()
     downloads(
         "trained-lens",
-        partial(export_grid, at_step, theme=theme, title=lens_figures.PROBABILITY),
+        partial(export_grid, at_step, theme=theme, title=tr(lens_figures.PROBABILITY)),
         lambda: lens_figures.lens_table(lens, piece),
-        title=f"Most probable token after each layer, at step {step_name(step)}",
+        title=tr("Most probable token after each layer, at step {step}", step=step_name(step)),
         python=partial(script, training, found, part),
     )
     shown = [found.sentence.readings[each] for each in found.steps]
-    st.markdown("**How probable each layer finds the last translation**", help=ABOUT_LAYERS)
+    st.markdown(tr("**How probable each layer finds the last translation**"), help=tr(ABOUT_LAYERS))
     grid = figures.lens_grid(shown, step, theme)
     cell_grid(grid, lambda place: STEP.set(found.steps[place[1]]), key="trained_layers")
     part = "from viz_app.figures.over_training import lens_table\ntable = lens_table(list(readings.values()))"
     downloads(
         "trained-layers",
-        partial(export_grid, grid, theme=theme, title=figures.PROBABILITY),
+        partial(export_grid, grid, theme=theme, title=tr(figures.PROBABILITY)),
         lambda: figures.lens_table(shown),
-        title="Probability by layer over training",
+        title=tr("Probability by layer over training"),
         python=partial(script, training, found, part),
     )
 
@@ -243,9 +252,9 @@ def translations(training: Training, found: Measurement) -> None:
     """Draw the translations of all snapshots."""
     table = figures.translations_table([found.sentence.readings[each] for each in found.steps])
     config = {
-        "step": st.column_config.NumberColumn("Step", format="localized", width=80),
-        "translation": st.column_config.TextColumn("Own translation"),
-        "log_prob": st.column_config.NumberColumn("Log-probability of the last one", format="%.2f", width=200),
+        "step": st.column_config.NumberColumn(tr("Step"), format="localized", width=80),
+        "translation": st.column_config.TextColumn(tr("Own translation")),
+        "log_prob": st.column_config.NumberColumn(tr("Log-probability of the last one"), format="%.2f", width=200),
     }
     show_table(table, height="content", column_config=config)
     name = "translations_table"
@@ -257,11 +266,11 @@ def loss(training: Training, found: Measurement, step: int) -> None:
     """Draw the loss of the run, with its snapshots."""
     lines = training.history.log
     if not lines:
-        st.info("These snapshots have no log: open the run's folder, or a file of `python -m train history`.")
+        st.info(tr("These snapshots have no log: open the run's folder, or a file of `python -m train history`."))
         return
-    st.markdown("**Loss of the run**: a line at each snapshot, the strong one at the selected step")
+    st.markdown(tr("**Loss of the run**: a line at each snapshot, the strong one at the selected step"))
     chart = figures.loss(lines, found.steps, step, page_theme())
-    title = training_curves.MEASURES["nll"]
+    title = tr(training_curves.MEASURES["nll"])
     st.plotly_chart(chart, theme=None, config=CHART_CONFIG, key="trained_loss", alt=title)
     code = f"""
 from core.history import open_history
@@ -271,7 +280,7 @@ table = curves_table(open_history({python_code.shown_path(training.path)!r}).log
         "trained-loss",
         partial(export_chart, chart, theme=page_theme()),
         lambda: training_curves.curves_table(lines),
-        title="Loss of a training, and its snapshots",
+        title=tr("Loss of a training, and its snapshots"),
         of_sentence=False,
         python=lambda file: python_code.script(file, code),
     )
@@ -282,7 +291,8 @@ def badge(found: Measurement) -> None:
     last = found.last
     pairs = zip(last.translation.token_log_probs, last.explanation.log_probs, strict=False)
     gap = max(abs(own - replayed) for own, replayed in pairs)
-    check_badge("last snapshot equals its search", gap < GAP, ABOUT_BADGE, f"largest difference {gap:.1g} nats")
+    detail = tr("largest difference {gap:.1g} nats", gap=gap)
+    check_badge(tr("last snapshot equals its search"), gap < GAP, tr(ABOUT_BADGE), detail)
 
 
 page()

@@ -17,14 +17,18 @@ from viz_app.features.paper_figures.figure_heads import FIGURES
 from viz_app.figures import head_names
 from viz_app.figures.appendix import LinePanel, appendix_figure, appendix_table, figure_width
 from viz_app.figures.display_text import isolated, plain, sentence_case
+from viz_app.language import marked, tr, tr_lower
 from viz_app.session import chosen_heads, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget
 
-SELECTION = "Selection on Heads"
+SELECTION = marked("Selection on Heads")
+VIEWS = PICTURE, _ = marked("Picture"), marked("Table")
 PIXELS, MAX_PIXELS = 100, 950  # of an inch of the figure on the page, and of all of it
-HOW_TO_READ = """
+LARGEST = marked("Largest weight of each head: {weights}.")
+LARGEST_MEAN = marked("Largest weight of each head, averaged over the selected words: {weights}.")
+HOW_TO_READ = marked("""
 As in the appendix of "Attention Is All You Need": the words above attend to the words below, a line is as opaque as its
 weight, a colour is a head. If only the lines of some words are drawn, each word below also has a square for every head,
 in the order of the names above.
@@ -32,7 +36,7 @@ in the order of the names above.
 Which head does what depends on chance in training, so another model's heads have other numbers than the paper's. At
 first, the heads with the largest weights on one other word are shown; select any others. That a picture looks like the
 paper's proves nothing by itself.
-"""
+""")
 
 
 @st.fragment
@@ -42,7 +46,13 @@ def page() -> None:
     The sentence matters only for the selection of the page Heads.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        figure = segments("Figure", (*FIGURES, SELECTION), "Figure 3", "figure", hide_label=True)
+        figure = segments(
+            tr("Figure"),
+            {each: figure_name(each) for each in (*FIGURES, SELECTION)},
+            "Figure 3",
+            "figure",
+            hide_label=True,
+        )
         tokens = token_boxes()
     try:
         panels, name, maps = selection(tokens) if figure == SELECTION else paper_figure(figure, tokens)
@@ -52,14 +62,15 @@ def page() -> None:
     if not panels:
         return
     picture, table = appendix_figure(panels, "svg", page_theme()).decode(), appendix_table(panels)
-    view = segments("View", ("Picture", "Table"), "Picture", "paper_view", hide_label=True)
-    if view == "Picture":
+    view = segments(tr("View"), {each: tr(each) for each in VIEWS}, PICTURE, "paper_view", hide_label=True)
+    if view == PICTURE:
         st.image(
-            picture, width=min(MAX_PIXELS, round(PIXELS * figure_width(panels))), alt=f"{figure}: lines between words"
+            picture,
+            width=min(MAX_PIXELS, round(PIXELS * figure_width(panels))),
+            alt=tr("{figure}: lines between words", figure=figure_name(figure)),
         )
         if text := largest_weights(panels):
-            mean = ", averaged over the selected words" if len(panels[0].queries) > 1 else ""
-            st.caption(f"Largest weight of each head{mean}: {plain(text)}.")
+            st.caption(tr(LARGEST_MEAN if len(panels[0].queries) > 1 else LARGEST, weights=plain(text)))
     else:
         show_table(table, height=480)
     downloads(
@@ -72,13 +83,24 @@ def page() -> None:
     )
 
 
+def figure_name(figure: str) -> str:
+    """Return the name of a figure, or of the selection, in the visitor's language."""
+    return tr(SELECTION) if figure == SELECTION else tr("Figure {number}", number=figure.removeprefix("Figure "))
+
+
 def figure_title(figure: str, panels: Sequence[LinePanel]) -> str:
     """Name a figure, its heads and, if it is one of the paper's, its sentence, for the caption of a slide."""
     heads = dict.fromkeys(head_names.name_of(each.attention.layer, head) for each in panels for head in each.heads)
     if figure == SELECTION:
-        return f"{head_names.KIND_NAMES[panels[0].attention.kind]} attention, {', '.join(heads)}"
-    words = " ".join(map(readable, panels[0].attention.query_tokens))
-    return f"{figure}, encoder attention, {', '.join(heads)}: \u201c{words}\u201d ({readings.model().name})"
+        kind = tr(head_names.KIND_NAMES[panels[0].attention.kind])
+        return tr("{kind} attention, {heads}", kind=kind, heads=", ".join(map(tr, heads)))
+    return tr(
+        "{figure}, encoder attention, {heads}: \u201c{words}\u201d ({model})",
+        figure=figure_name(figure),
+        heads=", ".join(heads),
+        words=" ".join(map(readable, panels[0].attention.query_tokens)),
+        model=readings.model().name,
+    )
 
 
 def panels_part(panels: Sequence[LinePanel]) -> str:
@@ -95,15 +117,17 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
     Return its drawings, a file name, and Python that computes its `maps`.
     """
     about, model = FIGURES[figure], readings.model()
-    st.markdown(f"**{figure}**: {about.about}.", help=HOW_TO_READ)
+    st.markdown(tr("**{name}**: {text}.", name=figure_name(figure), text=tr(about.about)), help=tr(HOW_TO_READ))
     number = figure.removeprefix("Figure ")
-    sentence = st.text_input("Sentence of the figure", about.sentence, key=f"paper_text_{number}", bind="query-params")
+    sentence = st.text_input(
+        tr("Sentence of the figure"), about.sentence, key=f"paper_text_{number}", bind="query-params"
+    )
     maps = figure_heads.encoder_maps(model, sentence or "")
     nearest, note = figure_heads.nearest_layer(len(maps))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         layers = [head_names.layer_name(layer, 0) for layer in range(len(maps))]
         layer = layers.index(
-            st.selectbox("Encoder layer", layers, nearest, key="paper_layer", bind="query-params", width=130)
+            st.selectbox(tr("Encoder layer"), layers, nearest, key="paper_layer", bind="query-params", width=130)
         )
         attention = tokens.apply(maps[layer])
         query = word_box(attention, about.word, number) if about.word else None
@@ -111,7 +135,7 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
     if note and layer == nearest:
         st.caption(note)
     if not heads:
-        st.caption("Select a head to draw its lines.")
+        st.caption(tr("Select a head to draw its lines."))
         return [], "", ""
     explained = python_code.explanation_part(model, sentence or "", "")
     python = f"{explained}\n{python_code.maps_part('encoder_self', 'attention', None, tokens)}"
@@ -127,7 +151,7 @@ def word_box(attention: AttentionMap, default: str, number: str) -> int:
     names = [text if text not in texts[:place] else f"{text} ({place + 1})" for place, text in enumerate(texts)]
     first = names.index(default) if default in names else 0
     return names.index(
-        st.selectbox("Lines from", names, first, key=f"paper_word_{number}", bind="query-params", width=170)
+        st.selectbox(tr("Lines from"), names, first, key=f"paper_word_{number}", bind="query-params", width=170)
     )
 
 
@@ -139,7 +163,7 @@ def heads_box(attention: AttentionMap, query: int | None, count: int | None, num
     names = [head_names.name_of(attention.layer, head) for head in range(attention.num_heads)]
     widget = Widget[list[str]](f"paper_heads_{number}")
     widget.preset_for(about, lambda: [names[head] for head in figure_heads.sharpest_heads(attention, query, count)])
-    selected = st.multiselect("Heads", names, key=widget.key, bind="query-params", select_all=False)
+    selected = st.multiselect(tr("Heads"), names, key=widget.key, bind="query-params", select_all=False)
     return [names.index(name) for name in selected]
 
 
@@ -150,18 +174,23 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str, str]:
     """
     reading = readings.reading()
     if reading is None:
-        st.caption("Enter a sentence above to see the selection.")
+        st.caption(tr("Enter a sentence above to see the selection."))
         return [], "", ""
     chosen_heads.restore_selection(reading)
     kind, weights, heads = chosen_heads.shown_heads(reading)
     chosen_heads.write_selection(kind, weights, heads)
     method, explanation = weights.method, reading.explain()
-    note = "" if method == "attention" else f", {METHOD_NAMES[method].lower()}{weights.output_note(explanation)}"
     names = [weights.name(*head) for head in heads]
-    st.markdown(
-        f"**{head_names.KIND_NAMES[kind]} attention**, {', '.join(names)}{plain(note)}: as selected on the page Heads.",
-        help=HOW_TO_READ,
-    )
+    values = {"kind": tr(head_names.KIND_NAMES[kind]), "heads": ", ".join(map(tr, names))}
+    if method == "attention":
+        text = tr("**{kind} attention**, {heads}: as selected on the page Heads.", **values)
+    else:
+        text = tr(
+            "**{kind} attention**, {heads}, {method}: as selected on the page Heads.",
+            method=plain(tr_lower(METHOD_NAMES[method]) + weights.output_note(explanation)),
+            **values,
+        )
+    st.markdown(text, help=tr(HOW_TO_READ))
     maps = chosen_heads.with_combined(reading.maps(kind, tokens, method, weights.output), heads)
     links = word_selection.links(explanation, kind, tokens)
     rows = word_selection.highlighted(word_selection.selected_names(reading), links)["query"]
@@ -178,8 +207,8 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str, str]:
 def largest_weights(panels: Sequence[LinePanel]) -> str:
     """Describe the largest weight of each head, for the word whose lines are drawn."""
     return "; ".join(
-        f"{head_names.name_of(panel.attention.layer, head)}: {isolated(readable(panel.attention.key_tokens[place]))} "
-        f"{float(weights[place]):.2f}"
+        f"{tr(head_names.name_of(panel.attention.layer, head))}: "
+        f"{isolated(readable(panel.attention.key_tokens[place]))} {float(weights[place]):.2f}"
         for panel in panels
         if panel.queries
         for head in panel.heads

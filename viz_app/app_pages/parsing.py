@@ -22,6 +22,7 @@ from viz_app.figures.constituency_tree import Node, constituent_table, export_tr
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.head_pictures import export_map
 from viz_app.figures.theme import head_name
+from viz_app.language import marked, tr, tr_count, tr_values
 from viz_app.session import readings, trees
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.map_pass import text_pass
@@ -31,8 +32,8 @@ from viz_app.session.python_code import model_part, script
 from viz_app.session.state import put_in_address, session_object
 
 NODE = "tree_node"  # query parameter: the selected node
-MEAN = "Mean of all"
-HOW_TO_READ = """
+MEAN = marked("Mean of all")
+HOW_TO_READ = marked("""
 The model reads the words and writes the tree from left to right: `(NP` opens a noun phrase, `/NN` is the tag of a
 word, here a noun, and `)NP` closes the phrase. The search puts each word before the brackets in front of it, so that
 the model need not count words; one trained without words writes `XX` or `XX/NN` for the next word. Click a bracket or
@@ -41,12 +42,14 @@ labels are those of the Penn Treebank: S sentence, NP noun phrase, VP verb phras
 
 The search keeps 21 hypotheses and allows only trees over these words (section 6.3 of the paper). That a head attended
 to a word does not mean that the bracket was chosen because of it.
-"""
-HOW_TO_READ_MAP = """
+""")
+HOW_TO_READ_MAP = marked("""
 A row is a head, a column a word of the sentence (Cross) or a symbol of the tree written before (Decoder).
 Each row sums to 1.
-"""
-KINDS: dict[DecoderKind, str] = {"cross": "Cross", "decoder_self": "Decoder"}
+""")
+KINDS: dict[DecoderKind, str] = {"cross": marked("Cross"), "decoder_self": marked("Decoder")}
+VIEWS = TREE, _ = marked("Tree"), marked("Table")
+HALVES = OPENED, _ = marked("Opened"), marked("Closed")
 
 
 @dataclass
@@ -73,7 +76,7 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
         substitute(current, model)
         text = with_code(text, (), codes_of(current))
     waiting = st.empty()
-    progress = stoppable(waiting, (model.digest, text), "parsing", "Parsing")
+    progress = stoppable(waiting, (model.digest, text), "parsing", tr("Parsing"))
     if progress is None:
         return None
     try:
@@ -88,11 +91,14 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
 def substitute(current: Model, parser: Model) -> None:
     """Say that the current model writes no trees, and which parser is used instead."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(
-            f"{plain(current.name)} translates, it writes no trees: {plain(parser.name)} does here.", width="content"
+        text = tr(
+            "{model} translates, it writes no trees: {parser} does here.",
+            model=plain(current.name),
+            parser=plain(parser.name),
         )
+        st.caption(text, width="content")
         st.button(
-            "Use it on all pages",
+            tr("Use it on all pages"),
             on_click=session_object(OpenModels).add,
             args=(parser,),
             type="tertiary",
@@ -119,28 +125,45 @@ def picture(model: Model, parse: Parse) -> None:
     """Draw the tree and the heads; a click in it runs only this part again."""
     nodes = tree_nodes(parse.tree)
     selected = selected_node(parse, nodes)
-    node, words = nodes[selected], "1 word" if len(parse.words) == 1 else f"{len(parse.words)} words"
+    node = nodes[selected]
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view = segments("View", ("Tree", "Table"), "Tree", "parsing_view", hide_label=True)
+        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, TREE, "parsing_view", hide_label=True)
         st.markdown(
-            f"**Tree**: {words}, log-probability {decimal(parse.log_prob, 2)}", help=HOW_TO_READ, width="content"
+            tr_count(
+                "**Tree**: {count} word, log-probability {value}",
+                "**Tree**: {count} words, log-probability {value}",
+                len(parse.words),
+                value=decimal(parse.log_prob, 2),
+            ),
+            help=tr(HOW_TO_READ),
+            width="content",
         )
-        st.caption(f"Parsed by {plain(model.name)}, beam {BEAM_SIZE}, length penalty {LENGTH_PENALTY}", width="content")
+        text = tr(
+            "Parsed by {model}, beam {beam}, length penalty {penalty}",
+            model=plain(model.name),
+            beam=BEAM_SIZE,
+            penalty=LENGTH_PENALTY,
+        )
+        st.caption(text, width="content")
     place, theme = st.container(), page_theme()
     table = constituent_table(parse)
     explanation = readings.explanation(model, parse.text, parse.token_ids)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="bracket_options"):
-        half = segments("Bracket", ("Opened", "Closed"), "Opened", "bracket_half", disabled=node.is_word)
-        kind = segments("Attention", KINDS, "cross", "bracket_kind")
+        half = segments(
+            tr("Bracket"), {each: tr(each) for each in HALVES}, OPENED, "bracket_half", disabled=node.is_word
+        )
+        kind = segments(tr("Attention"), tr_values(KINDS), "cross", "bracket_kind")
         layers, heads = len(explanation.maps["cross"]), explanation.maps["cross"][0].num_heads
         names = [MEAN, *(head_name(layer, head) for layer in range(layers) for head in range(heads))]
-        head = st.selectbox("Head that tints the words", names, key="bracket_head", bind="query-params", width=180)
-    position = parse.positions[node.opened if half == "Opened" else node.closed]
+        head = st.selectbox(
+            tr("Head that tints the words"), names, format_func=tr, key="bracket_head", bind="query-params", width=180
+        )
+    position = parse.positions[node.opened if half == OPENED else node.closed]
     cross = symbol_attention(explanation, parse.words, position, "cross")
     chosen = names.index(head) - 1
     weights = cross.weights.mean((0, 1)) if chosen < 0 else cross.weights.flatten(0, 1)[chosen]
     with place:
-        if view == "Tree":
+        if view == TREE:
             tree_drawing(
                 parse.tree,
                 lambda clicked: session_object(SelectedNode).select(parse.text, clicked),
@@ -154,30 +177,41 @@ def picture(model: Model, parse: Parse) -> None:
             "tree",
             lambda file_format: export_tree(parse.tree, file_format, theme),
             lambda: table,
-            title=f"Tree of \u201c{parse.text}\u201d by {model.name}",
+            title=tr("Tree of \u201c{text}\u201d by {model}", text=parse.text, model=model.name),
             of_sentence=False,
             python=lambda file: script(file, code),
         )
         st.code(str(parse.tree), language=None, wrap_lines=True)
-    written = f"the word {node.label}" if node.is_word else cross.symbol
+    written = tr("the word {word}", word=node.label) if node.is_word else cross.symbol
     shown = cross if kind == "cross" else symbol_attention(explanation, parse.words, position, kind)
     st.markdown(
-        f"**Heads** when `{written}` was written, at position {position + 1} of {len(parse.token_ids)}",
-        help=HOW_TO_READ_MAP,
+        tr(
+            "**Heads** when `{written}` was written, at position {position} of {count}",
+            written=written,
+            position=position + 1,
+            count=len(parse.token_ids),
+        ),
+        help=tr(HOW_TO_READ_MAP),
     )
-    drawn = bracket_map(shown)
-    if view == "Tree":
+    drawn, all_heads, weight = bracket_map(shown), tr("All heads"), tr("weight")
+    if view == TREE:
         of = text_pass(model, parse.text, parse.token_ids)
         cells = MapCells("bracket_map", of, partial(bracket_cell, shown, position))
-        attention_map(drawn, 0, theme, key=cells.key, on_cell=cells.click, name=lambda *_: "All heads")
+        attention_map(drawn, 0, theme, key=cells.key, on_cell=cells.click, name=lambda *_: all_heads)
         cells.show(lambda cell: (cell.head.kind, cell.query) == (kind, position))
     else:
         show_table(bracket_table(shown))
     downloads(
         "bracket",
-        lambda file_format: export_map(drawn, 0, file_format, theme, name=lambda *_: "weight"),
+        lambda file_format: export_map(drawn, 0, file_format, theme, name=lambda *_: weight),
         lambda: bracket_table(shown),
-        title=f"{KINDS[kind]} attention when {written} was written: \u201c{parse.text}\u201d, by {model.name}",
+        title=tr(
+            "{kind} attention when {written} was written: \u201c{text}\u201d, by {model}",
+            kind=tr(KINDS[kind]),
+            written=written,
+            text=parse.text,
+            model=model.name,
+        ),
         of_sentence=False,
         python=lambda file: script(file, code, bracket_part(position, kind)),
     )
@@ -211,6 +245,6 @@ table = bracket_table(symbol_attention(explanation, parse.words, {position}, {ki
 
 reading = readings.reading()
 if reading is None:
-    st.caption("Enter a sentence above to parse it.")
+    st.caption(tr("Enter a sentence above to parse it."))
 elif found := parsed(reading.search.text):
     picture(*found)

@@ -26,44 +26,64 @@ from viz_app.figures.display_text import decimal, plain
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.theme import Theme
+from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.models import Model
 from viz_app.session.python_code import model_part, script
 
-ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED = "Encoding", "Sinusoids", "Similarity", "Rotation", "Learned"
+ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED = (
+    marked("Encoding"),
+    marked("Sinusoids"),
+    marked("Similarity"),
+    marked("Rotation"),
+    marked("Learned"),
+)
+OWNERS = OWN, PAPER = marked("This model"), marked("The paper")
 TEXTS = {
-    ENCODING: "a row for each position, a column for each dimension.",
-    SINUSOIDS: "single dimensions over the positions, each a sine or cosine wave.",
-    SIMILARITY: "how similar the encodings of any two positions are.",
-    ROTATION: "the encoding of the position *k* further on is the same encoding, rotated.",
-    LEARNED: "similarity of two positions by their distance, learned and sinusoidal.",
+    ENCODING: marked("a row for each position, a column for each dimension."),
+    SINUSOIDS: marked("single dimensions over the positions, each a sine or cosine wave."),
+    SIMILARITY: marked("how similar the encodings of any two positions are."),
+    ROTATION: marked("the encoding of the position *k* further on is the same encoding, rotated."),
+    LEARNED: marked("similarity of two positions by their distance, learned and sinusoidal."),
     FIRST_LAYER: FIRST_LAYER_TEXT,
 }
 HOW_TO_READ = {
-    ENCODING: """
+    ENCODING: marked("""
         The row of a position is added to the embedding of the token there (section 3.5). Dimensions come in pairs, a
         sine and a cosine of one wavelength: 2 pi positions at the left, almost 10000 times as many at the right. So
-        colours change from row to row at the left, and hardly change at the right.""",
-    SINUSOIDS: """
+        colours change from row to row at the left, and hardly change at the right."""),
+    SINUSOIDS: marked("""
         The dots are the values that the model gets, at whole positions; the curve between them is only a guide to the
-        eye. Dimension 2i is a sine, 2i + 1 the cosine of the same wavelength.""",
-    SIMILARITY: """
+        eye. Dimension 2i is a sine, 2i + 1 the cosine of the same wavelength."""),
+    SIMILARITY: marked("""
         Along a diagonal nothing changes: the similarity of sinusoids depends on the distance between two positions,
         not on the positions. The dot product of a position with itself is the largest, d_model / 2; its cosine is 1,
-        its distance 0. This shows how similar encodings are, not that a head uses it.""",
-    ROTATION: """
+        its distance 0. This shows how similar encodings are, not that a head uses it."""),
+    ROTATION: marked("""
         Each pair of dimensions is a point on a circle, like the hand of a clock. From any position to the one k further
         on, it turns by the same angle, k times its frequency: PE(pos + k) is a linear function of PE(pos), a rotation
         of every pair. This is why the paper expected that the model could learn to attend by relative positions
-        (section 3.5). It does not show that a head does.""",
-    LEARNED: """
+        (section 3.5). It does not show that a head does."""),
+    LEARNED: marked("""
         For sinusoids, the cosine is the same for all pairs of positions at a distance. For learned positions it
         varies: the line is the mean, the dotted lines are minimum and maximum. Positions that are rare in training stay
-        near their initial values.""",
+        near their initial values."""),
     FIRST_LAYER: FIRST_LAYER_HELP,
 }
-NONE_LEARNED = (
-    f"The model has no learned positions; for one that has (Table 3, row E), the view {LEARNED} compares both kinds."
+NONE_LEARNED = marked(
+    "The model has no learned positions; for one that has (Table 3, row E), the view {view} compares both kinds."
+)
+SINUSOIDS_NOTE = marked("The paper's sinusoids at d_model {width}, that of {model}.")
+OTHER_SINUSOIDS = marked(
+    "The model's own have the order {order}, frequencies 10000^-({exponent}), and begin at position {offset}."
+)
+ROTATION_NOTE = marked(
+    "Checked now, for all {dimensions} dimensions and positions 0 to 255: PE(pos) rotated by k = {offset} differs from "
+    "PE(pos + {offset}) by at most {error:.1g}. These are the paper's sinusoids; learned positions have no such rule."
+)
+LEARNED_NOTE = marked(
+    "Rank correlation of learned with sinusoidal cosines over all pairs of {count} positions: {correlation}. Mean "
+    "length of a learned position: {learned:.2f}; of a sinusoidal one: {sinusoidal:.2f}."
 )
 CIRCLES = (0, 1 / 8, 1 / 4, 1 / 2)  # the pairs of dimensions that are drawn, as fractions of all
 
@@ -85,10 +105,11 @@ def encodings() -> None:
     views = (ENCODING, SINUSOIDS, SIMILARITY, *((LEARNED,) if learned else ()), ROTATION, FIRST_LAYER)
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with bar:
-        view = segments("View", views, ENCODING, "positions_view", hide_label=True)
+        view = segments(tr("View"), {each: tr(each) for each in views}, ENCODING, "positions_view", hide_label=True)
     title = st.empty()
     theme = page_theme()
-    title.markdown(f"**{view}**: {TEXTS[view]}", help=" ".join(HOW_TO_READ[view].split()))
+    about = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
+    title.markdown(about, help=" ".join(tr(HOW_TO_READ[view]).split()))
     if view == FIRST_LAYER:
         first_layer(bar, theme)
         return
@@ -98,13 +119,17 @@ def encodings() -> None:
     if as_table:
         show_table(picture.table())
     else:
-        st.plotly_chart(picture.figure, theme=None, config=CHART_CONFIG, key=f"positions_{view}", alt=TEXTS[view])
+        st.plotly_chart(picture.figure, theme=None, config=CHART_CONFIG, key=f"positions_{view}", alt=tr(TEXTS[view]))
     st.caption(picture.note)
     downloads(
         f"positions-{view.lower()}",
         lambda file_format: export_chart(picture.figure, file_format, theme),
         picture.table,
-        title=f"Positional encoding: {TEXTS[view].removesuffix('.').replace('*', '')} ({readings.model().name})",
+        title=tr(
+            "Positional encoding: {text} ({model})",
+            text=tr(TEXTS[view]).rstrip(".\u3002").replace("*", ""),
+            model=readings.model().name,
+        ),
         of_sentence=False,
         python=lambda file: script(file, picture.python),
     )
@@ -118,7 +143,7 @@ def width() -> int:
 
 def count_box() -> int:
     """Select the number of positions to draw."""
-    return st.slider("Positions", 8, 256, 64, 8, key="num_positions", bind="query-params", width=240)
+    return st.slider(tr("Positions"), 8, 256, 64, 8, key="num_positions", bind="query-params", width=240)
 
 
 def encodings_to_draw() -> tuple[Tensor, str, str]:
@@ -128,23 +153,31 @@ def encodings_to_draw() -> tuple[Tensor, str, str]:
     """
     model, count = readings.model(), count_box()
     config = model.translator.model.config
-    sinusoids = f"The paper's sinusoids at d_model {width()}, that of {plain(model.name)}."
+    sinusoids = tr(SINUSOIDS_NOTE, width=width(), model=plain(model.name))
     if (config.position_order, config.position_exponent, config.position_offset) != ("interleaved", "i/n", 0):
-        sinusoids += (
-            f" The model's own have the order {config.position_order}, frequencies "
-            f"10000^-({config.position_exponent}), and begin at position {config.position_offset}."
+        own = tr(
+            OTHER_SINUSOIDS,
+            order=config.position_order,
+            exponent=config.position_exponent,
+            offset=config.position_offset,
         )
+        sinusoids = f"{sinusoids} {own}"
     python = f"from core.model import sinusoidal_encoding\nfound = sinusoidal_encoding({count}, {width()})"
     if model.translator.model.config.positions != "learned":
-        return sinusoidal_encoding(count, width()), f"{sinusoids} {NONE_LEARNED}", python
-    whose = segments("Positions of", ("This model", "The paper"), "This model", "whose")
-    if whose == "The paper":
-        return sinusoidal_encoding(count, width()), f"{sinusoids} The model has learned positions instead.", python
+        return sinusoidal_encoding(count, width()), f"{sinusoids} {tr(NONE_LEARNED, view=tr(LEARNED))}", python
+    whose = segments(tr("Positions of"), {each: tr(each) for each in OWNERS}, OWN, "whose")
+    if whose == PAPER:
+        note = f"{sinusoids} {tr('The model has learned positions instead.')}"
+        return sinusoidal_encoding(count, width()), note, python
     found = model_positions(model.translator.model, count)
     return (
         found,
-        f"The positions learned by {plain(model.name)}: {model.translator.model.config.max_positions}, of which "
-        f"{len(found)} are drawn.",
+        tr(
+            "The positions learned by {model}: {count}, of which {drawn} are drawn.",
+            model=plain(model.name),
+            count=config.max_positions,
+            drawn=len(found),
+        ),
         learned_part(model, count),
     )
 
@@ -178,13 +211,19 @@ def sinusoids(theme: Theme) -> PositionsPicture:
     count, d_model = count_box(), width()  # not in the table: it is made in another thread, which has no session
     first = [dimension for dimension in (0, 16, 32, 64) if dimension < d_model]
     dimensions = st.multiselect(
-        "Dimensions", range(d_model), first, key="dimensions", bind="query-params", max_selections=8, select_all=False
+        tr("Dimensions"),
+        range(d_model),
+        first,
+        key="dimensions",
+        bind="query-params",
+        max_selections=8,
+        select_all=False,
     )
     figure = positions.sinusoids(dimensions, count, d_model, theme)
     return PositionsPicture(
         figure,
         lambda: position_tables.sinusoids_table(dimensions, count, d_model),
-        f"The paper's sinusoids at d_model {d_model}.",
+        tr("The paper's sinusoids at d_model {width}.", width=d_model),
         table_part(f"sinusoids_table({dimensions}, {count}, {d_model})"),
     )
 
@@ -192,8 +231,8 @@ def sinusoids(theme: Theme) -> PositionsPicture:
 def similarity(theme: Theme) -> PositionsPicture:
     """Draw the similarity of all pairs of positions."""
     found, note, python = encodings_to_draw()
-    names: dict[Measure, str] = {"dot": "Dot product", "cosine": "Cosine", "distance": "Distance"}
-    measure = segments("Measure", names, "dot", "measure")
+    names: dict[Measure, str] = {"dot": tr("Dot product"), "cosine": tr("Cosine"), "distance": tr("Distance")}
+    measure = segments(tr("Measure"), names, "dot", "measure")
     figure = positions.position_similarity(found, theme, measure)
     return PositionsPicture(
         figure,
@@ -205,21 +244,16 @@ def similarity(theme: Theme) -> PositionsPicture:
 
 def rotation(theme: Theme) -> PositionsPicture:
     """Draw a position and the one k further on as points on circles."""
-    position = st.slider("Position", 0, 128, 3, key="position", bind="query-params", width=220)
+    position = st.slider(tr("Position"), 0, 128, 3, key="position", bind="query-params", width=220)
     offset = st.slider("k", 0, 64, 5, key="offset", bind="query-params", width=220)
     d_model = width()
     pairs = list(dict.fromkeys(int(share * d_model // 2) for share in CIRCLES))
     figure = positions.rotation_circles(pairs, position, offset, d_model, theme)
     error = rotation_error(256, d_model, offset)
-    note = (
-        f"Checked now, for all {d_model} dimensions and positions 0 to 255: PE(pos) rotated by k = {offset} differs "
-        f"from PE(pos + {offset}) by at most {error:.1g}. These are the paper's sinusoids; learned positions have no "
-        f"such rule."
-    )
     return PositionsPicture(
         figure,
         lambda: position_tables.rotation_table(position, offset, d_model),
-        note,
+        tr(ROTATION_NOTE, dimensions=d_model, offset=offset, error=error),
         table_part(f"rotation_table({position}, {offset}, {d_model})"),
     )
 
@@ -231,10 +265,12 @@ def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
     mine, paper = (position_similarity(each, "cosine") for each in (found, sinusoidal_encoding(len(found), width())))
     above = mine.new_ones(mine.shape).triu(1).bool()
     correlation = decimal(spearman(mine[above], paper[above]), 2)
-    note = (
-        f"Rank correlation of learned with sinusoidal cosines over all pairs of {len(found)} positions: {correlation}. "
-        f"Mean length of a learned position: {float(found.norm(dim=1).mean()):.2f}; of a sinusoidal one: "
-        f"{(width() / 2) ** 0.5:.2f}."
+    note = tr(
+        LEARNED_NOTE,
+        count=len(found),
+        correlation=correlation,
+        learned=float(found.norm(dim=1).mean()),
+        sinusoidal=(width() / 2) ** 0.5,
     )
     return PositionsPicture(
         positions.by_distance(found, theme),

@@ -11,39 +11,45 @@ from viz_app.controls.tables import selectable_table, show_table
 from viz_app.features.score.scored_file import BEAM_SIZE, LENGTH_PENALTY, MAX_LINES, ScoredFile, decoded
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.figures.word_table import word_table
+from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.python_code import model_part, script
 from viz_app.session.state import session_object
 
 SHOWN = 500  # words in the table; the CSV has all
 EMBEDDED = 2_000  # characters of a text that stands in the Python script itself
-ABOUT = """
+ABOUT = marked("""
 A text file with a sentence a line: the model translates them, and the words of its translations are scored. Or a TSV
 file with a source, a tab and its translation a line: these translations are scored as given. `python -m core score`
 computes the same.
-"""
-HOW_TO_READ = """
+""")
+HOW_TO_READ = marked("""
 The **log-probability** of a word is given the source and the words before it, in nats: 0 is certain, -0.69 is one in
 two. A word of several tokens has the product of their probabilities; `</s>` is the end of the translation.
 
 It says how probable the model finds a word, not whether the word is right: a correct rare name may have a low one, and
 a fluent mistake a high one.
-"""
+""")
+PASTED = marked("the text")
 EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der Bahnhof?"
-COLUMNS: dict[str, Any] = {
-    "height": 560,
-    "column_config": {
-        "word": st.column_config.TextColumn("Word", width="small"),
-        "probability": st.column_config.ProgressColumn(
-            "Probability", format="%.3f", min_value=0, max_value=1, width="small"
-        ),
-        "log_prob": st.column_config.NumberColumn("Log-prob", format="%.2f", width=80),
-        "line": st.column_config.NumberColumn("Line", width=60),
-        "number": None,
-        "source": st.column_config.TextColumn("Source", width="medium"),
-        "translation": st.column_config.TextColumn("Translation", width="medium"),
-    },
-}
+
+
+def columns() -> dict[str, Any]:
+    """Return the options of the table of words."""
+    return {
+        "height": 560,
+        "column_config": {
+            "word": st.column_config.TextColumn(tr("Word"), width="small"),
+            "probability": st.column_config.ProgressColumn(
+                tr("Probability"), format="%.3f", min_value=0, max_value=1, width="small"
+            ),
+            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), format="%.2f", width=80),
+            "line": st.column_config.NumberColumn(tr("Line"), width=60),
+            "number": None,
+            "source": st.column_config.TextColumn(tr("Source"), width="medium"),
+            "translation": st.column_config.TextColumn(tr("Translation"), width="medium"),
+        },
+    }
 
 
 @st.fragment
@@ -52,20 +58,31 @@ def form() -> None:
     model = readings.model()
     with st.form("sentences", border=False):
         left, right = st.columns(2, gap="large")
-        file = left.file_uploader("File of sentences", key="score_file", help=ABOUT, max_upload_size=5)
+        file = left.file_uploader(tr("File of sentences"), key="score_file", help=tr(ABOUT), max_upload_size=5)
         pasted = right.text_area(
-            "Or paste lines", key="score_pasted", placeholder=EXAMPLE, height=100, help=ABOUT, persist_state="session"
+            tr("Or paste lines"),
+            key="score_pasted",
+            placeholder=EXAMPLE,
+            height=100,
+            help=tr(ABOUT),
+            persist_state="session",
         )
         with st.container(horizontal=True, vertical_alignment="center"):
-            submitted = st.form_submit_button("Score the words", key="score_submit")
+            submitted = st.form_submit_button(tr("Score the words"), key="score_submit")
             st.caption(
-                f"Up to {MAX_LINES:,} sentences. Where no translation is given, {plain(model.name)} translates with "
-                f"beam size {BEAM_SIZE} and length penalty {LENGTH_PENALTY}.",
+                tr(
+                    "Up to {most:,} sentences. Where no translation is given, {model} translates with beam size "
+                    "{beam} and length penalty {penalty}.",
+                    most=MAX_LINES,
+                    model=plain(model.name),
+                    beam=BEAM_SIZE,
+                    penalty=LENGTH_PENALTY,
+                ),
                 width="content",
             )
     if not submitted:
         return
-    name = file.name if file else "the text"
+    name = file.name if file else PASTED
     try:
         text = decoded(name, file.getvalue()) if file else pasted or ""
         session_object(ScoredFile).begin(model, name, text)
@@ -81,19 +98,24 @@ def results(scored: ScoredFile) -> None:
         return
     words = worst_words(scored.lines)
     st.markdown(
-        f"**Words of {plain(scored.name)}**, the least probable first: {len(words):,} words in "
-        f"{len(scored.lines):,} sentences, by {plain(scored.model.name)}",
-        help=HOW_TO_READ,
+        tr(
+            "**Words of {file}**, the least probable first: {words:,} words in {sentences:,} sentences, by {model}",
+            file=plain(tr(scored.name)),
+            words=len(words),
+            sentences=len(scored.lines),
+            model=plain(scored.model.name),
+        ),
+        help=tr(HOW_TO_READ),
     )
-    shown = "" if len(words) <= SHOWN else f" The first {SHOWN} are shown; the CSV has all."
+    shown = "" if len(words) <= SHOWN else " " + tr("The first {count} are shown; the CSV has all.", count=SHOWN)
     if scored.model.digest == readings.model().digest:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            st.caption(f"Select a row to see the word in its sentence above, and on every page.{shown}")
-            st.page_link("app_pages/translate.py", label="See it on Translate", icon=":material/arrow_forward:")
-        selectable_table(word_table(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), **COLUMNS)
+            st.caption(tr("Select a row to see the word in its sentence above, and on every page.") + shown)
+            st.page_link("app_pages/translate.py", label=tr("See it on Translate"), icon=":material/arrow_forward:")
+        selectable_table(word_table(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), **columns())
     else:
-        st.caption(f"Scored by another checkpoint than the current one. Score them again to open them.{shown}")
-        show_table(word_table(words[:SHOWN]), **COLUMNS)
+        st.caption(tr("Scored by another checkpoint than the current one. Score them again to open them.") + shown)
+        show_table(word_table(words[:SHOWN]), **columns())
     model, text, name = scored.model, scored.text, scored.name
     downloads(
         "word-scores",
@@ -113,7 +135,7 @@ table = word_table(worst_words(score_lines(translator, parse_lines(text))))"""
 
 
 scored = session_object(ScoredFile)
-st.markdown("**Score a file of sentences**: which words does the model find improbable?", help=HOW_TO_READ)
+st.markdown(tr("**Score a file of sentences**: which words does the model find improbable?"), help=tr(HOW_TO_READ))
 form()
 if scored.job:
     job_control(scored.job, "score_job")

@@ -12,11 +12,12 @@ from viz_app.features.step_through import walked_token
 from viz_app.figures.display_text import isolated, plain
 from viz_app.figures.export.step_view import export_step
 from viz_app.figures.step_list import step_list, step_named, step_table
+from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.state import session_object
 from viz_app.session.step_place import StepPlace
 
-HOW_TO_READ = """
+HOW_TO_READ = marked("""
 Each step has the paper's formula, and the numbers that this model computes for this sentence. Go on with the arrow keys
 or the list; Home and End lead to the first and the last step.
 
@@ -27,8 +28,8 @@ token and **predicts** the next.
 The numbers say exactly what was computed, **not what it means**: a dimension has no meaning of its own, a large score
 does not say that the word mattered, and one head is one of many. For what matters, see What heads write, Layer by
 layer, and Cut on the page Heads.
-"""
-ABOUT_BADGE = (
+""")
+ABOUT_BADGE = marked(
     "Every number here is computed by the paper's formulas in float64. The model's own pass, in float32, must give "
     "the same to rounding, relative to the largest number of each vector."
 )
@@ -40,24 +41,24 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption("Enter a sentence above to follow one of its tokens.")
+        st.caption(tr("Enter a sentence above to follow one of its tokens."))
         return
     place, theme = session_object(StepPlace), page_theme()
     place.restore()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         path = walked_token.followed(reading, *walked_token.place_boxes(reading))
     about = walked_token.about_text(path)
-    st.markdown(f"**Step by step**: {plain(isolated(about))}", help=HOW_TO_READ)
+    st.markdown(tr("**Step by step**: {token}", token=plain(isolated(about))), help=tr(HOW_TO_READ))
     piece, target = reading.model.translator.tokenizer.target.piece, reading.hypothesis.token_ids
     views = step_list(path, piece, walked_token.search_tree(reading), target)
     view = step_named(views, place.step)
     place.write(view is views[0])
     step_walk(views, about, place.asked, place.request, theme, place.keep)
     check_badge(
-        "numbers equal the model's",
+        tr("numbers equal the model's"),
         path.gap < TOLERANCE,
-        ABOUT_BADGE,
-        f"{len(path.differences)} vectors compared, largest difference {path.gap:.1g}",
+        tr(ABOUT_BADGE),
+        tr("{count} vectors compared, largest difference {gap:.1g}", count=len(path.differences), gap=path.gap),
     )
     code = python_code.reading_part(reading), walked_token.path_part(path), walked_token.table_part(view)
     downloads(

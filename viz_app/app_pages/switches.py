@@ -19,11 +19,12 @@ from viz_app.figures.display_text import decimal, sentence_case
 from viz_app.figures.export.ablation import export_changes, export_switches, switches_table
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.state import session_object
 
 MEASURED_AT_ONCE = 80  # tokens of source and target together up to which measuring starts by itself
-HOW_TO_READ = """
+HOW_TO_READ = marked("""
 Click a head to switch it, click it again to switch it back; click the name of a layer for all its heads. A head's
 output is multiplied by the value of the slider: 0 turns it off, 1 leaves it unchanged.
 
@@ -31,13 +32,13 @@ The number in a cell is the change of the log-probability of the translation abo
 nats: -0.7 makes it half as probable. The colours have a logarithmic scale, linear below 0.1 nats, so that heads beside
 one with a very large effect can be told apart: compare sizes by the numbers. Heads compensate for each other, so
 effects do not add up, and a head without an effect here may matter in another sentence.
-"""
-ABOUT_IMPORTANCE = """
+""")
+ABOUT_IMPORTANCE = marked("""
 **Change when off**: the head's output is set to 0, and the same translation is scored again. **Importance by gradient**
 (Michel et al. 2019): the slope of the loss as the head is turned down. It takes one pass for all heads, but holds only
 for small changes. The two need not agree; the rank correlation says how far they do on this sentence. Both are in nats.
 To rank heads, Michel et al. divide the importances of each layer by their Euclidean norm: the last column.
-"""
+""")
 
 
 def page(reading: readings.Reading) -> None:
@@ -54,7 +55,7 @@ def page(reading: readings.Reading) -> None:
     switched_heads.write_address(gates)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         gate = st.slider(
-            "Clicking a head scales its output to",
+            tr("Clicking a head scales its output to"),
             0.0,
             0.9,
             0.0,
@@ -62,9 +63,9 @@ def page(reading: readings.Reading) -> None:
             key="gate",
             bind="query-params",
             width=260,
-            help=HOW_TO_READ,
+            help=tr(HOW_TO_READ),
         )
-        st.button("All back on", on_click=switches.switch, args=(model, list(set_to), 1.0), disabled=not set_to)
+        st.button(tr("All back on"), on_click=switches.switch, args=(model, list(set_to), 1.0), disabled=not set_to)
     theme = page_theme()
     switchboard(measured.heads, set_to, measured.changes, theme, lambda heads: switches.switch(model, heads, gate))
     drawn = (measured.heads, dict(set_to), dict(measured.changes))
@@ -73,7 +74,7 @@ def page(reading: readings.Reading) -> None:
         "switches",
         partial(export_switches, *drawn, theme=theme),
         lambda: switches_table(*drawn),
-        title="Change of the log-probability with each head alone off",
+        title=tr("Change of the log-probability with each head alone off"),
         python=lambda file: python_code.script(file, *code, SWITCHES_TABLE),
     )
     outcome(reading, gates)
@@ -109,35 +110,45 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
     left, right = st.container(key="switch-outcome").columns(2, gap="large")
     with left:
         st.markdown(
-            "**Translation**: before and after",
-            help="The best translation with all heads on, and with the switches. Words that only one of them has are "
-            "marked.",
+            tr("**Translation**: before and after"),
+            help=tr(
+                "The best translation with all heads on, and with the switches. Words that only one of them has are "
+                "marked."
+            ),
         )
         translations(reading, gates)
     with right:
         st.markdown(
-            "**Log-probability of the translation above**, token by token",
-            help="The same tokens, scored with the switches: blue is less probable, orange more. Hover a token for its "
-            "numbers.",
+            tr("**Log-probability of the translation above**, token by token"),
+            help=tr(
+                "The same tokens, scored with the switches: blue is less probable, orange more. Hover a token for its "
+                "numbers."
+            ),
         )
         effect = switched_heads.gated_effect(reading, gates) if gates else None
         before, tokens = reading.explain().log_probs, reading.explain().predicted_tokens
         changes = effect.changes if effect else [0.0] * len(before)
         st.html(ablation.changed_tokens(tokens, before, changes, page_theme()))
-        change = (
-            f", now **{decimal(sum(before) + effect.change, 2)}**: a change of "
-            f"**{decimal(effect.change, 2, sign=True)}** nats"
-            if effect
-            else ""
-        )
-        st.markdown(f"All heads on: **{decimal(sum(before), 2)}**{change}.")
+        log_prob = decimal(sum(before), 2)
+        if effect:
+            now, change = decimal(sum(before) + effect.change, 2), decimal(effect.change, 2, sign=True)
+            st.markdown(
+                tr(
+                    "All heads on: **{before}**, now **{now}**: a change of **{change}** nats.",
+                    before=log_prob,
+                    now=now,
+                    change=change,
+                )
+            )
+        else:
+            st.markdown(tr("All heads on: **{before}**.", before=log_prob))
         draw = partial(export_changes, tokens, changes, theme=page_theme())
         code = python_code.reading_part(reading), python_code.gates_part(dict(gates)), TOKENS_TABLE
         downloads(
             "switched-tokens",
             draw,
             lambda: ablation.tokens_table(tokens, before, changes),
-            title=f"Change of the log-probability with {len(gates)} changed heads",
+            title=tr("Change of the log-probability with {count} changed heads", count=len(gates)),
             python=lambda file: python_code.script(file, *code),
         )
 
@@ -153,7 +164,7 @@ def translations(reading: readings.Reading, gates: HeadGates) -> None:
     words = ablation.words_of(old.tokens)
     before.html(ablation.marked_text(words, [False] * len(words), "del"))
     if not gates:
-        below.caption("All heads are on. Click one above to see the translation without it.")
+        below.caption(tr("All heads are on. Click one above to see the translation without it."))
         return
     progress = search_progress.stoppable(waiting, (reading.model.digest, reading.search, gates), "gated")
     if progress is None:
@@ -165,14 +176,14 @@ def translations(reading: readings.Reading, gates: HeadGates) -> None:
     with below:
         st.html(ablation.marked_text(gated, marks[1], "ins"))
         if not any(map(any, marks)):
-            st.caption("The translation is the same.")
+            st.caption(tr("The translation is the same."))
 
 
 def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> None:
     """Draw the effect of each head off alone, and its importance by gradient."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.markdown("**Each head off alone**", help=ABOUT_IMPORTANCE, width="content")
-        job_control(measured.job, "measure", "Measure every head")
+        st.markdown(tr("**Each head off alone**"), help=tr(ABOUT_IMPORTANCE), width="content")
+        job_control(measured.job, "measure", tr("Measure every head"))
     if not measured.changes:
         return
     importance = switched_heads.importance(reading)
@@ -183,17 +194,19 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
             table,
             height=420,
             column_config={
-                "head": st.column_config.TextColumn("Head off"),
+                "head": st.column_config.TextColumn(tr("Head off")),
                 "change": st.column_config.NumberColumn(
-                    "Change when off", format="%+.3f", help="Of the log-probability of the translation, in nats."
+                    tr("Change when off"),
+                    format="%+.3f",
+                    help=tr("Of the log-probability of the translation, in nats."),
                 ),
                 "importance": st.column_config.NumberColumn(
-                    "Importance by gradient", format="%.3f", help="In nats per token."
+                    tr("Importance by gradient"), format="%.3f", help=tr("In nats per token.")
                 ),
                 "within_layer": st.column_config.NumberColumn(
-                    "Within its layer",
+                    tr("Within its layer"),
                     format="%.2f",
-                    help="The importance divided by the Euclidean norm of its layer's (Michel et al. 2019).",
+                    help=tr("The importance divided by the Euclidean norm of its layer's (Michel et al. 2019)."),
                 ),
             },
         )
@@ -205,26 +218,30 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
             theme=None,
             config=CHART_CONFIG,
             key="effects",
-            alt="Change when off by importance, a mark for every head",
+            alt=tr("Change when off by importance, a mark for every head"),
         )
         code = python_code.reading_part(reading), effects_part(len(measured.changes)), EFFECTS_TABLE
         downloads(
             "heads-off",
             partial(export_chart, figure, theme=theme),
             lambda: table,
-            title="Change of the log-probability with each head off, by its importance by gradient",
+            title=tr("Change of the log-probability with each head off, by its importance by gradient"),
             python=lambda file: python_code.script(file, *code),
         )
         correlation = spearman(table["change"].abs(), table["importance"])
         if not math.isnan(correlation):
             st.caption(
-                f"Rank correlation between the size of the change and the importance by gradient: "
-                f"{decimal(correlation, 2)}, over {len(table)} heads."
+                tr(
+                    "Rank correlation between the size of the change and the importance by gradient: {value}, over "
+                    "{count} heads.",
+                    value=decimal(correlation, 2),
+                    count=len(table),
+                )
             )
 
 
 reading = readings.reading()
 if reading is None:
-    st.caption("Enter a sentence above to see the switches.")
+    st.caption(tr("Enter a sentence above to see the switches."))
 else:
     page(reading)

@@ -18,52 +18,69 @@ from viz_app.figures import training_curves
 from viz_app.figures.display_text import plain
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import python_code, readings
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 T = TypeVar("T", int, float)
-CURVES, RATE, SAMPLES, CARD, TABLE_3 = VIEWS = ("Curves", "Learning rate", "Samples", "Card", "Table 3")
+CURVES, RATE, SAMPLES, CARD, TABLE_3 = VIEWS = (
+    marked("Curves"),
+    marked("Learning rate"),
+    marked("Samples"),
+    marked("Card"),
+    marked("Table 3"),
+)
 TEXTS = {
-    CURVES: "loss, perplexity, speed and learning rate by step.",
-    RATE: "the learning rate of these settings, and of the paper's base model.",
-    SAMPLES: "translations of one sentence at different steps.",
-    CARD: "the model card: training data, scores and limitations.",
-    TABLE_3: "rows of the paper's Table 3, trained with one budget, and the paper's numbers.",
+    CURVES: marked("loss, perplexity, speed and learning rate by step."),
+    RATE: marked("the learning rate of these settings, and of the paper's base model."),
+    SAMPLES: marked("translations of one sentence at different steps."),
+    CARD: marked("the model card: training data, scores and limitations."),
+    TABLE_3: marked("rows of the paper's Table 3, trained with one budget, and the paper's numbers."),
 }
 HOW_TO_READ = {
-    CURVES: """The **negative log-likelihood** is without label smoothing; perplexity is its exponential. In training
+    CURVES: marked("""
+        The **negative log-likelihood** is without label smoothing; perplexity is its exponential. In training
         it is measured with dropout, in validation without, so training can be above. A token is a sub-word: values of
-        models with different vocabularies cannot be compared.""",
-    RATE: """Section 5.3: the rate rises linearly during the warm-up, then falls with the inverse square root of the
+        models with different vocabularies cannot be compared."""),
+    RATE: marked("""
+        Section 5.3: the rate rises linearly during the warm-up, then falls with the inverse square root of the
         step; a wider model has a smaller rate. Scale multiplies it. In a cooldown, which the paper does not have, it
-        falls linearly to 0 at the end. Crosses are the rates that the run logged.""",
-    SAMPLES: """Greedy translations of sentences from the validation set, which the model is not trained on. They show
-        what it learns when, but do not measure it.""",
-    CARD: "Written by `python -m train card` from the metadata of the checkpoint.",
-    TABLE_3: """Perplexity is per sub-word and can be compared only between the rows. The paper's data, vocabulary and
+        falls linearly to 0 at the end. Crosses are the rates that the run logged."""),
+    SAMPLES: marked("""
+        Greedy translations of sentences from the validation set, which the model is not trained on. They show
+        what it learns when, but do not measure it."""),
+    CARD: marked("Written by `python -m train card` from the metadata of the checkpoint."),
+    TABLE_3: marked("""
+        Perplexity is per sub-word and can be compared only between the rows. The paper's data, vocabulary and
         budget are different, so compare the differences to base, not the values. Each row is one run: small
-        differences may be chance.""",
+        differences may be chance."""),
 }
-SLIDE_TITLES = {"training": "Curves of a training run", "schedule": "Learning rate", "table3": "Rows of Table 3"}
+SLIDE_TITLES = {
+    "training": marked("Curves of a training run"),
+    "schedule": marked("Learning rate"),
+    "table3": marked("Rows of Table 3"),
+}
 UPDATE_SECONDS = 3  # seconds between two updates of a run in progress
 
 
 def page() -> None:
     """Select a run and show it; update it while it is in progress."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        view = segments("View", VIEWS, CURVES, "training_view", hide_label=True)
+        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, CURVES, "training_view", hide_label=True)
         typed: str = st.text_input(
-            "Folder of a run",
+            tr("Folder of a run"),
             key="run_folder",
             bind="query-params",
-            placeholder="the shipped checkpoint's run",
-            help="A folder on this machine, as given to `python -m train fit --run` or `python -m train table3 -o`.",
+            placeholder=tr("the shipped checkpoint's run"),
+            help=tr(
+                "A folder on this machine, as given to `python -m train fit --run` or `python -m train table3 -o`."
+            ),
             width=320,
         )
         st.page_link(
-            "app_pages/over_training.py", label="Over training", icon=":material/arrow_forward:", width="content"
+            "app_pages/over_training.py", label=tr("Over training"), icon=":material/arrow_forward:", width="content"
         )
     place = Path(typed.strip()).expanduser() if typed and typed.strip() else None
     try:
@@ -86,12 +103,13 @@ def run_box(place: Path | None) -> Path | None:
     found = run_records.runs_in(place)
     if len(found) < 2:
         return found[0] if found else place
-    return st.selectbox("Run", found, format_func=lambda path: path.name, key="run", bind="query-params", width=320)
+    return st.selectbox(tr("Run"), found, format_func=lambda path: path.name, key="run", bind="query-params", width=320)
 
 
 def heading(view: str) -> None:
     """Draw the title of a view."""
-    st.markdown(f"**{view}**: {TEXTS[view]}", help=" ".join(HOW_TO_READ[view].split()))
+    text = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
+    st.markdown(text, help=" ".join(tr(HOW_TO_READ[view]).split()))
 
 
 def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
@@ -105,12 +123,12 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
             if in_progress and not run.is_in_progress:
                 st.rerun()  # without `run_every`
         elif readings.model().name != run.name:
-            st.caption(
-                plain(
-                    f"{readings.model().name} has no records of its run: these are those of {run.name}, the shipped "
-                    f"checkpoint."
-                )
+            note = tr(
+                "{model} has no records of its run: these are those of {run}, the shipped checkpoint.",
+                model=readings.model().name,
+                run=run.name,
             )
+            st.caption(plain(note))
         if view != CARD and (note := run_records.start_note(run_facts(run))):
             st.caption(plain(note))
         if view == CURVES:
@@ -127,14 +145,14 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
 
 def status(run: run_records.Run) -> str:
     """Say at which step the run is, and whether it is in progress."""
-    of = f" of {run.last_step:,}" if run.last_step else ""
-    preset = f", preset {run.facts['preset']}" if "preset" in run.facts else ""
-    now = (
-        f"in progress, written {run.age:.0f} s ago; updated every {UPDATE_SECONDS} s"
-        if run.is_in_progress
-        else "not in progress"
-    )
-    return plain(f"{run.name}{preset}: step {run.step:,}{of}, {now}")
+    name, step, now = run.name, tr("step {step:,}", step=run.step), tr("not in progress")
+    if "preset" in run.facts:
+        name = tr("{run}, preset {preset}", run=run.name, preset=run.facts["preset"])
+    if run.last_step:
+        step = tr("step {step:,} of {last:,}", step=run.step, last=run.last_step)
+    if run.is_in_progress:
+        now = tr("in progress, written {age:.0f} s ago; updated every {pause} s", age=run.age, pause=UPDATE_SECONDS)
+    return plain(tr("{run}: {step}, {now}", run=name, step=step, now=now))
 
 
 def run_facts(run: run_records.Run) -> dict[str, Any]:
@@ -153,11 +171,14 @@ def has_log(run: run_records.Run) -> bool:
         return True
     if run.age == float("inf"):
         st.info(
-            f"{plain(run.name)} has no log. `python -m train card CHECKPOINT --log RUN/log.jsonl` writes one; "
-            f"or enter the folder of a run above."
+            tr(
+                "{run} has no log. `python -m train card CHECKPOINT --log RUN/log.jsonl` writes one; or enter the "
+                "folder of a run above.",
+                run=plain(run.name),
+            )
         )
     else:
-        st.info("The run has not logged anything yet; its first line comes after 25 steps.")
+        st.info(tr("The run has not logged anything yet; its first line comes after 25 steps."))
     return False
 
 
@@ -171,14 +192,19 @@ def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
         if any(training_curves.values(run.lines, kind, name)[0] for kind in ("train", "valid"))
     ]
     if not measures:
-        st.info("The log has no numbers yet.")
+        st.info(tr("The log has no numbers yet."))
         return
-    names = {"nll": "Loss", "perplexity": "Perplexity", "tokens_per_second": "Speed", "rate": "Rate"}
+    names = {
+        "nll": tr("Loss"),
+        "perplexity": tr("Perplexity"),
+        "tokens_per_second": tr("Speed"),
+        "rate": tr("Rate"),
+    }
     options = {measure: names[measure] for measure in measures}
-    measure = segments("Number", options, measures[0], "training_measure", hide_label=True)
+    measure = segments(tr("Number"), options, measures[0], "training_measure", hide_label=True)
     figure = training_curves.curves(run.lines, measure, theme)
     st.plotly_chart(
-        figure, theme=None, config=CHART_CONFIG, key=f"curves_{measure}", alt=training_curves.MEASURES[measure]
+        figure, theme=None, config=CHART_CONFIG, key=f"curves_{measure}", alt=tr(training_curves.MEASURES[measure])
     )
     code = f"from viz_app.figures.training_curves import curves_table\n{log_part(run)}\ntable = curves_table(lines)"
     with_table(figure, theme, training_curves.curves_table(run.lines), "training", code)
@@ -194,19 +220,19 @@ def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
     columns = st.columns(5, gap="medium")
     steps = min(max(100, int(recipe.get("steps", 30_000))), 1_000_000)
     last_step = columns[0].number_input(
-        "Steps", 100, 1_000_000, steps, 100, key=f"rate_steps_{run.name}", bind="query-params"
+        tr("Steps"), 100, 1_000_000, steps, 100, key=f"rate_steps_{run.name}", bind="query-params"
     )
     widths = sorted({64, 128, 256, 512, 768, 1024, d_model})
     schedule = training_curves.Schedule(
         d_model=columns[1].select_slider(
             "d_model", widths, d_model, key=f"rate_d_model_{run.name}", bind="query-params"
         ),
-        warmup=slider(columns[2], "Warm-up", 1, 10_000, int(recipe.get("warmup", 4_000)), 1, run),
-        rate_scale=slider(columns[3], "Scale", 0.01, 4.0, float(recipe.get("rate_scale", 1.0)), 0.001, run),
-        cooldown=slider(columns[4], "Cooldown", 0, 10_000, int(recipe.get("cooldown", 0)), 1, run),
+        warmup=slider(columns[2], marked("Warm-up"), 1, 10_000, int(recipe.get("warmup", 4_000)), 1, run),
+        rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(recipe.get("rate_scale", 1.0)), 0.001, run),
+        cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, int(recipe.get("cooldown", 0)), 1, run),
     )
     figure = training_curves.schedule(schedule, int(last_step), theme, run.lines)
-    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="schedule", alt=TEXTS[RATE])
+    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="schedule", alt=tr(TEXTS[RATE]))
     code = f"""
 from viz_app.figures.training_curves import Schedule, schedule_table
 table = schedule_table({schedule}, {int(last_step)})""".strip()
@@ -216,7 +242,7 @@ table = schedule_table({schedule}, {int(last_step)})""".strip()
 def slider(column: "DeltaGenerator", name: str, least: T, most: T, first: T, step: T, run: run_records.Run) -> T:
     """Draw a slider for a parameter of a run's schedule."""
     key = f"rate_{name.lower().replace('-', '')}_{run.name}"
-    return column.slider(name, least, most, min(most, first), step, key=key, bind="query-params")
+    return column.slider(tr(name), least, most, min(most, first), step, key=key, bind="query-params")
 
 
 def samples(run: run_records.Run) -> None:
@@ -226,13 +252,13 @@ def samples(run: run_records.Run) -> None:
     found = of_kind(run.lines, "sample")
     sentences = list(dict.fromkeys(str(line["source"]) for line in found))
     if not sentences:
-        st.info("There are no samples yet; the first validation writes some.")
+        st.info(tr("There are no samples yet; the first validation writes some."))
         return
-    sentence = st.selectbox("Sentence", sentences, key="sample", bind="query-params")
+    sentence = st.selectbox(tr("Sentence"), sentences, key="sample", bind="query-params")
     mine = [line for line in found if line["source"] == sentence]
-    st.caption(f"Reference: {plain(str(mine[-1].get('reference', '')))}")
+    st.caption(tr("Reference: {text}", text=plain(str(mine[-1].get("reference", "")))))
     rows = [(f"{line['step']:,}", plain(str(line.get("translation", "")))) for line in mine]
-    st.table(pd.DataFrame(rows, columns=["Step", "Translation"]), hide_index=True, border="horizontal")
+    st.table(pd.DataFrame(rows, columns=[tr("Step"), tr("Translation")]), hide_index=True, border="horizontal")
     code = f"""
 {log_part(run)}
 from core.runlog import of_kind
@@ -259,7 +285,7 @@ def card(run: run_records.Run) -> None:
         with st.container(border=True):
             st.markdown(run.card)
     else:
-        st.info(f"{plain(run.name)} has no card; `python -m train card CHECKPOINT` writes one.")
+        st.info(tr("{run} has no card; `python -m train card CHECKPOINT` writes one.", run=plain(run.name)))
 
 
 def table_3(folder: Path, theme: training_curves.Theme) -> None:
@@ -267,16 +293,22 @@ def table_3(folder: Path, theme: training_curves.Theme) -> None:
     table = run_records.table_3(folder)
     if table is None:
         st.info(
-            "There are no results of Table 3 here. `python -m train table3 --data FOLDER --budget STEPS -o FOLDER` "
-            "computes some; enter its folder above."
+            tr(
+                "There are no results of Table 3 here. `python -m train table3 --data FOLDER --budget STEPS -o FOLDER` "
+                "computes some; enter its folder above."
+            )
         )
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        measure = segments("Measure", training_curves.ROW_MEASURES, "perplexity", "row_measure", hide_label=True)
+        measure = segments(
+            tr("Measure"), tr_values(training_curves.ROW_MEASURES), "perplexity", "row_measure", hide_label=True
+        )
         has_base = bool((table["row"] == "base").any())
-        relative = st.toggle("Difference to base", has_base, disabled=not has_base, key="relative", bind="query-params")
+        relative = st.toggle(
+            tr("Difference to base"), has_base, disabled=not has_base, key="relative", bind="query-params"
+        )
     figure = training_curves.row_dots(table, measure, theme, relative=relative and has_base)
-    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"rows_{measure}_{relative}", alt=TEXTS[TABLE_3])
+    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"rows_{measure}_{relative}", alt=tr(TEXTS[TABLE_3]))
     code = f"""
 from pathlib import Path
 from viz_app.features.training.run_records import table_3
@@ -297,13 +329,13 @@ def with_table(
     Args:
         code: makes the `table` in Python.
     """
-    with st.expander("Numbers", expanded=expanded):
+    with st.expander(tr("Numbers"), expanded=expanded):
         show_table(table, height=min(420, 40 + 35 * len(table)))
     downloads(
         name,
         partial(export_chart, figure, theme=theme),
         lambda: table,
-        title=SLIDE_TITLES[name],
+        title=tr(SLIDE_TITLES[name]),
         of_sentence=False,
         python=lambda file: python_code.script(file, code),
     )

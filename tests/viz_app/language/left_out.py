@@ -37,7 +37,7 @@ DRAWINGS = {"figures", "components"}  # their errors are for programmers, those 
 NO_TEXTS_IN = {  # calls whose arguments nobody reads
     "re.compile", "re.fullmatch", "re.sub", "re.match", "re.search", "TypeVar", "Widget", "cast", "getattr",
     "Widget[str]", "strftime", "find_spec", "warn", "assert_never", "NamedTuple", "Literal", "script", "get_logger",
-    "getLogger",
+    "getLogger", "table_part",
 }  # fmt: skip
 # calls with messages for whoever runs the app or calls the function, which are in English
 FOR_OPERATORS = {
