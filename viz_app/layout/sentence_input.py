@@ -172,6 +172,7 @@ def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", 
     if target is not None:
         names[readings.FORCED_INDEX] = tr("Forced: {translation}", translation=shortened(target.text))
     readings.HYPOTHESIS.keep_within(names, 0)
+    readings.HYPOTHESIS.show_labels(names.values())
     index = menu.selectbox(
         tr("Hypothesis"),
         list(names),

@@ -3,7 +3,7 @@
 Outside the components, the only module that reads or writes `st.session_state`.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -70,6 +70,13 @@ class _Presets:
     """For each widget that `Widget.preset_for` has set: what its value depends on."""
 
     made_for: dict[str, Hashable] = field(default_factory=dict[str, Hashable])
+
+
+@dataclass
+class _Labels:
+    """The labels of the options of each widget that `Widget.show_labels` has seen."""
+
+    shown: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 @dataclass(frozen=True)
@@ -163,3 +170,14 @@ class Widget(Generic[T]):
         """Set the default if the current value is not among the options any more."""
         if self.value is not None and self.value not in options:
             self.set(default)
+
+    def show_labels(self, labels: Iterable[str]) -> None:
+        """Send the value to the browser again if the labels of the options have changed. Call it before drawing.
+
+        The browser shows the label of the selected option, and keeps it while the value is the same: another sentence
+        or model would leave the old label in the box.
+        """
+        shown, found = session_object(_Labels).shown, tuple(labels)
+        if self.value is not None and shown.get(self.key, found) != found:
+            self.set(self.value)
+        shown[self.key] = found

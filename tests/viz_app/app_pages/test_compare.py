@@ -26,6 +26,18 @@ def compare(app: AppTest, against: str) -> AppTest:
     return healthy(app.run())
 
 
+def open_other(app: AppTest, tokenizer: SentencePieceTokenizer, folder: Path) -> None:
+    """Upload another model, of another shape."""
+    shape = replace(
+        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
+    )
+    torch.manual_seed(2)
+    save_checkpoint(folder / "other.safetensors", Transformer(shape), tokenizer)
+    content = (folder / "other.safetensors").read_bytes()
+    app.file_uploader[0].set_value([("other.safetensors", content, "application/octet-stream")])
+    healthy(app.run())
+
+
 def distances(app: AppTest) -> list[float]:
     return app.dataframe(key="distances").value["distance"].tolist()
 
@@ -40,6 +52,19 @@ def test_two_hypotheses_in_every_kind_and_view(app: AppTest, kind: str, view: st
     assert any(title.startswith("**Difference**") for title in titles)
     if kind == "encoder_self":  # both read the same source
         assert set(distances(app)) == {0}
+
+
+def test_the_browser_gets_the_new_text_of_the_selected_hypothesis(
+    start: Start, tokenizer: SentencePieceTokenizer, tmp_path: Path
+) -> None:
+    app = compare(start(text="A dog runs.", beam_size="3"), "Hypothesis")
+    app.selectbox(key="second_hypothesis").select_index(1)
+    second = healthy(app.run()).selectbox(key="second_hypothesis")
+    assert (second.value, second.proto.set_value) == (2, False)  # the browser has the text
+    open_other(app, tokenizer, tmp_path)
+    changed = app.selectbox(key="second_hypothesis")
+    assert changed.options != second.options
+    assert (changed.value, changed.proto.set_value, changed.proto.raw_value) == (2, True, changed.options[1])
 
 
 def test_the_same_sentence_has_no_difference_and_another_one_has(app: AppTest) -> None:
@@ -81,14 +106,7 @@ def test_a_second_sentence_that_cannot_be_translated_is_refused_and_kept(app: Ap
 def test_a_second_checkpoint_of_another_shape(app: AppTest, tokenizer: SentencePieceTokenizer, tmp_path: Path) -> None:
     compare(app, "Checkpoint")
     assert any("Open a second checkpoint in the sidebar" in message.value for message in app.info)
-    shape = replace(
-        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
-    )
-    torch.manual_seed(2)
-    save_checkpoint(tmp_path / "other.safetensors", Transformer(shape), tokenizer)
-    content = (tmp_path / "other.safetensors").read_bytes()
-    app.file_uploader[0].set_value([("other.safetensors", content, "application/octet-stream")])
-    healthy(app.run())
+    open_other(app, tokenizer, tmp_path)
     assert reading(app).model.name == "other.safetensors"
     second = app.selectbox(key="second_checkpoint")
     assert second.options == ["tiny.safetensors"]

@@ -68,10 +68,12 @@ def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
     if HYPOTHESIS.value not in others:
         number = st.query_params.get(HYPOTHESIS_NUMBER, "")
         HYPOTHESIS.set(next((index for index in others if str(index + 1) == number), others[0]))
+    names = {index: f"{index + 1}: {shortened(hypotheses[index].text)}" for index in others}
+    HYPOTHESIS.show_labels(names.values())
     index = st.selectbox(
         tr("Second hypothesis"),
         others,
-        format_func=lambda index: f"{index + 1}: {shortened(hypotheses[index].text)}",
+        format_func=names.__getitem__,
         key=HYPOTHESIS.key,
         width=520,
     )
@@ -113,6 +115,7 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
         return None
     names = distinct_names(others)
     CHECKPOINT.keep_within(fitting, next(iter(fitting)))
+    CHECKPOINT.show_labels(names[digest] for digest in fitting)
     digest = st.selectbox(
         tr("Second checkpoint"), list(fitting), format_func=names.__getitem__, key=CHECKPOINT.key, width=520
     )
