@@ -87,7 +87,7 @@ def sentence(visitor: int, number: int) -> str:
 
 
 def source_payloads(checkpoint: Path, sessions: int) -> dict[str, object]:
-    """What the app's sentence bar shows of each sentence."""
+    """Source words of each sentence, as the app's sentence bar gets them."""
     translator = Translator.from_checkpoint(checkpoint)
     texts = [sentence(visitor, number) for visitor in range(sessions) for number in range(SENTENCES)]
     payloads = (sentence_payload(translator.explain(text, ())) for text in texts)

@@ -1,4 +1,4 @@
-"""What a release consists of: one version everywhere, and every file that the code looks for in the wheel."""
+"""A release: one version everywhere, and every file that the code looks for in the wheel."""
 
 import importlib
 import os

@@ -1,5 +1,5 @@
 // @ts-check
-// What the widgets share: a root of their own within the notebook, in the notebook's colours.
+// Shared by the widgets: a root of their own within the notebook, in the notebook's colours.
 
 /** @import { Model } from "./anywidget" */
 

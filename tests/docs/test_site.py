@@ -1,4 +1,4 @@
-"""What the documentation site makes from the code. `.ci/run` builds the whole site, which fails on a broken link."""
+"""Pages of the documentation site that are made from the code. `.ci/run` builds the site, failing on a broken link."""
 
 import importlib
 import sys

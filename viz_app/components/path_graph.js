@@ -44,7 +44,8 @@ import { component, rootOf } from "./shared.js";
  */
 
 /**
- * What the pointer went down on. The graph may be drawn again before the pointer goes up, and a click needs one element.
+ * The element on which the pointer went down. The graph may be drawn again before the pointer goes up, and a click
+ * needs one element.
  * @type {WeakMap<HTMLElement, string>}
  */
 const pressed = new WeakMap();

@@ -1,5 +1,5 @@
 // @ts-check
-// What the components share: data that arrive out of order, words selected in one drawing and highlighted in all, and
+// Shared by the components: data that arrive out of order, words selected in one drawing and highlighted in all, and
 // state that only the browser keeps.
 
 /** @import { Axis, Drawing, Events, Head, Modifiers, PerAxis, Place, Span } from "../../core/drawing/types" */

@@ -51,7 +51,7 @@ def test_pytorch_files_are_read(legacy: bool, tmp_path: Path) -> None:
 def test_nothing_is_executed(
     legacy: bool, protocol: int, reason: str, tmp_path: Path, recwarn: pytest.WarningsRecorder
 ) -> None:
-    """What is forbidden is named, without PyTorch's advice to allow everything."""
+    """The message names the forbidden name, without PyTorch's advice to allow everything."""
     path = tmp_path / "model.bin"
     options = {"_use_new_zipfile_serialization": not legacy, "pickle_protocol": protocol}
     torch.save({"a": Command(tmp_path / "executed")}, path, **options)

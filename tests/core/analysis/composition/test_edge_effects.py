@@ -67,9 +67,7 @@ def path_of(node: Node) -> str:
 
 
 def sending_pass(run: Replacement, sender: Node, position: int | None) -> tuple[dict[str, torch.Tensor], float]:
-    """What every module computes, and the metric, in a pass whose attention and networks write what they wrote, but for
-    the sender.
-    """
+    """Outputs of all modules, and the metric, in a pass in which the output of one sender alone changes."""
     runs, computed = run.runs, dict[str, torch.Tensor]()
     own = values_of(runs, 0)
     sends = INPUT_NORMS[sender.part] if sender.layer is None else path_of(sender)
@@ -174,7 +172,7 @@ def test_edges_that_do_not_exist_are_refused(run: Replacement):
 
 
 def of_all(run: Replacement, side: Any) -> list[Received]:
-    """What everything reads when all senders of a side are replaced at once."""
+    """Inputs of all receivers when all senders of a side are replaced at once."""
     with torch.inference_mode(), run.runs.translator.inspect() as model:
         return list(received(run, model, side, all_changes(run, model, side)))
 
