@@ -19,7 +19,7 @@ from core.analysis.layers import cli as layers_cli
 from core.analysis.lens import cli as lens_cli
 from core.analysis.token_path import cli as step_cli
 from core.analysis.word_scores import cli as score_cli
-from core.checkpoint import Checkpoint, load_checkpoint
+from core.checkpoint import Checkpoint
 from core.cpu_inference import PackedTransformer, computation, packing_obstacle
 from core.export import cli as explain_cli
 from core.file_translation import cli as translate_cli
@@ -72,12 +72,19 @@ def translate() -> int:
 
 
 def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument(
+        "sources",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="a checkpoint; of another project also its folder, a zip archive of that, or all its files",
+    )
 
 
 def _inspect(options: argparse.Namespace) -> None:
-    checkpoint = load_checkpoint(options.file)
-    print(f"{options.file.name}: {options.file.stat().st_size / 1e6:.1f} MB")
+    checkpoint = convert_cli.read_checkpoint(options.sources)
+    sizes = [path.stat().st_size for each in options.sources for path in (each.rglob("*") if each.is_dir() else [each])]
+    print(f"{', '.join(each.name for each in options.sources)}: {sum(sizes) / 1e6:.1f} MB")
     for title, facts in [
         *_sections(checkpoint),
         ("Matrix products on this machine", _products(checkpoint)),

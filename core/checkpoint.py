@@ -29,6 +29,7 @@ FORMAT_VERSION = 1
 TOKENIZER_KEY = "tokenizer.model"
 MAX_HEADER_BYTES = 4 * 2**20  # ours have about 30 KB
 MAX_TOKENIZER_BYTES = 64 * 2**20
+CONVERSION = "`python -m core convert` makes one of a model of another project, given its folder, archive or files"
 # Fields of the configuration that every file has; the others came later and are stored if they differ from the default.
 _FIRST_FIELDS = {
     *("vocab_size", "d_model", "d_ff", "num_heads", "d_k", "d_v", "num_encoder_layers", "num_decoder_layers"),
@@ -153,17 +154,15 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
 def check_header(path: Path) -> None:
     """Check the first bytes, before the declared length is trusted."""
     if path.exists() and not path.is_file():
-        raise CheckpointError(f"{path.name} is not a file: give the .safetensors file itself")
+        raise CheckpointError(f"{path.name} is a folder, expected a .safetensors file: {CONVERSION}")
     size = path.stat().st_size
     with open(path, "rb") as file:
         start = file.read(9)
     length = int.from_bytes(start[:8], "little")
     if start[8:] != b"{":
         if start[:2] == b"PK" or start[:1] == b"\x80":
-            raise CheckpointError(
-                f"{path.name} is a PyTorch pickle, which can run code when it is read: Headlight opens only "
-                f".safetensors. Convert it on a machine where you trust it."
-            )
+            kind = "a zip archive or a PyTorch file" if start[:2] == b"PK" else "a pickle, as older PyTorch files are"
+            raise CheckpointError(f"{path.name} is {kind}, expected a .safetensors file: {CONVERSION}")
         raise CheckpointError(
             f"{path.name} ({size} bytes) is not a safetensors file: expected a JSON header after its first 8 bytes. "
             f"If it is damaged, {ADVICE}"
@@ -181,7 +180,7 @@ def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerCon
     if version is None:
         raise CheckpointError(
             f"{path.name} is a safetensors file but not a Headlight checkpoint: its metadata has no format_version. "
-            "Give one written by `python -m train`"
+            f"Give one written by `python -m train`; {CONVERSION}"
         )
     if version != str(FORMAT_VERSION):
         raise CheckpointError(

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
     """
     if not options.to and options.output.suffix != SUFFIX:
         raise ValueError(f"{options.output} must end in {SUFFIX}: give the sources first, then the output")
-    checkpoint = _read(options.sources, options.tokenized)
+    checkpoint = read_checkpoint(options.sources, options.tokenized)
     if options.to:
         WRITERS[options.to](checkpoint, options.output)
         size = sum(file.stat().st_size for file in options.output.iterdir())
@@ -67,8 +67,12 @@ def run(options: argparse.Namespace) -> None:
     print(f"{options.output}: {size / 1e6:.1f} MB", file=sys.stderr)
 
 
-def _read(sources: Sequence[Path], tokenized: bool) -> Checkpoint:
-    """Read a checkpoint of Headlight or of another project."""
+def read_checkpoint(sources: Sequence[Path], tokenized: bool = False) -> Checkpoint:
+    """Read a checkpoint of Headlight or of another project.
+
+    Raises:
+        CheckpointError, FileNotFoundError: see `import_checkpoint` and `load_checkpoint`.
+    """
     with open_source(sources) as files:
         files.tokenized = tokenized
         own = own_file(files)

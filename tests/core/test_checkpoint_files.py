@@ -47,7 +47,7 @@ def test_a_pickle_is_refused_and_not_run(form: str, tmp_path: Path) -> None:
         path.write_bytes(pickle.dumps({"model": Malicious(proof)}, protocol=int(form[-1])))
     with pytest.raises(
         CheckpointError,
-        match=r"^model\.safetensors is a PyTorch pickle, which can run code .* opens only \.safetensors",
+        match=r"^model\.safetensors is a (zip archive or a PyTorch file|pickle, .*), expected a \.safetensors file: ",
     ):
         load_checkpoint(path)
     assert not proof.exists()
@@ -60,7 +60,7 @@ def test_a_zip_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("model", "x" * 100)
-    with pytest.raises(CheckpointError, match=r"^model\.zip is a PyTorch pickle"):
+    with pytest.raises(CheckpointError, match=r"^model\.zip is a zip archive or a PyTorch file, expected"):
         load_checkpoint(path)
 
 
@@ -129,7 +129,9 @@ def test_surplus_bytes_are_refused(tiny_checkpoint: Path, tmp_path: Path) -> Non
 def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         load_checkpoint(tmp_path / "nowhere.safetensors")
-    with pytest.raises(CheckpointError, match=r"is not a file: give the \.safetensors file itself$"):
+    with pytest.raises(
+        CheckpointError, match=r"is a folder, expected a \.safetensors file: `python -m core convert` makes one"
+    ):
         load_checkpoint(tmp_path)
 
 

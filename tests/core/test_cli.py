@@ -141,14 +141,21 @@ def test_errors_are_one_line(
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("command", [["inspect"], ["translate", "--checkpoint"]])
-def test_files_that_are_no_checkpoint(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        (["inspect"], "there is no {}: give a folder, a zip archive, or the files of a checkpoint"),
+        (["translate", "--checkpoint"], "there is no checkpoint at {}: give the path of a .safetensors file"),
+    ],
+)
+def test_files_that_are_no_checkpoint(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str], missing: str
+) -> None:
     (tmp_path / "text.safetensors").write_text("no checkpoint at all, only text")
     assert cli.main([*command, str(tmp_path / "text.safetensors")]) == 1
     assert "text.safetensors" in capsys.readouterr().err
     assert cli.main([*command, str(tmp_path / "missing.safetensors")]) == 1
-    missing = f"there is no checkpoint at {tmp_path / 'missing.safetensors'}: give the path of a .safetensors file"
-    assert missing in capsys.readouterr().err
+    assert missing.format(tmp_path / "missing.safetensors") in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [[], ["translate", "--beam-size", "wide"], ["inspect"], ["nonsense"]])

@@ -267,7 +267,7 @@ def test_a_broken_checkpoint_to_start_with_is_named(
     broken.write_bytes(b"PK\x03\x04 a pickle in a zip")
     monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(broken))
     healthy(app.run())
-    assert "PyTorch pickle" in app.error[0].value
+    assert "is a zip archive or a PyTorch file" in app.error[0].value
 
 
 @pytest.mark.parametrize("settings", [{}, None], ids=["Streamlit's own settings", "the app's settings"])
