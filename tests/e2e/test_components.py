@@ -3,8 +3,10 @@
 import base64
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -46,8 +48,11 @@ STYLE = """css => {
 }"""
 
 
-def mount(page: Page, module: Any, payload: dict[str, Any], since: int = 1) -> None:
-    page.evaluate(MOUNT, [address(Path(module.__file__).with_suffix(".js")), json.loads(json.dumps([since, payload]))])
+def mount(
+    page: Page, module: Any, payload: dict[str, Any], since: int = 1, texts: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    data = json.loads(json.dumps([since, payload, dict(texts)]))
+    page.evaluate(MOUNT, [address(Path(module.__file__).with_suffix(".js")), data])
 
 
 def address(script: Path) -> str:
@@ -125,6 +130,16 @@ def test_a_cell_a_row_and_a_column_are_read_with_the_keyboard(page: Page, attent
     page.keyboard.press("Enter")
     assert page.evaluate("clicked") == [["target 1", False]]
     assert page.locator("img, script").count() == 0
+
+
+def test_the_words_of_a_drawing_are_in_the_language_of_the_page(page: Page, attention: AttentionMap) -> None:
+    texts = {"Rows": "Zeilen", "weight": "Gewicht", "{query} attends to": "Worauf {query} achtet"}
+    mount(page, attention_map, map_payload(attention, 0, LIGHT), texts=texts)
+    expect(page.locator(".scale")).to_contain_text("Gewicht")
+    page.get_by_role("group", name="Zeilen").get_by_role("button").first.hover()
+    expect(page.get_by_role("status").locator("div").first).to_have_text("Worauf fed <s> \u25b8 predicts Ein achtet")
+    mount(page, attention_map, map_payload(attention, 0, LIGHT), since=2)
+    expect(page.locator(".scale")).to_contain_text("weight")
 
 
 def test_the_joint_matrix_says_why_a_block_is_empty_and_tells_source_from_target(page: Page) -> None:
