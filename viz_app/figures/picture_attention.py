@@ -1,6 +1,7 @@
 """Cross-attention of characters to the patches of a picture."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -87,8 +88,7 @@ def tinted_picture(image: Pixels, weights: NDArray[np.float32], patch_size: int,
 
     The ink is black or white, whichever can be read on its patch.
     """
-    shades = theme.shades(LEVELS)
-    inks = np.array([[int(readable_on(_hex(shade))[1:3], 16)] * 3 for shade in shades], dtype=np.float64)
+    shades, inks = _shades_and_inks(theme)
     level = np.repeat(np.repeat((weights.clip(0, 1) * (LEVELS - 1)).round().astype(int), patch_size, 0), patch_size, 1)
     ink = np.pad(image, ((0, 0), (0, level.shape[1] - image.shape[1])))[..., None] / 255
     return (shades[level] * (1 - ink) + inks[level] * ink).round().astype(np.uint8)
@@ -108,6 +108,13 @@ def attention_table(explanation: Explanation) -> pd.DataFrame:
     ]
     names = ["position", "character", "probability", "layer", "head", "patch_row", "patch_column", "weight"]
     return pd.DataFrame(rows, columns=names)
+
+
+@cache
+def _shades_and_inks(theme: Theme) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """Return the colour of each level, and the ink that can be read on it: both [`LEVELS`, 3]."""
+    shades = theme.shades(LEVELS)
+    return shades, np.array([[int(readable_on(_hex(shade))[1:3], 16)] * 3 for shade in shades], dtype=np.float64)
 
 
 def _hex(color: NDArray[np.uint8]) -> str:
