@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections.abc import Generator
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before torch is imported: tests run in parallel on tiny models
 os.environ.setdefault("HEADLIGHT_DEVICE", "cpu")  # bitwise comparisons hold on the CPU only
@@ -72,8 +73,23 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
     return ByFile(config, log)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Collect from the last file to the first in every other worker.
+
+    After a change of the tests, or in a fresh clone, two workers that meet in the middle each compile half of the files
+    and read what the other has compiled. `pytest_collection_modifyitems` gives their tests the same order.
+    """
+    report = yield
+    if isinstance(collector, pytest.Directory) and os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579":
+        report.result.reverse()
+    return report
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of tests/e2e that use the `browser` fixture, and sort all tests by `FOLDERS`.
+    """Mark the tests of tests/e2e that use the `browser` fixture, and sort all files by `FOLDERS` and name.
 
     In CI, one of them that fails is run once more; the summary of the run lists it.
     """
@@ -82,11 +98,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
             if os.environ.get("CI"):
                 item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(
-        key=lambda item: next(
-            (rank for rank, folder in enumerate(FOLDERS) if item.nodeid.startswith(folder)), len(FOLDERS)
-        )
-    )
+    items.sort(key=lambda item: (rank(item.nodeid), item.path))
+
+
+def rank(nodeid: str) -> int:
+    """The first of `FOLDERS` that a test is in."""
+    return next((rank for rank, folder in enumerate(FOLDERS) if nodeid.startswith(folder)), len(FOLDERS))
 
 
 def pytest_collection_finish() -> None:
