@@ -1,5 +1,6 @@
 """Checks of a page's accessibility with axe-core."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ STREAMLITS = {
     ("presentation-role-conflict", "[data-testid=stFileUploaderDropzone]"),  # has a name though it is no widget
     ("target-size", "[data-testid=stMultiSelect] button"),  # of 22.5 pixels: removes all selections
 }
-RUN = """([root, known, rules]) => axe
-  .run(root || document, {
+RUN = """([root, without, known, rules]) => axe
+  .run({ include: root || document, exclude: without }, {
     resultTypes: ["violations"],
     elementRef: true,
     preload: false,
@@ -30,16 +31,17 @@ RUN = """([root, known, rules]) => axe
   )"""
 
 
-def violations(page: Page, root: str = "", *, rules: list[str] | None = None) -> list[str]:
+def violations(page: Page, root: str = "", *, without: Sequence[str] = (), rules: list[str] | None = None) -> list[str]:
     """Return what violates a rule in the page, its shadow roots included.
 
     Args:
         root: selector of the part to check; by default all.
+        without: selectors of parts that have been checked before. Rules about the page as a whole apply.
         rules: names of rules; by default all that axe-core has on by itself, and `target-size`.
     """
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(axe_core())
-    found: list[Any] = page.evaluate(RUN, [root, sorted(STREAMLITS), rules])
+    found: list[Any] = page.evaluate(RUN, [root, list(without), sorted(STREAMLITS), rules])
     return [str(each) for each in found]
 
 
