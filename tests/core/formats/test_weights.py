@@ -162,22 +162,25 @@ def test_every_cut_is_an_error(legacy: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("legacy", [False, True])
-@pytest.mark.parametrize("seed", range(60))
-def test_a_changed_byte_is_another_weight_or_an_error(seed: int, legacy: bool, tmp_path: Path) -> None:
+def test_changed_bytes_are_other_weights_or_an_error(legacy: bool, tmp_path: Path) -> None:
     file = io.BytesIO()
     torch.save({"a": torch.randn(2, 3), "b": torch.randn(4)}, file, _use_new_zipfile_serialization=not legacy)
-    data = bytearray(file.getvalue())
-    generator = torch.Generator().manual_seed(seed)
-    for place in torch.randint(len(data), (3,), generator=generator).tolist():
-        data[place] = int(torch.randint(256, (1,), generator=generator))
-    (tmp_path / "model.bin").write_bytes(data)
-    try:
-        with open_weights(tmp_path / "model.bin", "model.bin") as weights:
-            for name, shape in weights.shapes.items():
-                if shape in ((2, 3), (4,)):
-                    assert weights.read(name).shape == shape
-    except CheckpointError:
-        pass
+    for seed in range(60):
+        data = bytearray(file.getvalue())
+        generator = torch.Generator().manual_seed(seed)
+        for place in torch.randint(len(data), (3,), generator=generator).tolist():
+            data[place] = int(torch.randint(256, (1,), generator=generator))
+        (tmp_path / "model.bin").write_bytes(data)
+        try:
+            with open_weights(tmp_path / "model.bin", "model.bin") as weights:
+                for name, shape in weights.shapes.items():
+                    if shape in ((2, 3), (4,)):
+                        assert weights.read(name).shape == shape
+        except CheckpointError:
+            pass
+        except BaseException as error:
+            error.add_note(f"seed {seed}")
+            raise
 
 
 def test_names_and_shapes_are_listed_side_by_side() -> None:
