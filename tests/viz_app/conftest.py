@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import streamlit as st
@@ -10,11 +11,13 @@ import streamlit.config
 import torch
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.capture import AttentionMap, Kind
 from tests.viz_app.pages import Start, healthy
 from viz_app.controls import job_control
+from viz_app.features.generation import compared_models
 from viz_app.features.over_training import histories
 from viz_app.features.parsing import parser_model
 from viz_app.features.pictures import reader_model
@@ -28,6 +31,9 @@ MakeMap = Callable[..., AttentionMap]
 manifest_scanner.scan_component_manifests = list
 app_test.ScriptCache = local_script_runner.ScriptCache = functools.cache(ScriptCache)  # one for all runs
 streamlit.config.set_option("browser.gatherUsageStats", False)
+# Smaller savings: a stand-in without magic methods, and no digests of messages, which name them in a browser's cache.
+app_test.MagicMock = Mock
+script_run_context.populate_hash_if_needed = lambda _: None
 ask_until_it_has_run = local_script_runner.require_widgets_deltas
 
 
@@ -95,6 +101,7 @@ def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def small_pages(
     short_turns: None,
+    mask_predict_checkpoint: Path,
     tree_checkpoint: Path,
     line_checkpoint: Path,
     history_file: Path,
@@ -103,6 +110,8 @@ def small_pages(
     """Tiny models in place of the shipped ones that a few pages use beside the current model, and short turns."""
     for module, path in ((parser_model, tree_checkpoint), (reader_model, line_checkpoint), (histories, history_file)):
         monkeypatch.setattr(module, "SHIPPED", path)
+    monkeypatch.setattr(compared_models, "DRAFT", tree_checkpoint)  # drafts for no translation
+    monkeypatch.setattr(compared_models, "MASK_PREDICT", mask_predict_checkpoint)
 
 
 @pytest.fixture

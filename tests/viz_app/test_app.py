@@ -18,7 +18,7 @@ from core.checkpoint import save_checkpoint
 from core.config import PRESETS
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
-from tests.viz_app.pages import Start, healthy, reading
+from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.layout import sentence_input
 from viz_app.session import uploads
 
@@ -132,9 +132,7 @@ def test_the_chosen_hypothesis_is_what_all_pages_are_about(app: AppTest) -> None
 
 
 def test_heads_are_chosen_by_name_and_stay_chosen_across_pages(app: AppTest) -> None:
-    app.run()
-    app.switch_page("app_pages/heads.py")
-    healthy(app.run())
+    opened(app, "heads")
     names = app.multiselect(key="heads_cross")
     assert len(names.options) == 8 + 4  # every head, and what many can be combined to
     assert len(names.value) == 1
@@ -149,8 +147,7 @@ def test_heads_are_chosen_by_name_and_stay_chosen_across_pages(app: AppTest) -> 
 @pytest.mark.parametrize("view", ["Lines", "Map", "Table"])
 def test_every_kind_of_attention_in_every_view(app: AppTest, view: str) -> None:
     app.query_params["view"] = view
-    app.run()
-    app.switch_page("app_pages/heads.py").run()
+    opened(app, "heads")
     for kind in ("encoder_self", "decoder_self", "cross"):
         app.session_state["kind"] = kind
         for is_merged in (True, False):
@@ -167,8 +164,7 @@ def test_every_kind_of_attention_in_every_view(app: AppTest, view: str) -> None:
     ("method", "per_layer"), [("norms", False), ("gradient", False), ("rollout", True), ("rolled_contributions", True)]
 )
 def test_every_method_is_shown_with_its_rank_correlation(app: AppTest, method: str, per_layer: bool) -> None:
-    app.run()
-    app.switch_page("app_pages/heads.py").run()
+    opened(app, "heads")
     app.selectbox(key="weights").set_value(method)
     healthy(app.run())
     assert app.selectbox(key="sort").disabled == per_layer
@@ -200,8 +196,7 @@ def test_lines_can_be_thinned_out_to_a_share_of_the_mass(app: AppTest) -> None:
 def test_an_uploaded_checkpoint_becomes_the_current_model_until_it_is_closed(
     app: AppTest, other_checkpoint: Path
 ) -> None:
-    app.run()
-    app.switch_page("app_pages/heads.py").run()
+    opened(app, "heads")
     assert "2 + 2 layers, 4 heads" in shown(app)
     upload(app, ("other.safetensors", other_checkpoint.read_bytes()))
     assert "other.safetensors" in shown(app)

@@ -10,6 +10,7 @@ from core.analysis.attribution.contrast_methods import METHODS, attribute_contra
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.controls.predicted_token import alternatives
+from viz_app.features.contrast import faithfulness_sample
 from viz_app.features.contrast.contrast_scores import NOTHING, ScoringJob
 from viz_app.features.contrast.faithfulness_sample import ADDRESS, FaithfulnessSample
 from viz_app.session.sample_sentences import SHIPPED
@@ -110,9 +111,15 @@ def test_methods_are_ranked_on_a_sample_that_grows(start: Start) -> None:
     assert ranking["aopc"].is_monotonic_decreasing
 
 
-def test_a_link_to_the_shipped_sample_measures_it_and_one_to_an_own_sample_says_what_it_lacks(start: Start) -> None:
+def test_a_link_to_the_shipped_sample_measures_it_and_one_to_an_own_sample_says_what_it_lacks(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = SHIPPED[:2]
+    monkeypatch.setattr(faithfulness_sample, "SHIPPED", few)
     app = opened(start(beam_size="2", text="Where?", faithful_sample="shipped"), "contrast")
-    assert state_of(app, FaithfulnessSample).sentences == SHIPPED
+    sample = state_of(app, FaithfulnessSample)
+    assert sample.sentences == few
+    assert len(sample.examples) == len(few)
     other = opened(start(beam_size="2", text="Where?", faithful_sample="own"), "contrast")
     assert any("which it does not include" in caption.value for caption in other.caption)
 

@@ -56,7 +56,7 @@ def app(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     return healthy(start(text="The old house.", beam_size="1").run())
 
 
-@pytest.mark.usefixtures("short_turns")
+@pytest.mark.usefixtures("small_pages")
 def test_every_page_draws_it_or_says_that_it_needs_a_model(app: AppTest, arrays: Path) -> None:
     upload(app, arrays)
     assert "attention without a model" in shown(app)

@@ -118,7 +118,7 @@ def test_folders_of_the_server_are_offered_in_place_of_a_path(
     monkeypatch.setenv("HEADLIGHT_FOLDERS", str(folder.parent))
     app = healthy(start(text="The old house.", beam_size="1").run())
     assert not app.sidebar.text_input
-    (offered,) = [box for box in app.sidebar.selectbox if box.key != "open_model"]
+    (offered,) = [box for box in app.sidebar.selectbox if box.key not in ("open_model", "language")]
     assert offered.options == [folder.name]
     offered.select(folder.name)
     app.button(key="open_path_button").click()

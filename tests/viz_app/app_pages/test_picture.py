@@ -80,7 +80,7 @@ def test_a_translation_checkpoint_gives_the_shipped_reader_or_says_what_to_do(
     assert reading(app).model.name == "tiny.safetensors"
 
 
-@pytest.mark.usefixtures("short_turns")
+@pytest.mark.usefixtures("small_pages")
 def test_pages_about_text_lead_to_the_page_and_the_model_that_fit(
     page: AppTest, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
