@@ -71,7 +71,7 @@ def page() -> None:
     other = other_side.select_other(reading, against, place)
     if other is None:
         return
-    first = other_side.first_side(reading, reading.model.name if against == "Checkpoint" else "")
+    first = other_side.first_side(reading, against == "Checkpoint")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compare-toolbar"):
         head_place = st.container(width="content")
         view = view_boxes()
@@ -94,10 +94,10 @@ def page() -> None:
     own, second = (layers[layer] for layers in maps)
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
-        st.markdown(tr("**First**: {title}", title=isolated(plain(shortened(first.title)))))
+        st.markdown(tr("**First**: {title}", title=isolated(plain(shortened(first.heading)))))
         one_side("first", first, own, head, view, selection.drawing_options(own_positions(own)))
     with right:
-        st.markdown(tr("**Second**: {title}", title=isolated(plain(shortened(other.title)))))
+        st.markdown(tr("**Second**: {title}", title=isolated(plain(shortened(other.heading)))))
         one_side("second", other, second, head, view, selection.drawing_options(other_positions(own, second)))
     st.divider()
     left, right = st.container(key="difference").columns([3, 2], gap="large")
@@ -215,7 +215,7 @@ def one_side(
         file_name(which, attention, head, view.weights),
         draw,
         lambda: lines_table(attention, [head]),
-        title=f"{caption(attention, head, view)}: {side.source} \u2192 {side.title} ({side.model.name})",
+        title=f"{caption(attention, head, view)}: {side.source} \u2192 {side.text} ({side.model.name})",
         of_sentence=False,
         python=lambda file: python_code.script(
             file, side_part(side, view), python_code.heads_part(attention.layer, [head])

@@ -110,6 +110,10 @@ def test_a_second_checkpoint_of_another_shape(app: AppTest, tokenizer: SentenceP
     assert reading(app).model.name == "other.safetensors"
     second = app.selectbox(key="second_checkpoint")
     assert second.options == ["tiny.safetensors"]
+    headings = [text.value.replace("\\", "") for text in app.markdown]
+    for number, name in (("First", "other"), ("Second", "tiny")):  # and the text, which both read
+        [heading] = [each for each in headings if each.startswith(f"**{number}**")]
+        assert f"{name}.safetensors: {reading(app).hypothesis.text[:3]}" in heading
     assert app.selectbox(key="compare_head_cross").options == ["L1 H1", "L1 H2"]
     assert any("same words on both axes" in caption.value for caption in app.caption)  # both read the same translation
     assert min(distances(app)) > 0

@@ -29,12 +29,27 @@ CHECKPOINT = Widget[str]("second_checkpoint")  # digest of an open model
 
 @dataclass(frozen=True)
 class ComparedSide:
-    """One of the two sides: its title, a model, a source and a target."""
+    """One of the two sides: the text of its target, a model, a source and a target.
 
-    title: str
+    Attributes:
+        is_by_model: whether the model is what differs from the other side.
+    """
+
+    text: str
     model: models.Model
     source: str
     target: tuple[int, ...] | str
+    is_by_model: bool = False
+
+    @property
+    def title(self) -> str:
+        """Name of the side in a difference: its model, or else its text."""
+        return self.model.name if self.is_by_model else self.text
+
+    @property
+    def heading(self) -> str:
+        """The text, after the model if that differs from the other side's."""
+        return f"{self.model.name}: {self.text}" if self.is_by_model else self.text
 
     def maps(self, method: Method) -> Maps:
         """Return the maps of a method, see `readings.method_maps`."""
@@ -129,19 +144,19 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
     )
     source = with_code(reading.translation.source, codes_of(model), codes_of(reading.model))
     if not same_target:
-        return translated(model, replace(reading.search, text=source), waiting, model.name)
+        return translated(model, replace(reading.search, text=source), waiting, is_by_model=True)
     same_tokens = reading.model.translator.tokenizer.to_bytes() == model.translator.tokenizer.to_bytes()
     target = reading.hypothesis.token_ids if same_tokens else reading.hypothesis.text
-    return ComparedSide(model.name, model, source, target)
+    return ComparedSide(reading.hypothesis.text, model, source, target, is_by_model=True)
 
 
 def translated(
-    model: models.Model, search: readings.Search, waiting: "DeltaGenerator", title: str = ""
+    model: models.Model, search: readings.Search, waiting: "DeltaGenerator", is_by_model: bool = False
 ) -> ComparedSide | None:
     """Translate for the second side; None if the search was stopped.
 
     Args:
-        title: the translation, unless given.
+        is_by_model: see `ComparedSide`.
 
     Raises:
         ValueError: as `Search.run`.
@@ -152,13 +167,10 @@ def translated(
     translation = search.run(model, progress)
     waiting.empty()
     best = translation.hypotheses[0]
-    return ComparedSide(title or best.text, model, translation.source, best.token_ids)
+    return ComparedSide(best.text, model, translation.source, best.token_ids, is_by_model)
 
 
-def first_side(reading: readings.Reading, title: str = "") -> ComparedSide:
-    """Return the current reading as a side.
-
-    Its title is the translation, unless given.
-    """
+def first_side(reading: readings.Reading, is_by_model: bool = False) -> ComparedSide:
+    """Return the current reading as a side."""
     hypothesis = reading.hypothesis
-    return ComparedSide(title or hypothesis.text, reading.model, reading.translation.source, hypothesis.token_ids)
+    return ComparedSide(hypothesis.text, reading.model, reading.translation.source, hypothesis.token_ids, is_by_model)
