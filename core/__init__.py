@@ -2,8 +2,9 @@
 
 from core.capture import AttentionMap, capture_attention
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
-from core.config import PRESETS, TransformerConfig
+from core.config import TransformerConfig
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.results import Explanation, ScoredText, TextTranslation, Translation
 from core.translator import Translator
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from core.config import TransformerConfig
 from core.decoding import ChainLogits, NextLogits
 from core.model import KeysValues, Transformer
 
@@ -20,9 +21,7 @@ FIRST_KEYS = 64  # initial room for keys, and least increase when it runs out
 
 def chain_decoder(model: Transformer, source_ids: Tensor) -> ChainLogits:
     """Scorer of next tokens along one translation of `source_ids` [1, S]."""
-    config = model.config
-    memory, memory_mask = model.encode(source_ids), model.source_mask(source_ids)
-    cache = DecoderCache(memory, memory_mask, config.num_decoder_layers, config.neighbourhood)
+    cache = empty_cache(model.config, model.encode(source_ids), model.source_mask(source_ids))
 
     def logits(token_ids: Sequence[int], start: int) -> Tensor:
         cache.truncate(start)
@@ -34,12 +33,7 @@ def chain_decoder(model: Transformer, source_ids: Tensor) -> ChainLogits:
 
 def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:
     """Scorer of next tokens for one search over translations of `source_ids` [B, S]."""
-    cache = DecoderCache(
-        model.encode(source_ids),
-        model.source_mask(source_ids),
-        model.config.num_decoder_layers,
-        model.config.neighbourhood,
-    )
+    cache = empty_cache(model.config, model.encode(source_ids), model.source_mask(source_ids))
 
     def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
         if sentences is not None:
@@ -47,6 +41,12 @@ def cached_decoder(model: Transformer, source_ids: Tensor) -> NextLogits:
         return model.step(token_ids, cache, cache.extend(parents))
 
     return next_logits
+
+
+def empty_cache(config: TransformerConfig, memory: Tensor, memory_mask: Tensor) -> "DecoderCache":
+    """A cache for a whole model, see `DecoderCache`."""
+    has_distances = config.positions == "relative"
+    return DecoderCache(memory, memory_mask, config.num_decoder_layers, config.neighbourhood, has_distances)
 
 
 class DecoderCache:
@@ -57,19 +57,30 @@ class DecoderCache:
         memory_mask: [B, 1, 1, S] from `Transformer.source_mask`.
         num_layers: of the decoder.
         neighbourhood: number of last positions that self-attention is restricted to (section 4); None for all.
+        has_distances: whether the model has relative positions.
 
     Attributes:
         length: number of positions decoded.
         ancestry: [B, W, K] which keys each hypothesis of the last position descends from.
+        distances: [1 or B, Q, K] position of each key minus those that the last mask is for, if `has_distances`.
     """
 
-    def __init__(self, memory: Tensor, memory_mask: Tensor, num_layers: int, neighbourhood: int | None = None) -> None:
+    def __init__(
+        self,
+        memory: Tensor,
+        memory_mask: Tensor,
+        num_layers: int,
+        neighbourhood: int | None = None,
+        has_distances: bool = False,
+    ) -> None:
         self.memory = memory
         self.memory_mask = memory_mask
         self.length = 0
         self.ancestry = torch.ones(memory.size(0), 1, 0, dtype=torch.bool, device=memory.device)
         self.layers = [LayerCache() for _ in range(num_layers)]
+        self.distances = torch.empty(1, 0, 0, dtype=torch.long, device=memory.device)
         self._neighbourhood = neighbourhood
+        self._has_distances, self._has_positions = has_distances, has_distances or neighbourhood is not None
         self._positions = torch.empty(memory.size(0), 0, dtype=torch.long, device=memory.device)  # [B, K] of the keys
         self._room = FIRST_KEYS
 
@@ -91,7 +102,10 @@ class DecoderCache:
         # keys outside the window have no descendants, so they are dropped when room runs out
         if self._neighbourhood:
             inherited &= (self._positions > self.length - self._neighbourhood)[:, None]
+        if self._has_positions:
             self._positions = F.pad(self._positions, (0, width), value=self.length)
+        if self._has_distances:
+            self.distances = (self._positions - self.length)[:, None]
         own = torch.eye(width, dtype=torch.bool, device=parents.device).expand(parents.size(0), width, width)
         self.ancestry = torch.cat((inherited, own), dim=2)
         return self.ancestry[:, None]
@@ -103,6 +117,8 @@ class DecoderCache:
         mask = key <= query
         if self._neighbourhood:
             mask &= key > query - self._neighbourhood
+        if self._has_distances:
+            self.distances = (key - query)[None]
         return mask[None, None]
 
     def truncate(self, length: int) -> None:
@@ -130,7 +146,7 @@ class DecoderCache:
         # sentences that use fewer keep some unused ones
         kept = used.byte().argsort(dim=1, descending=True, stable=True)[:, :most]
         self.ancestry = self.ancestry.gather(2, kept[:, None].expand(-1, self.ancestry.size(1), -1))
-        if self._neighbourhood:
+        if self._has_positions:
             self._positions = self._positions.gather(1, kept)
         for layer in self.layers:
             layer.keep_keys(kept)

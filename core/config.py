@@ -1,74 +1,27 @@
-"""Model configuration, and the variations of the paper's section 6.2."""
+"""Model configuration."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, cast, get_args
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast, get_args
 
-Positions = Literal["sinusoidal", "learned"]
-NormPlace = Literal["post", "pre"]
-Activation = Literal["relu", "gelu", "swish"]
-PositionOrder = Literal["interleaved", "halves"]
-PositionExponent = Literal["i/n", "i/(n-1)"]
-Tied = Literal["all", "target", "inputs", "none"]
-PenaltyFormula = Literal["paper", "length"]
-
-CHOICES: dict[str, Any] = {
-    "positions": Positions,
-    "norm": NormPlace,
-    "activation": Activation,
-    "position_order": PositionOrder,
-    "position_exponent": PositionExponent,
-    "tied": Tied,
-    "penalty_formula": PenaltyFormula,
-}
-SWITCHES = (
-    "final_norm",
-    "attention_bias",
-    "feed_forward_bias",
-    "output_bias",
-    "scale_embedding",
-    "embedding_norm",
-    "early_stopping",
-    "source_end",
+from core.config_fields import (
+    CHOICES,
+    ID_LISTS,
+    MAX_IDS,
+    MAX_SIZES,
+    OPTIONAL_SIZES,
+    SWITCHES,
+    Activation,
+    NormKind,
+    NormPlace,
+    PenaltyFormula,
+    PositionExponent,
+    PositionOrder,
+    Positions,
+    Tied,
+    require_choice,
+    require_id,
+    require_size,
 )
-# Fields that change what the layers, embeddings and the output projection compute; the defaults are the paper's.
-ARCHITECTURE = (
-    "norm",
-    "final_norm",
-    "norm_eps",
-    "activation",
-    "attention_bias",
-    "feed_forward_bias",
-    "output_bias",
-    "embedding_norm",
-    "decoder_d_ff",
-    "target_vocab_size",
-    "tied",
-    "patch_size",
-    "mask_id",
-)
-ID_LISTS = ("source_prefix", "source_suffix", "never_ids")
-MAX_IDS = 1024  # length of a list of token ids
-
-# Largest value of each size: well beyond any trained Transformer, and small enough that products of two or three of
-# them, such as the number of elements of a matrix, fit 64-bit integers.
-MAX_SIZES: dict[str, int] = {
-    "vocab_size": 2**24,
-    "target_vocab_size": 2**24,
-    "d_model": 2**16,
-    "d_ff": 2**20,
-    "decoder_d_ff": 2**20,
-    "num_heads": 2**12,
-    "num_decoder_heads": 2**12,
-    "d_k": 2**16,
-    "d_v": 2**16,
-    "num_encoder_layers": 256,  # layers take time to construct, even without memory for weights
-    "num_decoder_layers": 256,
-    "neighbourhood": 2**24,
-    "max_positions": 2**24,
-    "patch_size": 2**8,
-    "patch_rows": 2**8,
-}
-OPTIONAL_SIZES = ("patch_size", "target_vocab_size", "decoder_d_ff", "num_decoder_heads", "d_k", "d_v", "neighbourhood")
 
 
 class HeadShape(NamedTuple):
@@ -87,10 +40,17 @@ class TransformerConfig:
     the paper's choices; other projects' models differ from them.
 
     Attributes:
+        positions: added to the embeddings (3.5): sines and cosines, or a learned table; or `relative`: added to the
+            scores of self-attention instead, by the distance of query and key (Raffel et al. 2020, 2.1).
+        relative_buckets: number of classes of distances that share a score; see `RelativePositions`.
+        relative_max_distance: distance from which on all share the last class.
         norm: LayerNorm after each residual connection (3.1), or on the input of each sub-layer.
-        final_norm: another LayerNorm after the last layer of each stack.
-        norm_eps: added to the variance by LayerNorm.
-        activation: of the feed-forward networks; `swish` is x * sigmoid(x), `gelu` is x * Phi(x).
+        norm_kind: of all norms: LayerNorm, or RMSNorm, which subtracts no mean and has no bias (Zhang & Sennrich 2019).
+        final_norm: another norm after the last layer of each stack.
+        norm_eps: added to the variance by LayerNorm, to the mean square by RMSNorm.
+        activation: of the feed-forward networks; `swish` is x * sigmoid(x), `gelu` is x * Phi(x), `gelu_tanh` its
+            approximation by tanh.
+        gated_feed_forward: whether another projection of the input multiplies the activations (Shazeer 2020).
         decoder_d_ff: of the decoder; None: d_ff.
         attention_bias, feed_forward_bias, output_bias: whether the projections of attention, the feed-forward networks
             and the logits have a bias.
@@ -98,7 +58,7 @@ class TransformerConfig:
         position_exponent: e in the frequency 10000^-e of pair i of n = d_model / 2.
         position_offset: sinusoidal position of the first token.
         scale_embedding: whether embeddings are multiplied by sqrt(d_model) (3.4).
-        embedding_norm: LayerNorm on the input of each stack.
+        embedding_norm: a norm on the input of each stack.
         target_vocab_size: of the target's own vocabulary; None: one vocabulary for both sides.
         tied: which of the three matrices (source and target embedding, output projection) are one: all of them (3.4),
             the two of the target, the two embeddings, or none.
@@ -133,14 +93,18 @@ class TransformerConfig:
     dropout: float = 0.1
     positions: Positions = "sinusoidal"
     neighbourhood: int | None = None  # r, positions that self-attention is restricted to (4); None: all
-    max_positions: int = 1024  # rows of the learned table; sinusoidal positions are unlimited
+    max_positions: int = 1024  # rows of the learned table; other positions are unlimited
+    relative_buckets: int = 32
+    relative_max_distance: int = 128
     pad_id: int = 0
     bos_id: int = 1
     eos_id: int = 2
     norm: NormPlace = "post"
+    norm_kind: NormKind = "layer"
     final_norm: bool = False
     norm_eps: float = 1e-5
     activation: Activation = "relu"
+    gated_feed_forward: bool = False
     decoder_d_ff: int | None = None
     attention_bias: bool = True
     feed_forward_bias: bool = True
@@ -176,7 +140,7 @@ class TransformerConfig:
         if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout ({self.dropout!r}) must be a number from 0 up to, but not including, 1")
         for name, choices in CHOICES.items():
-            _require_choice(name, getattr(self, name), get_args(choices))
+            require_choice(name, getattr(self, name), get_args(choices))
         for name in SWITCHES:
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} ({getattr(self, name)!r}) must be True or False")
@@ -192,12 +156,32 @@ class TransformerConfig:
             raise ValueError(
                 f"d_model ({self.d_model}) must be even: sinusoidal positions come in pairs of sine and cosine"
             )
-        _require_id("position_offset", self.position_offset, MAX_SIZES["max_positions"])
+        require_id("position_offset", self.position_offset, MAX_SIZES["max_positions"])
         if self.positions == "learned" and self.position_offset:
             raise ValueError(
                 f"position_offset ({self.position_offset}) must be 0 for learned positions: leave out the first rows "
                 f"of their table instead"
             )
+        if self.positions == "relative":
+            self._check_relative_positions()
+
+    def _check_relative_positions(self) -> None:
+        if self.relative_buckets % 4:
+            raise ValueError(
+                f"relative_buckets ({self.relative_buckets}) must be divisible by 4: half of them are for each "
+                f"direction, and half of these for single distances"
+            )
+        if self.relative_max_distance <= self.relative_buckets // 2:
+            raise ValueError(
+                f"relative_max_distance ({self.relative_max_distance}) must be above relative_buckets / 2 "
+                f"({self.relative_buckets // 2}): so many distances have a class of their own"
+            )
+        for name, known in (("neighbourhood", None), ("position_offset", 0)):
+            if getattr(self, name) != known:
+                raise ValueError(
+                    f"{name} ({getattr(self, name)}) must be {known} with relative positions: models with both are "
+                    f"unknown"
+                )
 
     def _check_ids(self) -> None:
         """Check the vocabularies and all token ids."""
@@ -208,20 +192,20 @@ class TransformerConfig:
             )
         smaller = "vocab_size" if self.target_size >= self.vocab_size else "target_vocab_size"
         for name, side in (("pad_id", smaller), ("bos_id", self.target_side), ("eos_id", smaller)):
-            _require_id(name, getattr(self, name), getattr(self, side), f"{side} - 1")
+            require_id(name, getattr(self, name), getattr(self, side), f"{side} - 1")
         if self.pad_id == self.eos_id:
             raise ValueError(
                 f"pad_id ({self.pad_id}) and eos_id ({self.eos_id}) must differ: every source ends with the latter, "
                 f"and padding is masked"
             )
         if self.forced_first_id is not None:
-            _require_id("forced_first_id", self.forced_first_id, self.target_size, f"{self.target_side} - 1")
+            require_id("forced_first_id", self.forced_first_id, self.target_size, f"{self.target_side} - 1")
         for name in ID_LISTS:
             ids, side = getattr(self, name), self.target_side if name == "never_ids" else "vocab_size"
             if not isinstance(ids, list | tuple) or len(cast("tuple[Any, ...]", ids)) > MAX_IDS:
                 raise ValueError(f"{name} ({ids!r:.100}) must be a tuple of at most {MAX_IDS} token ids")
             for token_id in ids:
-                _require_id(name, token_id, getattr(self, side), f"{side} - 1")
+                require_id(name, token_id, getattr(self, side), f"{side} - 1")
             object.__setattr__(self, name, tuple(ids))  # lists come from JSON
 
     def _check_patches(self) -> None:
@@ -246,7 +230,7 @@ class TransformerConfig:
         """Check that nothing contradicts a decoder without causal mask."""
         if self.mask_id is None:
             return
-        _require_id("mask_id", self.mask_id, self.target_size, f"{self.target_side} - 1")
+        require_id("mask_id", self.mask_id, self.target_size, f"{self.target_side} - 1")
         for name in ("pad_id", "bos_id", "eos_id"):
             if self.mask_id == getattr(self, name):
                 raise ValueError(f"mask_id ({self.mask_id}) and {name} must differ: give an id that no text contains")
@@ -290,116 +274,3 @@ class TransformerConfig:
 
     def _heads(self, number: int) -> HeadShape:
         return HeadShape(number, self.d_k or self.d_model // number, self.d_v or self.d_model // number)
-
-
-def require_size(name: str, value: object) -> None:
-    """Check the value of a size field.
-
-    Raises:
-        ValueError: the value is not an integer from 1 to the field's maximum.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} ({value!r}) must be a positive integer")
-    if value > MAX_SIZES[name]:
-        raise ValueError(f"{name} ({value}) must be at most {MAX_SIZES[name]}")
-
-
-def _require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        *first, last = map(repr, choices)
-        raise ValueError(f"{name} ({value!r}) must be {', '.join(first)} or {last}")
-
-
-def _require_id(name: str, value: object, count: int, last: str = "") -> None:
-    """Check an id, from 0 to count - 1, whose upper end has a name."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
-        end = f"{last} ({count - 1})" if last else f"{count - 1}"
-        raise ValueError(f"{name} ({value!r}) must be an integer from 0 to {end}")
-
-
-_BASE = TransformerConfig(vocab_size=37_000)
-
-# A preset's vocabulary is the paper's; give your own with `dataclasses.replace(PRESETS["base"], vocab_size=8000)`. The
-# rows of Table 3 carry its letters. Rows D-label-smoothing-* have the shape of the base model and differ in training.
-PRESETS: dict[str, TransformerConfig] = {
-    "base": _BASE,
-    "big": replace(_BASE, d_model=1024, d_ff=4096, num_heads=16, dropout=0.3),
-    "A-h1": replace(_BASE, num_heads=1, d_k=512, d_v=512),
-    "A-h4": replace(_BASE, num_heads=4, d_k=128, d_v=128),
-    "A-h16": replace(_BASE, num_heads=16, d_k=32, d_v=32),
-    "A-h32": replace(_BASE, num_heads=32, d_k=16, d_v=16),
-    "B-dk16": replace(_BASE, d_k=16),
-    "B-dk32": replace(_BASE, d_k=32),
-    "C-N2": replace(_BASE, num_encoder_layers=2, num_decoder_layers=2),
-    "C-N4": replace(_BASE, num_encoder_layers=4, num_decoder_layers=4),
-    "C-N8": replace(_BASE, num_encoder_layers=8, num_decoder_layers=8),
-    "C-d256": replace(_BASE, d_model=256, d_k=32, d_v=32),
-    "C-d1024": replace(_BASE, d_model=1024, d_k=128, d_v=128),
-    "C-ff1024": replace(_BASE, d_ff=1024),
-    "C-ff4096": replace(_BASE, d_ff=4096),
-    "D-dropout0.0": replace(_BASE, dropout=0.0),
-    "D-dropout0.2": replace(_BASE, dropout=0.2),
-    "D-label-smoothing0.0": _BASE,
-    "D-label-smoothing0.2": _BASE,
-    "E-learned": replace(_BASE, positions="learned"),
-    # The shipped English-German model: the paper's depth and heads at half its width, so that it trains on a CPU.
-    "en-de": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024),
-    # A draft model for its speculative decoding: little to compute for a token, as the encoder runs once a sentence.
-    "en-de-draft": replace(
-        _BASE, vocab_size=8_000, d_model=128, d_ff=512, num_heads=4, num_encoder_layers=3, num_decoder_layers=1
-    ),
-    # en-de without causal mask, for mask-predict. Its mask token is `<unk>`: with pieces for all bytes, no text has it.
-    "en-de-mask-predict": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024, mask_id=3),
-    # en-de with self-attention restricted to 16 positions, proposed as future work in section 4.
-    "en-de-r16": replace(_BASE, vocab_size=8_000, d_model=256, d_ff=1024, neighbourhood=16),
-    # For a small corpus of image captions on a CPU: size and dropout of the small model of Wu et al. 2021, roughly.
-    "multi30k": replace(
-        _BASE,
-        vocab_size=8_000,
-        d_model=128,
-        d_ff=256,
-        num_heads=4,
-        num_encoder_layers=4,
-        num_decoder_layers=4,
-        dropout=0.3,
-    ),
-    # Constituency parsing (6.3): 4 layers, d_model 1024, the rest as base; the dropout is that of
-    # `transformer_parsing_base` in the authors' Tensor2Tensor, as the paper only says that it was tuned. With 32,000
-    # pieces for semi-supervised training.
-    "parsing": replace(_BASE, vocab_size=16_000, d_model=1024, num_encoder_layers=4, num_decoder_layers=4, dropout=0.2),
-    # Parsing from a few thousand trees, on a CPU.
-    "parsing-small": replace(
-        _BASE,
-        vocab_size=4_000,
-        d_model=192,
-        d_ff=768,
-        num_heads=4,
-        num_encoder_layers=3,
-        num_decoder_layers=3,
-        dropout=0.3,
-    ),
-    # Reads a picture of one line of text, 24 pixels high, as 8 x 8 patches, and writes its characters: inputs other
-    # than text are the paper's outlook (7). Small enough to train on one core of a CPU in less than an hour.
-    "lines": replace(
-        _BASE,
-        vocab_size=100,
-        d_model=128,
-        d_ff=512,
-        num_heads=4,
-        num_encoder_layers=4,
-        num_decoder_layers=3,
-        patch_size=8,
-        patch_rows=3,
-    ),
-    # For tests: all parts, tiny sizes.
-    "tiny": replace(
-        _BASE,
-        vocab_size=64,
-        d_model=32,
-        d_ff=64,
-        num_heads=4,
-        num_encoder_layers=2,
-        num_decoder_layers=2,
-        max_positions=64,
-    ),
-}

@@ -273,9 +273,17 @@ def choose(seconds: dict[str, float]) -> str:
 
 def packing_obstacle(model: Transformer) -> str | None:
     """Reason why a model computes with its own matrices, in PyTorch; None if it can be packed."""
-    weight, kept = stored_weight(model.embedding.tokens), kept_types(model)
-    if model.config.patch_size:
+    weight, kept, config = stored_weight(model.embedding.tokens), kept_types(model), model.config
+    if config.patch_size:
         return "its source is an image"
+    variants = {
+        "relative positions": config.positions == "relative",
+        "RMSNorm": config.norm_kind == "rms",
+        "gated networks": config.gated_feed_forward,
+        f"the activation {config.activation}": config.activation not in native.ACTIVATIONS,
+    }
+    if any(variants.values()):
+        return f"it has {', '.join(name for name, is_used in variants.items() if is_used)}"
     if weight.device.type != "cpu":
         return f"it is on {weight.device}"
     if weight.dtype != torch.float32 and not kept:

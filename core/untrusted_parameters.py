@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from core.config import TransformerConfig
-from core.model import Embedding, SinusoidalPositions, Transformer
+from core.model import Embedding, Transformer, positions
 from core.model.half_precision import blocks, keep_half_precision, stored_weight
 
 # Largest float16; trained weights are far below it. Larger ones could overflow in a product of two hidden states.
@@ -83,9 +83,9 @@ def fill_model(file_name: str, model: Transformer, tensors: dict[str, Tensor]) -
             )
     model.load_state_dict(tensors, assign=True)
     keep_half_precision(model)
-    if model.config.positions == "sinusoidal":
+    if model.config.positions != "learned":
         for embedding in filter(None, (model.embedding, model.patch_embedding, model.target_embedding)):
-            embedding.positions = SinusoidalPositions(model.config)  # not stored, as it has no parameters
+            embedding.positions = positions(model.config)  # not stored, as it has no parameters
     model.eval().requires_grad_(False)
     _check_outputs(file_name, model)
     return model

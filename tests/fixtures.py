@@ -15,12 +15,12 @@ import sitecustomize
 import torch
 
 from core.checkpoint import save_checkpoint
-from core.config import PRESETS
 from core.history import pack_history
 from core.images.line_reader import LineReader
 from core.images.rendering import CHARACTERS
 from core.model import Transformer
 from core.parsing.trees import linearise, read_trees
+from core.preset_configs import PRESETS
 from core.runlog import format_log
 from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
 from core.translator import Translator

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from core.checkpoint import load_checkpoint
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from train.recipe import Recipe, recipe_for
 
 Facts = dict[str, Any]

@@ -14,7 +14,7 @@ Measure = Literal["dot", "cosine", "distance"]
 def model_positions(model: Transformer, num_positions: int) -> Tensor:
     """Positional encodings of a model: [num_positions, D].
 
-    Fewer rows if the model has learned fewer positions.
+    Fewer rows if the model has learned fewer positions. Zeros if its positions are relative.
     """
     if model.config.positions == "learned":
         num_positions = min(num_positions, model.config.max_positions)

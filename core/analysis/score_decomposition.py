@@ -3,8 +3,7 @@
 The input of the first layer is the sum of a token embedding and a positional encoding, so its scores are exact sums of
 content and position terms. In some other projects' models a LayerNorm comes between (`norm` "pre", or
 `embedding_norm`). With the standard deviation of each token's sum held fixed it is linear and acts on content and
-position separately; its own bias joins those of the projections.
-"""
+position X"""
 
 import math
 from collections.abc import Sequence
@@ -12,17 +11,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.analysis.attribution.forward_trace import added_bias
 from core.analysis.heads.head import attention_layers
+from core.analysis.linear_norm import centred, norm_bias, squared_scale
+from core.analysis.relative_scores import relative_scores
 from core.capture import attention_path
-from core.model import MultiHeadAttention, Transformer
+from core.model import MultiHeadAttention, Norm, Transformer
 from core.translator import Translator
 
-Part = Literal["content_content", "content_position", "position_content", "position_position", "bias"]
+Part = Literal["content_content", "content_position", "position_content", "position_position", "relative", "bias"]
 SelfAttentionKind = Literal["encoder_self", "decoder_self"]
 PARTS: tuple[Part, ...] = ("content_content", "content_position", "position_content", "position_position", "bias")
+RELATIVE_PARTS: tuple[Part, ...] = ("content_content", "relative", "bias")  # of a model with relative positions
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class ScoreParts:
     terms, the four without a bias are a part each, named after the query first; the two with b_Q form one part.
 
     Attributes:
-        parts: [H, Q, K] each.
+        parts: [H, Q, K] each: `PARTS`, or `RELATIVE_PARTS`.
         scores: [H, Q, K] as computed by the model, minus q . b_K.
         allowed: [Q, K] whether the query may attend to the key.
     """
@@ -93,17 +95,16 @@ def score_parts(
     with translator.inspect() as model:
         attention = attention_layers(model)[kind, 0]
         norms = _norms_of_input(model, kind)
+        relative = relative_scores(model, kind, len(token_ids))
         scores = _scores(model, attention, translator.batch([source_ids]), translator.batch([fed]))
         embedding = model.embedding if kind == "encoder_self" else model.fed_embedding
         content = embedding.tokens(torch.tensor(token_ids, device=model.device)) * embedding.scale
         position = embedding.positions(0, len(token_ids))
     content, position, constant = content.cpu().double(), position.cpu().double(), torch.zeros(1, dtype=torch.float64)
     for norm in norms:
-        gain, scale = norm.weight.cpu().double(), (content + position).var(-1, keepdim=True, unbiased=False) + norm.eps
-        content, position = (
-            gain * (side - side.mean(-1, keepdim=True)) * scale.rsqrt() for side in (content, position)
-        )
-        constant = norm.bias.cpu().double()
+        gain, scale = norm.weight.cpu().double(), squared_scale(norm, content + position)
+        content, position = (gain * centred(norm, side) * scale.rsqrt() for side in (content, position))
+        constant = norm_bias(norm).cpu().double()
 
     def projected(layer: torch.nn.Linear) -> list[Tensor]:
         """Content [H, L, E], position [H, L, E], bias [H, 1, E] after a projection.
@@ -130,6 +131,8 @@ def score_parts(
         "position_position": product(query_position, key_position),
         "bias": product(query_bias, key_content + key_position).expand_as(scores),
     }
+    if relative is not None:
+        parts = {name: {**parts, "relative": relative}[name] for name in RELATIVE_PARTS}
     return ScoreParts(
         kind,
         translator.source_pieces(token_ids) if kind == "encoder_self" else translator.pieces(token_ids),
@@ -153,11 +156,11 @@ def _scores(model: Transformer, attention: MultiHeadAttention, source_ids: Tenso
     return seen[0].float().cpu()
 
 
-def _norms_of_input(model: Transformer, kind: SelfAttentionKind) -> list[nn.LayerNorm]:
-    """LayerNorm between the embeddings and the first self-attention, if any."""
+def _norms_of_input(model: Transformer, kind: SelfAttentionKind) -> list[Norm]:
+    """Norm between the embeddings and the first self-attention, if any."""
     stack = model.encoder if kind == "encoder_self" else model.decoder
     first = model.get_submodule(f"{attention_path(kind, 0)}_norm") if model.config.norm == "pre" else None
-    norms = [norm for norm in (stack.input_norm, first) if isinstance(norm, nn.LayerNorm)]
+    norms = [norm for norm in (stack.input_norm, first) if isinstance(norm, Norm)]
     if len(norms) > 1:
         raise ValueError(
             "this model normalises its embeddings twice before the first attention (embedding_norm, and norm 'pre'): "

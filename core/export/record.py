@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from core.byte_pieces import alternative_piece, resolve_bytes
 from core.capture import KINDS, AttentionMap, Kind, attention_mask
-from core.config import require_size
+from core.config_fields import require_size
 from core.results import Explanation
 from core.translator import Translator
 

@@ -12,6 +12,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from core.checkpoint import Checkpoint
+from core.config import TransformerConfig
 from core.formats.marian_folder import is_normalised
 from core.formats.output_folder import (
     COMMON_VALUES,
@@ -29,6 +30,7 @@ from core.model import Embedding, FeedForward, LearnedPositions, MultiHeadAttent
 
 LAYOUT = "CTranslate2's format"
 VALUES: dict[str, object] = {**COMMON_VALUES, "forced_first_id": None}
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "swish": "SWISH"}
 CODE = """
 import ctranslate2
 import sentencepiece
@@ -50,6 +52,7 @@ def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
         ValueError: the format has no room for the architecture or the tokenizer, or CTranslate2 is not installed.
     """
     config, tokenizer = checkpoint.config, checkpoint.tokenizer
+    _check_architecture(config)
     files = sentencepiece_files(checkpoint, LAYOUT)
     pieces = pieces_of(tokenizer), pieces_of(tokenizer.target)
     never = dict.fromkeys((config.pad_id, config.bos_id, *config.never_ids))
@@ -72,6 +75,16 @@ def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
         (folder / README).write_bytes(readme(checkpoint, "A translation model for CTranslate2", code, differences))
 
 
+def _check_architecture(config: TransformerConfig) -> None:
+    """Check that the format has room for an architecture.
+
+    Raises:
+        ValueError: it does not.
+    """
+    positions = "sinusoidal" if config.positions == "relative" else config.positions
+    require_values(config, {**VALUES, "positions": positions, "final_norm": config.norm == "pre"}, LAYOUT)
+
+
 def save_ctranslate2(
     model: Transformer, source_pieces: Sequence[str], target_pieces: Sequence[str], folder: Path
 ) -> None:
@@ -83,7 +96,7 @@ def save_ctranslate2(
     Raises:
         ValueError: the format has no room for the architecture, or CTranslate2 is not installed.
     """
-    require_values(model.config, {**VALUES, "final_norm": model.config.norm == "pre"}, LAYOUT)
+    _check_architecture(model.config)
     try:
         from ctranslate2.converters.converter import Converter
     except ImportError as error:
@@ -105,9 +118,7 @@ def transformer_specification(model: Transformer, source_pieces: Sequence[str], 
     config = model.config
     options: dict[str, Any] = {
         "pre_norm": config.norm == "pre",
-        "activation": getattr(
-            common_spec.Activation, {"relu": "RELU", "gelu": "GELU", "swish": "SWISH"}[config.activation]
-        ),
+        "activation": getattr(common_spec.Activation, ACTIVATIONS[config.activation]),
         "layernorm_embedding": config.embedding_norm,
     }
     encoder: Any = transformer_spec.TransformerEncoderSpec(

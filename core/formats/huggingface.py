@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from core.checkpoint import CheckpointError
-from core.config import ARCHITECTURE, TransformerConfig
+from core.config import TransformerConfig
+from core.config_fields import ARCHITECTURE
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.weights import Weights, open_weights
@@ -17,15 +18,18 @@ from core.model import sinusoidal_encoding
 from core.tokenizer import Tokenizer
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # the first of them that there is
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "swish": "swish", "silu": "swish"}
 POSITIONS = tuple(
     f"model.{stack}.embed_positions.{name}" for stack in ("encoder", "decoder") for name in ("weight", "weights")
 )
 POSITION_TOLERANCE = 2e-3  # of half precision
 EXCLUDED_LOGIT = -10_000.0  # of ids whose probability is zero, see `excluded_bias`
-# Types of models with another arithmetic than Headlight's model: relative positions in attention, whose scores are not
-# scaled, and RMSNorm.
-T5 = ("t5", "mt5", "umt5", "longt5", "switch_transformers")
+# Descendants of T5 that Headlight does not import, and why.
+T5 = {
+    "umt5": "each of its layers has relative positions of its own",
+    "longt5": "its encoder attends locally, in blocks",
+    "switch_transformers": "it has several networks in a layer, of which a token takes one",
+}
 # Options of the search that Headlight does not have, with the value that turns them off.
 SEARCH_OPTIONS: dict[str, Any] = {
     "no_repeat_ngram_size": 0,
@@ -55,11 +59,7 @@ def refuse_other_types(files: SourceFiles) -> None:
     """
     found = Settings.read(files, "config.json").values.get("model_type")
     if isinstance(found, str):
-        reason = (
-            ": it has relative positions in its attention, RMSNorm, and scores that are not scaled"
-            if found in T5
-            else ""
-        )
+        reason = f": {T5[found]}" if found in T5 else ""
         raise CheckpointError(
             f"config.json: model_type is {found!r:.60}, which Headlight does not import{reason}. For pictures of its "
             f"attention, see `python -m core explain-arrays` in docs/formats.md"

@@ -13,6 +13,7 @@ TIED = {
     "inputs": "both embeddings are one matrix",
     "none": "three different matrices",
 }
+NORM_KINDS = {"layer": "", "rms": "RMSNorm, "}
 NORMS = {"post": "after each residual connection", "pre": "on the input of each sub-layer"}
 ORDERS = {"interleaved": "sines and cosines alternate", "halves": "all sines before all cosines"}
 PENALTIES = {"paper": "((5 + length) / 6)^alpha", "length": "length^alpha"}
@@ -37,6 +38,7 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
         **architecture_facts(model.config),
         **token_facts(model.config),
         **_forced_language(tokenizer),
+        "source prefix": ", or ".join(f'"{prefix}"' for prefix in _texts(imported.get("source prefixes"))),
         "computation": computation(model),
         "search of the source": search or ("not given" if imported else ""),
         "options not applied": (", ".join(_texts(imported.get("options not applied"))) or "none") if imported else "",
@@ -59,11 +61,13 @@ def architecture_facts(config: TransformerConfig) -> dict[str, str]:
         "matrices": TIED[config.tied],
         "embeddings": "multiplied by sqrt(d_model)" if config.scale_embedding else "not scaled",
         "positions": _positions(config),
-        "norms": NORMS[config.norm]
+        "norms": NORM_KINDS[config.norm_kind]
+        + NORMS[config.norm]
         + (", and after the last layer" if config.final_norm else "")
         + (", and on the embeddings" if config.embedding_norm else "")
         + f"; epsilon {config.norm_eps:g}",
-        "activation": config.activation,
+        "activation": config.activation.replace("_tanh", ", approximated by tanh")
+        + (", multiplied by another projection" if config.gated_feed_forward else ""),
         "biases": ", ".join(name for name, has_bias in biases.items() if has_bias) or "none",
         "attention": ("all positions" if config.neighbourhood is None else f"{config.neighbourhood} nearest positions")
         + ("" if config.autoregressive else ", in the decoder also later ones"),
@@ -122,6 +126,11 @@ def _widths(config: TransformerConfig) -> str:
 def _positions(config: TransformerConfig) -> str:
     if config.positions == "learned":
         return f"learned, at most {config.max_positions:,}"
+    if config.positions == "relative":
+        return (
+            f"relative, in self-attention: {config.relative_buckets} classes of distances up to "
+            f"{config.relative_max_distance:,}"
+        )
     offset = f", from {config.position_offset} on" if config.position_offset else ""
     return f"{config.positions}, {ORDERS[config.position_order]}, exponent {config.position_exponent}{offset}"
 

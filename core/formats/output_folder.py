@@ -31,6 +31,8 @@ COMMON_VALUES: dict[str, object] = {
     "source_suffix": (),
     "source_end": True,
     "mask_id": None,
+    "norm_kind": "layer",
+    "gated_feed_forward": False,
 }
 
 
@@ -55,6 +57,8 @@ WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "position_offset": ("first position", str),
     "norm": ("norms", lambda value: NORMS[value]),
     "final_norm": ("norm after the last layer", _yes),
+    "norm_kind": ("kind of norm", lambda value: "RMSNorm" if value == "rms" else "LayerNorm"),
+    "gated_feed_forward": ("gated networks", _yes),
     "norm_eps": ("epsilon of the norms", "{:g}".format),
     "embedding_norm": ("norm on the embeddings", _yes),
     "forced_first_id": ("first token", lambda value: "free" if value is None else f"always {value}"),

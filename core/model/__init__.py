@@ -1,7 +1,7 @@
 """The Transformer of "Attention Is All You Need", in the order of its section 3.
 
 Vaswani et al. 2017. References such as (3.2.1) are to its sections; read `transformer` (3), `layers` (3.1, 3.3),
-`attention` (3.2), `embedding` (3.4, 3.5), `dropout` (5.4).
+`attention` (3.2), `embedding` (3.4, 3.5), `dropout` (5.4). `relative_positions` has those of T5.
 
 Shapes:  B batch   S source length   T target length   Q queries   K keys
          H heads   D d_model         E width of a head  V vocabulary   P pixels of an image patch
@@ -16,6 +16,7 @@ from core.model.attention import (
     Mask,
     MultiHeadAttention,
     is_hooked,
+    masked_scores,
     scaled_dot_product_attention,
 )
 from core.model.dropout import Dropout
@@ -24,6 +25,7 @@ from core.model.embedding import (
     PAD_PIXEL,
     Embedding,
     LearnedPositions,
+    NoPositions,
     PatchEmbedding,
     SinusoidalPositions,
     positions,
@@ -40,10 +42,12 @@ from core.model.layers import (
     FeedForward,
     Function,
     LayerPositions,
+    Norm,
     layer_norm,
     post_norm,
     pre_norm,
 )
+from core.model.relative_positions import RelativePositions, position_distances
 from core.model.transformer import MAX_LENGTH_DIFFERENCE, Transformer
 
 __all__ = [
@@ -67,11 +71,16 @@ __all__ = [
     "LearnedPositions",
     "Mask",
     "MultiHeadAttention",
+    "NoPositions",
+    "Norm",
     "PatchEmbedding",
+    "RelativePositions",
     "SinusoidalPositions",
     "Transformer",
     "is_hooked",
     "layer_norm",
+    "masked_scores",
+    "position_distances",
     "positions",
     "post_norm",
     "pre_norm",

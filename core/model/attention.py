@@ -11,7 +11,7 @@ from core.config import HeadShape
 from core.restricted import Neighbourhood, restricted_attention
 
 KeysValues = tuple[Tensor, Tensor]
-Mask = Tensor | Neighbourhood  # keys that queries may attend to
+Mask = Tensor | Neighbourhood  # keys that queries may attend to, see `MultiHeadAttention.forward`
 
 
 class MultiHeadAttention(nn.Module):
@@ -38,8 +38,8 @@ class MultiHeadAttention(nn.Module):
         Args:
             x: [B, Q, D] input of the queries.
             memory: [B, K, D] input of keys and values: `x` itself in self-attention.
-            mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to, and every row has a True. Or
-                neighbourhoods (4).
+            mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to, and every row has a True. Or numbers
+                that are added to the scores, minus infinity for False (`RelativePositions`). Or neighbourhoods (4).
             remember: a cache: takes a function that computes the keys and values of `memory`, returns those to attend
                 to.
 
@@ -94,7 +94,8 @@ def scaled_dot_product_attention(
         queries: [B, H, Q, d_k]
         keys: [B, H, K, d_k]
         values: [B, H, K, d_v]
-        mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to. Or neighbourhoods (4).
+        mask: boolean, broadcasts to [B, H, Q, K]; True may be attended to. Or numbers that are added to the scores. Or
+            neighbourhoods (4).
         weights: the softmax, hooked or not.
 
     Returns:
@@ -111,4 +112,14 @@ def scaled_dot_product_attention(
     if not is_hooked(weights) and not trains_on_cpu:
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
     scores = (queries / math.sqrt(queries.size(-1))) @ keys.transpose(-2, -1)  # [B, H, Q, K]
-    return weights(scores.masked_fill(~mask, -math.inf)) @ values
+    return weights(masked_scores(scores, mask)) @ values
+
+
+def masked_scores(scores: Tensor, mask: Tensor) -> Tensor:
+    """Scores with a mask: minus infinity where a boolean one is False, else with the numbers of the mask added.
+
+    Args:
+        scores: [..., Q, K]
+        mask: broadcasts to them, see `MultiHeadAttention.forward`.
+    """
+    return scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask

@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from core.config import PositionExponent, PositionOrder, TransformerConfig
+from core.config import TransformerConfig
+from core.config_fields import PositionExponent, PositionOrder
 from core.model.dropout import Dropout
 
 FIRST_POSITIONS = 512  # sinusoidal positions computed at first; more on demand
@@ -53,9 +54,10 @@ class PatchEmbedding(nn.Module):
         return self.dropout(self.pixels(patches) * self.scale + self.positions(0, patches.size(1)))
 
 
-def positions(config: TransformerConfig) -> "SinusoidalPositions | LearnedPositions":
+def positions(config: TransformerConfig) -> "SinusoidalPositions | LearnedPositions | NoPositions":
     """Positional encoding of a configuration (3.5)."""
-    return LearnedPositions(config) if config.positions == "learned" else SinusoidalPositions(config)
+    kinds = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions, "relative": NoPositions}
+    return kinds[config.positions](config)
 
 
 class SinusoidalPositions(nn.Module):
@@ -121,3 +123,17 @@ class LearnedPositions(nn.Module):
                 f"{stop} positions are more than the {rows} learned ones (max_positions): shorten the input"
             )
         return self.table.weight[start:stop]
+
+
+class NoPositions(nn.Module):
+    """Zeros: positions act in attention (`RelativePositions`). No parameters."""
+
+    zero: Tensor
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.register_buffer("zero", torch.zeros(1, config.d_model), persistent=False)
+
+    def forward(self, start: int, stop: int) -> Tensor:
+        """[stop - start, D]."""
+        return self.zero.expand(stop - start, -1)

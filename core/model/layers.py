@@ -1,6 +1,7 @@
 """Encoder and decoder stacks (3.1), with residual connections, norms and feed-forward networks (3.3)."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from torch import Tensor, nn
@@ -9,8 +10,10 @@ from torch.nn import functional as F
 from core.config import TransformerConfig
 from core.model.attention import KeysValues, Mask, MultiHeadAttention
 from core.model.dropout import Dropout
+from core.model.relative_positions import RelativePositions, position_distances
 
 Function = Callable[[Tensor], Tensor]
+Norm = nn.LayerNorm | nn.RMSNorm
 
 # --- 3.1 Encoder and decoder stacks ---------------------------------------------------------------------------------
 
@@ -21,12 +24,16 @@ class Encoder(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.input_norm = layer_norm(config) if config.embedding_norm else nn.Identity()
+        is_relative, num_heads = config.positions == "relative", config.encoder_heads.num_heads
+        self.relative_positions = RelativePositions(config, num_heads, bidirectional=True) if is_relative else None
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.output_norm = layer_norm(config) if config.final_norm else nn.Identity()
 
     def forward(self, x: Tensor, mask: Mask) -> Tensor:
         """[B, S, D], [B, 1, 1, S] -> [B, S, D]."""
         x = self.input_norm(x)
+        if self.relative_positions is not None and isinstance(mask, Tensor):
+            mask = self.relative_positions(mask, position_distances(x.size(1), x.device))
         for layer in self.layers:
             x = layer(x, mask)
         return self.output_norm(x)
@@ -56,6 +63,9 @@ class Decoder(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.input_norm = layer_norm(config) if config.embedding_norm else nn.Identity()
+        is_relative, num_heads = config.positions == "relative", config.decoder_heads.num_heads
+        bidirectional = not config.autoregressive
+        self.relative_positions = RelativePositions(config, num_heads, bidirectional) if is_relative else None
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
         self.output_norm = layer_norm(config) if config.final_norm else nn.Identity()
 
@@ -64,6 +74,9 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """[B, T, D], [B, S, D], [B, 1, T, T], [B, 1, 1, S] -> [B, T, D]."""
         x = self.input_norm(x)
+        if self.relative_positions is not None and isinstance(mask, Tensor):
+            distances = cache.distances if cache else position_distances(x.size(1), x.device)
+            mask = self.relative_positions(mask, distances)
         for index, layer in enumerate(self.layers):
             x = layer(x, memory, mask, memory_mask, cache.layers[index] if cache else None)
         return self.output_norm(x)
@@ -100,41 +113,59 @@ class DecoderLayer(nn.Module):
 
 
 def post_norm(x: Tensor, sublayer: Function, norm: Function, dropout: Function) -> Tensor:
-    """LayerNorm(x + Dropout(Sublayer(x))) (3.1, 5.4)."""
+    """Norm(x + Dropout(Sublayer(x))) (3.1, 5.4)."""
     return norm(x + dropout(sublayer(x)))
 
 
 def pre_norm(x: Tensor, sublayer: Function, norm: Function, dropout: Function) -> Tensor:
-    """x + Dropout(Sublayer(LayerNorm(x))), as Tensor2Tensor computed it soon after the paper."""
+    """x + Dropout(Sublayer(Norm(x))), as Tensor2Tensor computed it soon after the paper."""
     return x + dropout(sublayer(norm(x)))
 
 
 RESIDUALS = {"post": post_norm, "pre": pre_norm}
 
 
-def layer_norm(config: TransformerConfig) -> nn.LayerNorm:
-    """Layer normalisation (Ba et al. 2016)."""
-    return nn.LayerNorm(config.d_model, eps=config.norm_eps)
+def layer_norm(config: TransformerConfig) -> Norm:
+    """LayerNorm (Ba et al. 2016); or RMSNorm, gain * x / sqrt(mean(x^2) + epsilon) (Zhang & Sennrich 2019)."""
+    kind = nn.RMSNorm if config.norm_kind == "rms" else nn.LayerNorm
+    return kind(config.d_model, eps=config.norm_eps)
 
 
 # --- 3.3 Position-wise feed-forward networks ------------------------------------------------------------------------
 
 
 class FeedForward(nn.Module):
-    """max(0, x W1 + b1) W2 + b2, the same at every position (3.3)."""
+    """max(0, x W1 + b1) W2 + b2, the same at every position (3.3).
+
+    Attributes:
+        multiplier: another projection of x that multiplies the activations, of a gated network (Shazeer 2020); or None.
+    """
 
     def __init__(self, config: TransformerConfig, d_ff: int) -> None:
         super().__init__()
         self.inner = nn.Linear(config.d_model, d_ff, config.feed_forward_bias)
         self.outer = nn.Linear(d_ff, config.d_model, config.feed_forward_bias)
+        self.multiplier = (
+            nn.Linear(config.d_model, d_ff, config.feed_forward_bias) if config.gated_feed_forward else None
+        )
         self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, L, D] -> [B, L, D]."""
-        return self.outer(self.activation(self.inner(x)))
+        return self.outer(self.hidden(x))
+
+    def hidden(self, x: Tensor) -> Tensor:
+        """Activations that `outer` reads: [..., D] -> [..., d_ff]."""
+        activated = self.activation(self.inner(x))
+        return activated if self.multiplier is None else activated * self.multiplier(x)
 
 
-ACTIVATIONS: dict[str, Function] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
+ACTIVATIONS: dict[str, Function] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "swish": F.silu,
+}
 
 
 # --- State of incremental decoding ----------------------------------------------------------------------------------
@@ -154,6 +185,7 @@ class DecodedPositions(Protocol):
     memory: Tensor  # [B, S, D]
     memory_mask: Tensor  # [B, 1, 1, S]
     length: int  # positions decoded so far
+    distances: Tensor  # [1 or B, Q, K] of the keys from the positions to decode, for `RelativePositions`
 
     @property
     def layers(self) -> Sequence[LayerPositions]: ...

@@ -8,9 +8,10 @@ from torch import Tensor
 
 from core import cache
 from core.cache import DecoderCache, cached_decoder
-from core.config import PRESETS
 from core.decoding import NextLogits, SearchOptions, beam_search
 from core.model import Transformer
+from core.preset_configs import PRESETS
+from tests.core.tiny_models import LIKE_T5
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0, 0], [7, 7, 31, 40, 11, 2], [50, 2, 0, 0, 0, 0]])
 
@@ -19,6 +20,7 @@ VARIANTS = {
     "widths": {"d_k": 5, "d_v": 12, "num_decoder_heads": 3},
     "restricted": {"neighbourhood": 3},
     "other": {"norm": "pre", "final_norm": True, "tied": "none", "output_bias": True, "position_offset": 2},
+    "like_t5": {**LIKE_T5, "d_k": 5, "num_decoder_heads": 2},
     "started_by_padding": {"bos_id": 0, "activation": "swish", "position_order": "halves"},
 }
 

@@ -11,8 +11,8 @@ import torch
 
 from core import checkpoint
 from core.checkpoint import TOKENIZER_KEY, load_checkpoint, save_checkpoint
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from tests.core.checkpoints import contents
 

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from core import checkpoint
 from core.checkpoint import TOKENIZER_KEY, CheckpointError, load_checkpoint, save_checkpoint
-from core.config import PRESETS, TransformerConfig
+from core.config import TransformerConfig
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from core.untrusted_parameters import MAX_WEIGHT

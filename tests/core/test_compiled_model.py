@@ -13,11 +13,12 @@ from torch import Tensor
 from core.cache import cached_decoder
 from core.capture import capture_attention
 from core.compiled_model import CompiledDecoder
-from core.config import PRESETS, TransformerConfig
+from core.config import TransformerConfig
 from core.cpu_inference import FEW_ROWS, MANY_ROWS, MOST_FEW_ROWS, PackedTransformer, choose
 from core.decoding import NonFiniteError, SearchOptions, beam_search
 from core.model import Transformer
 from core.native import library
+from core.preset_configs import PRESETS
 from tests.core.compiled_variants import build
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])

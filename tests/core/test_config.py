@@ -7,8 +7,10 @@ from typing import Any, get_args
 import pytest
 import torch
 
-from core.config import ARCHITECTURE, CHOICES, ID_LISTS, MAX_SIZES, PRESETS, SWITCHES, TransformerConfig
+from core.config import TransformerConfig
+from core.config_fields import ARCHITECTURE, CHOICES, ID_LISTS, MAX_SIZES, SWITCHES
 from core.model import Transformer
+from core.preset_configs import PRESETS
 
 # Table 3 and table 2's model: every row that prints a number of parameters, in millions.
 TABLE_3 = {
@@ -26,7 +28,7 @@ TABLE_3 = {
 
 SIZES = (
     *("vocab_size", "d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers", "max_positions"),
-    "patch_rows",
+    *("patch_rows", "relative_buckets", "relative_max_distance"),
 )
 OPTIONAL_SIZES = ("patch_size", "num_decoder_heads", "d_k", "d_v", "neighbourhood", "decoder_d_ff", "target_vocab_size")
 IDS = ("pad_id", "bos_id", "eos_id", "forced_first_id", "mask_id")
@@ -158,7 +160,7 @@ def test_dropout_is_a_probability_below_one(value: object) -> None:
 
 @pytest.mark.parametrize("value", ["rotary", None, ["learned"]])
 def test_positions_are_of_a_known_kind(value: object) -> None:
-    with pytest.raises(ValueError, match=r"^positions \(.*\) must be 'sinusoidal' or 'learned'$"):
+    with pytest.raises(ValueError, match=r"^positions \(.*\) must be 'sinusoidal', 'learned' or 'relative'$"):
         config(positions=value)
 
 

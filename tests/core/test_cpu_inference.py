@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any, get_args
 
 import pytest
 import torch
 
 from core.capture import capture_attention
-from core.config import PRESETS
 from core.cpu_inference import (
     REAL_GAIN,
     PackedTransformer,
+    Precision,
     choose,
     computation,
     exact_product,
@@ -31,6 +32,10 @@ from core.cpu_products import (
 )
 from core.model import Transformer
 from core.native import library
+from core.preset_configs import PRESETS
+from core.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
+from tests.core.tiny_models import LIKE_T5
 
 SOURCE = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]])
 TARGET = torch.tensor([[1, 6, 30, 12], [1, 8, 0, 0]])
@@ -147,6 +152,24 @@ def test_only_tokens_in_float32_on_a_cpu(model: Transformer) -> None:
     of_images = Transformer(replace(PRESETS["tiny"], patch_size=4))
     assert not packable(of_images)
     assert computation(of_images) == "PyTorch, as its source is an image"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        (LIKE_T5, "relative positions, RMSNorm, gated networks, the activation gelu_tanh"),
+        ({"gated_feed_forward": True}, "gated networks"),
+    ],
+)
+def test_a_variant_that_is_not_compiled_runs_in_pytorch_in_every_precision(
+    changes: dict[str, Any], named: str, tokenizer: SentencePieceTokenizer
+) -> None:
+    model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **changes)).eval()
+    assert computation(model) == f"PyTorch, as it has {named}"
+    exact, fast = (
+        Translator(model, tokenizer, precision=each).translate("A dog runs.") for each in get_args(Precision)
+    )
+    assert exact.hypotheses == fast.hypotheses
 
 
 # --- fast -----------------------------------------------------------------------------------------------------------

@@ -15,13 +15,14 @@ from core.analysis.token_path.follow import follow_token
 from core.analysis.token_path.steps import OutputSteps
 from core.capture import capture_attention
 from core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from core.config import PRESETS, TransformerConfig
+from core.config import TransformerConfig
 from core.cpu_inference import PackedTransformer, computation
 from core.formats.opening import content_digest
 from core.formats.output_folder import storage_type
 from core.model import Transformer
 from core.model.half_precision import HalfEmbedding, HalfLinear
 from core.native import library
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.checkpoints import contents

@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from core.config import PRESETS
 from core.paper import TABLE_3
+from core.preset_configs import PRESETS
 
 
 @pytest.mark.parametrize("name", TABLE_3)

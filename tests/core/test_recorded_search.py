@@ -11,9 +11,10 @@ from core import recorded_search
 from core.analysis.heads.gating import gated
 from core.analysis.heads.head import Head
 from core.capture import capture_attention
-from core.config import PRESETS, TransformerConfig
+from core.config import TransformerConfig
 from core.model import Transformer
 from core.native import library
+from core.preset_configs import PRESETS
 from core.results import Explanation
 from core.shared_model import RECORDED_SEARCHES
 from core.tokenizer import SentencePieceTokenizer

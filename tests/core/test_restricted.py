@@ -13,10 +13,11 @@ from torch import Tensor, nn
 from core.analysis.layers.live_memory import LiveMemory
 from core.capture import capture_attention
 from core.checkpoint import load_checkpoint, save_checkpoint
-from core.config import PRESETS, HeadShape
+from core.config import HeadShape
 from core.cpu_inference import PackedTransformer
 from core.cpu_products import has_packed
 from core.model import MultiHeadAttention, Transformer
+from core.preset_configs import PRESETS
 from core.restricted import Neighbourhood, causal_neighbourhood, centred_neighbourhood
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator

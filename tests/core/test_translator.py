@@ -9,9 +9,9 @@ import torch
 
 from core.capture import capture_attention
 from core.checkpoint import save_checkpoint
-from core.config import PRESETS
 from core.decoding import best_hypotheses
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.text_codec import MAX_EXTRA_TOKENS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator

@@ -12,8 +12,8 @@ import torch
 from benchmarks.session import PATIENCE, Session
 from core import Translator
 from core.checkpoint import save_checkpoint
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from viz_app.components.sentence_bar import sentence_payload
 

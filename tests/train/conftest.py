@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
 from train.loop import fit

@@ -6,8 +6,8 @@ import torch
 from safetensors import safe_open
 
 from core.checkpoint import load_checkpoint, save_checkpoint
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from train.__main__ import main
 from train.average import average

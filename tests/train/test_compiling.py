@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from train.__main__ import main
 from train.compiling import RECOMPILATIONS, compile_layers
 from train.data.token_shards import Batch, make_batch

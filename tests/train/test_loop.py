@@ -12,8 +12,8 @@ import torch
 import train.loop
 import train.runs.checkpointing
 from core.checkpoint import load_checkpoint
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from tests.full_disk import no_file_over
 from tests.train.conftest import Fit

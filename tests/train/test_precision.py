@@ -13,8 +13,8 @@ from torch import nn
 import train.loop
 import train.precision
 from core.checkpoint import load_checkpoint
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from tests.train.conftest import Fit
 from train.data.prepared_corpus import Corpus
 from train.distributed import World

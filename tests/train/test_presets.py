@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from core.checkpoint import load_checkpoint, save_checkpoint
-from core.config import PRESETS
+from core.preset_configs import PRESETS
 from train.__main__ import main
 from train.presets import MEASURED
 

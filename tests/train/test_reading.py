@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from core.checkpoint import load_checkpoint
-from core.config import PRESETS
 from core.images.line_reader import LineReader
 from core.images.patches import to_patches
 from core.images.picture import line_image
 from core.images.rendering import Style, render
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from train.__main__ import main

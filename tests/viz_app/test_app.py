@@ -15,8 +15,8 @@ from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
 from core.checkpoint import save_checkpoint
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.layout import sentence_input

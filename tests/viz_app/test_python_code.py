@@ -276,8 +276,8 @@ def test_picture(start: Start, rows: dict[str, Row], line_checkpoint: Path) -> N
 
 def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_named() -> None:
     from core import Translator
-    from core.config import PRESETS
     from core.model import Transformer
+    from core.preset_configs import PRESETS
     from viz_app.session.models import Model
     from viz_app.session.python_code import model_part
     from viz_app.session.uploads import TOGETHER

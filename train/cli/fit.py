@@ -4,8 +4,8 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from core.config import PRESETS
 from core.device import best_device
+from core.preset_configs import PRESETS
 from train.cli.options import Commands, add_device_option, add_recipe_options, given_recipe
 from train.data.token_shards import read_manifest
 from train.loop import fit

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from core.config import PRESETS
+from core.preset_configs import PRESETS
 from core.shipped import shipped_checkpoint
 from train.cli.options import DEFAULT, Commands
 from train.data.line_pictures import prepare_lines

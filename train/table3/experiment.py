@@ -19,9 +19,10 @@ from typing import Any
 import torch
 
 from core.checkpoint import load_checkpoint
-from core.config import PRESETS, TransformerConfig
+from core.config import TransformerConfig
 from core.file_writing import write_atomically, write_text
 from core.paper import TABLE_3
+from core.preset_configs import PRESETS
 from core.translator import Translator
 from train.data.token_shards import read_manifest
 from train.eval.translation_scores import TestSet, evaluate

@@ -5,7 +5,12 @@ from functools import partial
 
 import streamlit as st
 
-from core.analysis.attribution.contrast_methods import ContrastAttribution, ContrastMethod
+from core.analysis.attribution.contrast_methods import (
+    NO_INTEGRAL,
+    ContrastAttribution,
+    ContrastMethod,
+    methods_of,
+)
 from core.analysis.attribution.faithfulness import RANDOM, Curves, mean_curves, rank_methods
 from core.analysis.tokens.words import readable
 from viz_app.components.cell_grid import cell_grid
@@ -97,7 +102,7 @@ def attribution(reading: Reading, known: Scored, methods: list[ContrastMethod], 
             correlations(reading, found, done)
     if known.is_whole:
         with right:
-            faithfulness(reading, found, methods)
+            faithfulness(reading, found, done)
     if "integrated_gradients" in found.scores:
         check_badge(
             tr("integrated gradients are complete"),
@@ -111,6 +116,8 @@ def attribution(reading: Reading, known: Scored, methods: list[ContrastMethod], 
                 points=found.points,
             ),
         )
+    elif "integrated_gradients" not in methods_of(reading.model.translator.config):
+        st.caption(f"{sentence_case(NO_INTEGRAL)}.")
 
 
 def names(reading: Reading, found: ContrastAttribution) -> tuple[str, str]:
@@ -311,7 +318,7 @@ def result() -> None:
             python=lambda file: python_code.script(file, code, RANKING_TABLE),
         )
     with right:
-        methods = list(figures.METHOD_NAMES)
+        methods: list[ContrastMethod] = [method for method in figures.METHOD_NAMES if method in examples[0]]
         draw_curves(
             "faithfulness-curves", mean_curves(examples), methods, measured.contrastive, (code, mean, CURVES_TABLE)
         )

@@ -73,6 +73,10 @@ HOW_TO_READ = {
 NONE_LEARNED = marked(
     "The model has no learned positions; for one that has (Table 3, row E), the view {view} compares both kinds."
 )
+RELATIVE = marked(
+    "The model adds none of these to its embeddings: the scores of its self-attention have a learned number for the "
+    "distance of two tokens instead, which the view {view} shows."
+)
 SINUSOIDS_NOTE = marked("The paper's sinusoids at d_model {width}, that of {model}.")
 OTHER_SINUSOIDS = marked(
     "The model's own have the order {order}, frequencies 10000^-({exponent}), and begin at position {offset}."
@@ -163,8 +167,10 @@ def encodings_to_draw() -> tuple[Tensor, str, str]:
         )
         sinusoids = f"{sinusoids} {own}"
     python = f"from core.model import sinusoidal_encoding\nfound = sinusoidal_encoding({count}, {width()})"
-    if model.translator.model.config.positions != "learned":
-        return sinusoidal_encoding(count, width()), f"{sinusoids} {tr(NONE_LEARNED, view=tr(LEARNED))}", python
+    if config.positions != "learned":
+        is_relative = config.positions == "relative"
+        note = tr(RELATIVE, view=tr(FIRST_LAYER)) if is_relative else tr(NONE_LEARNED, view=tr(LEARNED))
+        return sinusoidal_encoding(count, width()), f"{sinusoids} {note}", python
     whose = segments(tr("Positions of"), {each: tr(each) for each in OWNERS}, OWN, "whose")
     if whose == PAPER:
         note = f"{sinusoids} {tr('The model has learned positions instead.')}"

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.config import PRESETS
+from core.preset_configs import PRESETS
 from core.runlog import of_kind
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table

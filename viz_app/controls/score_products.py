@@ -267,6 +267,18 @@ def cell_text(own: AttentionMap, cell: Cell, found: ScoreProducts) -> str:
             count=count,
             score=score,
         )
+    if found.relative is not None:
+        return tr(
+            "{head}: {query} attends to {key} with weight **{weight}**; behind it are {count} products, and "
+            "**{relative}** for the distance: their sum is the score **{score}**.",
+            head=head,
+            query=row,
+            key=key,
+            weight=decimal(found.weight, 3),
+            count=count,
+            relative=decimal(found.relative, 3, sign=True),
+            score=score,
+        )
     return tr(
         "{head}: {query} attends to {key} with weight **{weight}**; behind it are {count} products, whose sum is the "
         "score **{score}**.",

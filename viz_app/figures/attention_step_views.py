@@ -56,16 +56,26 @@ def attention_views(path: TokenPath, steps: AttentionSteps, width: int) -> list[
 
 
 def products_block(steps: AttentionSteps, keys: Sequence[str], key: int) -> Block:
-    """Return query, key and their products, which sum to the score times sqrt(d_k)."""
+    """Return query, key and their products, which sum to the score times sqrt(d_k), but for that of the distance."""
     total, score = decimal(float(steps.products[key].sum()), 3), decimal(float(steps.scores[key]), 3)
-    return Block(
-        title=tr(
-            "{token}: q \u00b7 k = {total}, divided by \u221a{d_k}: {score}",
+    title = tr(
+        "{token}: q \u00b7 k = {total}, divided by \u221a{d_k}: {score}",
+        token=readable(keys[key]),
+        total=total,
+        d_k=len(steps.query),
+        score=score,
+    )
+    if steps.relative is not None:
+        title = tr(
+            "{token}: q \u00b7 k = {total}, divided by \u221a{d_k}, plus {relative} for the distance: {score}",
             token=readable(keys[key]),
             total=total,
             d_k=len(steps.query),
+            relative=decimal(float(steps.relative[key]), 3),
             score=score,
-        ),
+        )
+    return Block(
+        title=title,
         rows=[
             named("q", steps.query, as_bars=True, limit=float(steps.query.abs().max())),
             named("k", steps.keys[key], as_bars=True, limit=float(steps.keys.abs().max())),
@@ -120,16 +130,27 @@ class _HeadViews:
             width=d_k,
             columns=[SCORE],
         )
+        is_relative = self.steps.relative is not None
+        text = tr(
+            "Query and key are multiplied number by number; the sum of the {d_k} products, divided by \u221a{d_k}, "
+            "is the score.",
+            d_k=d_k,
+        )
+        if is_relative:
+            text = tr(
+                "Query and key are multiplied number by number; the sum of the {d_k} products, divided by \u221a{d_k}, "
+                "plus a learned number for the distance of the two tokens, is the score.",
+                d_k=d_k,
+            )
+        formula = r"s_j = \frac{q \cdot k_j}{\sqrt{d_k}} = \frac{1}{\sqrt{d_k}} \sum_i q_i k_{ji}"
         return self._view(
-            ("query", "keys", "products", "scores"),
+            ("query", "keys", "products", "relative", "scores")
+            if is_relative
+            else ("query", "keys", "products", "scores"),
             title=marked("Scores"),
             section="3.2.1",
-            formula=r"s_j = \frac{q \cdot k_j}{\sqrt{d_k}} = \frac{1}{\sqrt{d_k}} \sum_i q_i k_{ji}",
-            text=tr(
-                "Query and key are multiplied number by number; the sum of the {d_k} products, divided by \u221a{d_k}, "
-                "is the score.",
-                d_k=d_k,
-            ),
+            formula=formula if not is_relative else r"s_j = \frac{q \cdot k_j}{\sqrt{d_k}} + r_{j - t}",
+            text=text,
             blocks=[block],
             details=[products_block(self.steps, tokens, key) for key in range(len(tokens))],
             picked=self._best,

@@ -14,6 +14,7 @@ SYMBOLS = {
     "epsilon": "\u03b5",
     "gamma": "\u03b3",
     "mu": "\u03bc",
+    "phi": "\u03c6",
     "sigma": "\u03c3",
     "infty": "\u221e",
 }

@@ -14,16 +14,14 @@ from viz_app.figures.step_views import Block, StepView, named
 from viz_app.language import marked, tr
 
 INPUT, FEED_FORWARD = marked("Input"), marked("Feed-forward")
+RMS_NORM = r"\mathrm{RMSNorm}(x) = \gamma \frac{x}{\sqrt{m + \epsilon}}"
 LAYER_NORM = r"\mathrm{LayerNorm}(x) = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
 
 
 def embedding_views(path: TokenPath, steps: EmbeddingSteps, width: int) -> list[StepView]:
     """Return the steps from the token to the input of the first layer."""
     token, d_model, count = readable(path.tokens[path.position]), len(steps.token), path.position + 1
-    scaled, position, total = (
-        named(name, each)
-        for name, each in ((tr("token"), steps.scaled), (tr("position"), steps.position), (tr("sum"), steps.total))
-    )
+    scaled, total = named(tr("token"), steps.scaled), named(tr("sum"), steps.total)
     if steps.scale == 1:
         text = tr(
             "{token} is row t of the embedding matrix E, {d_model} learned numbers.", token=token, d_model=d_model
@@ -35,19 +33,23 @@ def embedding_views(path: TokenPath, steps: EmbeddingSteps, width: int) -> list[
             d_model=d_model,
             scale=f"{steps.scale:.4g}",
         )
+    embedding = StepView(
+        name="embedding",
+        group=tr(INPUT),
+        title=tr("Embedding"),
+        section="3.4",
+        formula=r"e = E_t \sqrt{d_{\mathrm{model}}}" if steps.scale != 1 else "e = E_t",
+        text=text,
+        part="embedding",
+        quantities=("token", "scale", "scaled"),
+        blocks=[Block(title=tr("row of the matrix"), rows=[named("E", steps.token)], width=width)]
+        + ([Block(title=tr("times the root"), rows=[scaled], width=width)] if steps.scale != 1 else []),
+    )
+    if steps.position is None:
+        return [embedding]
+    position = named(tr("position"), steps.position)
     return [
-        StepView(
-            name="embedding",
-            group=tr(INPUT),
-            title=tr("Embedding"),
-            section="3.4",
-            formula=r"e = E_t \sqrt{d_{\mathrm{model}}}" if steps.scale != 1 else "e = E_t",
-            text=text,
-            part="embedding",
-            quantities=("token", "scale", "scaled"),
-            blocks=[Block(title=tr("row of the matrix"), rows=[named("E", steps.token)], width=width)]
-            + ([Block(title=tr("times the root"), rows=[scaled], width=width)] if steps.scale != 1 else []),
-        ),
+        embedding,
         StepView(
             name="position",
             group=tr(INPUT),
@@ -114,7 +116,9 @@ def stack_view(part: str, group: str, steps: StackSteps, width: int) -> StepView
 
 
 def norm_view(part: str, group: str, steps: NormSteps, width: int) -> StepView:
-    """Return the step of a LayerNorm."""
+    """Return the step of a norm."""
+    if steps.kind == "rms":
+        return _rms_norm_view(part, group, steps, width)
     return StepView(
         name=part.replace("_norm", "-norm"),
         group=group,
@@ -151,6 +155,29 @@ def norm_view(part: str, group: str, steps: NormSteps, width: int) -> StepView:
     )
 
 
+def _rms_norm_view(part: str, group: str, steps: NormSteps, width: int) -> StepView:
+    rows = [named("x", steps.x), named("x / rms", steps.normalised), named(tr("output"), steps.output)]
+    return StepView(
+        name=part.replace("_norm", "-norm"),
+        group=group,
+        title=tr("RMSNorm"),
+        section="3.1",
+        formula=RMS_NORM,
+        text=tr(
+            "The {count} numbers are brought to mean square 1, then scaled by learned numbers. Unlike LayerNorm, it "
+            "subtracts no mean.",
+            count=len(steps.x),
+        ),
+        part=part,
+        quantities=("x", "variance", "epsilon", "normalised", "gain", "output"),
+        facts=[(tr("mean square m"), decimal(steps.variance, 4)), ("\u03b5", f"{steps.epsilon:g}")],
+        blocks=[
+            Block(title=tr("before and after"), rows=rows, width=width),
+            Block(title=tr("learned scale"), rows=[named("\u03b3", steps.gain)], width=width),
+        ],
+    )
+
+
 def residual_view(part: str, group: str, steps: ResidualSteps, width: int) -> StepView:
     """Return the step of a residual connection."""
     share = float(steps.added.norm() / steps.x.norm())
@@ -180,16 +207,22 @@ def feed_forward_views(path: TokenPath, steps: FeedForwardSteps, width: int) -> 
     few = tr("{zeros} of {count} neurons are 0: the activation cuts off what is negative.", zeros=zeros, count=d_ff)
     all_active = tr("All {count} neurons are active: this activation is not cut off at 0.", count=d_ff)
     line = min(2 * width, 64)
+    before = [Block(title=tr("before the activation"), rows=[named("x W\u2081 + b\u2081", steps.inner)], width=line)]
+    if steps.multiplier is not None:
+        multiplier = named("x V + c", steps.multiplier)
+        before.append(Block(title=tr("multiplies the activations"), rows=[multiplier], width=line))
     return [
         StepView(
             name="feed_forward-hidden",
             group=tr(FEED_FORWARD),
             title=tr("Hidden layer"),
             section="3.3",
-            formula=r"h = \max(0, x W_1 + b_1)",
+            formula=r"h = \max(0, x W_1 + b_1)"
+            if steps.multiplier is None
+            else r"h = \phi(x W_1 + b_1) \cdot (x V + c)",
             text=few if zeros else all_active,
             part="feed_forward",
-            quantities=("x", "inner", "hidden"),
+            quantities=("x", "inner", "hidden") if steps.multiplier is None else ("x", "inner", "multiplier", "hidden"),
             facts=[
                 (
                     tr("zeros"),
@@ -197,10 +230,7 @@ def feed_forward_views(path: TokenPath, steps: FeedForwardSteps, width: int) -> 
                 ),
                 (tr("largest"), decimal(float(steps.hidden.max()), 3)),
             ],
-            blocks=[
-                Block(title=tr("before the activation"), rows=[named("x W\u2081 + b\u2081", steps.inner)], width=line),
-                Block(title=tr("hidden neurons"), rows=[named("h", steps.hidden)], width=line),
-            ],
+            blocks=[*before, Block(title=tr("hidden neurons"), rows=[named("h", steps.hidden)], width=line)],
         ),
         StepView(
             name="feed_forward-output",

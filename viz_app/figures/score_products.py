@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go.Figure:
-    """Draw a bar for each dimension: its product, divided by the square root of d_k; all sum to the score."""
+    """Draw a bar for each dimension: its product, divided by the square root of d_k; all sum to the score.
+
+    A model with relative positions has one more, for the distance, apart from them at the right.
+    """
     figure = empty_figure(theme, height, (48, 8, 8, 36))
     figure.update_layout(barmode="relative", bargap=0.25)
     rows = list(enumerate(zip(found.query.tolist(), found.key.tolist(), found.products.tolist(), strict=True), 1))
@@ -30,9 +33,18 @@ def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go
             hovertemplate=f"{dimension}: %{{customdata[0]}} \u00d7 %{{customdata[1]}} / \u221a{len(rows)} = "
             "<b>%{customdata[2]}</b><extra></extra>",
         )
+    end = len(rows)
+    if found.relative is not None:
+        end += 2
+        figure.add_bar(
+            x=[end],
+            y=[found.relative],
+            marker={"color": theme.faint, "line": {"width": 0}},
+            hovertemplate=f"{tr('distance')} = <b>{decimal(found.relative, 3, sign=True)}</b><extra></extra>",
+        )
     font = {"size": 12, "color": theme.faint}
     ticks = {"showticklabels": True, "tickfont": {**font, "size": 11, "family": theme.monospace_font}}
-    span = [0.25, len(rows) + 0.75]
+    span = [0.25, end + 0.75]
     figure.update_xaxes(bare_axis(**ticks, title={"text": tr("dimension"), "font": font}, range=span))
     figure.update_yaxes(bare_axis(**ticks, title={"text": tr("product"), "font": font}))
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
@@ -40,7 +52,7 @@ def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go
 
 
 def products_table(found: ScoreProducts) -> "pd.DataFrame":
-    """Return a row for each dimension, counted from 0; the products sum to the score."""
+    """Return `ScoreProducts.columns`."""
     import pandas as pd
 
     return pd.DataFrame(found.columns())

@@ -24,6 +24,7 @@ from core.analysis.attribution.rollout import (
     row_shares,
     single_head_map,
 )
+from core.analysis.linear_norm import centred, norm_bias, squared_scale
 from core.capture import Kind
 
 
@@ -31,7 +32,8 @@ from core.capture import Kind
 class Decomposition:
     """The output of an attention sub-layer as a sum of parts.
 
-    With the standard deviation s_i of row i held fixed, LayerNorm is linear, L(u) = gamma * (u - mean(u)) / s_i, and
+    With the standard deviation s_i of row i held fixed, LayerNorm is linear, L(u) = gamma * (u - mean(u)) / s_i (in an
+    RMSNorm without the mean, and s_i the root of the mean square), and
 
         y_i = sum_j T_i(x_j) + L(b_O) + beta,    T_i(x_j) = L(sum_h a_hij f_h(x_j)),
 
@@ -71,22 +73,21 @@ def decompose(sublayer: SubLayer) -> Decomposition:
     norm, bias = sublayer.norm, sublayer.bias
     transformed, x = sublayer.transformed(), sublayer.x
 
-    def centred(vectors: Tensor) -> Tensor:
-        return norm.weight * (vectors - vectors.mean(-1, keepdim=True)) if norm else vectors
+    def linear(vectors: Tensor) -> Tensor:
+        return norm.weight * centred(norm, vectors) if norm else vectors
 
     before = x + torch.einsum("hqk,hkd->qd", sublayer.weights, transformed) + bias
-    variance = before.var(-1, keepdim=True, unbiased=False)
-    scale = (variance + norm.eps).rsqrt() if norm else torch.ones_like(variance)
-    constant = centred(bias) * scale + (norm.bias if norm else 0)
-    found = centred(before - bias) * scale + constant
+    scale = squared_scale(norm, before).rsqrt() if norm else torch.ones_like(before[:, :1])
+    constant = linear(bias) * scale + (norm_bias(norm) if norm else 0)
+    found = linear(before - bias) * scale + constant
     if not torch.allclose(found, sublayer.output, rtol=1e-3, atol=1e-3):
         worst = float((found - sublayer.output).abs().max())
         where = f"layer {sublayer.map.layer} of {sublayer.map.kind}"
         raise RuntimeError(
             f"the parts of {where} differ from its output by up to {worst:.2g}: expected a layer that computes "
-            f"LayerNorm(x + Attention(x)), or x + Attention(LayerNorm(x))"
+            f"Norm(x + Attention(x)), or x + Attention(Norm(x))"
         )
-    return Decomposition(sublayer, centred(transformed), centred(x), scale, constant)
+    return Decomposition(sublayer, linear(transformed), linear(x), scale, constant)
 
 
 @torch.inference_mode()

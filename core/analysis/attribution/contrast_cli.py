@@ -30,7 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_methods(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="NAME", help=f"of {', '.join(METHODS)}"
+        "--methods",
+        nargs="+",
+        choices=METHODS,
+        metavar="NAME",
+        help=f"of {', '.join(METHODS)} (default: all that apply)",
     )
 
 
@@ -50,13 +54,13 @@ def run(options: argparse.Namespace) -> None:
     token = None if options.piece is None else tokenizer.token_id(options.piece)
     contrast = contrast_at(translator, options.text, target, position, token)
     against = None if options.alone else tokenizer.token_id(options.against) if options.against else runner_up(contrast)
-    methods = cast("list[ContrastMethod]", options.methods)
+    methods = cast("list[ContrastMethod] | None", options.methods)
     found = attribute_contrast(translator, options.text, target, position, token, against, methods)
     write_csv(score_table(found))
     name = f"log p({tokenizer.piece(contrast.token)})"
     minus = "" if against is None else f" - log p({tokenizer.piece(against)})"
     print(f"{name}{minus}: {found.output:.4f}, of the baseline {found.baseline:.4f}", file=sys.stderr)
-    if "integrated_gradients" in methods:
+    if "integrated_gradients" in found.scores:
         gap = found.gap("integrated_gradients")
         print(f"integrated gradients: gap {gap:.4f} with {found.points} points", file=sys.stderr)
 
@@ -87,7 +91,7 @@ def run_faithfulness(options: argparse.Namespace) -> None:
     if not sentences:
         raise ValueError(f"{options.input} has no sentences: give a file with one a line")
     translator = Translator.from_checkpoint(options.checkpoint)
-    methods = cast("list[ContrastMethod]", options.methods)
+    methods = cast("list[ContrastMethod] | None", options.methods)
     examples = sample_curves(translator, sentences, not options.alone, methods, options.seed)
     found: list[Example] = list(tqdm(examples, total=len(sentences), unit=" sentences", file=sys.stderr))
     ranked = rank_methods([example.curves for example in found])

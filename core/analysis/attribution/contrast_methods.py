@@ -40,6 +40,7 @@ from core.analysis.attribution.norms import layer_norms
 from core.analysis.attribution.rollout import attention_rollout, row_shares
 from core.analysis.correlation import spearman
 from core.analysis.heads.head import Maps
+from core.config import TransformerConfig
 from core.decoding import Progress
 from core.translator import Translator
 
@@ -48,6 +49,10 @@ ContrastMethod = Literal[
 ]
 METHODS: tuple[ContrastMethod, ...] = get_args(ContrastMethod)
 SIGNED: tuple[ContrastMethod, ...] = METHODS[:4]  # the methods that depend on A and B
+NO_INTEGRAL = (
+    "integrated gradients do not apply to a model with relative positions: it adds nothing to its embeddings, so its "
+    "norms amplify what is close to the zero embedding, and the gradients there are too steep to integrate"
+)
 FIRST_INTERVALS, HALVED = 12, 16  # of the integral; intervals halved in one round
 ENOUGH_POINTS, MOST_POINTS = 45, 128  # after the first number, only the whole sum needs to be close
 CLOSE = 0.03  # gap at which the integral is close enough, as a share of F(1) - F(0) ...
@@ -95,6 +100,11 @@ class ContrastAttribution:
         return spearman(one.numpy(), two.numpy())
 
 
+def methods_of(config: TransformerConfig) -> tuple[ContrastMethod, ...]:
+    """Methods that apply to a model; see `NO_INTEGRAL`."""
+    return METHODS[1:] if config.positions == "relative" else METHODS
+
+
 def attribute_contrast(
     translator: Translator,
     source: str,
@@ -102,17 +112,18 @@ def attribute_contrast(
     position: int,
     token: int | None = None,
     against: int | None = None,
-    methods: Sequence[ContrastMethod] = METHODS,
+    methods: Sequence[ContrastMethod] | None = None,
     progress: Progress | None = None,
 ) -> ContrastAttribution:
     """Attribute one prediction to the source and prefix tokens.
 
     Args:
         source, target, position, token, against: as for `contrast_at`.
+        methods: None for `methods_of` the model.
         progress: called after each batch with the amount done and the total.
 
     Raises:
-        ValueError: as `contrast_at`; a method is unknown.
+        ValueError: as `contrast_at`; a method is unknown, or does not apply to the model.
         NonFiniteError: an output or a gradient of the model is not finite.
         RuntimeError: ALTI cannot decompose this model, see `decompose`.
     """
@@ -127,7 +138,7 @@ def contrast_steps(
     position: int,
     token: int | None = None,
     against: int | None = None,
-    methods: Sequence[ContrastMethod] = METHODS,
+    methods: Sequence[ContrastMethod] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[ContrastAttribution]:
     """Attribute one prediction as `attribute_contrast`, method by method.
@@ -137,9 +148,13 @@ def contrast_steps(
     Yields:
         The attribution without scores, then with those of one more method each.
     """
+    offered = methods_of(translator.config)
+    methods = offered if methods is None else methods
     for method in methods:
         if method not in METHODS:
             raise ValueError(f"there is no method {method!r}: give one of {', '.join(METHODS)}")
+        if method not in offered:
+            raise ValueError(f"{NO_INTEGRAL}. Give one of {', '.join(offered)}")
     contrast = contrast_at(translator, source, target, position, token, against)
     ones = contrast.ones()
     output, baseline = contrast.outputs(torch.cat((ones, 0 * ones))).tolist()

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.attribution.contrast import BLOCK_TOKENS, Contrast, contrast_at, contrast_of, runner_up
-from core.analysis.attribution.contrast_methods import METHODS, ContrastAttribution, ContrastMethod, attribute_contrast
+from core.analysis.attribution.contrast_methods import ContrastAttribution, ContrastMethod, attribute_contrast
 from core.batch_translator import naming_sentence
 from core.byte_pieces import is_special
 from core.translator import Translator
@@ -122,7 +122,7 @@ def sample_curves(
     translator: Translator,
     sentences: Sequence[str],
     contrastive: bool = True,
-    methods: Sequence[ContrastMethod] = METHODS,
+    methods: Sequence[ContrastMethod] | None = None,
     seed: int = 0,
 ) -> Iterator[Example]:
     """Deletion curves of one prediction in each sentence.

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from core.analysis.heads.head import attention_layers
 from core.capture import AttentionMap, Kind, attention_path
-from core.model import MultiHeadAttention
+from core.model import MultiHeadAttention, Norm
 from core.translator import Explanation, Translator
 
 BLOCK_NUMBERS = 2**22  # largest [rows, K, D] held at once: 16 MB of float32
@@ -20,13 +20,13 @@ BLOCK_NUMBERS = 2**22  # largest [rows, K, D] held at once: 16 MB of float32
 class SubLayer:
     """Attention sub-layer on one sentence.
 
-    It computes LayerNorm(x + Attention(x, memory)) as in the paper (3.1) or, in models with `norm` "pre",
-    x + Attention(LayerNorm(x), memory), where in self-attention the memory is LayerNorm(x).
+    It computes Norm(x + Attention(x, memory)) as in the paper (3.1) or, in models with `norm` "pre",
+    x + Attention(Norm(x), memory), where in self-attention the memory is Norm(x).
 
     Attributes:
         map: its attention weights [H, Q, K] with the tokens.
         attention: the module, for its parameters.
-        norm: the LayerNorm of the sum; None if the sum is the output.
+        norm: the norm of the sum; None if the sum is the output.
         x: [Q, D] input on the side of the queries, carried by the residual connection.
         memory: [K, D] input of the projections to keys and values.
         output: [Q, D] output of the sub-layer.
@@ -34,7 +34,7 @@ class SubLayer:
 
     map: AttentionMap
     attention: MultiHeadAttention
-    norm: nn.LayerNorm | None
+    norm: Norm | None
     x: Tensor
     memory: Tensor
     output: Tensor
@@ -120,7 +120,7 @@ def trace_forward(translator: Translator, source: str, target: str | Sequence[in
         path, norm = attention_path(*key), norms[key]
         (queries, memory, *_), added = calls[path]
         (before, *_), after = calls[f"{path}_norm"]
-        assert isinstance(norm, nn.LayerNorm)
+        assert isinstance(norm, Norm)
         if norm_first:
             return SubLayer(attention_map, attentions[key], None, before[0], memory[0], (before + added)[0])
         return SubLayer(attention_map, attentions[key], norm, queries[0], memory[0], after[0])

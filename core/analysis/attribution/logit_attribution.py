@@ -6,8 +6,9 @@ the writes of attention further, by head and by attended token.
 
 LayerNorm is linear once its scale is fixed: with sigma its value in this pass,
 
-    L(u) = gain * (u - mean(u)) / sigma + bias = A u + bias.
+    L(u) = gain * (u - mean(u)) / sigma + bias = A u + bias,
 
+and RMSNorm likewise, without mean and bias.
 In a post-norm decoder (the paper's) every sub-layer computes x <- L(x + Sublayer(x)), so a vector c written into
 sub-layer s passes all norms from s on, and with W_U the row of the token in the embedding matrix
 
@@ -205,7 +206,7 @@ def attribute_logit(
     if not found.gap <= TOLERANCE * max(1.0, found.size):
         raise RuntimeError(
             f"the terms sum to {found.total:.4f} but the logit is {found.logit:.4f}: logits can be split for post-norm "
-            f"and pre-norm decoders with LayerNorm, and this model is neither"
+            f"and pre-norm decoders with LayerNorm or RMSNorm, and this model is neither"
         )
     return found
 

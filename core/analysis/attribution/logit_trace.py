@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from core.analysis.linear_norm import centred, norm_bias, squared_scale
 from core.capture import Kind
-from core.model import FeedForward, MultiHeadAttention, Transformer
+from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
 from core.results import Explanation
 from core.translator import Translator
 
@@ -53,27 +54,28 @@ class FeedForwardWrite:
 
 @dataclass(frozen=True)
 class FrozenNorm:
-    """A LayerNorm on the residual stream with its scale held fixed: L(u) = gain * (u - mean(u)) / sigma + bias.
+    """A norm on the residual stream with its scale held fixed, see `core.analysis.linear_norm`.
 
     Attributes:
+        norm: the norm.
         layer: that its bias is counted to.
         gain, bias: [D]
-        sigma: [T] standard deviation (with epsilon) of each row in this pass.
+        sigma: [T] standard deviation or root of the mean square (with epsilon) of each row in this pass.
     """
 
+    norm: Norm
     layer: int
     gain: Tensor
     bias: Tensor
     sigma: Tensor
 
     def unscaled(self, vectors: Tensor) -> Tensor:
-        """gain * (u - mean(u)): the linear part at a scale of 1, [..., D] -> [..., D]."""
-        return self.gain * (vectors - vectors.mean(-1, keepdim=True))
+        """The linear part at a scale of 1: [..., D] -> [..., D]."""
+        return self.gain * centred(self.norm, vectors)
 
     def transposed(self, direction: Tensor, row: int) -> Tensor:
         """The transpose of the linear part at one row, applied to a direction: [D] -> [D]."""
-        scaled = self.gain * direction
-        return (scaled - scaled.mean()) / self.sigma[row]
+        return centred(self.norm, self.gain * direction) / self.sigma[row]  # subtracting a mean is its own transpose
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
     source_ids, fed, predicted = translator.token_ids(source, target)
     calls: list[_Call] = []
     with translator.inspect() as model:
-        recorded = (MultiHeadAttention, FeedForward, nn.LayerNorm)
+        recorded = (MultiHeadAttention, FeedForward, Norm)
         modules = [(path, module) for path, module in model.decoder.named_modules() if isinstance(module, recorded)]
         handles = [
             module.register_forward_hook(_record(calls, path)) for path, module in [*modules, ("", model.decoder)]
@@ -180,7 +182,7 @@ def _stream(
     """Writes and norms on the residual stream, in their order."""
     found: list[AttentionWrite | FeedForwardWrite | FrozenNorm] = []
     ends = {"input_norm": 0, "output_norm": len(model.decoder.layers) - 1}
-    sublayers = {call.path for call in calls if not isinstance(call.module, nn.LayerNorm)}
+    sublayers = {call.path for call in calls if not isinstance(call.module, Norm)}
     seen: set[str] = set()
     for path, module, inputs, output in ((call.path, call.module, call.inputs, call.output) for call in calls):
         layer = ends[path] if path in ends else int(path.split(".")[1])
@@ -194,19 +196,20 @@ def _stream(
             case FeedForward():
                 bias = _bias(module.outer)
                 found.append(FeedForwardWrite(layer, output.double() - bias, bias))
-            case nn.LayerNorm():
+            case nn.LayerNorm() | nn.RMSNorm():
                 sublayer = path.removesuffix(NORM)
                 if sublayer in seen or sublayer not in sublayers:  # after its sub-layer, or of none
                     entered = inputs[0][0].double()
-                    sigma = (entered.var(-1, unbiased=False) + module.eps).sqrt()
-                    found.append(FrozenNorm(layer, module.weight.double(), _bias(module), sigma))
+                    sigma = squared_scale(module, entered)[..., 0].sqrt()
+                    bias = norm_bias(module).double()
+                    found.append(FrozenNorm(module, layer, module.weight.double(), bias, sigma))
             case _:
                 raise AssertionError(path)
         seen.add(path)
     return tuple(found)
 
 
-def _bias(module: nn.Linear | nn.LayerNorm) -> Tensor:
+def _bias(module: nn.Linear) -> Tensor:
     """[D] bias in float64; zeros if there is none."""
     bias: Tensor | None = module.bias
     return module.weight.new_zeros(module.weight.size(0), dtype=torch.float64) if bias is None else bias.double()  # pyright: ignore[reportUnnecessaryComparison]

@@ -134,7 +134,7 @@ def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) ->
 
 
 def attention_mask(runs: PairRuns, place: SubLayerPlace) -> Tensor:
-    """Boolean mask of an attention layer, broadcasts to [W, H, Q, K]."""
+    """Mask of an attention layer, with relative positions if the model has them; broadcasts to [W, H, Q, K]."""
     return runs.masks[KINDS.index(next(kind for kind in KINDS if kind == place[0]))]
 
 

@@ -44,10 +44,11 @@ from core.analysis.interventions.continued_runs import SubLayer, changed_layer, 
 from core.analysis.interventions.pair_runs import Component, PairRuns, Side, component_modules, removed_hooks, side_of
 from core.analysis.interventions.patching import blocks
 from core.analysis.interventions.path_patching import Receiver, path_effects
+from core.analysis.relative_scores import relative_scores
 from core.analysis.token_path.score_products import ScoreProducts, exact
-from core.capture import KINDS
+from core.capture import KINDS, Kind
 from core.cpu_products import onednn_products
-from core.model import MultiHeadAttention, Transformer
+from core.model import MultiHeadAttention, Transformer, masked_scores
 
 Gradients = dict[SubLayerPlace, Tensor]
 Request = tuple[Edge, int | None]  # an edge, and the position at which the sender's output is replaced; None for all
@@ -235,12 +236,14 @@ class EdgeFlow:
         keys: [2, K, d_k]
         scores: [2, Q, K] minus infinity where the mask hides a key.
         values: [K] length of the change of each value, relative to the value; 0 unless the edge leads to the values.
+        relative: [Q, K] part of the scores that belongs to distances; None without relative positions.
     """
 
     queries: Tensor
     keys: Tensor
     scores: Tensor
     values: Tensor
+    relative: Tensor | None
 
     @property
     def weights(self) -> Tensor:
@@ -251,7 +254,8 @@ class EdgeFlow:
         """Products behind the score of two tokens: 0 before the change, 1 after."""
         score, row = self.scores[moment, query, key], self.weights[moment, query]
         vectors = exact(self.queries[moment, query]), exact(self.keys[moment, key])
-        return ScoreProducts(*vectors, float(score), float(row[key]))
+        relative = None if self.relative is None else float(self.relative[query, key])
+        return ScoreProducts(*vectors, float(score), float(row[key]), relative)
 
 
 @torch.inference_mode()
@@ -274,10 +278,14 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
                 before = (queries, *keys_values())
                 asked, keys = (torch.stack([moment[i][0, head] for moment in (before, each.read)]) for i in (0, 1))
                 scores = asked @ keys.mT / math.sqrt(keys.size(-1))
-                scores = scores.masked_fill(~attention_mask(run.runs, place)[0, 0], -math.inf)
+                mask = attention_mask(run.runs, place)[0].expand(module.num_heads, -1, -1)[head]  # [1 or Q, K]
+                kind: Kind = next(kind for kind in KINDS if kind == place[0])
+                relative = relative_scores(model, kind, keys.size(1))
+                relative = None if relative is None else relative[head]
+                scores = masked_scores(scores, mask)
                 value, own = each.read[2][0, head], before[2][0, head]
                 change = (value - own).norm(dim=-1) / own.norm(dim=-1).clamp_min(1e-12)
-                return EdgeFlow(asked, keys, scores, change)
+                return EdgeFlow(asked, keys, scores, change, relative)
     raise ValueError(no_edge(edge))
 
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from core.analysis.composition.edges import Edge, Input, SubLayerPlace, norm_of, place_of, sublayers
 from core.analysis.interventions.pair_runs import PairRuns, component_modules, side_of
-from core.model import MultiHeadAttention, Transformer
+from core.model import MultiHeadAttention, Norm, Transformer
 
 
 @torch.inference_mode()
@@ -81,5 +81,5 @@ def gains_between(runs: PairRuns, model: Transformer, sends: SubLayerPlace, rece
         norms.append(norm_of(model, receives))
     if is_memory:
         norms.append(model.encoder.output_norm)
-    gains = [norm.weight for norm in norms if isinstance(norm, nn.LayerNorm)]
+    gains = [norm.weight for norm in norms if isinstance(norm, Norm)]
     return torch.stack([torch.ones_like(runs.memory[0, 0]), *gains]).prod(0)

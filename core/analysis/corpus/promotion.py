@@ -15,14 +15,15 @@ logits count, so heads of low layers, which feed other heads, score low whatever
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.analysis.attribution.forward_trace import transformed
 from core.analysis.corpus.recording import feed_forward_networks
 from core.analysis.heads.head import attention_layers
+from core.analysis.linear_norm import centred
 from core.byte_pieces import is_special
 from core.capture import AttentionMap, Kind
-from core.model import Transformer
+from core.model import Norm, Transformer
 
 MOST_PROMOTED = 5
 SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")  # of a decoder layer, in order
@@ -70,8 +71,8 @@ def _logits(model: Transformer, layer: int, sublayer: str, vectors: Tensor) -> T
         if (number, step) >= (layer, SUBLAYERS.index(sublayer))
     ]
     for norm in (*norms, model.decoder.output_norm):
-        if isinstance(norm, nn.LayerNorm):
-            vectors = norm.weight * (vectors - vectors.mean(-1, keepdim=True))
+        if isinstance(norm, Norm):
+            vectors = norm.weight * centred(norm, vectors)
     return vectors @ model.unembedding.T
 
 

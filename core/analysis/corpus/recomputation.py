@@ -49,5 +49,4 @@ def neuron_activation(translator: Translator, neuron: Neuron, example: NeuronExa
             handle.remove()
         if example.position >= inputs[0].size(1):
             raise ValueError("the example is beyond the end of its sentence: the index belongs to another model")
-        hidden = network.inner(inputs[0][0, example.position])
-        return float(network.activation(hidden)[neuron.neuron])
+        return float(network.hidden(inputs[0][0, example.position])[neuron.neuron])

@@ -37,7 +37,7 @@ class RecordedBatch:
     Attributes:
         maps: the attention maps of each sentence, without padding.
         memories: [B, K, D] input of the keys and values of every attention layer.
-        activations: [B, L, d_ff] of every feed-forward network, after the activation function.
+        activations: [B, L, d_ff] of every feed-forward network, see `FeedForward.hidden`.
     """
 
     maps: list[Maps]

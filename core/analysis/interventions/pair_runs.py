@@ -68,7 +68,8 @@ class PairRuns:
         outputs: [2, S or T, D] output of each component of each layer.
         heads: [2, S or T, H * d_v] outputs of the heads of each attention layer, before the output matrix.
         entered: [2, S or T, D] input of the first layer of each side.
-        masks: [1, 1, ...] boolean masks of encoder self-attention, decoder self-attention and cross-attention.
+        masks: [1, 1 or H, ...] masks of encoder self-attention, decoder self-attention and cross-attention, as
+            `MultiHeadAttention.forward` takes them.
         memory: [2, S, D] output of the encoder.
         logits: [2, V] of the next token.
     """

@@ -154,7 +154,7 @@ def _best_other(translator: Translator, logits: Tensor, token: int) -> int:
 
 
 def _of_one(mask: Mask, ids: Tensor) -> Tensor:
-    """Mask of one sentence without padding: boolean, broadcasts to [W, H, Q, K]."""
+    """Mask of one sentence without padding, as attention layers take it; broadcasts to [W, H, Q, K]."""
     return (mask.as_mask(ids.size(1)) if isinstance(mask, Neighbourhood) else mask)[:1]
 
 

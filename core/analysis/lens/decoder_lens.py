@@ -8,7 +8,7 @@ decoder was trained on the last layer, so what it cannot read in a lower one may
 import torch
 from torch import Tensor, nn
 
-from core.cache import DecoderCache
+from core.cache import empty_cache
 from core.decoding import BeamState, NextLogits, Progress, beam_steps, best_hypotheses
 from core.results import ScoredText
 from core.translator import Translator
@@ -58,9 +58,8 @@ def memory_logits(translator: Translator, memories: Tensor) -> NextLogits:
     Args:
         memories: [B, S, D] without padding.
     """
-    config = translator.model.config
     mask = torch.ones(len(memories), 1, 1, memories.size(1), dtype=torch.bool, device=memories.device)
-    cache = DecoderCache(memories, mask, config.num_decoder_layers, config.neighbourhood)
+    cache = empty_cache(translator.model.config, memories, mask)
 
     @torch.inference_mode()
     def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from core.analysis.attribution.forward_trace import added_bias
+from core.analysis.linear_norm import norm_bias
+from core.analysis.relative_scores import relative_scores
 from core.analysis.token_path.score_products import exact
 from core.analysis.token_path.steps import (
     AttentionSteps,
@@ -33,6 +35,7 @@ from core.model import (
     EncoderLayer,
     FeedForward,
     MultiHeadAttention,
+    Norm,
     Transformer,
 )
 from core.translator import Translator
@@ -114,7 +117,7 @@ class _Call:
 def _recorded(model: Transformer, stack: Stack, layer: int) -> list[tuple[str, nn.Module]]:
     """The stack, its norms, the layer, and what computes in it, by their paths."""
     inside = f"{stack}.layers.{layer}"
-    kinds = (nn.Linear, nn.LayerNorm, AttentionWeights, FeedForward)
+    kinds = (nn.Linear, nn.LayerNorm, nn.RMSNorm, AttentionWeights, FeedForward)
     found = [(stack, model.get_submodule(stack)), (inside, model.get_submodule(inside))]
     for path, module in model.named_modules():
         of_stack = path in (f"{stack}.input_norm", f"{stack}.output_norm")
@@ -153,7 +156,8 @@ class _Walk:
         row, scale = exact(embedding.tokens.weight[token_id]), embedding.scale
         place = exact(embedding.positions(self.position, self.position + 1)[0])
         state = row * scale + place
-        self.parts["embedding"] = EmbeddingSteps(row, scale, row * scale, place, state)
+        position = None if model.config.positions == "relative" else place
+        self.parts["embedding"] = EmbeddingSteps(row, scale, row * scale, position, state)
         self.compare("embedding", "total", state, calls[self.stack].input[self.position])
         state = self._norm_of_stack("input_norm", state)
         if self.layer:
@@ -184,12 +188,14 @@ class _Walk:
     def _norm(self, part: str, path: str, x: Tensor) -> Tensor:
         """The output of a norm."""
         norm = self.model.get_submodule(path)
-        assert isinstance(norm, nn.LayerNorm)
-        mean, variance = x.mean(), x.var(unbiased=False)
-        normalised = (x - mean) / (variance + norm.eps).sqrt()
-        gain, bias = exact(norm.weight), exact(norm.bias)
+        assert isinstance(norm, Norm)
+        kind, epsilon = self.model.config.norm_kind, self.model.config.norm_eps
+        mean = x.mean() if kind == "layer" else torch.zeros_like(x[0])
+        variance = (x - mean).square().mean()
+        normalised = (x - mean) / (variance + epsilon).sqrt()
+        gain, bias = exact(norm.weight), exact(norm_bias(norm))
         output = normalised * gain + bias
-        self.parts[part] = NormSteps(x, float(mean), float(variance), norm.eps, normalised, gain, bias, output)
+        self.parts[part] = NormSteps(kind, x, float(mean), float(variance), epsilon, normalised, gain, bias, output)
         self.compare(part, "output", output, self.calls[path].output[self.position])
         return output
 
@@ -229,7 +235,10 @@ class _Walk:
         queries = projected(attention.q_proj, x)  # [H, d_k]
         keys, values = projected(attention.k_proj, memory), projected(attention.v_proj, memory)  # [H, K, E]
         products = queries[:, None] * keys  # [H, K, d_k]
-        scores = products.sum(-1) / math.sqrt(queries.size(-1))  # [H, K]
+        scores, relative = products.sum(-1) / math.sqrt(queries.size(-1)), None  # [H, K]
+        if (of_distances := relative_scores(self.model, part, len(memory))) is not None:
+            relative = of_distances[:, at]
+            scores = scores + relative
         softmax = calls[f"{path}.weights"]
         own_scores, own_weights = softmax.input[:, at], softmax.output[:, at]  # [H, K]
         allowed = own_scores[0] > -math.inf
@@ -256,6 +265,7 @@ class _Walk:
             query=queries[self.head],
             keys=keys[self.head],
             products=products[self.head],
+            relative=None if relative is None else relative[self.head],
             scores=scores[self.head],
             allowed=allowed,
             exponentials=exponentials[self.head],
@@ -272,13 +282,16 @@ class _Walk:
         """The output of the feed-forward network."""
         network, calls, at = self.model.get_submodule(path), self.calls, self.position
         assert isinstance(network, FeedForward)
-        inner = _linear(network.inner, x)
+        inner, multiplier = _linear(network.inner, x), None
         hidden = network.activation(inner)
+        if network.multiplier is not None:
+            multiplier = _linear(network.multiplier, x)
+            hidden = hidden * multiplier
         output = _linear(network.outer, hidden)
         self.compare("feed_forward", "inner", inner, calls[f"{path}.inner"].output[at])
         self.compare("feed_forward", "hidden", hidden, calls[f"{path}.outer"].input[at])
         self.compare("feed_forward", "output", output, calls[f"{path}.outer"].output[at])
-        self.parts["feed_forward"] = FeedForwardSteps(x, inner, hidden, output)
+        self.parts["feed_forward"] = FeedForwardSteps(x, inner, multiplier, hidden, output)
         return output
 
 

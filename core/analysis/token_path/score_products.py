@@ -4,7 +4,8 @@ Vaswani et al. 2017, equation (1) (3.2.1): the score of query i and key j is a s
 
     s_ij = sum_d q_id k_jd / sqrt(d_k),
 
-and the weight is the softmax of a row of the scores that the mask leaves. Query and key are those that the model's own
+and the weight is the softmax of a row of the scores that the mask leaves. A model with relative positions adds a score
+of the distance to the sum. Query and key are those that the model's own
 projections compute; the products are taken in float64, and their sum is compared with the model's score.
 """
 
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from core.analysis.heads.head import Head, attention_layers
+from core.analysis.relative_scores import relative_scores
 from core.translator import Translator
 
 
@@ -26,22 +28,24 @@ class ScoreProducts:
         query, key: [d_k] float64.
         own_score: score that the model computed; minus infinity where the mask hides the key.
         weight: attention weight that the model computed.
+        relative: score of the distance, in self-attention of a model with relative positions; else None.
     """
 
     query: Tensor
     key: Tensor
     own_score: float
     weight: float
+    relative: float | None = None
 
     @property
     def products(self) -> Tensor:
-        """[d_k] q_i k_i / sqrt(d_k), which sum to the score."""
+        """[d_k] q_i k_i / sqrt(d_k), which sum to the score, but for `relative`."""
         return self.query * self.key / math.sqrt(len(self.query))
 
     @property
     def score(self) -> float:
-        """Sum of the products; that of a hidden key is not used by the model."""
-        return float(self.products.sum())
+        """Sum of the products and `relative`; that of a hidden key is not used by the model."""
+        return float(self.products.sum()) + (self.relative or 0.0)
 
     @property
     def is_hidden(self) -> bool:
@@ -52,14 +56,21 @@ class ScoreProducts:
         """Deviation of the sum from the model's score, relative to it if it exceeds 1; NaN for a hidden key."""
         return math.nan if self.is_hidden else abs(self.score - self.own_score) / max(1.0, abs(self.own_score))
 
-    def columns(self) -> dict[str, list[float]]:
-        """Columns of a table with a row for each dimension, counted from 0."""
-        return {
-            "dimension": list(range(len(self.query))),
-            "query": self.query.tolist(),
-            "key": self.key.tolist(),
-            "product": self.products.tolist(),
-        }
+    def columns(self) -> dict[str, list[float | None]]:
+        """Columns of a table with a row for each dimension, counted from 0, and one without dimension for `relative`.
+
+        The products sum to the score.
+        """
+        rows: list[tuple[float | None, ...]] = [
+            (dimension, *numbers)
+            for dimension, numbers in enumerate(
+                zip(self.query.tolist(), self.key.tolist(), self.products.tolist(), strict=True)
+            )
+        ]
+        if self.relative is not None:
+            rows.append((None, None, None, self.relative))
+        names = ("dimension", "query", "key", "product")
+        return {name: [row[column] for row in rows] for column, name in enumerate(names)}
 
 
 def score_products(
@@ -103,8 +114,14 @@ def score_products(
         return exact(found[name][position].unflatten(-1, (module.num_heads, -1))[head.head])
 
     place = head.head, query, key
+    with translator.inspect() as model:
+        relative = relative_scores(model, head.kind, len(found["keys"]))
     return ScoreProducts(
-        own("queries", query), own("keys", key), float(found["scores"][place]), float(found["weights"][place])
+        own("queries", query),
+        own("keys", key),
+        float(found["scores"][place]),
+        float(found["weights"][place]),
+        None if relative is None else float(relative[place]),
     )
 
 

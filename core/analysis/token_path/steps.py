@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from core.capture import Kind
+from core.config_fields import NormKind
 from core.results import Explanation
 
 Stack = Literal["encoder", "decoder"]
@@ -24,14 +25,14 @@ class EmbeddingSteps:
         token: [D] row of the embedding matrix.
         scale: sqrt(d_model), or 1 in models that do not scale.
         scaled: [D] token * scale.
-        position: [D] encoding of the position.
+        position: [D] encoding of the position; None in a model with relative positions.
         total: [D]
     """
 
     token: Tensor
     scale: float
     scaled: Tensor
-    position: Tensor
+    position: Tensor | None
     total: Tensor
 
 
@@ -54,15 +55,19 @@ class StackSteps:
 class NormSteps:
     """LayerNorm (Ba et al. 2016; 3.1): gain * (x - mean) / sqrt(variance + epsilon) + bias.
 
+    Or RMSNorm: gain * x / sqrt(mean square + epsilon).
+
     Attributes:
+        kind: which of the two.
         x: [D] input.
-        mean, variance: of the D numbers of the input.
+        mean, variance: of the D numbers of the input; in an RMSNorm 0 and their mean square.
         epsilon: added to the variance.
-        normalised: [D] with mean 0 and variance 1.
-        gain, bias: [D] parameters.
+        normalised: [D] with mean 0 and variance 1; in an RMSNorm with mean square 1.
+        gain, bias: [D] parameters; the bias of an RMSNorm is 0.
         output: [D]
     """
 
+    kind: NormKind
     x: Tensor
     mean: float
     variance: float
@@ -84,7 +89,8 @@ class AttentionSteps:
         query: [d_k] x W_Q + b_Q.
         keys: [K, d_k]
         products: [K, d_k] query_i * key_i; a row sums to q . k.
-        scores: [K] q . k / sqrt(d_k), before the mask.
+        relative: [K] scores of the distances, of a model with relative positions; None of others.
+        scores: [K] q . k / sqrt(d_k), plus `relative`, before the mask.
         allowed: [K] boolean; False where the mask sets the score to minus infinity.
         exponentials: [K] exp(score - largest allowed score), 0 where masked.
         weights: [K] exponentials divided by their sum.
@@ -101,6 +107,7 @@ class AttentionSteps:
     query: Tensor
     keys: Tensor
     products: Tensor
+    relative: Tensor | None
     scores: Tensor
     allowed: Tensor
     exponentials: Tensor
@@ -119,12 +126,14 @@ class FeedForwardSteps:
     Attributes:
         x: [D] input.
         inner: [d_ff] x W_1 + b_1.
-        hidden: [d_ff] after the activation: max(0, inner) in the paper.
+        multiplier: [d_ff] x V + c, by which a gated network multiplies the activations; None in others.
+        hidden: [d_ff] after the activation: max(0, inner) in the paper; times `multiplier`.
         output: [D] hidden W_2 + b_2.
     """
 
     x: Tensor
     inner: Tensor
+    multiplier: Tensor | None
     hidden: Tensor
     output: Tensor
 

@@ -10,6 +10,7 @@ from core.config import TransformerConfig
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.core.tiny_models import LIKE_T5
 
 SOURCE, TARGET = (
     "The old house on the hill was built 150 years ago.",
@@ -58,10 +59,18 @@ def norm_first(tokenizer: SentencePieceTokenizer) -> Translator:
     return random_translator(tokenizer, norm="pre", final_norm=True, tied="none", position_offset=2)
 
 
-@pytest.fixture(params=["post", "pre"])
-def post_or_pre(request: pytest.FixtureRequest, translator: Translator, norm_first: Translator) -> Translator:
-    """Both models, one after the other."""
-    return translator if request.param == "post" else norm_first
+@pytest.fixture(scope="session")
+def like_t5(tokenizer: SentencePieceTokenizer) -> Translator:
+    """A model with relative positions, RMSNorm and gated networks."""
+    return random_translator(tokenizer, **LIKE_T5)
+
+
+@pytest.fixture(params=["post", "pre", "t5"])
+def post_or_pre(
+    request: pytest.FixtureRequest, translator: Translator, norm_first: Translator, like_t5: Translator
+) -> Translator:
+    """The models, one after the other."""
+    return {"post": translator, "pre": norm_first, "t5": like_t5}[request.param]
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,8 @@ from core.analysis.positions import (
     similarity_by_distance,
     wavelengths,
 )
-from core.config import PRESETS
 from core.model import Transformer, sinusoidal_encoding
+from core.preset_configs import PRESETS
 
 
 def test_the_dot_product_depends_on_the_distance_alone() -> None:

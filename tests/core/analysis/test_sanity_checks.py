@@ -7,8 +7,8 @@ from core.analysis.heads.gating import gated
 from core.analysis.heads.head import Head
 from core.analysis.sanity_checks import Check, check_explanation, check_maps
 from core.capture import AttentionMap, Kind
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Explanation, ScoredText, Translator
 

@@ -6,10 +6,11 @@ from typing import Any, get_args
 import pytest
 import torch
 
-from core.analysis.score_decomposition import PARTS, ScoreParts, SelfAttentionKind, score_parts
+from core.analysis.score_decomposition import PARTS, RELATIVE_PARTS, ScoreParts, SelfAttentionKind, score_parts
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
+from tests.core.tiny_models import LIKE_T5
 
 SOURCE, TARGET = "Where is station \u03a9?", "Wo ist der Bahnhof \u03a9?"  # omega is two byte tokens
 
@@ -18,6 +19,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "norm_first": {"norm": "pre", "final_norm": True, "tied": "target", "position_offset": 2},
     "embedding_norm": {"embedding_norm": True, "position_order": "halves"},
     "no_biases": {"attention_bias": False},
+    "like_t5": LIKE_T5,
 }
 
 
@@ -38,6 +40,7 @@ def test_parts_of_other_architectures(
     assert found.error < 1e-4
     assert all(part.abs().max() > 0 for name, part in found.parts.items() if name != "bias")
     assert (found.parts["bias"].abs().max() > 0) == ("attention_bias" not in changes)
+    assert tuple(found.parts) == (RELATIVE_PARTS if "positions" in changes else PARTS)
 
 
 def test_two_norms_are_refused(tokenizer: SentencePieceTokenizer) -> None:

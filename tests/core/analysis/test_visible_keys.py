@@ -21,9 +21,9 @@ from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scoring import score_cards
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import AttentionMap, Kind, attention_mask
-from core.config import PRESETS
 from core.export import load_explanation, record_of, save_explanation
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.restricted import causal_neighbourhood, centred_neighbourhood
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator

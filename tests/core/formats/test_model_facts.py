@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from core.config import PRESETS, TransformerConfig
+from core.config import TransformerConfig
 from core.cpu_inference import computation
 from core.formats.model_facts import architecture_facts, model_facts, origin_of, token_facts
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 
 
@@ -50,13 +51,17 @@ OTHER_VALUES: dict[str, dict[str, Any]] = {
     "positions": {"positions": "learned"},
     "neighbourhood": {"neighbourhood": 3},
     "max_positions": {"max_positions": 65, "positions": "learned"},
+    "relative_buckets": {"relative_buckets": 16, "positions": "relative"},
+    "relative_max_distance": {"relative_max_distance": 65, "positions": "relative"},
     "pad_id": {"pad_id": 5},
     "bos_id": {"bos_id": 5},
     "eos_id": {"eos_id": 5},
     "norm": {"norm": "pre"},
+    "norm_kind": {"norm_kind": "rms"},
     "final_norm": {"final_norm": True},
     "norm_eps": {"norm_eps": 1e-6},
     "activation": {"activation": "gelu"},
+    "gated_feed_forward": {"gated_feed_forward": True},
     "decoder_d_ff": {"decoder_d_ff": 65},
     "attention_bias": {"attention_bias": False},
     "feed_forward_bias": {"feed_forward_bias": False},

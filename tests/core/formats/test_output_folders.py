@@ -15,13 +15,14 @@ import transformers  # imports its models when they are used
 
 from core import __main__ as cli
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
-from core.config import PRESETS, TransformerConfig
+from core.config import TransformerConfig
 from core.dictionary_tokenizer import DictionaryTokenizer
 from core.formats import import_checkpoint
 from core.formats.ctranslate2_folder import write_ctranslate2
 from core.formats.marian_folder import marian_archive, marian_files, write_marian
 from core.formats.output_folder import new_folder, storage_type
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.formats.marian_models import Pairs, short_pairs, write_model

@@ -8,8 +8,8 @@ import pytest
 
 import train.__main__ as train
 from core import __main__ as core
-from core.config import PRESETS
 from core.history import open_history
+from core.preset_configs import PRESETS
 
 NUM_HEADS = PRESETS["tiny"].num_heads
 

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
-from core.config import PRESETS
 from core.formats import source_files
 from core.formats.opening import own_file
 from core.formats.source_files import open_source
 from core.history import open_history, snapshots
 from core.history.snapshots import LOG, SHUFFLED, shuffled, unshuffled
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from tests.damage import damaged
 

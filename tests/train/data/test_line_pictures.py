@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from core.checkpoint import load_checkpoint, save_checkpoint
-from core.config import PRESETS
 from core.images.patches import from_patches, to_patches
 from core.images.rendering import CHARACTERS, COMMON_CHARACTERS, HELD_OUT_FONTS, TRAINING_FONTS
 from core.model import PAD_PIXEL, Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
 from train.data.line_pictures import Part, draw_lines, prepare_lines
 from train.data.line_texts import MAX_CHARACTERS, LineTexts, is_held_out, words_of

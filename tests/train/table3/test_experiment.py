@@ -7,8 +7,8 @@ import pytest
 
 import train.loop
 from core.checkpoint import load_checkpoint
-from core.config import PRESETS
 from core.paper import TABLE_3
+from core.preset_configs import PRESETS
 from train.__main__ import main
 from train.precision import ProductTimes
 from train.recipe import Recipe

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.checkpoint import save_checkpoint
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.features.checkpoint.facts_table import MAX_SHOWN, PAPER, facts_html, facts_table

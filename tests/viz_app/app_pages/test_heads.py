@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import word_groups
 from core.checkpoint import save_checkpoint
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, reading, state_of
 from viz_app.controls.gradient_output_box import NOTHING_SELECTED

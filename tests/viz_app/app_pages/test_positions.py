@@ -8,8 +8,8 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.checkpoint import save_checkpoint
-from core.config import PRESETS
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy, opened
 

@@ -10,8 +10,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.checkpoint import save_checkpoint
-from core.config import PRESETS, TransformerConfig
+from core.config import TransformerConfig
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer, Tokenizer
 from tests.viz_app.pages import reading
 from viz_app.features.positions.score_decomposition import FIRST_LAYER

@@ -5,8 +5,8 @@ import pytest
 from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.heads.labels import DEFINITIONS
 from core.analysis.interventions.minimal_pairs import CONTRASTS
-from core.config import PRESETS
 from core.formats.model_facts import TIED, architecture_facts, token_facts
+from core.preset_configs import PRESETS
 from viz_app.language.extraction import interface_texts
 
 CONFIG = PRESETS["base"]

@@ -4,9 +4,9 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.config import PRESETS
 from core.export.attention_arrays import attention_facts
 from core.formats.model_facts import architecture_facts, model_facts
+from core.preset_configs import PRESETS
 from viz_app.language import marked, tr
 from viz_app.session.models import Model
 from viz_app.session.open_models import distinct_names
@@ -40,6 +40,7 @@ NAMES = (
     marked("Token ids"),
     marked("First token"),
     marked("Never generated"),
+    marked("Source prefix"),
     marked("Computation"),
     marked("Search of the source"),
     marked("Options not applied"),

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.analysis.attribution.contrast_methods import METHODS, ContrastAttribution, ContrastMethod, contrast_steps
+from core.analysis.attribution.contrast_methods import (
+    METHODS,
+    ContrastAttribution,
+    ContrastMethod,
+    contrast_steps,
+    methods_of,
+)
 from core.analysis.attribution.faithfulness import Curves, deletion_curves
 from core.analysis.tokens.words import axis_groups
 from viz_app.controls.predicted_token import alternative_box, alternatives
@@ -46,7 +52,8 @@ class Scored:
     @property
     def is_whole(self) -> bool:
         """Whether all methods are done."""
-        return self.found is not None and len(self.found.scores) == len(METHODS)
+        found = self.found
+        return found is not None and len(found.scores) == len(methods_of(found.contrast.translator.config))
 
 
 @dataclass
@@ -78,10 +85,8 @@ def scoring_job(about: Reading, position: int, against: int | None) -> Job:
     slot, identity = session_object(ScoringJob), (about.identity, position, against)
     if slot.identity != identity or slot.job is None:
         known = scored(about, position, against)
-        slot.identity, slot.job = (
-            identity,
-            Job(_steps(about, position, against, known), len(METHODS), marked("methods")),
-        )
+        count = len(methods_of(about.model.translator.config))
+        slot.identity, slot.job = identity, Job(_steps(about, position, against, known), count, marked("methods"))
         if known.is_whole:
             slot.job.advance(0)
     return slot.job

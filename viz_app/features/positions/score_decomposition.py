@@ -38,6 +38,9 @@ FIRST_LAYER_HELP = marked("""
     They sum to 100; a part that works against the others is below 0. Numbers are scores before the softmax, not
     weights.
     """)
+DISTANCE = marked(
+    "This model adds no positions to its embeddings: its scores have a part for the distance of the two tokens instead."
+)
 WHOLE_SCORE = marked(
     "The products behind a cell of any map are those of the whole score, with the bias of the keys that the maps leave "
     "out."
@@ -47,6 +50,7 @@ PART_NAMES: dict[Part, str] = {
     "content_position": marked("Content to position"),
     "position_content": marked("Position to content"),
     "position_position": marked("Position to position"),
+    "relative": marked("Distance"),
     "bias": marked("Bias of the queries"),
 }
 KINDS: dict[SelfAttentionKind, str] = {
@@ -87,8 +91,9 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         draw(reading, found, head, theme)
     st.caption(
         tr(
-            "Checked now: the five parts sum to the model's own scores, with an error of at most {error:.1g} in all "
+            "Checked now: the {count} parts sum to the model's own scores, with an error of at most {error:.1g} in all "
             "{heads} heads.",
+            count=len(found.parts),
             error=found.error,
             heads=heads,
         )
@@ -118,7 +123,7 @@ def table_box() -> bool:
 
 def named_maps(found: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]":
     """Return the scores and their parts by name, and their largest absolute value."""
-    maps = {marked("Score"): found.total[head]} | {name: found.parts[part][head] for part, name in PART_NAMES.items()}
+    maps = {marked("Score"): found.total[head]} | {PART_NAMES[part]: each[head] for part, each in found.parts.items()}
     return maps, max(float(matrix[found.allowed].abs().max()) for matrix in maps.values())
 
 
@@ -130,7 +135,7 @@ def export(found: ScoreParts, head: int, theme: Theme, file_format: Format) -> b
     ]
     tokens = (found.tokens, found.tokens)
     return export_panels(
-        [panels[:3], panels[3:]],
+        [panels[: len(panels) // 2], panels[len(panels) // 2 :]],
         file_format,
         theme,
         title=tr("{head} score", head=head_name(0, head)),
@@ -148,7 +153,7 @@ def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) 
     cell = cells.selected(lambda cell: cell.head == shown)
     lit: Highlight = NO_HIGHLIGHT if cell is None else {"query": [cell.query], "key": [cell.key]}
     with st.container(key="score-parts"):
-        places = [column for _ in range(2) for column in st.columns(3, gap="medium")]
+        places = [column for _ in range(2) for column in st.columns(len(maps) // 2, gap="medium")]
     for place, (name, matrix) in zip(places, maps.items(), strict=True):
         with place:
             st.markdown(f"**{tr(name)}**" + (f": {shares[name]:.0%}" if name in shares else ""))
@@ -163,6 +168,8 @@ def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) 
                 name=partial("{0}, {1}".format, tr(name), head_name(0, head)),
                 most=most,
             )
+    if "relative" in found.parts:
+        st.caption(tr(DISTANCE))
     st.caption(tr(WHOLE_SCORE))
     cells.show(lambda cell: cell.head == shown)
 

@@ -1,5 +1,6 @@
 import copy
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -8,7 +9,10 @@ from core.analysis.attribution import forward_trace as trace_module
 from core.analysis.attribution.alti import contribution_maps, contributions, decompose
 from core.analysis.attribution.forward_trace import ForwardTrace, SubLayer, trace_forward
 from core.analysis.attribution.rollout import source_share
+from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.core.analysis.conftest import SOURCE, TARGET, random_translator
+from tests.core.tiny_models import LIKE_T5
 
 
 def sublayers(traced: ForwardTrace) -> list[SubLayer]:
@@ -20,6 +24,14 @@ def test_the_parts_and_the_constant_add_up_to_the_true_output(traced: ForwardTra
         whole = decompose(sublayer)
         parts, residual = whole.parts(slice(0, len(sublayer.x)))
         assert torch.allclose(parts.sum(1) + residual + whole.constant, sublayer.output, atol=1e-4)
+
+
+@pytest.mark.parametrize("changes", [{"norm_kind": "rms"}, LIKE_T5])
+def test_the_parts_add_up_with_another_norm(changes: dict[str, Any], tokenizer: SentencePieceTokenizer):
+    traced = trace_forward(random_translator(tokenizer, **changes), SOURCE, TARGET)
+    test_the_parts_and_the_constant_add_up_to_the_true_output(traced)
+    for sublayer in sublayers(traced):
+        assert torch.allclose(contributions(sublayer).sum(-1), torch.ones(1))
 
 
 def nearness_by_definition(sublayer: SubLayer) -> torch.Tensor:

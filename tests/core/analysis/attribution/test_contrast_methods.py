@@ -25,9 +25,9 @@ from core.translator import Translator
 SOURCE, TARGET, POSITION, OTHER = "Can you help me?", "Können Sie mir helfen?", 6, 77
 
 
-@pytest.fixture(params=["post", "pre"], scope="module")
-def found(request: pytest.FixtureRequest, translator: Translator, norm_first: Translator) -> ContrastAttribution:
-    model = translator if request.param == "post" else norm_first
+@pytest.fixture(params=["translator", "norm_first"], scope="module")
+def found(request: pytest.FixtureRequest) -> ContrastAttribution:
+    model: Translator = request.getfixturevalue(request.param)
     return attribute_contrast(model, SOURCE, TARGET, POSITION, against=OTHER)
 
 
@@ -85,6 +85,18 @@ def test_integrated_gradients_are_complete(found: ContrastAttribution):
     assert total == pytest.approx(found.output - found.baseline, rel=0.02, abs=0.02)
     assert found.gap("integrated_gradients") == pytest.approx(abs(total - found.output + found.baseline))
     assert found.gap("gradient_x_input") > found.gap("integrated_gradients")
+
+
+def test_gradients_at_the_zero_embedding_are_too_steep_with_relative_positions(like_t5: Translator):
+    found = attribute_contrast(like_t5, SOURCE, TARGET, POSITION, against=OTHER)
+    assert tuple(found.scores) == METHODS[1:]
+    test_differences_to_the_whole_input(found)
+    ones = found.contrast.ones()
+    at_zero, at_one = (found.contrast.gradients(gates)[1].abs().max().item() for gates in (0 * ones, ones))
+    assert at_zero > 1e6 * at_one
+    message = r"^integrated gradients do not apply to a model with relative positions: it adds nothing to its embedd"
+    with pytest.raises(ValueError, match=message):
+        attribute_contrast(like_t5, SOURCE, TARGET, POSITION, methods=["integrated_gradients"])
 
 
 def test_the_integral_by_many_small_steps(found: ContrastAttribution):

@@ -13,13 +13,16 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
+from tests.core.tiny_models import LIKE_T5
 
 
-@pytest.fixture(scope="module", params=["paper", "pre-norm", "variant"])
+@pytest.fixture(scope="module", params=["paper", "pre-norm", "t5", "rms", "variant"])
 def trace(tokenizer: SentencePieceTokenizer, request: pytest.FixtureRequest) -> LogitTrace:
     changes: dict[str, dict[str, Any]] = {
         "paper": {},
         "pre-norm": PRE_NORM,
+        "t5": LIKE_T5,
+        "rms": {"norm_kind": "rms"},
         "variant": {
             "embedding_norm": True,
             "output_bias": True,
@@ -58,7 +61,8 @@ def logit_without(trace: LogitTrace, row: int, token: int, change: Callable[[obj
     x = trace.token_embedding[row] + trace.position_embedding[row]
     for step in trace.stream:
         if isinstance(step, FrozenNorm):
-            x = step.gain * (x - x.mean()) / step.sigma[row] + step.bias
+            mean = x.mean() if isinstance(step.norm, nn.LayerNorm) else 0
+            x = step.gain * (x - mean) / step.sigma[row] + step.bias
             continue
         if isinstance(step, FeedForwardWrite):
             written = step.output[row] + step.bias
@@ -149,7 +153,9 @@ def test_other_decoders_are_refused(tokenizer: SentencePieceTokenizer):
     other = random_translator(tokenizer, **PRE_NORM)
     other.model.decoder.output_norm = Norm()
     trace = trace_logits(other, SOURCE, TARGET)
-    with pytest.raises(RuntimeError, match="post-norm and pre-norm decoders with LayerNorm, and this model is neither"):
+    with pytest.raises(
+        RuntimeError, match="post-norm and pre-norm decoders with LayerNorm or RMSNorm, and this model is neither"
+    ):
         attribute_logit(trace, 0)
 
 

@@ -30,6 +30,7 @@ from tests.core.analysis.interventions.conftest import (
     values_of,
     whole_pass,
 )
+from tests.core.tiny_models import LIKE_T5
 
 PROJECTIONS = {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
 INPUT_NORMS = {"source": "encoder.input_norm", "target": "decoder.input_norm"}
@@ -117,6 +118,7 @@ VARIANTS: list[tuple[dict[str, Any], ReplacedBy]] = [
     ({}, "mean"),
     ({}, "sentence"),
     (PRE_NORM, "zero"),
+    (LIKE_T5, "mean"),
     ({"neighbourhood": 3, "tied": "none", "embedding_norm": True}, "mean"),
 ]
 
@@ -136,7 +138,7 @@ def test_an_edge_is_that_of_two_whole_passes(
             assert repeated_with_hooks(run, edge) == pytest.approx(found[requests.index((edge, None))], abs=2e-4)
 
 
-@pytest.mark.parametrize("changes", [{}, PRE_NORM])
+@pytest.mark.parametrize("changes", [{}, PRE_NORM, LIKE_T5])
 def test_an_edge_exists_where_a_change_arrives(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
     """No later layer feeds an earlier one, and no decoder the encoder."""
     run = recorded(random_translator(tokenizer, **changes), "zero")
@@ -177,7 +179,7 @@ def of_all(run: Replacement, side: Any) -> list[Received]:
         return list(received(run, model, side, all_changes(run, model, side)))
 
 
-@pytest.mark.parametrize("changes", [{}, PRE_NORM])
+@pytest.mark.parametrize("changes", [{}, PRE_NORM, LIKE_T5])
 def test_all_senders_at_once_are_the_donor(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
     run = recorded(random_translator(tokenizer, **changes), "sentence")
     networks = [each for side in ("encoder", "decoder") for each in of_all(run, side) if each.input == "input"]
@@ -204,10 +206,10 @@ def test_in_a_linear_model_edges_add_up(translator: Translator):
         assert parts.abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("changes", [{}, PRE_NORM])
+@pytest.mark.parametrize("changes", [{}, PRE_NORM, LIKE_T5])
 def test_estimates_are_derivatives(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
     """Central differences of effects and of estimates, for small steps from the recorded run to the replacement."""
-    whole = recorded(random_translator(tokenizer, activation="swish", **changes), "sentence")
+    whole = recorded(random_translator(tokenizer, **{**changes, "activation": "swish"}), "sentence")
 
     def stepped(size: float) -> Replacement:
         def step(values: torch.Tensor) -> torch.Tensor:

@@ -10,9 +10,10 @@ from core.analysis.heads.head import attention_layers
 from core.tokenizer import SentencePieceTokenizer
 from tests.core.analysis.conftest import PRE_NORM, TARGET, random_translator
 from tests.core.analysis.interventions.conftest import CLEAN
+from tests.core.tiny_models import LIKE_T5
 
 
-@pytest.mark.parametrize("changes", [{}, PRE_NORM])
+@pytest.mark.parametrize("changes", [{}, PRE_NORM, LIKE_T5])
 def test_scores_are_norms_of_whole_matrices(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
     """Elhage et al. 2021, with the matrices [D, D] written out, and the gains of the norms in between."""
     translator = random_translator(tokenizer, **changes)

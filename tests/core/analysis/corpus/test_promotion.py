@@ -14,7 +14,7 @@ from core.translator import Translator
 SOURCE, TARGET = "The old house.", "Das alte Haus."
 
 
-@pytest.mark.parametrize("name", ["translator", "norm_first"])
+@pytest.mark.parametrize("name", ["translator", "norm_first", "like_t5"])
 def test_promoted_tokens_are_those_of_the_lexicon(name: str, request: pytest.FixtureRequest):
     translator: Translator = request.getfixturevalue(name)
     memories = record_batch(translator, [(SOURCE, translator.target_ids(TARGET))]).memories
@@ -26,7 +26,7 @@ def test_promoted_tokens_are_those_of_the_lexicon(name: str, request: pytest.Fix
             assert found[head].tolist() == [[token_id for token_id, _ in entries] for entries in expected]
 
 
-@pytest.mark.parametrize("name", ["translator", "norm_first"])
+@pytest.mark.parametrize("name", ["translator", "norm_first", "like_t5"])
 def test_a_neuron_promotes_what_its_column_adds_to_the_logits(name: str, request: pytest.FixtureRequest):
     translator: Translator = request.getfixturevalue(name)
     trace = trace_logits(translator, SOURCE, TARGET)

@@ -22,8 +22,9 @@ from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, random_translator
 from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED, POSITION, Record, brute_force, linear
+from tests.core.tiny_models import LIKE_T5
 
-VARIANTS: list[dict[str, Any]] = [{}, PRE_NORM, {"neighbourhood": 3, "tied": "none"}]
+VARIANTS: list[dict[str, Any]] = [{}, PRE_NORM, LIKE_T5, {"neighbourhood": 3, "tied": "none"}]
 BASES: list[tuple[Into, int]] = [("corrupted", 1), ("clean", 0)]
 
 

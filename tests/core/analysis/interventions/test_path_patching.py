@@ -11,6 +11,7 @@ from core.capture import attention_path
 from core.tokenizer import SentencePieceTokenizer
 from tests.core.analysis.conftest import PRE_NORM, random_translator
 from tests.core.analysis.interventions.conftest import Record, values_of, whole_pass
+from tests.core.tiny_models import LIKE_T5
 
 PROJECTIONS = {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
 PATHS = [  # encoder, encoder to cross, decoder to decoder, decoder to cross of the same and of a higher layer
@@ -57,7 +58,7 @@ def in_two_passes(
     return float(runs.measured(whole_pass(runs, base, second)[None]))
 
 
-@pytest.mark.parametrize("changes", [{}, PRE_NORM])
+@pytest.mark.parametrize("changes", [{}, PRE_NORM, LIKE_T5])
 @pytest.mark.parametrize(("into", "base"), [("corrupted", 1), ("clean", 0)])
 def test_a_path_is_that_of_two_whole_passes(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: Into, base: int

@@ -1,17 +1,23 @@
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
 
 from core.analysis.lens.decoder_lens import encoder_levels, encoder_translations
+from core.model import position_distances
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, random_translator
+from tests.core.tiny_models import LIKE_T5
 
 TEXT = "The old house on the hill."
 
 
-@pytest.fixture(scope="module", params=[{}, PRE_NORM, {"forced_first_id": 9}], ids=["post", "pre", "forced"])
+VARIANTS: dict[str, dict[str, Any]] = {"post": {}, "pre": PRE_NORM, "t5": LIKE_T5, "forced": {"forced_first_id": 9}}
+
+
+@pytest.fixture(scope="module", params=VARIANTS.values(), ids=VARIANTS)
 def other(tokenizer: SentencePieceTokenizer, request: pytest.FixtureRequest) -> Iterator[Translator]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)  # a model that has learned nothing never ends a sentence
@@ -30,10 +36,12 @@ def test_the_levels_are_the_states_between_the_layers(other: Translator):
     source, _, _ = other.token_ids(TEXT, "")
     levels, model = encoder_levels(other, source), other.model
     ids = torch.tensor([source])
-    x = model.embedding(ids)
+    x, mask = model.embedding(ids), model.source_mask(ids)
+    if model.encoder.relative_positions:
+        mask = model.encoder.relative_positions(mask, position_distances(len(source), ids.device))
     assert torch.allclose(levels[0], model.encoder.output_norm(x)[0], atol=1e-5)
     for level, layer in enumerate(model.encoder.layers, start=1):
-        x = layer(x, model.source_mask(ids))
+        x = layer(x, mask)
         assert torch.allclose(levels[level], model.encoder.output_norm(x)[0], atol=1e-5)
 
 

@@ -9,9 +9,17 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
+from tests.core.tiny_models import LIKE_T5
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "post": {},
+    "pre": PRE_NORM,
+    "t5": LIKE_T5,
+    "embedding": {"embedding_norm": True},
+}
 
 
-@pytest.fixture(scope="module", params=[{}, PRE_NORM, {"embedding_norm": True}], ids=["post", "pre", "embedding"])
+@pytest.fixture(scope="module", params=VARIANTS.values(), ids=VARIANTS)
 def other(tokenizer: SentencePieceTokenizer, request: pytest.FixtureRequest) -> Translator:
     return random_translator(tokenizer, **request.param)
 

@@ -12,9 +12,9 @@ from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.scoring import score_cards
 from core.analysis.lens.logit_lens import logit_lens
 from core.analysis.over_training.snapshot_reading import SnapshotReading, cards_on, read_snapshot
-from core.config import PRESETS
 from core.history import open_history
 from core.model import Transformer
+from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 
 SOURCE = "A dog runs through the green grass."

@@ -25,11 +25,13 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
+from tests.core.tiny_models import LIKE_T5
 
 VARIANTS: Mapping[str, dict[str, Any]] = {
     "post": {},
     "pre": {**PRE_NORM, "tied": "none", "position_offset": 2},
     "embedding": {"embedding_norm": True, "scale_embedding": False, "activation": "gelu", "output_bias": True},
+    "t5": LIKE_T5,
     "near": {"neighbourhood": 3, "attention_bias": False, "positions": "learned", "max_positions": 99},
 }
 

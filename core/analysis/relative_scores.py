@@ -1,0 +1,21 @@
+"""Scores that a model with relative positions adds to the products of queries and keys."""
+
+import torch
+from torch import Tensor
+
+from core.capture import Kind
+from core.model import Transformer, position_distances
+
+
+@torch.inference_mode()
+def relative_scores(model: Transformer, kind: Kind, length: int) -> Tensor | None:
+    """Scores of all distances in a sentence, the same in all layers.
+
+    Returns:
+        [H, Q, K] in float64, on the CPU as MPS lacks it; None in cross-attention, and without relative positions.
+    """
+    stack = model.encoder if kind == "encoder_self" else model.decoder
+    if kind == "cross" or stack.relative_positions is None:
+        return None
+    everything = torch.ones(1, 1, 1, length, dtype=torch.bool, device=model.device)
+    return stack.relative_positions(everything, position_distances(length, model.device))[0].cpu().double()

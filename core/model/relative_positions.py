@@ -1,0 +1,61 @@
+"""Relative positions: scores of self-attention that depend on the distance of query and key.
+
+Raffel et al. 2020, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer" (T5), section
+2.1. The paper's sections 3.2 and 3.5 have nothing of the kind.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from core.config import TransformerConfig
+
+
+class RelativePositions(nn.Module):
+    """One learned score per head and class of distances, for all layers of a stack: softmax(Q K^T / sqrt(d_k) + B).
+
+    Attributes:
+        scores: [classes, H]
+        bidirectional: whether queries attend to later keys, which then have classes of their own.
+        max_distance: from which on all distances share a class.
+    """
+
+    def __init__(self, config: TransformerConfig, num_heads: int, bidirectional: bool) -> None:
+        super().__init__()
+        self.scores = nn.Embedding(config.relative_buckets, num_heads)
+        self.bidirectional = bidirectional
+        self.max_distance = config.relative_max_distance
+
+    def forward(self, mask: Tensor, distances: Tensor) -> Tensor:
+        """Mask that is added to the scores.
+
+        Args:
+            mask: boolean, broadcasts to [B, 1, Q, K]; True may be attended to.
+            distances: [1 or B, Q, K] position of the key minus that of the query.
+
+        Returns:
+            [B, H, Q, K], minus infinity where `mask` is False.
+        """
+        found = self.scores(self.classes(distances)).movedim(-1, 1)  # [B, H, Q, K]
+        return found.masked_fill(~mask, -math.inf)
+
+    def classes(self, distances: Tensor) -> Tensor:
+        """Class of each distance: integers [...] -> [...].
+
+        With n classes for a direction, the first n / 2 distances have one each; the others share n / 2 that grow
+        exponentially up to `max_distance`.
+        """
+        count = self.scores.num_embeddings // (2 if self.bidirectional else 1)
+        single = count // 2
+        length = distances.abs() if self.bidirectional else (-distances).clamp(min=0)
+        # in float32 and in this order, as in T5, since some quotients are whole numbers but for rounding
+        shared = (length.float() / single).log() / math.log(self.max_distance / single) * (count - single)
+        found = torch.where(length < single, length, (single + shared.long()).clamp(max=count - 1))
+        return found + count * (distances > 0) if self.bidirectional else found
+
+
+def position_distances(length: int, device: torch.device) -> Tensor:
+    """Position of each key minus that of each query, in one sentence: [1, length, length]."""
+    position = torch.arange(length, device=device)
+    return (position - position[:, None])[None]
