@@ -30,6 +30,7 @@ PREPARATIONS = ("moses", "unicode_normalise", "lower_case", "lower_case_words") 
 PIECES = "pieces"  # key of the list of pieces in a dictionary
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 SPECIAL: tuple[str, ...] = ("<s>", PAD, END, UNKNOWN)
+MAX_PREFIX = 200  # characters
 LANGUAGE = re.compile(r"[A-Za-z][A-Za-z_-]{0,15}")
 CODE = re.compile(r" ?>>([^<>\s]+)<< ?")  # at the start of a source
 
@@ -49,6 +50,8 @@ class DictionaryTokenizer:
     - `languages`, the pieces of languages by their codes, one of which begins every source and every target: that of
       `source_language` and `target_language`. A text may begin with the code of another target, `>>fra_Latn<<`, or with
       those of a source and a target, `>>deu_Latn<< >>fra_Latn<<`.
+    - `prefixes`, texts that are put before a source, by codes of targets; by default that of `target_language`. A text
+      may begin with another code, `>>fr<<`, or with one of the prefixes itself.
     - `split`: "words" at spaces, or "characters".
     - `moses`: words are split by Moses' rules; true by default with merges. `split_dashes`: also at hyphens, true by
       default. `normalise`: punctuation is normalised before.
@@ -82,7 +85,9 @@ class DictionaryTokenizer:
         self.eos_id: int = self._ids[END] if needs_end else self.target.eos_id
         with naming(SETTINGS):
             self._language_ids = _language_ids(settings, self._ids, self.languages)
-        self.language_codes = () if is_target else tuple(f">>{code}<<" for code in self._language_ids)
+            self.prefixes = {} if is_target else _prefixes(settings, self.languages[1])
+        codes = () if is_target else (*self._language_ids, *self.prefixes)
+        self.language_codes = tuple(f">>{code}<<" for code in codes)
         self._silent = {self.pad_id, self._ids.get(END, self.pad_id), *self._language_ids.values()}
         self._marks_end = MERGES in files or settings.get("split") == WORDS
         prepare, restore = _word_functions(settings, self.languages[is_target], MERGES in files)
@@ -98,9 +103,11 @@ class DictionaryTokenizer:
         """
         text.encode()
         begin: list[int] = []
-        if self.language_codes:
+        if self._language_ids and self.language_codes:
             (source, _), text = self._codes(text)
             begin = [self._language_ids[source]]
+        elif self.prefixes:
+            text = self._prefixed(text)
         return begin + [self._ids.get(piece, self._unknown_id) for piece in self._split(text)]
 
     def first_target_id(self, source: str) -> int | None:
@@ -109,21 +116,35 @@ class DictionaryTokenizer:
         Raises:
             ValueError: as `encode`.
         """
-        return self._language_ids[self._codes(source)[0][1]] if self.language_codes else None
+        return self._language_ids[self._codes(source)[0][1]] if self._language_ids and self.language_codes else None
 
     def _codes(self, text: str) -> tuple[tuple[str, str], str]:
         """Codes of the source and target languages of a text, and the text without them."""
         codes: list[str] = []
         while len(codes) < 2 and (match := CODE.match(text)):
-            if match[1] not in self._language_ids:
-                raise ValueError(
-                    f">>{match[1]:.60}<< is not a language of this model: begin with one of "
-                    f"{', '.join(self.language_codes)}"
-                )
-            codes.append(match[1])
+            codes.append(self._known(match[1]))
             text = text[match.end() :]
         source, target = self.languages
         return (codes[0] if codes[1:] else source, codes[-1] if codes else target), text
+
+    def _prefixed(self, text: str) -> str:
+        """A source after the prefix of its target; as it is if it begins with a prefix."""
+        match = CODE.match(text)
+        code = self._known(match[1]) if match else self.languages[1]
+        text = text[match.end() :] if match else text
+        return text if text.startswith(tuple(self.prefixes.values())) else self.prefixes[code] + text
+
+    def _known(self, code: str) -> str:
+        """The code of a language of this model.
+
+        Raises:
+            ValueError: it is that of another one.
+        """
+        if f">>{code}<<" not in self.language_codes:
+            raise ValueError(
+                f">>{code:.60}<< is not a language of this model: begin with one of {', '.join(self.language_codes)}"
+            )
+        return code
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of a translation, without padding, `</s>` and languages."""
@@ -238,6 +259,27 @@ def _language_ids(settings: Mapping[str, Any], ids: Mapping[str, int], used: Seq
     if found and (missing := [code for code in used if code not in found]):
         raise ValueError(f"languages has no {missing[0]!r:.60}")
     return found
+
+
+def _prefixes(settings: Mapping[str, Any], default: str) -> dict[str, str]:
+    """Texts before a source by the code of its target.
+
+    Raises:
+        ValueError: `prefixes` is not an object of texts, or lacks the default target.
+    """
+    prefixes = settings.get("prefixes", {})
+    if not isinstance(prefixes, dict):
+        raise ValueError(f"prefixes is {prefixes!r:.60}, expected an object of texts")
+    for code, text in cast("dict[str, Any]", prefixes).items():
+        if not LANGUAGE.fullmatch(code) or not isinstance(text, str) or not 0 < len(text) <= MAX_PREFIX:
+            raise ValueError(
+                f"the prefix of the language {code!r:.60} is {text!r:.60}, expected a text of at most {MAX_PREFIX} "
+                f"characters"
+            )
+        text.encode()
+    if prefixes and default not in prefixes:
+        raise ValueError(f"prefixes has no {default!r:.60}")
+    return prefixes
 
 
 def _word_functions(

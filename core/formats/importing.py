@@ -13,6 +13,7 @@ from core.formats import (
     marian_cpp,
     marian_huggingface,
     opennmt,
+    t5,
     torch_transformer,
 )
 from core.formats.refused_formats import refuse_by_name
@@ -38,6 +39,7 @@ FORMATS = (
     Format(marian_huggingface.NAME, marian_huggingface.recognises, marian_huggingface.load),
     Format(fsmt.NAME, fsmt.recognises, fsmt.load),
     Format(m2m100.NAME, m2m100.recognises, m2m100.load),
+    Format(t5.NAME, t5.recognises, t5.load),
     Format(fairseq.NAME, fairseq.recognises, fairseq.load),
     Format(marian_cpp.NAME, marian_cpp.recognises, marian_cpp.load),
     Format(joeynmt.NAME, joeynmt.recognises, joeynmt.load),

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import T5Tokenizer
 
 from core.checkpoint import CheckpointError
 from core.formats import import_checkpoint
-from tests.core.formats import fsmt_models, m2m100_models, marian_models
+from tests.core.formats import fsmt_models, m2m100_models, marian_models, t5_models
 from tests.core.formats.fairseq_models import fairseq_state, old_names, write_fairseq
 from tests.core.formats.joeynmt_models import write_joey
 from tests.core.formats.marian_cpp_models import write_marian
@@ -41,6 +42,8 @@ FORMATS = (
     "opennmt",
     "parts",
     "pytorch",
+    "t5",
+    "t5-json",
     "torch",
     "zip",
 )
@@ -68,6 +71,10 @@ def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> di
     write_marian(root / "npz", parallel_text)
     m2m100_models.write_model(root / "m2m100", parallel_text, **one_layer)
     m2m100_models.write_model(root / "nllb", parallel_text, nllb=True, **one_layer)
+    t5_models.write_model(root / "t5", parallel_text, tasks=t5_models.TASKS, num_layers=1)
+    shutil.copytree(root / "t5", root / "t5-json")
+    T5Tokenizer.from_pretrained(root / "t5").save_pretrained(root / "t5-json")
+    (root / "t5-json" / "spiece.model").unlink()
     write_opennmt(root / "opennmt", parallel_text)
     write_opennmt(root / "old-opennmt", parallel_text, rename=old_norms, generator="0.", legacy=True)
     write_joey(root / "joey", parallel_text)

@@ -1,0 +1,224 @@
+"""T5, T5 v1.1 (Flan-T5 among them) and mT5 in Hugging Face's layout.
+
+Files: config.json with model_type "t5" or "mt5", model.safetensors or pytorch_model.bin, spiece.model or
+tokenizer.json, generation_config.json, tokenizer_config.json. The reference is `T5ForConditionalGeneration` of
+transformers.
+
+T5 does not divide scores by sqrt(d_k): here the matrix of the queries is multiplied by it. And where T5 multiplies the
+decoder's last state by d_model^-0.5, the gain of the norm before is. Both leave the outputs as they are.
+"""
+
+import json
+import math
+from typing import Any, cast
+
+from torch import Tensor
+
+from core.checkpoint import Checkpoint, CheckpointError
+from core.config import TransformerConfig
+from core.dictionary_tokenizer import (
+    SENTENCEPIECE,
+    SETTINGS,
+    SOURCE_DICTIONARY,
+    DictionaryTokenizer,
+    dictionary_file,
+)
+from core.formats import huggingface
+from core.formats.parameter_names import read_parameters, stack_names
+from core.formats.settings import Settings
+from core.formats.source_files import SourceFiles
+from core.formats.unigram_json import TOKENIZER_JSON, sentencepiece_of
+from core.model import Transformer
+from core.tokenizer import load_sentencepiece
+from core.untrusted_parameters import fill_model, meta_model
+
+NAME = "T5 or mT5 in Hugging Face's layout"
+TYPES = ("t5", "mt5")
+SENTENCEPIECE_FILE = "spiece.model"
+SHARED, OUTPUT = "shared.weight", "lm_head.weight"
+COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
+UNUSED = ("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",)  # of early versions
+TASK = "translation_"  # begins the names of tasks of translation
+_COMMON = {
+    "layers": "block",
+    "self_attention_norm": "layer.0.layer_norm",
+    "self_attention": "layer.0.SelfAttention",
+    "cross_attention_norm": "layer.1.layer_norm",
+    "cross_attention": "layer.1.EncDecAttention",
+    **{f"{part}_proj": part for part in "qkv"},
+    "out_proj": "o",
+    "output_norm": "final_layer_norm",
+    "relative_positions.scores": "block.0.layer.0.SelfAttention.relative_attention_bias",
+}
+
+
+def recognises(files: SourceFiles) -> bool:
+    """Whether there is a config.json of a T5 or mT5 model."""
+    return any(huggingface.is_of_type(files, each) for each in TYPES)
+
+
+def load(files: SourceFiles) -> Checkpoint:
+    """Read a model.
+
+    Raises:
+        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
+    """
+    settings, search = huggingface.read_settings(files)
+    with huggingface.open_model_weights(files) as weights:
+        has_output = OUTPUT in weights.shapes and not weights.equal(SHARED, OUTPUT)
+        config = _config(settings, search, "inputs" if has_output else "all")
+        tokenizer = _tokenizer(files, settings, config)
+        model = meta_model(config)
+        sources = {"embedding.tokens.weight": SHARED, **_stack_names(model)}
+        copies = [name for name in COPIES if name in weights.shapes]
+        if has_output:
+            sources["output_projection.weight"] = OUTPUT
+        elif OUTPUT in weights.shapes:
+            copies.append(OUTPUT)
+        tensors = read_parameters(weights, model, sources, copies, UNUSED)
+        for name in copies:
+            if not weights.equal(SHARED, name):
+                raise CheckpointError(
+                    f"{weights.file_name}: {SHARED} and {name} differ, but a T5 model has one embedding for both sides"
+                )
+        facts = huggingface.facts(NAME, files, config, search, weights.types(sources.values()), tokenizer)
+        name = weights.file_name
+    facts["source prefixes"] = list(tokenizer.prefixes.values())
+    _fold_scales(tensors, model, _scales_output(settings))
+    return Checkpoint(fill_model(name, model, tensors), tokenizer, {"imported": facts})
+
+
+def _config(settings: Settings, search: Settings, tied: str) -> TransformerConfig:
+    settings.refuse({"is_encoder_decoder": True})
+    search.refuse({"renormalize_logits": False})
+    gate, _, activation = settings.text("feed_forward_proj", "relu").rpartition("-")
+    if gate not in ("", "gated") or activation not in huggingface.ACTIVATIONS:
+        raise CheckpointError(
+            f"config.json: feed_forward_proj is {settings.text('feed_forward_proj'):.60}, expected one of "
+            f"{', '.join(huggingface.ACTIVATIONS)}, also with 'gated-' before it"
+        )
+    pad_id, layers, width = settings.integer("pad_token_id", 0), settings.integer("num_layers", 6), settings.integer
+    return huggingface.build_config(
+        vocab_size=width("vocab_size", 32128),
+        d_model=width("d_model", 512),
+        d_ff=width("d_ff", 2048),
+        d_k=width("d_kv", 64),
+        d_v=width("d_kv", 64),
+        num_heads=width("num_heads", 8),
+        num_encoder_layers=layers,
+        num_decoder_layers=width("num_decoder_layers", layers),
+        positions="relative",
+        relative_buckets=width("relative_attention_num_buckets", 32),
+        relative_max_distance=width("relative_attention_max_distance", 128),
+        norm="pre",
+        norm_kind="rms",
+        final_norm=True,
+        norm_eps=settings.number("layer_norm_epsilon", 1e-6),
+        # "gated-gelu" has always meant the approximation
+        activation="gelu_tanh" if gate and activation == "gelu" else huggingface.ACTIVATIONS[activation],
+        gated_feed_forward=bool(gate),
+        attention_bias=False,
+        feed_forward_bias=False,
+        scale_embedding=False,
+        tied=tied,
+        **huggingface.search_fields(settings, search, pad_id, start_id=pad_id, eos_id=1),
+    )
+
+
+def _scales_output(settings: Settings) -> bool:
+    """Whether the decoder's last state is multiplied by d_model^-0.5.
+
+    `tie_word_embeddings` says so, whatever the matrices are; from version 5 of transformers, `scale_decoder_outputs`.
+    """
+    if settings.text("model_type") == "mt5":
+        return False
+    return settings.switch("scale_decoder_outputs", settings.switch("tie_word_embeddings", True))
+
+
+def _fold_scales(tensors: dict[str, Tensor], model: Transformer, scales_output: bool) -> None:
+    """Multiply parameters by the scales of scores and output, see the module docstring."""
+    for name in tensors:
+        if name.endswith("q_proj.weight"):
+            tensors[name] = _scaled(tensors[name], math.sqrt(model.config.encoder_heads.d_k))
+    if scales_output:
+        name = "decoder.output_norm.weight"
+        tensors[name] = _scaled(tensors[name], model.config.d_model**-0.5)
+
+
+def _scaled(tensor: Tensor, factor: float) -> Tensor:
+    """The product; in half precision only with a power of two, which is exact."""
+    return (tensor if math.frexp(factor)[0] == 0.5 else tensor.float()) * factor
+
+
+def _stack_names(model: Transformer) -> dict[str, str]:
+    inner = "wi_0" if model.config.gated_feed_forward else "wi"
+
+    def of_stack(last: str) -> dict[str, str]:
+        network = f"{last}.DenseReluDense"
+        return {
+            "feed_forward_norm": f"{last}.layer_norm",
+            "feed_forward.inner": f"{network}.{inner}",
+            "feed_forward.multiplier": f"{network}.wi_1",
+            "feed_forward.outer": f"{network}.wo",
+            **_COMMON,
+        }
+
+    return stack_names(model, "", of_stack("layer.1"), of_stack("layer.2"))
+
+
+def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig) -> DictionaryTokenizer:
+    if SENTENCEPIECE_FILE not in files.names and TOKENIZER_JSON not in files.names:
+        raise CheckpointError(
+            f"{files.label}: {SENTENCEPIECE_FILE} and {TOKENIZER_JSON} are missing: give the tokenizer's files too"
+        )
+    prefixes, languages = _prefixes(settings)
+    try:
+        if SENTENCEPIECE_FILE in files.names:
+            name, data = SENTENCEPIECE_FILE, files.read(SENTENCEPIECE_FILE)
+        else:
+            name, data = TOKENIZER_JSON, sentencepiece_of(files)
+        tokenizer = DictionaryTokenizer(
+            {
+                SETTINGS: json.dumps({"prefixes": prefixes, **languages}).encode(),
+                SENTENCEPIECE: data,
+                SOURCE_DICTIONARY: dictionary_file(_pieces(files, name, data, settings, config.vocab_size)),
+            },
+            config.bos_id,
+        )
+    except ValueError as error:
+        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
+    huggingface.check_tokenizer(files, tokenizer, config)
+    return tokenizer
+
+
+def _pieces(files: SourceFiles, name: str, data: bytes, settings: Settings, size: int) -> list[str]:
+    """Pieces in the order of their ids: SentencePiece's, then the extra ids, the last first."""
+    processor = load_sentencepiece(data)
+    pieces = processor.id_to_piece(list(range(processor.vocab_size())))
+    if name == SENTENCEPIECE_FILE:
+        default = 0 if settings.text("model_type") == "mt5" else 100
+        count = Settings.read(files, "tokenizer_config.json").integer("extra_ids", default)
+        pieces += [f"<extra_id_{number}>" for number in reversed(range(min(count, size)))]
+    if len(pieces) > size:
+        raise CheckpointError(
+            f"{files.label}: the vocabulary of {name} has {len(pieces)} pieces with the extra ids, config.json a "
+            f"vocab_size of {size}: they are of different models"
+        )
+    return [*pieces, *(f"<unused {token_id}>" for token_id in range(len(pieces), size))]
+
+
+def _prefixes(settings: Settings) -> tuple[dict[str, str], dict[str, str]]:
+    """Texts before a source by the code of its target, and the languages of the first, from `task_specific_params`.
+
+    Its translation tasks are such as `"translation_en_to_de": {"prefix": "translate English to German: "}`.
+    """
+    prefixes: dict[str, str] = {}
+    languages: dict[str, str] = {}
+    for task, options in settings.section("task_specific_params").values.items():
+        source, joint, target = task.removeprefix(TASK).partition("_to_")
+        prefix = cast("dict[str, Any]", options).get("prefix") if isinstance(options, dict) else None
+        if not task.startswith(TASK) or not joint or not isinstance(prefix, str) or not prefix:
+            continue
+        prefixes[f"{source}_to_{target}" if target in prefixes else target] = prefix
+        languages = languages or {"source_language": source, "target_language": target}
+    return prefixes, languages

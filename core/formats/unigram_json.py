@@ -1,0 +1,112 @@
+"""SentencePiece models from tokenizer.json, the file of the library tokenizers, where it has a unigram model.
+
+The file has all that SentencePiece needs: pieces with their scores, and the compiled rules that normalise characters.
+The layout is that of sentencepiece_model.proto, in the wire format of Protocol Buffers.
+"""
+
+import base64
+import struct
+from collections.abc import Iterator
+from typing import Any, cast
+
+from core.checkpoint import CheckpointError
+from core.formats.settings import Settings
+from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
+
+TOKENIZER_JSON = "tokenizer.json"
+NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6  # types of pieces
+UNIGRAM = 1  # type of model
+EXTRA = "<extra_id_"  # begins the pieces of T5 that stand for spans left out; no text has them
+
+
+def sentencepiece_of(files: SourceFiles) -> bytes:
+    """The SentencePiece model that splits texts as a tokenizer.json does.
+
+    Raises:
+        CheckpointError: it has another kind of model, or what it has cannot be read.
+    """
+    settings = Settings.read(files, TOKENIZER_JSON, MAX_SMALL_FILE)
+    model = settings.section("model")
+    if model.values.get("type") != "Unigram":
+        raise CheckpointError(
+            f"{TOKENIZER_JSON}: model: type is {model.values.get('type')!r:.60}, and Headlight reads only 'Unigram': "
+            f"give the SentencePiece model (spiece.model) instead"
+        )
+    unknown = model.integer("unk_id", 0)
+    special = _special_pieces(settings)
+    pieces: list[bytes] = []
+    for number, (piece, score) in enumerate(_vocabulary(model)):
+        kind = CONTROL if piece in special else NORMAL
+        kind = UNUSED if piece.startswith(EXTRA) else kind
+        kind = BYTE if model.values.get("byte_fallback") is True and _is_byte(piece) else kind
+        kind = UNKNOWN if number == unknown else kind
+        text = _field(1, piece.encode())
+        pieces.append(_field(1, text + _tag(2, 5) + struct.pack("<f", score) + _number(3, kind)))
+    trainer = _number(3, UNIGRAM) + _number(35, model.values.get("byte_fallback") is True) + _number(40, unknown)
+    normalizer = _field(2, _charsmap(settings)) + b"".join(_number(field, 1) for field in (3, 4, 5))
+    return b"".join(pieces) + _field(2, trainer) + _field(3, normalizer)
+
+
+def _vocabulary(model: Settings) -> Iterator[tuple[str, float]]:
+    """Pieces and scores in the order of their ids."""
+    found = model.values.get("vocab")
+    for row in cast("list[Any]", found) if isinstance(found, list) else [found]:
+        match row:
+            case [str(piece), int() | float() as score] if piece and not isinstance(score, bool) and abs(score) < 1e30:
+                yield piece, float(score)
+            case _:
+                raise CheckpointError(f"{TOKENIZER_JSON}: vocab has {row!r:.60}, expected pieces with their scores")
+
+
+def _special_pieces(settings: Settings) -> set[str]:
+    """Contents of the tokens that are no text."""
+    tokens = _objects(settings.values.get("added_tokens"))
+    return {str(token.get("content")) for token in tokens if token.get("special") is True}
+
+
+def _charsmap(settings: Settings) -> bytes:
+    """Compiled rules that normalise characters, empty if there are none."""
+    steps = _objects([settings.values.get("normalizer")])
+    steps += [inner for step in steps for inner in _objects(step.get("normalizers"))]
+    for step in steps:
+        if step.get("type") == "Precompiled":
+            try:
+                return base64.b64decode(step.get("precompiled_charsmap") or "", validate=True)
+            except (TypeError, ValueError) as error:
+                raise CheckpointError(f"{TOKENIZER_JSON}: precompiled_charsmap is not base64: {error}") from error
+    return b""
+
+
+def _objects(found: object) -> list[dict[str, Any]]:
+    """The objects of a list; none of anything else."""
+    rows = cast("list[object]", found) if isinstance(found, list) else []
+    return [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]
+
+
+def _is_byte(piece: str) -> bool:
+    return len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")
+
+
+# --- Wire format ----------------------------------------------------------------------------------------------------
+
+
+def _varint(value: int) -> bytes:
+    """An integer in groups of 7 bits, the lowest first."""
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def _tag(field: int, wire_type: int) -> bytes:
+    return _varint(field << 3 | wire_type)
+
+
+def _number(field: int, value: int) -> bytes:
+    return _tag(field, 0) + _varint(value)
+
+
+def _field(field: int, data: bytes) -> bytes:
+    """A field of bytes or of another message."""
+    return _tag(field, 2) + _varint(len(data)) + data

@@ -1,0 +1,119 @@
+"""T5 models of transformers with random or briefly trained weights, saved as people share them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers  # imports its models when they are used
+
+from tests.core.formats.marian_models import sentencepiece_model
+
+Pairs = Sequence[tuple[str, str]]
+V1_1 = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+PREFIX = "translate English to German: "
+TASKS = {
+    "summarization": {"prefix": "summarize: ", "num_beams": 4},
+    "translation_en_to_de": {"prefix": PREFIX, "num_beams": 4, "early_stopping": True},
+    "translation_en_to_fr": {"prefix": "translate English to French: ", "num_beams": 4},
+}
+SPECIAL = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
+EXTRA_IDS = 10
+
+
+def write_tokenizer(folder: Path, pairs: Pairs) -> int:
+    """Write spiece.model and tokenizer_config.json.
+
+    Returns:
+        Number of pieces, with the extra ids.
+    """
+    lines = [text for pair in pairs for text in pair] + [PREFIX, "summarize: "]
+    model = sentencepiece_model(lines, 170, **SPECIAL)
+    (folder / "spiece.model").write_bytes(model)
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"extra_ids": EXTRA_IDS, "tokenizer_class": "T5Tokenizer"})
+    )
+    return len(transformers.T5Tokenizer.from_pretrained(folder))
+
+
+def write_model(
+    folder: Path,
+    pairs: Pairs,
+    *,
+    steps: int = 0,
+    dtype: torch.dtype = torch.float32,
+    tasks: dict[str, Any] | None = None,
+    model_type: str = "t5",
+    **changes: Any,
+) -> transformers.T5ForConditionalGeneration:
+    """Write a folder as `save_pretrained` of version 4 does, and read it again.
+
+    Args:
+        steps: of training on the pairs; the weights are random without.
+        tasks: `task_specific_params`.
+        changes: fields of the configuration.
+    """
+    folder.mkdir(exist_ok=True)
+    kinds = {
+        "t5": (transformers.T5Config, transformers.T5ForConditionalGeneration),
+        "mt5": (transformers.MT5Config, transformers.MT5ForConditionalGeneration),
+    }
+    make_config, make_model = kinds[model_type]
+    config = make_config(
+        **{
+            "vocab_size": write_tokenizer(folder, pairs) + 3,
+            "d_model": 32,
+            "d_kv": 12,
+            "d_ff": 64,
+            "num_heads": 4,
+            "num_layers": 2,
+            "dropout_rate": 0.0,
+            "decoder_start_token_id": 0,
+            **changes,
+        }
+    )
+    torch.manual_seed(0)
+    model = make_model(config).eval()
+    is_tied = changes.get("tie_word_embeddings", model_type == "t5")
+    with torch.no_grad():
+        if not is_tied:
+            model.lm_head.weight = torch.nn.Parameter(torch.randn_like(model.lm_head.weight) * 0.2)
+        for name, parameter in model.named_parameters():
+            if "layer_norm" in name:  # no gain of one
+                parameter.add_(torch.randn_like(parameter), alpha=0.1)
+            elif "relative" in name or "SelfAttention.q" in name:  # so that weights differ
+                parameter.mul_(4)
+    if steps:
+        train(model, transformers.T5Tokenizer.from_pretrained(folder), pairs, steps)
+    model.to(dtype).save_pretrained(folder)
+    # The configuration as published: version 5 of transformers writes options that say the same otherwise.
+    path = folder / "config.json"
+    fields = json.loads(path.read_text()) | {"tie_word_embeddings": is_tied, "task_specific_params": tasks}
+    fields.pop("scale_decoder_outputs", None)
+    path.write_text(json.dumps(fields))
+    return make_model.from_pretrained(folder, dtype=torch.float32).eval()
+
+
+def train(
+    model: transformers.T5ForConditionalGeneration, tokenizer: transformers.T5Tokenizer, pairs: Pairs, steps: int
+) -> None:
+    """Learn the pairs by heart, with the prefix."""
+    batch = tokenizer([PREFIX + source for source, _ in pairs], return_tensors="pt", padding=True)
+    labels = tokenizer([target for _, target in pairs], return_tensors="pt", padding=True).input_ids
+    labels[labels == tokenizer.pad_token_id] = -100
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    model.train()
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(**batch, labels=labels).loss.backward()
+        optimizer.step()
+    model.eval()
+
+
+def zipped(folder: Path) -> Path:
+    """An archive of a folder, beside it."""
+    return Path(shutil.make_archive(str(folder), "zip", folder))
