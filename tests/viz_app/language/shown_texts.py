@@ -1,0 +1,115 @@
+"""The texts that a page shows, collected from the elements of an `AppTest`."""
+
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from google.protobuf.message import Message
+from streamlit.testing.v1 import AppTest
+
+# Fields of Streamlit's messages that a visitor reads; the others are keys, values, addresses and code.
+READ = {"label", "help", "placeholder", "body", "content", "options", "text", "alt", "caption"}
+MARKUP = re.compile(r"<style.*?</style>|<svg.*?</svg>|<[^>]*>", re.DOTALL)
+ATTRIBUTE = re.compile(r'\b(?:title|aria-label|alt|placeholder)="([^"]*)"')
+
+
+def shown_texts(app: AppTest) -> Iterator[str]:
+    """Return the texts of all elements of the page that has just run."""
+    todo: list[Any] = [app._tree]  # noqa: SLF001  the elements of dialogs and of containers outside the page, too
+    while todo:
+        node = todo.pop()
+        todo += getattr(node, "children", {}).values()
+        if isinstance(message := getattr(node, "proto", None), Message):
+            yield from _texts(message)
+
+
+def _texts(message: Message) -> Iterator[str]:
+    name = message.DESCRIPTOR.name
+    if name == "PlotlyChart":
+        yield from _of_chart(json.loads(message.spec))  # pyright: ignore
+    elif name == "BidiComponent":
+        yield from _of_data(json.loads(message.json or "null"))  # pyright: ignore
+    elif name == "Dataframe":
+        yield from _of_table(message)
+        return
+    for field, value in message.ListFields():
+        if field.message_type is not None and not field.message_type.GetOptions().map_entry:
+            for each in [value] if isinstance(value, Message) else value:
+                yield from _texts(each)
+        elif field.name in READ:
+            for text in [value] if isinstance(value, str) else value:
+                yield from _of_markup(str(text)) if name == "Html" else [str(text)]
+
+
+def _of_markup(text: str) -> Iterator[str]:
+    """Return the words and the attributes for people of HTML."""
+    yield from map(html.unescape, ATTRIBUTE.findall(text))
+    yield from (html.unescape(part) for part in MARKUP.split(text) if part.strip())
+
+
+def _of_table(message: Any) -> Iterator[str]:
+    """Return the titles of the columns of a table."""
+    options: dict[str, Any] = json.loads(message.columns or "{}")
+    frame: pd.DataFrame = pa.ipc.open_stream(message.arrow_data.data).read_pandas()
+    for column in map(str, frame.columns):
+        given = options.get(column) or {}
+        yield from (str(given[name]) for name in ("label", "help") if given.get(name))
+        if "label" not in given and not given.get("hidden"):
+            yield column
+
+
+def _of_chart(spec: Any, key: str = "") -> Iterator[str]:
+    """Return the titles, annotations, legends and hover texts of a Plotly figure."""
+    match spec:
+        case dict():
+            for name, value in spec.items():
+                if name == "template":
+                    continue
+                if isinstance(value, str) and (
+                    name in ("hovertemplate", "label")
+                    or (name == "text" and key in ("title", "annotations"))
+                    or (name == "name" and spec.get("showlegend"))
+                ):
+                    yield from MARKUP.split(re.sub(r"%\{[^}]*\}", "", value))
+                else:
+                    yield from _of_chart(value, name)
+        case list():
+            for each in spec:
+                yield from _of_chart(each, key)
+        case _:
+            pass
+
+
+def _of_data(data: Any) -> Iterator[str]:
+    """Return the strings in a component's data that look like texts, of two words."""
+    match data:
+        case str() if " " in data and not data.startswith(("data:", "rgb")):
+            yield from _of_markup(data)
+        case dict():
+            yield from (found for name, each in data.items() if name != "texts" for found in _of_data(each))
+        case list():
+            yield from (found for each in data for found in _of_data(each))
+        case _:
+            pass
+
+
+def untranslated(texts: Iterable[str], known: set[str]) -> dict[str, list[str]]:
+    """Return the words that are outside the brackets of the pseudo-language, by the texts that have them.
+
+    Args:
+        known: words that are the same in every language.
+    """
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        rest = text
+        while (shorter := re.sub(r"\u27e6[^\u27e6\u27e7]*\u27e7", " ", rest)) != rest:
+            rest = shorter
+        rest = re.sub(r"`[^`]*`|\]\([^)]*\)|https?://\S+|:material/\w+:|\\", " ", rest)
+        words = [word for word in re.findall(r"[A-Za-z][A-Za-z_]+", rest) if word not in known]
+        if words:
+            found[text] = words
+    return found
