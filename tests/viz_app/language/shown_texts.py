@@ -48,7 +48,7 @@ def _texts(message: Message) -> Iterator[str]:
 def _of_markup(text: str) -> Iterator[str]:
     """Return the words and the attributes for people of HTML."""
     yield from map(html.unescape, ATTRIBUTE.findall(text))
-    yield from (html.unescape(part) for part in MARKUP.split(text) if part.strip())
+    yield html.unescape(MARKUP.sub(" ", text))
 
 
 def _of_table(message: Any) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _of_chart(spec: Any, key: str = "") -> Iterator[str]:
                     or (name == "text" and key in ("title", "annotations"))
                     or (name == "name" and spec.get("showlegend"))
                 ):
-                    yield from MARKUP.split(re.sub(r"%\{[^}]*\}", "", value))
+                    yield MARKUP.sub(" ", re.sub(r"%\{[^}]*\}", "", value))
                 else:
                     yield from _of_chart(value, name)
         case list():
@@ -97,6 +97,14 @@ def _of_data(data: Any) -> Iterator[str]:
             pass
 
 
+# Outside the brackets: names and digests of files, code, addresses, formulas, and Streamlit's own marks.
+NO_WORDS = re.compile(
+    r"\S+\.(?:safetensors|npz|zip)|SHA-256 [0-9a-f]+|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+|:[a-z-]+/\w+:|:[a-z]+-badge\["
+    r"|\\\\|\b(?:source|target) \d+"
+)
+BRACKETS = re.compile(r"\u27e6[^\u27e6\u27e7]*\u27e7")
+
+
 def untranslated(texts: Iterable[str], known: set[str]) -> dict[str, list[str]]:
     """Return the words that are outside the brackets of the pseudo-language, by the texts that have them.
 
@@ -105,11 +113,9 @@ def untranslated(texts: Iterable[str], known: set[str]) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for text in texts:
-        rest = text
-        while (shorter := re.sub(r"\u27e6[^\u27e6\u27e7]*\u27e7", " ", rest)) != rest:
+        rest = NO_WORDS.sub(" ", text)
+        while (shorter := BRACKETS.sub(" ", rest)) != rest:
             rest = shorter
-        rest = re.sub(r"`[^`]*`|\]\([^)]*\)|https?://\S+|:material/\w+:|\\", " ", rest)
-        words = [word for word in re.findall(r"[A-Za-z][A-Za-z_]+", rest) if word not in known]
-        if words:
+        if words := [word for word in re.findall(r"[A-Za-z][A-Za-z_]+", rest) if word not in known]:
             found[text] = words
     return found
