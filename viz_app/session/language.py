@@ -7,7 +7,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_app import language
 from viz_app.language import ENGLISH, LANGUAGES, tr
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import Widget, keep_selected, session_object
 
 LANGUAGE = Widget[str]("language")
 
@@ -25,7 +25,7 @@ def restore() -> None:
     Links hold the names of selected options, which are in the language of whoever copied them, so they hold the
     language too unless it is English. Call it before any text is drawn.
     """
-    default = ENGLISH if st.query_params else _language_of(st.context.locale or "")
+    default = ENGLISH if st.query_params else _browser_language()
     session_object(VisitorLanguage).code = LANGUAGE.restore(default, _known)
 
 
@@ -36,13 +36,15 @@ def switch() -> None:
         list(LANGUAGES),
         format_func=LANGUAGES.__getitem__,
         key=LANGUAGE.key,
+        on_change=keep_selected,
         help=tr("Of the interface. Messages about faulty files, exported tables and code stay English."),
     )
-    LANGUAGE.keep(code, ENGLISH)
+    # An address without a language may also have nothing else: then the browser decides, so English is named there.
+    LANGUAGE.keep(code, ENGLISH if _browser_language() == ENGLISH else "")
 
 
-def _language_of(locale: str) -> str:
-    code = locale.partition("-")[0]
+def _browser_language() -> str:
+    code = (st.context.locale or "").partition("-")[0]
     return code if code in LANGUAGES else ENGLISH
 
 

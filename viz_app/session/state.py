@@ -79,6 +79,17 @@ class _Labels:
     shown: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
+def keep_selected() -> None:
+    """Keep the options that all widgets have selected though their names change. Call it in a callback.
+
+    The browser knows options by their names, and would send those of before, which are none of the new ones.
+    """
+    for key, value in list(st.session_state.items()):
+        texts: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+        if texts and all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in texts):
+            st.session_state[key] = value
+
+
 @dataclass(frozen=True)
 class Widget(Generic[T]):
     """A widget whose value is read or set elsewhere than where it is drawn.

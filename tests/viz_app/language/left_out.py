@@ -26,8 +26,8 @@ NO_TEXT = re.compile(
     # messages for programmers, and the name of a model in several files
     r"|is none of the languages|only 'gradient' takes an output|^\0 files$"
 )
-# Constants whose texts are data: sentences to explain, examples of input, names in old addresses.
-DATA = re.compile(r"(^|_)(SENTENCES?|EXAMPLES?|EARLIER)(_|$)|^SHIPPED$")
+# Constants whose texts are data: sentences to explain, examples of input, names in old addresses, and of fonts.
+DATA = re.compile(r"(^|_)(SENTENCES?|EXAMPLES?|EARLIER|FONTS)(_|$)|^SHIPPED$")
 # Arguments that nobody reads: keys, names of files and icons, code, and forms of numbers and dates.
 UNREAD = {
     "key", "icon", "type", "layout", "format", "name", "gap", "sentence", "anchor", "code", "family", "hovertemplate",

@@ -19,7 +19,7 @@ ATTRIBUTE = re.compile(r'\b(?:title|aria-label|alt|placeholder)="([^"]*)"')
 
 def shown_texts(app: AppTest) -> Iterator[str]:
     """Return the texts of all elements of the page that has just run."""
-    todo: list[Any] = [app._tree]  # noqa: SLF001  the elements of dialogs and of containers outside the page, too
+    todo: list[Any] = [app.main, app.sidebar]
     while todo:
         node = todo.pop()
         todo += getattr(node, "children", {}).values()
@@ -55,7 +55,7 @@ def _of_table(message: Any) -> Iterator[str]:
     """Return the titles of the columns of a table."""
     options: dict[str, Any] = json.loads(message.columns or "{}")
     frame: pd.DataFrame = pa.ipc.open_stream(message.arrow_data.data).read_pandas()
-    for column in map(str, frame.columns):
+    for column in message.column_order or map(str, frame.columns):
         given = options.get(column) or {}
         yield from (str(given[name]) for name in ("label", "help") if given.get(name))
         if "label" not in given and not given.get("hidden"):
@@ -99,9 +99,10 @@ def _of_data(data: Any) -> Iterator[str]:
 
 # Outside the brackets: names and digests of files, code, addresses, formulas, and Streamlit's own marks.
 NO_WORDS = re.compile(
-    r"\S+\.(?:safetensors|npz|zip)|SHA-256 [0-9a-f]+|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+|:[a-z-]+/\w+:|:[a-z]+-badge\["
+    r"[\w\\-]+\.(?:safetensors|npz|zip)|SHA-256 [0-9a-f]+|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+|:[a-z-]+/\w+:|:(?:[a-z]+-badge|gray)\["
     r"|\\\\|\b(?:source|target) \d+"
 )
+WORD = re.compile(r"[A-Za-z][A-Za-z_]+")
 BRACKETS = re.compile(r"\u27e6[^\u27e6\u27e7]*\u27e7")
 
 
@@ -116,6 +117,6 @@ def untranslated(texts: Iterable[str], known: set[str]) -> dict[str, list[str]]:
         rest = NO_WORDS.sub(" ", text)
         while (shorter := BRACKETS.sub(" ", rest)) != rest:
             rest = shorter
-        if words := [word for word in re.findall(r"[A-Za-z][A-Za-z_]+", rest) if word not in known]:
+        if words := [word for word in WORD.findall(rest) if word not in known]:
             found[text] = words
     return found

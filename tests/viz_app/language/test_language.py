@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+import streamlit as st
 
 from tests.viz_app.pages import Start, healthy, opened
 from viz_app import language
@@ -72,3 +73,28 @@ def test_the_language_is_in_the_address_and_stays_on_every_page(code: str, start
     app.selectbox(key="language").select(ENGLISH).run()
     assert healthy(app).selectbox(key="language").label == "Language"
     assert "language" not in app.query_params
+
+
+@pytest.fixture
+def german_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser prefers Austrian German."""
+    monkeypatch.setattr(type(st.context), "locale", property(lambda _: "de-AT"))
+
+
+@pytest.mark.usefixtures("german_browser")
+def test_a_first_visit_without_an_address_is_in_the_language_of_the_browser(start: Start) -> None:
+    app = healthy(start().run())
+    assert app.selectbox(key="language").value == app.query_params["language"] == "de"
+    assert opened(app, "why").selectbox(key="language").value == "de"
+    app.selectbox(key="language").select(ENGLISH).run()
+    # else the browser would decide again when the page is loaded again
+    assert healthy(app).query_params["language"] == ENGLISH
+    assert opened(app, "score").selectbox(key="language").value == ENGLISH
+
+
+@pytest.mark.usefixtures("german_browser")
+@pytest.mark.parametrize("address", [{"beam_size": "2"}, {"language": "xx"}, {"language": ""}, {"language": ENGLISH}])
+def test_an_address_without_a_known_language_is_english(address: dict[str, str], start: Start) -> None:
+    app = healthy(start(**address).run())
+    assert app.selectbox(key="language").value == ENGLISH
+    assert app.query_params["language"] == ENGLISH

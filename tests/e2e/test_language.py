@@ -1,0 +1,41 @@
+"""Another language: what is selected stays selected, and links open with it."""
+
+import json
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.idle import open_page, wait_until_idle
+from viz_app.language import CATALOGUES
+
+GERMAN = json.loads((CATALOGUES / "de.json").read_text(encoding="utf-8"))
+SELECTED = "beam_size=2&text=Where%3F&kind=Decoder&view=Map&weights=Norm-weighted&heads_decoder_self=L1+H2"
+
+
+def expect_selected(page: Page, names: dict[str, str]) -> None:
+    """The options of the address `SELECTED` are selected, in the language with these names."""
+    for name in ("Decoder", "Map"):
+        expect(page.get_by_role("radio", name=names.get(name, name), exact=True)).to_be_checked()
+    expect(page.locator(".st-key-weights").get_by_role("combobox")).to_have_value(names.get("Norm-weighted", ""))
+    expect(page.locator(".st-key-heads_decoder_self").get_by_text("L1 H2", exact=True)).to_be_visible()
+
+
+def test_selected_options_stay_selected_in_another_language(page: Page, app: str) -> None:
+    english = {"Norm-weighted": "Norm-weighted"}
+    open_page(page, f"{app}/heads?{SELECTED}")
+    expect_selected(page, english)
+    language = page.locator(".st-key-language").get_by_role("combobox")
+    language.click()
+    page.get_by_role("option", name="Deutsch").click()
+    wait_until_idle(page)
+    expect_selected(page, GERMAN)
+    expect(page).to_have_url(re.compile(rf"view={GERMAN['Map']}.*language=de|language=de.*view={GERMAN['Map']}"))
+    open_page(page, page.url)  # as a copied link
+    expect_selected(page, GERMAN)
+    page.get_by_role("radio", name=GERMAN.get("Cross", "Cross"), exact=True).click()
+    language.click()
+    page.get_by_role("option", name="English").click()
+    wait_until_idle(page)
+    expect(page.get_by_role("radio", name="Cross", exact=True)).to_be_checked()
+    expect(page.get_by_role("radio", name="Map", exact=True)).to_be_checked()
+    expect(page).not_to_have_url(re.compile("language="))
