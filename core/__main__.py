@@ -174,7 +174,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     for name, value in facts.items():
         items = cast("list[Any]", value) if isinstance(value, list) else [value]
         if not any(isinstance(item, dict) for item in items):
-            yield _printable(f"{name:<{width}}  {', '.join(map(str, items))}")
+            yield _printable(f"{name:<{width}}  {', '.join(map(str, items)) or 'none'}")
             continue
         for item in items:
             yield _printable(name)

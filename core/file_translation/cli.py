@@ -132,10 +132,16 @@ def run(options: argparse.Namespace) -> int:
         else:
             output = StreamOutput(sys.stdout.buffer)
         progress = stack.enter_context(line_progress(total, output.progress.lines))
+        codes = _required_codes(translator)
         parts = stack.enter_context(closing(_translated(read_windows(reader), translator, engine, options, progress)))
         for part in parts:
             for problem in part.problems:
                 progress.message(problem)
+            if codes and any(line.strip() and not line.lstrip().startswith(b">>") for line in part.window.lines):
+                progress.message(
+                    f"The model has several target languages, and some lines name none: begin them with one of {codes}"
+                )
+                codes = ""
             output.write(part.lines, len(part.problems), part.window.digest)
         progress.complete()
     if output.progress.untranslated:
@@ -143,6 +149,13 @@ def run(options: argparse.Namespace) -> int:
         print(f"{counts} could not be translated and are empty", file=sys.stderr)
         return UNTRANSLATED
     return 0
+
+
+def _required_codes(translator: Translator) -> str:
+    """Language codes with one of which a source should begin, for display; "" if it need not."""
+    codes = translator.tokenizer.language_codes
+    is_required = bool(codes) and translator.tokenizer.first_target_id("") is None
+    return ", ".join(codes[:8]) + ", ..." * (len(codes) > 8) if is_required else ""
 
 
 def _engine(options: argparse.Namespace, translator: Translator) -> Engine:

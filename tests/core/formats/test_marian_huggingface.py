@@ -105,6 +105,22 @@ def test_a_language_code_is_for_every_sentence_of_a_text(tmp_path: Path, paralle
     assert [sentence.source_tokens[0] for sentence in found.sentences] == [">>fra<<", ">>fra<<"]
 
 
+def test_lines_without_a_language_code_are_noted_once(
+    tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_model(tmp_path / "model", parallel_text, codes=[">>deu<<", ">>fra<<"])
+    cli.main(["inspect", str(tmp_path / "model")])
+    assert "options not applied  none" in capsys.readouterr().out
+    cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
+    command = ["translate", "--checkpoint", str(tmp_path / "out.safetensors"), "--input", str(tmp_path / "lines")]
+    note = "some lines name none: begin them with one of >>deu<<, >>fra<<"
+    for text, count in ((">>fra<< It rains.\n\n", 0), (">>fra<< It rains.\nWhere?\nWho?\n", 1)):
+        (tmp_path / "lines").write_text(text)
+        capsys.readouterr()
+        assert cli.main([*command, "--beam-size", "1"]) == 0
+        assert capsys.readouterr().err.count(note) == count
+
+
 @pytest.mark.parametrize("two", [False, True])
 def test_the_same_tokens_as_transformers(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
     write_model(tmp_path / "model", parallel_text, codes=[">>deu<<", ">>fra<<"], two=two)
