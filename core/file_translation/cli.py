@@ -19,6 +19,7 @@ from core.file_translation.output import FileOutput, StreamOutput, open_output
 from core.file_translation.progress_bar import LineProgress, line_progress
 from core.file_translation.windows import TranslatedLines, translate_windows
 from core.file_translation.workers import worker_pool
+from core.marian_tokenizer import MarianTokenizer
 from core.shipped import shipped_checkpoint
 from core.translator import Translator
 
@@ -152,10 +153,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _required_codes(translator: Translator) -> str:
-    """Language codes with one of which a source should begin, for display; "" if it need not."""
-    codes = translator.tokenizer.language_codes
-    is_required = bool(codes) and translator.tokenizer.first_target_id("") is None
-    return ", ".join(codes[:8]) + ", ..." * (len(codes) > 8) if is_required else ""
+    """Language codes with one of which a source should begin, for display; "" if there is a default or only one."""
+    codes = translator.tokenizer.language_codes if isinstance(translator.tokenizer, MarianTokenizer) else ()
+    return ", ".join(codes[:8]) + ", ..." * (len(codes) > 8)
 
 
 def _engine(options: argparse.Namespace, translator: Translator) -> Engine:

@@ -288,3 +288,16 @@ def test_a_checkpoint_keeps_what_the_model_is(folder: Path, tmp_path: Path) -> N
     assert again.tokenizer.to_bytes() == imported.tokenizer.to_bytes()
     ids = torch.tensor([[9, 5, 6, 7, 1]]), torch.tensor([[0, 8, 11, 30]])
     assert torch.equal(again.model(*ids), imported.model(*ids))
+
+
+def test_a_text_without_a_code_is_for_the_usual_language(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.safetensors"
+    cli.main(["convert", str(folder), str(out)])
+    (tmp_path / "lines").write_text("A dog runs.\n")
+    capsys.readouterr()
+    assert (
+        cli.main(["translate", "--checkpoint", str(out), "--input", str(tmp_path / "lines"), "--beam-size", "1"]) == 0
+    )
+    assert "some lines name none" not in capsys.readouterr().err  # as for models that need a code
