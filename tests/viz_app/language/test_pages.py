@@ -7,9 +7,9 @@ import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import Translator
-from core.config import PRESETS
 from core.formats.model_facts import architecture_facts, model_facts
 from core.images.rendering import FONTS
+from core.preset_configs import PRESETS
 from tests.viz_app.language.shown_texts import WORD, shown_texts, untranslated
 from tests.viz_app.pages import Start, healthy, opened
 from viz_app import language
