@@ -101,61 +101,11 @@ def test_search_makes_the_states_that_translate_reads(translator: Translator) ->
     assert [h.token_ids for h in best_hypotheses(last, options)] == [h.token_ids for h in found]
 
 
-def test_a_batch_gives_each_sentence_what_it_gets_alone(
-    translator: Translator, parallel_text: list[tuple[str, str]]
-) -> None:
-    sources = [source for source, _ in parallel_text[:6]] + ["No."]
-    together = translator.translate_batch(sources, beam_size=3, num_hypotheses=3)
-    assert [translation.source for translation in together] == sources
-    compared = 0
-    for source, translation in zip(sources, together, strict=True):
-        alone = translator.translate(source, beam_size=3)
-        scores = [h.score for h in alone.hypotheses]
-        assert scores == pytest.approx([h.score for h in translation.hypotheses], abs=1e-4)
-        for index, (one, other) in enumerate(zip(alone.hypotheses, translation.hypotheses, strict=True)):
-            # no tie to rounding
-            if all(abs(one.score - score) > 1e-3 for score in scores[:index] + scores[index + 1 :]):
-                assert one.token_ids == other.token_ids
-                compared += 1
-    assert compared >= len(sources)
-
-
-def test_batches_are_limited_by_tokens(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.batch_translator.BATCH_TOKENS", 60)
-    sizes: list[tuple[int, int]] = []
-    encode = translator.model.embedding.register_forward_hook(
-        lambda _module, arguments, _output: sizes.append(tuple(arguments[0].shape)) if len(arguments) == 1 else None
-    )
-    translator.translate_batch([SENTENCE[:length] for length in (3, 35, 9, 6, 21, 12)], beam_size=1)
-    encode.remove()
-    assert len(sizes) > 1
-    assert all(rows * length <= 60 or rows == 1 for rows, length in sizes)
-    assert [length for _, length in sizes] == sorted((length for _, length in sizes), reverse=True)
-    assert sum(rows for rows, _ in sizes) == 6
-
-
-def test_no_texts_no_translations(translator: Translator) -> None:
-    assert translator.translate_batch([]) == []
-
-
-def test_progress_is_told(translator: Translator) -> None:
+def test_progress_is_reported_by_positions(translator: Translator) -> None:
     calls: list[tuple[int, int]] = []
     translation = translator.translate(SENTENCE, beam_size=1, progress=lambda done, of: calls.append((done, of)))
     limit = len(translation.source_tokens) + MAX_EXTRA_TOKENS
     assert calls == [(position, limit) for position in range(1, len(translation.hypotheses[0].token_ids) + 1)]
-    calls.clear()
-    translator.translate_batch([SENTENCE, "No."], beam_size=1, progress=lambda done, of: calls.append((done, of)))
-    assert calls[-1] == (2, 2)
-
-
-def test_a_text_is_translated_sentence_by_sentence(translator: Translator) -> None:
-    translation = translator.translate_text("  It rains. We stay.\n\nWhere is the sea? ", beam_size=1)
-    assert [sentence.source for sentence in translation.sentences] == ["It rains.", "We stay.", "Where is the sea?"]
-    assert translation.separators == ("  ", " ", "\n\n", " ")
-    parts = [
-        translator.translate(source, beam_size=1).text for source in ("It rains.", "We stay.", "Where is the sea?")
-    ]
-    assert translation.text == f"  {parts[0]} {parts[1]}\n\n{parts[2]} "
 
 
 def test_white_space_makes_no_difference(translator: Translator) -> None:
