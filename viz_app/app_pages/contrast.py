@@ -116,8 +116,6 @@ def attribution(reading: Reading, known: Scored, methods: list[ContrastMethod], 
                 points=found.points,
             ),
         )
-    elif "integrated_gradients" not in methods_of(reading.model.translator.config):
-        st.caption(f"{sentence_case(NO_INTEGRAL)}.")
 
 
 def names(reading: Reading, found: ContrastAttribution) -> tuple[str, str]:
@@ -156,6 +154,8 @@ def headline(reading: Reading, found: ContrastAttribution) -> None:
         )
     st.markdown(text, help=tr(HOW_TO_READ))
     st.caption(tr(CAVEAT))
+    if "integrated_gradients" not in methods_of(reading.model.translator.config):
+        st.caption(f"{sentence_case(NO_INTEGRAL)}.")
 
 
 def scores(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod], tokens: TokenView) -> None:

@@ -55,4 +55,4 @@ def products_table(found: ScoreProducts) -> "pd.DataFrame":
     """Return `ScoreProducts.columns`."""
     import pandas as pd
 
-    return pd.DataFrame(found.columns())
+    return pd.DataFrame(found.columns()).astype({"dimension": "Int64"})  # which may be missing

@@ -303,8 +303,8 @@ def test_probabilities_of_excluded_tokens_can_be_shared_out(
         ("config.json", {"static_position_embeddings": False}, r"static_position_embeddings is False, and Headlight"),
         (
             "config.json",
-            {"activation_function": "gelu_new"},
-            r"activation_function is 'gelu_new', expected one of relu",
+            {"activation_function": "gelu_fast"},
+            r"activation_function is 'gelu_fast', expected one of relu",
         ),
         ("config.json", {"d_model": "32"}, r"config.json: d_model is '32', expected an integer"),
         ("config.json", {"d_model": 33}, r"config.json: d_model \(33\) must be divisible by num_heads \(4\)"),

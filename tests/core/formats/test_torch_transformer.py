@@ -127,7 +127,10 @@ def test_characters_are_pieces(copy: Path) -> None:
             {"norm_place": 1},
             r"^config.json: there is no option 'norm_place', expected some of activation, end, ignored, ",
         ),
-        ({"activation": "tanh"}, r"^config.json: activation \('tanh'\) must be 'relu', 'gelu' or 'swish'$"),
+        (
+            {"activation": "tanh"},
+            r"^config.json: activation \('tanh'\) must be 'relu', 'gelu', 'gelu_tanh' or 'sw",
+        ),
         (
             {"positions": "rotary"},
             r"^config.json: positions is 'rotary', expected one of interleaved, halves, learned$",
