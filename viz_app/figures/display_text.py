@@ -5,6 +5,7 @@ import unicodedata
 from typing import Literal
 
 Direction = Literal["ltr", "rtl", ""]
+FULL_STOPS = (".", "\u3002")  # the second one is Chinese
 RIGHT_TO_LEFT = ("R", "AL")  # Bidi_Class of the letters of Hebrew, of Arabic, and of their relatives
 
 
@@ -36,7 +37,7 @@ def decimal(value: float, digits: int, sign: bool = False) -> str:
 
 def sentence_case(message: str) -> str:
     """Return an error message as a sentence, escaped for Markdown."""
-    return plain(message[:1].upper() + message[1:] + ("" if message.endswith(".") else "."))
+    return plain(message[:1].upper() + message[1:] + ("" if message.endswith(FULL_STOPS) else "."))
 
 
 def shortened(text: str, length: int = 80) -> str:

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
+from viz_app.figures.display_text import FULL_STOPS
 from viz_app.language import marked, tr
 from viz_app.session import environment
 from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
@@ -129,7 +130,7 @@ class ModelError(Exception):
 
 def with_advice(reason: str) -> str:
     """Append to the refusal of a file that is no checkpoint of Headlight what can be opened, unless it says so."""
-    reason = f"{reason.removesuffix('.')}."
+    reason = reason if reason.endswith(FULL_STOPS) else f"{reason}."
     return f"{reason} {tr(OPENABLE)}" if "safetensors file" in reason and "Headlight opens" not in reason else reason
 
 
