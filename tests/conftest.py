@@ -61,9 +61,13 @@ class ByFile(LoadFileScheduling):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Import the fixtures, and PyTorch with them, except in the process that only distributes the tests."""
+    """Import the fixtures, and PyTorch with them, except in the process that only distributes the tests.
+
+    Until all tests are collected, almost nothing is garbage: it is not looked for.
+    """
     manager = session.config.pluginmanager
     if not manager.hasplugin("dsession"):
+        gc.disable()
         manager.import_plugin("tests.fixtures")
 
 
@@ -108,6 +112,6 @@ def rank(nodeid: str) -> int:
 
 def pytest_collection_finish() -> None:
     """Look for garbage less often, and not among the modules that are imported by now: a tenth of the running time."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)
+    gc.enable()
