@@ -6,11 +6,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from core.checkpoint import load_checkpoint
-from core.model import Transformer
 from core.preset_configs import PRESETS
+from core.untrusted_parameters import meta_model
 from train.recipe import Recipe, recipe_for
 
 Facts = dict[str, Any]
@@ -51,8 +49,7 @@ def describe_presets(checkpoints: Sequence[Path]) -> Iterator[str]:
 
 def _shape_and_recipe(preset: str) -> Iterator[str]:
     config, recipe = PRESETS[preset], recipe_for(preset)
-    with torch.device("meta"):
-        parameters = sum(parameter.numel() for parameter in Transformer(config).parameters())
+    parameters = sum(parameter.numel() for parameter in meta_model(config).parameters())
     layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, d_model {config.d_model}"
     yield f"{preset}: {parameters / 1e6:.1f} M parameters with {config.vocab_size:,} pieces, {layers}"
     changes = [
