@@ -18,6 +18,7 @@ from core.byte_pair_encoding import (
     moses_tokenizer,
     read_merges,
 )
+from core.dictionary_settings import language_ids, language_of, prefixes_of
 from core.strict_json import json_object
 from core.tokenizer import SPACE_MARK, load_sentencepiece
 from core.tokenizer_files import check_piece, naming, pack_files
@@ -30,8 +31,6 @@ PREPARATIONS = ("moses", "unicode_normalise", "lower_case", "lower_case_words") 
 PIECES = "pieces"  # key of the list of pieces in a dictionary
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 SPECIAL: tuple[str, ...] = ("<s>", PAD, END, UNKNOWN)
-MAX_PREFIX = 200  # characters
-LANGUAGE = re.compile(r"[A-Za-z][A-Za-z_-]{0,15}")
 CODE = re.compile(r" ?>>([^<>\s]+)<< ?")  # at the start of a source
 
 
@@ -72,7 +71,7 @@ class DictionaryTokenizer:
         self._files = dict(files)
         with naming(SETTINGS):
             settings = json_object(files[SETTINGS])
-            self.languages = _language(settings, "source_language"), _language(settings, "target_language")
+            self.languages = language_of(settings, "source_language"), language_of(settings, "target_language")
         name = TARGET_DICTIONARY if is_target and TARGET_DICTIONARY in files else SOURCE_DICTIONARY
         needs_end = is_target or settings.get("source_end") is not False
         with naming(name):
@@ -84,8 +83,8 @@ class DictionaryTokenizer:
         self.pad_id, self._unknown_id = self._ids[PAD], self._ids[UNKNOWN]
         self.eos_id: int = self._ids[END] if needs_end else self.target.eos_id
         with naming(SETTINGS):
-            self._language_ids = _language_ids(settings, self._ids, self.languages)
-            self.prefixes = {} if is_target else _prefixes(settings, self.languages[1])
+            self._language_ids = language_ids(settings, self._ids, self.languages)
+            self.prefixes = {} if is_target else prefixes_of(settings, self.languages[1])
         codes = () if is_target else (*self._language_ids, *self.prefixes)
         self.language_codes = tuple(f">>{code}<<" for code in codes)
         self._silent = {self.pad_id, self._ids.get(END, self.pad_id), *self._language_ids.values()}
@@ -231,55 +230,6 @@ def _read_dictionary(data: bytes, needed: Sequence[str]) -> list[str]:
     if missing := [piece for piece in needed if piece not in seen]:
         raise ValueError(f"it has no {' and no '.join(missing)}, which every model needs")
     return found
-
-
-def _language(settings: Mapping[str, Any], name: str) -> str:
-    code = settings.get(name)
-    if code is None:
-        return ""
-    if not isinstance(code, str) or not LANGUAGE.fullmatch(code):
-        raise ValueError(f"{name} is {code!r:.60}, expected the code of a language such as 'en'")
-    return code
-
-
-def _language_ids(settings: Mapping[str, Any], ids: Mapping[str, int], used: Sequence[str]) -> dict[str, int]:
-    """Ids of the pieces of languages by code.
-
-    Raises:
-        ValueError: `languages` is not an object of pieces, or lacks a language that is used.
-    """
-    languages = settings.get("languages", {})
-    if not isinstance(languages, dict):
-        raise ValueError(f"languages is {languages!r:.60}, expected an object of pieces")
-    found: dict[str, int] = {}
-    for code, piece in cast("dict[str, Any]", languages).items():
-        if not LANGUAGE.fullmatch(code) or not isinstance(piece, str) or piece not in ids:
-            raise ValueError(f"the piece of the language {code!r:.60} is {piece!r:.60}, expected one of the dictionary")
-        found[code] = ids[piece]
-    if found and (missing := [code for code in used if code not in found]):
-        raise ValueError(f"languages has no {missing[0]!r:.60}")
-    return found
-
-
-def _prefixes(settings: Mapping[str, Any], default: str) -> dict[str, str]:
-    """Texts before a source by the code of its target.
-
-    Raises:
-        ValueError: `prefixes` is not an object of texts, or lacks the default target.
-    """
-    prefixes = settings.get("prefixes", {})
-    if not isinstance(prefixes, dict):
-        raise ValueError(f"prefixes is {prefixes!r:.60}, expected an object of texts")
-    for code, text in cast("dict[str, Any]", prefixes).items():
-        if not LANGUAGE.fullmatch(code) or not isinstance(text, str) or not 0 < len(text) <= MAX_PREFIX:
-            raise ValueError(
-                f"the prefix of the language {code!r:.60} is {text!r:.60}, expected a text of at most {MAX_PREFIX} "
-                f"characters"
-            )
-        text.encode()
-    if prefixes and default not in prefixes:
-        raise ValueError(f"prefixes has no {default!r:.60}")
-    return prefixes
 
 
 def _word_functions(
