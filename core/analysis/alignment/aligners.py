@@ -202,6 +202,8 @@ class AlignerRanking:
     def replay(self, translator: Translator, pair: GoldPair, cross_maps: CrossMaps | None = None) -> None:
         """Score one sentence pair by forced decoding, so that the gold words are aligned.
 
+        Words that the model has before those of the source, such as a prefix or the code of a language, are left out.
+
         Args:
             pair: words separated by spaces; several spaces count as one.
             cross_maps: another method than raw attention; see `methods.METHODS`.
@@ -210,10 +212,15 @@ class AlignerRanking:
             ValueError: as `Translator.explain` and `add`.
         """
         source, target = " ".join(pair.source.split()), " ".join(pair.target.split())
-        self.add(
-            cross_maps(translator, source, target) if cross_maps else translator.explain(source, target).maps["cross"],
-            pair.links,
+        cross = (
+            cross_maps(translator, source, target) if cross_maps else translator.explain(source, target).maps["cross"]
         )
+        numbers = words_by_spaces(cross[0].key_tokens)
+        surplus = 1 + max((number for number in numbers if number is not None), default=-1) - len(source.split())
+        if surplus > 0:
+            keys = [key for key, number in enumerate(numbers) if number is None or number >= surplus]
+            cross = [layer.select(range(len(layer.query_tokens)), keys) for layer in cross]
+        self.add(cross, pair.links)
 
     def aligners(self) -> list[Aligner]:
         """All aligners, lowest error rate first."""
