@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from core import cache
-from core.cache import DecoderCache, cached_decoder
+from core.cache import DecoderCache, cached_decoder, chain_decoder
 from core.decoding import NextLogits, SearchOptions, beam_search
 from core.model import Transformer
 from core.preset_configs import PRESETS
@@ -136,3 +136,12 @@ def test_keys_too_far_away_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
         model.step(torch.full_like(parents, 5), decoder_cache, decoder_cache.extend(parents))
         assert decoder_cache.ancestry.sum(-1).eq(min(position + 1, 4)).all()
     assert decoder_cache.ancestry.size(2) <= (4 + 1) * width + cache.FIRST_KEYS
+
+
+def test_a_chain_in_parts_is_the_whole_pass(model: Transformer) -> None:
+    """Also where it goes back, as after drafted tokens that are not kept."""
+    source, fed = SOURCE[1:2], [model.config.bos_id, 9, 30, 7, 7, 41, 12, 5]
+    with torch.inference_mode():
+        logits, whole = chain_decoder(model, source), model(source, torch.tensor([fed]))[0]
+        for start, stop in ((0, 1), (1, 5), (3, 8), (2, 4)):
+            torch.testing.assert_close(logits(fed[start:stop], start), whole[start:stop], rtol=0, atol=1e-5)
