@@ -67,3 +67,24 @@ def test_a_value_that_is_no_longer_an_option_gives_way_to_the_default() -> None:
     app = AppTest.from_function(page).run()
     assert app.text_input(key="limited").value == "z"  # not yet drawn at the first run
     assert app.run().text_input(key="limited").value == "a"
+
+
+def displayed() -> None:
+    import streamlit as st
+
+    from viz_app.session.state import Widget
+
+    names, size = {1: "eins", 2: "zwei"}, Widget[int]("size")
+    st.text(f"requested {size.requested_of(names)}")
+    size.preset_for("source", lambda: 2, names.__getitem__)
+    st.selectbox("Size", list(names), format_func=names.__getitem__, key="size", bind="query-params")
+    st.text(f"requested {size.requested_of(names)}")
+
+
+def test_options_stand_in_the_address_as_they_are_displayed() -> None:
+    app = AppTest.from_function(displayed).run()
+    assert [text.value for text in app.text] == ["requested None", "requested 2"]
+    assert app.query_params["size"] == "zwei"
+    link = AppTest.from_function(displayed)
+    link.query_params["size"] = "eins"
+    assert [text.value for text in link.run().text] == ["requested 1", "requested 1"]
