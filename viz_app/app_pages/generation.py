@@ -101,6 +101,14 @@ def speculative(found: ComparedModels, search: Search) -> list[dict[str, object]
             )
         )
         return []
+    if found.one_by_one.translator.search_options(1).first_is_certain:
+        st.info(
+            tr(
+                "Every translation of {model} begins with a forced token, which drafts do not take into account.",
+                model=plain(found.one_by_one.name),
+            )
+        )
+        return []
     draft_tokens = number_box(
         tr("Drafted tokens"), "draft_tokens", 8, 4, tr("How many tokens are drafted for each check.")
     )

@@ -82,7 +82,7 @@ def translation(reading: readings.Reading) -> None:
 def own_translation(reading: readings.Reading) -> None:
     """Draw a box for a translation of one's own, to be scored."""
     forced_target.fill_in(reading)
-    with st.form(tr("own_translation"), border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.form("own_translation", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_area(
             tr("Your own translation"),
             key=forced_target.TEXT.key,

@@ -35,6 +35,14 @@ def shipped(
     monkeypatch.setattr(compared_models, "MASK_PREDICT", mask_predict_checkpoint)
 
 
+@pytest.fixture
+def forced_checkpoint(tmp_path: Path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Path:
+    """A model whose translations begin with a forced token."""
+    path = tmp_path / "forced.safetensors"
+    save_checkpoint(path, Transformer(replace(tiny_model.config, forced_first_id=5)), tokenizer)
+    return path
+
+
 def drawn(app: AppTest) -> list[str]:
     return [body for each in app.get("html") if 'class="token-rows"' in (body := str(each.proto.body))]
 
@@ -86,3 +94,10 @@ def test_without_the_other_models_the_page_says_what_is_missing(start: Start, mo
         "There is no model without causal mask",
     ]
     assert len(drawn(app)) == 1
+
+
+def test_a_forced_first_token_leaves_speculative_decoding_out(start: Start, forced_checkpoint: Path) -> None:
+    app = opened(start(forced_checkpoint, text="Where is it?", iterations="1"), "generation")
+    assert not app.error
+    assert "begins with a forced token" in app.info[0].value
+    assert list(app.dataframe[-1].value["search"]) == ["Greedy search", "Beam search, 4", "Mask-predict"]
