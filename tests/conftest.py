@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Generator
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before torch is imported: tests run in parallel on tiny models
 os.environ.setdefault("HEADLIGHT_DEVICE", "cpu")  # bitwise comparisons hold on the CPU only
@@ -92,17 +93,28 @@ def pytest_make_collect_report(
     return report
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Mark the tests of tests/e2e that use the `browser` fixture, and sort all files by `FOLDERS` and name.
 
-    In CI, one of them that fails is run once more; the summary of the run lists it.
+    They are sorted twice: pytest groups tests by the parameters of their fixtures, beginning with the first, and would
+    group them otherwise in a worker that has collected them from the last.
+
+    In CI, one of the marked tests that fails is run once more; the summary of the run lists it.
     """
     for item in items:
         if item.nodeid.startswith(FOLDERS[0]) and "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
             if os.environ.get("CI"):
                 item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(key=lambda item: (rank(item.nodeid), item.path))
+    items.sort(key=place)
+    yield
+    items.sort(key=place)
+
+
+def place(item: pytest.Item) -> tuple[int, Path]:
+    """Where the tests of a file stand among all."""
+    return rank(item.nodeid), item.path
 
 
 def rank(nodeid: str) -> int:
