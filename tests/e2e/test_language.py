@@ -37,6 +37,7 @@ def test_selected_options_stay_selected_in_another_language(page: Page, app: str
     open_page(page, page.url)  # as a copied link
     expect_selected(page, GERMAN)
     page.get_by_role("radio", name=GERMAN.get("Cross", "Cross"), exact=True).click()
+    wait_until_idle(page)
     select_language(page, "English")
     expect(page.get_by_role("radio", name="Cross", exact=True)).to_be_checked()
     expect(page.get_by_role("radio", name="Map", exact=True)).to_be_checked()
