@@ -23,7 +23,7 @@ const handled = new WeakMap();
 
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
-  if (data.count > (handled.get(root) ?? data.count)) followLink(data.followed);
+  if (data.count > (handled.get(root) ?? data.count)) whenDrawn(() => followLink(data.followed));
   handled.set(root, data.count);
   const focused = focusedIn(root)?.dataset.row;
   const list = group("examples", tr("Examples"));
@@ -65,6 +65,24 @@ function textNode(tokens, direction) {
     line.append(node);
   }
   return line;
+}
+
+const ASKED_EVERY = 25; // milliseconds
+const AT_MOST = 4000;
+
+/**
+ * Do something once the server has drawn the whole page: before, boxes may have the values that they had before the
+ * click, and a link to another page would send these back.
+ * @param {() => void} act
+ */
+function whenDrawn(act) {
+  const since = performance.now();
+  const timer = window.setInterval(() => {
+    const isDrawn = document.querySelector(".stApp[data-test-script-state=notRunning]");
+    if (!isDrawn && performance.now() - since < AT_MOST) return;
+    window.clearInterval(timer);
+    act();
+  }, ASKED_EVERY);
 }
 
 /**
