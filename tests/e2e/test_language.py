@@ -3,7 +3,7 @@
 import json
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
 from viz_app.language import CATALOGUES
@@ -21,9 +21,16 @@ def expect_selected(page: Page, names: dict[str, str]) -> None:
 
 
 def select_language(page: Page, name: str) -> None:
-    """Select a language by keyboard: a click may scroll the sidebar, which closes the list again."""
-    page.locator(".st-key-language").get_by_role("combobox").press("ArrowDown")
-    page.get_by_role("option", name=name).click()
+    """Select a language by keyboard: scrolling the sidebar closes the list again, so open it until it stays."""
+    box = page.locator(".st-key-language").get_by_role("combobox")
+    box.scroll_into_view_if_needed()
+    for _ in range(10):
+        box.press("ArrowDown")
+        try:
+            page.get_by_role("option", name=name).click(timeout=3000)
+        except TimeoutError:
+            continue
+        break
     wait_until_idle(page)
 
 
