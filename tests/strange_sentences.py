@@ -1,7 +1,7 @@
 """Sentences that nobody would type, from a seed: any Unicode, markup, control characters, very long words."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 MARKUP = (
     *(
@@ -17,6 +17,14 @@ MARKUP = (
     ),
     *("**a**", "_b_", "`c`", "[d](e)", "![](x)", ":red[f]", ":smile:", "# g", "| h |", "~~i~~", "{{j}}", "{k}", "%s"),
     *("$x_1^2$", "\\frac{a}{b}", "\\", "$$", "\\n", "%", "#{l}", "${m}", "__import__('os')", "<s>", "</s>", "<0x41>"),
+    *("<unk>", "<pad>", "<mask>", "<0x", "<0xE2><0x96><0x81>", ">>fra<<", "\u2581", "\u2581the", "@@", "&#9601;"),
+    *(
+        "$\\sum_{i=1}^n \\frac{q_i k_i}{\\sqrt{d_k}}$",
+        "\\(a\\)",
+        "E = m c^2",
+        "x\u0302\u2080 \u2264 \U0001d453(\U0001d465)\u00b2",
+        "\\begin{x}",
+    ),
 )
 MARKS = [chr(code) for code in (*range(0x300, 0x370), 0x20DD, 0x1DC4, 0xFE0F, 0x200D, 0x0E31, 0x093F)]
 CONTROLS = [chr(code) for code in (*range(32), 0x7F, *range(0x80, 0xA0), 0xAD, 0x200B, 0x2028, 0x2029, 0xFEFF, 0xFFFE)]
@@ -56,18 +64,41 @@ PARTS: tuple[Callable[[Generator], str], ...] = (
     _stacked,
     _right_to_left,
 )
+BLANKS = ("", " ", "\n", "\t \r\n", "\u00a0\u3000", "\u2028", "\x1f")
+REASONS = ("surrogate", "nothing to translate", "at most", "has no tokens")  # why a sentence is refused
 SURROGATES = [*"\ud800\udbff\udc00\udfff"]
 
 
 def strange_sentence(random: Generator) -> str:
-    """A sentence of up to twelve parts; one in fifty has a lone surrogate, which is no text."""
+    """A sentence of up to twelve parts.
+
+    One in fifty has a lone surrogate, which is no text, one in a hundred is blank, and one in two hundred is long.
+    """
+    fate = random.random()
+    if fate < 0.01:
+        return random.choice(BLANKS)
     separator = random.choice(("", " ", "  "))
-    parts = [random.choice(PARTS)(random) for _ in range(random.randrange(1, 13))]
+    count = random.randrange(100, 400) if fate < 0.015 else random.randrange(1, 13)
+    parts = [random.choice(PARTS)(random) for _ in range(count)]
     if random.random() < 0.02:
         parts.insert(random.randrange(len(parts)), random.choice(SURROGATES))
     return separator.join(parts)
 
 
+def strange_sentences(seed: str) -> Iterator[str]:
+    """Strange sentences without end."""
+    random = Generator(seed)
+    while True:
+        yield strange_sentence(random)
+
+
 def is_text(sentence: str) -> bool:
     """Whether UTF-8 can encode a sentence: it has no lone surrogate."""
     return not any("\ud800" <= character < "\ue000" for character in sentence)
+
+
+def reason(error: ValueError, *others: str) -> str:
+    """The message of an error; fails if it gives none of the reasons for which a sentence is refused, or others."""
+    message = str(error)
+    assert any(each in message for each in (*REASONS, *others)), message
+    return message

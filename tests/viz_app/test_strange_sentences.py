@@ -4,7 +4,6 @@
 """
 
 import os
-import random
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core import Translator
-from tests.strange_sentences import strange_sentence
+from tests.strange_sentences import strange_sentences
 from tests.viz_app.export_readers import READERS
 from tests.viz_app.pages import Start, opened, reading, state_of
 from viz_app.controls import downloads
@@ -49,9 +48,9 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
 
 def sentences(translator: Translator, count: int) -> list[str]:
     """Strange sentences that are neither refused nor too long to draw in a moment."""
-    found, generator = list[str](), random.Random("pages")
+    found, texts = list[str](), strange_sentences("pages")
     while len(found) < count:
-        text = strange_sentence(generator)
+        text = next(texts)
         try:
             num_tokens = len(translator.token_ids(text, "")[0])
         except ValueError:

@@ -62,7 +62,7 @@ class CorpusPass:
         left_out: number of lines that are repeated or too long.
 
     Raises:
-        ValueError: no sentence is left, or there are too many.
+        ValueError: no sentence is left, there are too many, or one has a line break.
     """
 
     def __init__(
@@ -269,6 +269,8 @@ def _quantiles(distributions: Sequence[Distribution]) -> Floats:
 
 def _readable(translator: Translator, lines: Sequence[Line]) -> list[Line]:
     """Lines without repeated pairs and without sentences of more than `MAX_TOKENS`."""
+    if broken := next((line for line in lines if "\n" in line.source), None):
+        raise ValueError(f"the sentence {broken.source!r:.60} has a line break: expected a sentence a line")
     first = {(line.source, line.target): line for line in reversed(lines)}.values()
     found = sorted(
         (line for line in first if translator.num_tokens(line.source) <= MAX_TOKENS and translator.fits(line.source)),

@@ -215,3 +215,9 @@ def test_too_many_sentences_are_refused(translator: Translator, monkeypatch: pyt
 def test_a_translation_that_cannot_be_scored_is_named(translator: Translator):
     with pytest.raises(ValueError, match="line 7: the target has"):
         list(CorpusPass(translator, [Line(7, "A dog.", "sehr " * 900)]).steps())
+
+
+def test_a_line_break_in_a_sentence_is_refused(translator: Translator):
+    """The file of an index has a line for each sentence: it could not be read again."""
+    with pytest.raises(ValueError, match=r"the sentence 'A dog.\\nA cat.' has a line break"):
+        CorpusPass(translator, [Line(1, "A dog.\nA cat.")])

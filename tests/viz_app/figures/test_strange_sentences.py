@@ -1,0 +1,121 @@
+"""Every drawing takes any sentence.
+
+`SENTENCES=100000 pytest -n 0 -s tests/viz_app/figures/test_strange_sentences.py` takes hours.
+"""
+
+import ast
+import os
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit import logger
+
+from core import Translator
+from core.checkpoint import load_checkpoint
+from core.images.line_reader import LineReader
+from core.model import Transformer
+from core.parsing.parser import Parser
+from core.preset_configs import PRESETS
+from core.shipped import shipped_checkpoint
+from tests.fixtures import fit_end
+from tests.strange_sentences import reason, strange_sentences
+from tests.viz_app import strange_drawings
+from tests.viz_app.strange_drawings import DRAWINGS, Models, Subject, draw
+from viz_app import figures
+
+SENTENCES = int(os.environ.get("SENTENCES", str(2 * len(DRAWINGS))))
+MOST = 30  # tokens to which sentences are cut, but for one in a thousand: drawings take the square of the length
+WITH_FILES = 100  # one in so many drawings has files: they take twenty times as long
+MOST_FAILURES = 20
+# modules of `viz_app/figures` that draw no token: they have numbers, texts of the interface, or serve the others
+WITHOUT_TOKENS = {
+    *("core_texts", "head_names", "layer_types", "positions", "score_products", "training_curves", "theme"),
+    *("line_weights", "plotly_chart", "display_text", "canvas", "formula", "parallel_coordinates"),
+    *("attention_step_views", "layer_step_views", "output_step_views", "step_views"),  # through `step_list`
+    "token_boxes",  # through `token_rows`
+}
+
+
+@pytest.fixture(scope="module")
+def models(mask_predict_checkpoint: Path, tree_checkpoint: Path, line_reader: LineReader) -> Models:
+    """Tiny models; that of translations has the tokenizer of the shipped one."""
+    tokenizer = load_checkpoint(shipped_checkpoint()).tokenizer
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size)).eval().requires_grad_(False)
+        fit_end(model)
+    return Models(
+        Translator(model, tokenizer),
+        Translator.from_checkpoint(mask_predict_checkpoint),
+        Parser(Translator.from_checkpoint(tree_checkpoint)),
+        line_reader,
+    )
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Streamlit does not warn that there is no visitor, who would have a language."""
+    level = logger.get_logger("root").level
+    logger.set_log_level("ERROR")
+    yield
+    logger.set_log_level(level)
+
+
+def subject(models: Models, texts: Iterator[str], choice: random.Random) -> Subject:
+    """The next sentence, cut to `MOST` tokens, with its translation or, one in two, with another sentence as such.
+
+    Raises:
+        ValueError: it cannot be translated, or not so.
+    """
+    text, target = next(texts), next(texts) if choice.random() < 0.5 else None
+    if choice.random() < 0.999:
+        text, target = cut(models, text), target and cut(models, target)
+    return Subject(models, text, target, choice)
+
+
+def cut(models: Models, text: str) -> str:
+    """The beginning of a text, of at most `MOST` tokens."""
+    while models.translator.num_tokens(text) > MOST:
+        text = text[: len(text) // 2]
+    return text
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.filterwarnings("ignore:Glyph .* missing from font")
+def test_every_drawing_takes_any_sentence(models: Models) -> None:
+    texts, drawn, files, refused = strange_sentences("drawings"), Counter[str](), 0, 0
+    failures = list[str]()
+    for number, drawing in enumerate(islice(cycle(DRAWINGS), SENTENCES)):
+        choice = random.Random(number)
+        try:
+            of = subject(models, texts, choice)
+        except ValueError as error:
+            reason(error)
+            refused += 1
+            continue
+        try:
+            files += draw(of, drawing, with_files=choice.randrange(WITH_FILES) == 0)
+        except Exception as error:
+            failures.append(f"{number}: {drawing.__name__} of {of.text!r} and {of.target!r}: {error!r}")
+            print(failures[-1])
+            if len(failures) == MOST_FAILURES:
+                break
+        drawn[drawing.__name__] += 1
+    print(f"{drawn.total()} sentences drawn, {refused} refused, {files} files; {dict(drawn)}")
+    assert not failures
+    assert refused < drawn.total() / 5
+
+
+def test_every_figure_with_tokens_is_among_the_drawings() -> None:
+    tree = ast.parse(Path(strange_drawings.__file__).read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names = {alias.name for node in imports for alias in node.names}
+    names |= {str(node.module).rpartition(".")[2] for node in imports}
+    modules = {path.stem for path in Path(figures.__file__).parent.rglob("*.py")} - {"__init__"}
+    assert modules - names <= WITHOUT_TOKENS <= modules

@@ -1,0 +1,578 @@
+"""Every drawing of a sentence, without Streamlit, and a check of what it draws."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property, partial
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core import Explanation, ScoredText, Translation, Translator
+from core.analysis.alignment.aligners import rank_aligners
+from core.analysis.alignment.first_head import head_links
+from core.analysis.alignment.pharaoh import GoldLinks, GoldPair
+from core.analysis.alignment.sentence_alignment import align_words, all_aligners, word_shares
+from core.analysis.attribution.contrast_methods import attribute_contrast, methods_of
+from core.analysis.attribution.faithfulness import RANDOM, deletion_curves, rank_methods
+from core.analysis.attribution.logit_attribution import attribute_logit
+from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
+from core.analysis.attribution.logit_trace import trace_logits
+from core.analysis.attribution.methods import METHODS
+from core.analysis.beam_tree import BeamTree, beam_tree
+from core.analysis.comparison import difference, largest_differences
+from core.analysis.composition.edge_effects import exact_effects
+from core.analysis.composition.edges import sender_side
+from core.analysis.composition.replacement import record_replacement
+from core.analysis.composition.survey import survey
+from core.analysis.corpus.collection import CorpusPass
+from core.analysis.corpus.index import CorpusFacts, HeadExample, IndexedSentence, NeuronExample
+from core.analysis.corpus.index_file import index_bytes, parse_index
+from core.analysis.corpus.recording import Neuron
+from core.analysis.heads.ablation import gate_effect
+from core.analysis.heads.bracket_attention import symbol_attention
+from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.heads.scoring import score_cards
+from core.analysis.interventions.pair_runs import side_of
+from core.analysis.interventions.patching import head_effects, patching_map
+from core.analysis.interventions.recorded_runs import record_runs
+from core.analysis.joint import joint_map
+from core.analysis.lens.decoder_lens import encoder_translations
+from core.analysis.lens.logit_lens import logit_lens
+from core.analysis.over_training.roles import developments
+from core.analysis.over_training.snapshot_reading import read_snapshot
+from core.analysis.score_decomposition import score_parts
+from core.analysis.token_path.follow import follow_token
+from core.analysis.tokens.words import merge_words, without_special_tokens
+from core.analysis.word_scores.scoring import Line, parse_lines, score_lines, worst_words
+from core.capture import AttentionMap, Kind
+from core.export.files import as_bytes
+from core.export.record import record_of
+from core.images.line_reader import LineReader
+from core.parsing.parser import Parser
+from tests.strange_sentences import reason
+from tests.viz_app.export_readers import READERS
+from viz_app.components import (
+    alignment_ribbons,
+    attention_lines,
+    attention_map,
+    cell_grid,
+    constituency_tree,
+    corpus_examples,
+    head_grid,
+    head_switches,
+    path_graph,
+    sentence_bar,
+    step_walk,
+    token_steps,
+    word_links,
+)
+from viz_app.components import beam_tree as beam_component
+from viz_app.figures import (
+    ablation,
+    aligner_tables,
+    appendix,
+    beam_table,
+    bertviz_views,
+    bracket_attention,
+    contrast,
+    contributions,
+    corpus,
+    generation,
+    head_links_text,
+    head_paths,
+    hypothesis_tables,
+    lens,
+    over_training,
+    patching,
+    picture_attention,
+    position_tables,
+    scorecard_text,
+    step_list,
+    weight_tables,
+    word_table,
+)
+from viz_app.figures import constituency_tree as tree_figures
+from viz_app.figures import corpus_examples as example_figures
+from viz_app.figures import head_grid as grid_figures
+from viz_app.figures import (
+    joint_map as joint_figures,
+)
+from viz_app.figures.cell_grid import CellGrid
+from viz_app.figures.export.ablation import export_changes, export_switches
+from viz_app.figures.export.alignment import export_ribbon
+from viz_app.figures.export.beam_tree import export_tree
+from viz_app.figures.export.canvas import FORMATS, Format, slide
+from viz_app.figures.export.cell_grid import export_grid
+from viz_app.figures.export.corpus_examples import export_examples
+from viz_app.figures.export.head_pictures import export_csv, export_lines, export_map
+from viz_app.figures.export.map_panels import export_panels
+from viz_app.figures.export.path_graph import export_path_graph
+from viz_app.figures.export.picture_attention import export_pictures
+from viz_app.figures.export.plotly_chart import export_chart
+from viz_app.figures.export.step_view import export_step
+from viz_app.figures.export.token_rows import export_rows
+from viz_app.figures.export.token_steps import export_steps
+from viz_app.figures.theme import DARK, LIGHT, Theme
+
+Draw = Callable[[Format], bytes]
+Drawn = dict[str, Any] | pd.DataFrame | go.Figure | CellGrid | str | Draw
+KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")
+HARMLESS = {  # tags and attributes of the project's own HTML
+    *("table", "thead", "tbody", "tr", "th", "td", "div", "span", "p", "ins", "del", "b", "i", "br", "small", "sup"),
+    *("title", "style", "class", "scope", "dir", "tabindex"),
+}
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models that the drawings need: a translator with one for mask-predict, a parser and a reader of pictures."""
+
+    translator: Translator
+    mask_predict: Translator
+    parser: Parser
+    reader: LineReader
+
+
+class Subject:
+    """A sentence with a translation to draw, and what is computed of them when it is first needed.
+
+    Attributes:
+        target: strange text, too, or the token ids of the best hypothesis.
+        position: of a predicted token.
+    """
+
+    def __init__(self, models: Models, text: str, target: str | None, choice: random.Random) -> None:
+        self.models, self.translator, self.text, self.choice = models, models.translator, text, choice
+        self.target = list(self.translation.hypotheses[0].token_ids) if target is None else target
+        self.theme: Theme = choice.choice((LIGHT, DARK))
+        self.position = choice.randrange(len(self.explanation.predicted_tokens))
+        self.piece = self.translator.tokenizer.target.piece
+        self.kind: Kind = choice.choice(KINDS)
+        self.place = choice.randrange(2), choice.randrange(4)  # layer and head
+
+    @cached_property
+    def translation(self) -> Translation:
+        return self.translator.translate(self.text, 2)
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        return self.translator.explain(self.text, self.target)
+
+    @cached_property
+    def maps(self) -> list[AttentionMap]:
+        """The maps of the kind, of words or tokens, with or without special tokens."""
+        words, hide_special = self.choice.random() < 0.5, self.choice.random() < 0.5
+        maps = [merge_words(each) if words else each for each in self.explanation.maps[self.kind]]
+        return [without_special_tokens(each) for each in maps] if hide_special else maps
+
+    @cached_property
+    def map(self) -> AttentionMap:
+        return self.maps[self.place[0]]
+
+    @cached_property
+    def cards(self) -> list[ScoreCard]:
+        return score_cards([{self.kind: self.explanation.maps[self.kind]}], {})
+
+    @cached_property
+    def tree(self) -> BeamTree:
+        return beam_tree(self.translator, self.text, 2)
+
+    @property
+    def second(self) -> ScoredText:
+        return self.translation.hypotheses[-1]
+
+
+def sentence(of: Subject) -> Iterator[Drawn]:
+    """Above every page: the sentence and its translation; and the files of an explanation."""
+    yield sentence_bar.sentence_payload(of.explanation, list(sentence_bar.words_by_name(of.explanation).values())[:1])
+    yield token_steps.steps_payload(of.explanation, step=of.position)
+    record = record_of(of.explanation, of.translator, {})
+    for suffix in (".html", ".json", ".npz"):
+        READERS[suffix[1:]](as_bytes(record, suffix))
+
+
+def translations(of: Subject) -> Iterator[Drawn]:
+    """Translate."""
+    yield hypothesis_tables.token_table(of.explanation).reset_index()
+    yield hypothesis_tables.hypothesis_table(of.translation.hypotheses, 0)
+    given = of.translator.score(of.text, of.target)
+    yield hypothesis_tables.comparison_table(of.second, given)
+    yield {"": hypothesis_tables.verdict(of.second, given)}
+    yield partial(export_steps, of.explanation.predicted_tokens, of.explanation.log_probs, theme=of.theme)
+
+
+def heads(of: Subject) -> Iterator[Drawn]:
+    """Heads: the grid, one head as lines, as a map and as a table, score-cards, and the views of BertViz."""
+    if not all(of.map.weights.shape):
+        return
+    head = of.place[1]
+    yield grid_figures.grid_picture(of.maps, of.theme)
+    notes = scorecard_text.notes(of.cards, "confidence")
+    order = scorecard_text.ordered(of.cards, "confidence")
+    links = word_links.links(of.explanation, of.kind, False, False)
+    yield head_grid.grid_payload(of.maps, of.theme, [of.place], order=order, notes=notes, links=links)
+    yield attention_lines.lines_payload(of.map, [head], of.theme, links=links)
+    yield attention_map.map_payload(of.map, head, of.theme, links=links)
+    yield weight_tables.head_table(of.map, head)
+    yield weight_tables.lines_table(of.map, [head])
+    yield weight_tables.grid_table(of.maps, [of.place])
+    READERS["csv"](export_csv(of.map, [head]))
+    yield partial(export_map, of.map, head, theme=of.theme)
+    yield partial(export_lines, of.map, [head], theme=of.theme)
+    weights = [each.weights.float().numpy() for each in of.maps]
+    tokens = of.map.row_tokens, of.map.key_tokens
+    yield partial(export_panels, [[("", each[head]) for each in weights]], theme=of.theme, tokens=tokens)
+    for card in of.cards:
+        yield {"": [scorecard_text.head_does(card), scorecard_text.numbers(card), scorecard_text.sentences(card)]}
+    yield {"": head_links_text.links_text("L1 H1", head_links(of.explanation.maps["cross"], *of.place))}
+    if not bertviz_views.too_long(of.maps):
+        READERS["html"](bertviz_views.bertviz_page(of.maps, of.choice.choice(bertviz_views.VIEWS), of.theme).encode())
+
+
+def all_kinds(of: Subject) -> Iterator[Drawn]:
+    """Heads: the three kinds of attention in one matrix."""
+    joint = joint_map(of.explanation.maps, of.place[0], of.place[1])
+    yield attention_map.joint_payload(joint, "L1 H1", of.theme)
+    yield joint_figures.joint_table(joint)
+    yield partial(joint_figures.export_joint, joint, "L1 H1", theme=of.theme)
+
+
+def methods(of: Subject) -> Iterator[Drawn]:
+    """Heads by another method."""
+    method = of.choice.choice(list(METHODS))
+    maps = METHODS[method](of.translator, of.text, of.target)[of.kind]
+    yield attention_map.map_payload(maps[of.place[0]], 0, of.theme)
+    yield weight_tables.head_table(maps[of.place[0]], 0)
+
+
+def comparison(of: Subject) -> Iterator[Drawn]:
+    """Compare: the attention of two hypotheses."""
+    other = of.translator.explain(of.text, of.second.token_ids)
+    layer, head = of.place
+    first, second = (merge_words(each.maps["cross"][layer]) for each in (of.explanation, other))
+    try:
+        found = difference(first, second)
+    except ValueError as error:
+        reason(error, *NO_DRAWING)
+        return
+    yield attention_map.map_payload(found.map, head, of.theme, diverging=True)
+    yield {"": [largest_differences(found, head), found.first_only, found.second_only]}
+    yield weight_tables.lines_table(found.map, [head])
+    yield partial(export_map, found.map, head, theme=of.theme, diverging=True)
+
+
+def figures_of_the_paper(of: Subject) -> Iterator[Drawn]:
+    """Figures: the selection of the page Heads."""
+    if not all(of.map.weights.shape):
+        return
+    queries = () if of.choice.random() < 0.5 else (of.choice.randrange(len(of.map.row_tokens)),)
+    panels = [appendix.LinePanel(of.map, (0, of.place[1]), queries)]
+    yield appendix.appendix_table(panels)
+    yield partial(appendix.appendix_figure, panels, theme=of.theme)
+
+
+def alignment(of: Subject) -> Iterator[Drawn]:
+    """Alignment: ribbons, coverage, and aligners by gold links."""
+    cross = of.explanation.maps["cross"]
+    found = align_words(cross, of.choice.choice(all_aligners(cross)))
+    links = sorted(found.links)
+    gold = GoldLinks(frozenset(links[:1]), frozenset(links[:3]))
+    yield alignment_ribbons.ribbon_payload(found, gold)
+    yield aligner_tables.ribbon_table(found, gold)
+    yield aligner_tables.coverage_table(found)
+    shares = word_shares([0.5] * len(of.explanation.predicted_tokens), of.explanation.predicted_tokens)
+    yield aligner_tables.target_table(found, shares)
+    yield partial(export_ribbon, found, gold, theme=of.theme)
+    spaced = " ".join(of.text.split()), " ".join(of.explanation.target.split())
+    if all(spaced):
+        links = GoldLinks(frozenset({(0, 0)}), frozenset({(0, 0)}))
+        yield aligner_tables.aligner_table(rank_aligners(of.translator, [GoldPair(*spaced, links)]))
+
+
+def search(of: Subject) -> Iterator[Drawn]:
+    """Beam."""
+    yield beam_component.tree_payload(of.tree)
+    yield beam_table.beam_table(of.tree)
+    yield {"": beam_table.stop_reason(of.tree)}
+    yield partial(export_tree, of.tree, theme=of.theme)
+
+
+def faster_searches(of: Subject) -> Iterator[Drawn]:
+    """Generation: drafted tokens, all tokens at once."""
+    steps = list(of.translator.translate_speculatively(of.text, of.translator, 3))
+    states = [state for (state, *_) in of.models.mask_predict.mask_predict(of.text, 3, 1)]
+    for rows in (
+        generation.search_rows([("a", of.second)]),
+        generation.speculative_rows(steps, of.translator),
+        generation.mask_predict_rows(states, of.models.mask_predict),
+    ):
+        yield generation.rows_table(rows)
+        yield generation.rows_html(rows, of.theme, 0)
+        yield partial(export_rows, rows, theme=of.theme)
+    last = of.models.mask_predict.explain_iteration(of.text, states[-1])
+    yield attention_map.map_payload(last.maps[of.kind][0], 0, of.theme)
+
+
+def switches(of: Subject) -> Iterator[Drawn]:
+    """Switches."""
+    everything = all_heads(of.translator.model)
+    gates = {of.choice.choice(everything): 0.0}
+    found = gate_effect(of.translator, of.text, of.target, gates)
+    tokens, before = of.explanation.predicted_tokens, of.explanation.log_probs
+    yield ablation.changed_tokens(tokens, before, found.changes, of.theme)
+    yield ablation.tokens_table(tokens, before, found.changes)
+    old, new = (ablation.words_of(each) for each in (tokens, of.second.tokens))
+    for words, marks in zip((old, new), ablation.difference(old, new), strict=True):
+        yield ablation.marked_text(words, marks, "ins")
+    effects = dict.fromkeys(everything, found.change)
+    yield head_switches.switchboard_payload(everything, gates, effects, of.theme)
+    yield partial(export_switches, everything, gates, effects, theme=of.theme)
+    yield partial(export_changes, tokens, found.changes, theme=of.theme)
+
+
+def written(of: Subject) -> Iterator[Drawn]:
+    """What heads write."""
+    trace = trace_logits(of.translator, of.text, of.target)
+    found = attribute_logit(trace, of.position, against=of.choice.choice((None, "mean")))
+    yield contributions.layers_figure(found, of.theme)
+    yield contributions.heads_grid(found, of.theme)
+    for kind in ("cross", "decoder_self"):
+        yield contributions.tokens_grid(found, of.explanation, kind, of.theme)
+    yield contributions.terms_table(found, of.explanation)
+    head = Head("cross", *of.place)
+    promoted = [[of.piece(token_id) for token_id, _ in entries] for entries in head_lexicon(trace, head, 5)]
+    yield contributions.head_table(found, of.explanation, head, promoted)
+    yield contributions.lexicon_table(rank_lexicons(trace))
+
+
+def contrasts(of: Subject) -> Iterator[Drawn]:
+    """Why A rather than B."""
+    names = methods_of(of.translator.config)
+    few = [name for name in names if name != "integrated gradients"]
+    found = attribute_contrast(of.translator, of.text, of.target, of.position, methods=few)
+    rows = contrast.token_rows(found, of.choice.random() < 0.5, of.choice.random() < 0.5)
+    yield contrast.bars_grid(found, few, rows, of.theme)
+    yield contrast.correlation_grid(found, few, of.theme)
+    yield contrast.scores_table(found, rows)
+    yield contrast.correlations_table(found)
+    curves = deletion_curves(found, 2)
+    yield contrast.curves_figure(curves, few, "title", of.theme)
+    yield contrast.methods_table(found, curves)
+    yield contrast.curves_table(curves)
+    yield contrast.ranking_table(rank_methods([{name: curves[name] for name in (*few, RANDOM)}]))
+
+
+def layers(of: Subject) -> Iterator[Drawn]:
+    """Layer by layer."""
+    found = logit_lens(of.translator, of.text, of.target, 5)
+    yield lens.lens_grid(found, of.piece, of.theme, (of.position, 1))
+    yield lens.top_table(found, of.piece, of.position, 1)
+    yield lens.lens_table(found, of.piece)
+    yield lens.levels_table(encoder_translations(of.translator, of.text, 1))
+
+
+def patches(of: Subject) -> Iterator[Drawn]:
+    """Patching: the tokens of the sentence in reverse order are the second sentence."""
+    second = of.text[::-1]
+    try:
+        runs = record_runs(of.translator, of.text, second, of.target, of.position)
+    except ValueError as error:
+        reason(error, *NO_DRAWING)
+        return
+    found = patching_map(runs)
+    for side in ("encoder", "decoder"):
+        yield patching.side_grid(found, [runs], side, "corrupted", of.theme)
+        yield patching.map_table([runs], found, side)
+    component = next(each for each in found if side_of(each) == "decoder")
+    yield {"": patching.position_names([runs], component)}
+    effects = head_effects(runs, "cross", 1, 0)
+    yield patching.heads_grid(effects, "cross", 1, "corrupted", of.theme)
+    yield patching.heads_table(effects)
+
+
+def paths(of: Subject) -> Iterator[Drawn]:
+    """Head to head."""
+    run = record_replacement(of.translator, of.text, of.target, of.position, "mean")
+    found = survey(run, 5)
+    graph = head_paths.path_graph(run.runs, found, 5, of.theme)
+    yield path_graph.graph_payload(graph, of.theme)
+    yield head_paths.edges_table(found)
+    yield head_paths.readable_table(found, 5)
+    yield partial(export_path_graph, graph, theme=of.theme, title=graph.effect)
+    edge = found.ranked()[0].edge
+    side = sender_side(edge.sender)
+    own = of.explanation.source_tokens if side == "encoder" else of.explanation.fed_tokens[: of.position + 1]
+    effects = exact_effects(run, [(edge, at) for at in range(len(own))]).tolist()
+    yield head_paths.positions_grid(effects, own, of.theme)
+
+
+def steps(of: Subject) -> Iterator[Drawn]:
+    """Step by step, and the products behind a cell."""
+    stack = of.choice.choice(("encoder", "decoder"))
+    tokens = of.explanation.source_tokens if stack == "encoder" else of.explanation.fed_tokens
+    position = of.choice.randrange(len(tokens))
+    path = follow_token(of.translator, of.text, of.target, stack, position, *of.place)
+    target = list(of.translation.hypotheses[0].token_ids)
+    views = step_list.step_list(path, of.piece, of.tree, target)
+    yield step_walk.walk_payload(views, "about", ("", None), 0, of.theme)
+    view = of.choice.choice(views)
+    yield step_list.step_table(path, view.part, view.quantities)
+    yield partial(export_step, view, theme=of.theme)
+
+
+def first_scores(of: Subject) -> Iterator[Drawn]:
+    """Positions: the scores of the first layer."""
+    found = score_parts(of.translator, of.text, of.target, of.choice.choice(("encoder_self", "decoder_self")))
+    yield position_tables.score_table(found, of.place[1])
+
+
+def training(of: Subject) -> Iterator[Drawn]:
+    """Over training: the same snapshot twice."""
+    ids = of.translator.token_ids(of.text, of.target)[2]
+    reading = read_snapshot(of.translator, 0, of.text, ids, 1)
+    readings = [reading, read_snapshot(of.translator, 9, of.text, ids, 1)]
+    yield over_training.lens_grid(readings, 9, of.theme)
+    yield over_training.lens_table(readings)
+    yield over_training.translations_table(readings)
+    yield over_training.maps_table({each.step: each.explanation.maps[of.kind][0] for each in readings}, 0)
+    found = developments([each.cards for each in readings], "confidence")
+    yield over_training.roles_grid(found, [0, 9], found[0], 9, "confidence", of.theme)
+
+
+def examples(of: Subject) -> Iterator[Drawn]:
+    """Corpus: an index of this sentence alone, and an example of a head and one of a neuron."""
+    source_ids, _, predicted = of.translator.token_ids(of.text, of.target)
+    indexed = IndexedSentence(1, of.text, len(source_ids), tuple(predicted[:-1]))
+    head, at = Head("cross", *of.place), of.choice.randrange(len(source_ids))
+    shown = [
+        example_figures.head_example(of.translator, head, HeadExample(1.0, indexed, of.position, at)),
+        example_figures.neuron_example(of.translator, Neuron("encoder", 0, 0), NeuronExample(1.0, indexed, at)),
+    ]
+    yield corpus_examples.examples_payload(shown, "title", "followed", 2)
+    yield example_figures.examples_table(shown, "strength")
+    yield partial(export_examples, shown, theme=of.theme)
+    corpus_pass = CorpusPass(of.translator, [Line(1, " ".join(of.text.splitlines()), None)])
+    assert sum(corpus_pass.steps()) == 1
+    index = parse_index(index_bytes(corpus_pass.index(CorpusFacts("tiny", "0" * 64, of.text[:9]))), "tiny")
+    of_encoder, of_decoder, *_ = example_figures.sides(of.translator, index.sentences[0])
+    tokens: corpus.Tokens = {"encoder": [of_encoder], "decoder": [of_decoder]}
+    yield corpus.neurons_table(index, of.choice.choice(("encoder", "decoder")), 1, tokens, containing=of.text[:1])
+    yield corpus.ranking_table(corpus.chosen_heads(index, "itself"))
+
+
+def scored_words(of: Subject) -> Iterator[Drawn]:
+    """Score a file."""
+    try:
+        lines = parse_lines(f"{of.text}\n\n{of.text}\t{of.explanation.target}")
+        yield word_table.word_table(worst_words(score_lines(of.translator, lines, 1)))
+    except ValueError as error:
+        reason(error, *NO_DRAWING)
+
+
+def trees(of: Subject) -> Iterator[Drawn]:
+    """Parsing."""
+    try:
+        parse = of.models.parser.parse(of.text, 1)
+    except ValueError as error:
+        reason(error, *NO_DRAWING)
+        return
+    nodes = tree_figures.tree_nodes(parse.tree)
+    yield constituency_tree.tree_payload(parse.tree, 0, [0.5] * len(parse.words))
+    yield tree_figures.constituent_table(parse)
+    yield partial(tree_figures.export_tree, parse.tree, theme=of.theme)
+    explanation = of.models.parser.translator.explain(parse.text, parse.token_ids)
+    at = parse.positions[of.choice.choice(nodes).opened]
+    for kind in ("cross", "decoder_self"):
+        found = symbol_attention(explanation, parse.words, at, kind)
+        yield bracket_attention.bracket_table(found)
+        yield attention_map.map_payload(bracket_attention.bracket_map(found), 0, of.theme)
+
+
+def pictures(of: Subject) -> Iterator[Drawn]:
+    """Read a picture."""
+    reader = of.models.reader
+    image = np.random.default_rng(len(of.text)).integers(0, 256, (reader.height, 16), dtype=np.uint8)
+    explanation = reader.explain(image, reader.read(image, 1).token_ids)
+    characters = picture_attention.character_attention(explanation, reader.rows, *of.place)
+    yield picture_attention.attention_table(explanation)
+    yield partial(export_pictures, image, characters, reader.patch_size, theme=of.theme)
+
+
+NO_DRAWING = ("equal", "differ", "common", "same", "column")  # why there is no drawing
+
+
+class Tags(HTMLParser):
+    """The names of all tags and of their attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.names = set[str]()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names |= {tag, *(name for name, _ in attrs)}
+
+
+def files(drawn: Drawn, theme: Theme) -> Draw | None:
+    """The function that makes files of a drawing, if there is one."""
+    match drawn:
+        case go.Figure():
+            return partial(export_chart, drawn, theme=theme)
+        case CellGrid():
+            return partial(export_grid, drawn, theme=theme)
+        case pd.DataFrame() | dict() | str():
+            return None
+        case _:
+            return drawn
+
+
+def check(drawn: Drawn) -> None:
+    """Fail if a drawing cannot be sent to a browser, or has tags of the sentence."""
+    match drawn:
+        case pd.DataFrame():
+            READERS["csv"](drawn.to_csv(index=False).encode())
+        case go.Figure():
+            (drawn.to_json() or "").encode()
+        case CellGrid():
+            check(cell_grid.grid_payload(drawn))
+        case dict():
+            json.dumps(drawn, ensure_ascii=False, allow_nan=False).encode()
+        case str():
+            drawn.encode()
+            assert Tags(drawn).names <= HARMLESS, Tags(drawn).names - HARMLESS
+        case _:
+            pass
+
+
+def draw(of: Subject, drawing: Callable[[Subject], Iterator[Drawn]], with_files: bool) -> int:
+    """Make a drawing with all its parts, and check each.
+
+    Args:
+        with_files: a file of each part, too, and one as a slide; this takes some twenty times as long.
+
+    Returns:
+        The number of files.
+    """
+    count = 0
+    for drawn in drawing(of):
+        check(drawn)
+        if with_files and (draw_file := files(drawn, of.theme)):
+            file_format = of.choice.choice(FORMATS)
+            with slide(of.text) if of.choice.random() < 0.5 else nullcontext():
+                READERS[file_format](draw_file(file_format))
+            count += 1
+    return count
+
+
+DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (
+    *(sentence, translations, heads, all_kinds, methods, comparison, figures_of_the_paper, alignment, search),
+    *(faster_searches, switches, written, contrasts, layers, patches, paths, steps, first_scores, training),
+    *(examples, scored_words, trees, pictures),
+)
