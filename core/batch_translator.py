@@ -147,11 +147,6 @@ class BatchTranslator(TextCodec):
         found = mask_predict(masked_logits, lengths, refined, self.model.device)
         return [hypotheses[: options.num_hypotheses] for hypotheses in found]
 
-    def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
-        return Translation(
-            source, self.source_pieces(source_ids), tuple(self.scored_text(hypothesis) for hypothesis in hypotheses)
-        )
-
 
 @contextmanager
 def naming_sentence(number: int) -> Generator[None]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from core.byte_pieces import MASK, resolve_bytes
 from core.config import TransformerConfig
 from core.decoding import Hypothesis, MaskPredictOptions, SearchOptions, check_prefix
-from core.results import ScoredText
+from core.results import ScoredText, Translation
 from core.tokenizer import Tokenizer
 
 MAX_SOURCE_TOKENS = 512  # with `</s>`
@@ -129,6 +129,12 @@ class TextCodec:
                 f"{what} does not apply to this model, which predicts all tokens at once (mask-predict): use an "
                 f"autoregressive checkpoint, such as en-de"
             )
+
+    def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
+        """Decode the hypotheses of a search, best first."""
+        return Translation(
+            source, self.source_pieces(source_ids), tuple(self.scored_text(hypothesis) for hypothesis in hypotheses)
+        )
 
     def scored_text(self, hypothesis: Hypothesis) -> ScoredText:
         """Decode a hypothesis of a search."""

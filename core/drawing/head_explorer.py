@@ -24,7 +24,7 @@ def kinds_data(explanation: Explanation) -> list[dict[str, Any]]:
         raise ValueError("there is no attention to draw: the explanation has no maps")
     kinds: list[dict[str, Any]] = []
     for kind, layers in explanation.maps.items():
-        weights = torch.stack([layer.weights for layer in layers]).float().numpy()
+        weights = torch.stack([layer.weights for layer in layers])
         kinds.append(
             {
                 **axis_words(layers[0]),

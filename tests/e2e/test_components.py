@@ -179,7 +179,7 @@ def test_the_browser_draws_the_weights_that_files_and_tables_have(page: Page) ->
         ("c",) * 9,
     )
     script = address(Path(weights.__file__).with_suffix(".js"))
-    sent = weights.encoded_weights(attention.weights[1].numpy())
+    sent = weights.encoded_weights(attention.weights[1])
     for options in ({}, {"min_weight": 0.1}, {"min_weight": 0.0, "top_mass": 0.75}, {"top_mass": 0.0}):
         kept = page.evaluate(
             """async ([script, sent, minWeight, topMass]) => {

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor
-
 from core.capture import AttentionMap
 from core.drawing.axis_words import axis_words
 from core.drawing.weights import encoded_weights
@@ -55,7 +53,7 @@ def attention_data(
             {
                 "name": tr(name(attention.layer, head)),
                 "short": tr(COMBINED_TITLES[head]) if attention.layer < 0 else f"H{head + 1}",
-                "weights": encoded(attention.weights[head]),
+                "weights": encoded_weights(attention.weights[head]),
                 **head_look(theme, head),
             }
             for head in heads
@@ -118,11 +116,6 @@ def head_look(theme: Theme, head: int) -> dict[str, str]:
     """Return the colour and the dashes of a head, counted from 0."""
     mark = theme.head_mark(head)
     return {"color": mark.color, "dash": mark.dash}
-
-
-def encoded(weights: Tensor) -> str:
-    """Encode weights [Q, K] for the browser."""
-    return encoded_weights(weights.float().numpy())
 
 
 def draw_attention(

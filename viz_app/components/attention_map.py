@@ -6,13 +6,13 @@ from typing import Any
 from core.analysis.joint import JointMap
 from core.capture import AttentionMap
 from core.drawing.token_spans import label_spans
+from core.drawing.weights import encoded_weights
 from viz_app.components.attention_data import (
     Cutting,
     OnCell,
     attention_data,
     clicked_weights,
     draw_attention,
-    encoded,
     head_look,
     highlight_data,
 )
@@ -83,7 +83,7 @@ def joint_payload(
             "key": [_part(tr("source"), 0, joint.source_columns), _part(tr("target"), joint.source_columns, columns)],
         },
         "blanks": [{"query": query, "key": key, "reason": tr(reason)} for (query, key), reason in blanks.items()],
-        "heads": [{"name": name, "weights": encoded(joint.weights), **head_look(theme, 0)}],
+        "heads": [{"name": name, "weights": encoded_weights(joint.weights), **head_look(theme, 0)}],
         "legend": False,
         "followsClicks": False,
         "scale": theme.sequential,

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from core.capture import AttentionMap
-from viz_app.components.attention_data import encoded, head_look, highlight_data
+from core.drawing.weights import encoded_weights
+from viz_app.components.attention_data import head_look, highlight_data
 from viz_app.components.component import component_beside, draw
 from viz_app.components.highlight import AXES, NO_HIGHLIGHT, Highlight, Links
 from viz_app.figures import head_names
@@ -163,7 +164,9 @@ def _weights(maps: Sequence[AttentionMap]) -> dict[int, list[str]]:
     if max(maps[0].weights.shape[1:]) > MAX_CELL:
         return {}
     return {
-        attention.layer: [encoded(head) for head in attention.weights] for attention in maps if attention.layer >= 0
+        attention.layer: [encoded_weights(head) for head in attention.weights]
+        for attention in maps
+        if attention.layer >= 0
     }
 
 

@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import torch
 
 from core.drawing.weights import STEPS, encoded_weights
 from core.export import ExplanationRecord, as_bytes
@@ -66,7 +67,7 @@ def test_every_weight_is_there(record: ExplanationRecord) -> None:
 
 def test_a_long_sentence_of_the_paper_s_depth_stays_small() -> None:
     """40 tokens per side, 6 + 6 layers of 8 heads: three arrays of 6 * 8 * 40 * 40 two-byte weights in base64."""
-    encoded = encoded_weights(np.zeros((6, 8, 40, 40), dtype=np.float32))
+    encoded = encoded_weights(torch.zeros(6, 8, 40, 40))
     assert 3 * len(encoded) == 3 * 6 * 8 * 40 * 40 * 2 * 4 // 3 < 1_000_000
 
 
