@@ -97,13 +97,7 @@ def beam_steps(
     parents: list[tuple[int, ...]] = [(0,)] * len(limits)
     sentences: Tensor | None = None
     while searched:
-        width = max(len(hypotheses) for hypotheses in live)  # shorter rows are padded with impossible hypotheses
-        last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
-        token_ids = torch.tensor([_filled(row, width, options.eos_id) for row in last_tokens], device=device)
-        log_probs = torch.tensor(
-            [_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live], device=device
-        )
-        parent_rows = torch.tensor([_filled(row, width, 0) for row in parents], device=device)
+        token_ids, log_probs, parent_rows = _padded(live, parents, options, device)
         logits = next_logits(token_ids, parent_rows, sentences)
         continuations = _best_continuations(logits, log_probs, options)
         for row, sentence in enumerate(searched):
@@ -126,6 +120,26 @@ def beam_steps(
             [states[row].parents for row in kept],
             [states[row].finished for row in kept],
         )
+
+
+def _padded(
+    live: Sequence[Sequence[Hypothesis]],
+    parents: Sequence[Sequence[int]],
+    options: SearchOptions,
+    device: torch.device | str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Last token, log-probability and parent of each hypothesis: [B, W] each.
+
+    Shorter rows are padded with impossible hypotheses.
+    """
+    width = max(len(hypotheses) for hypotheses in live)
+    last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
+    log_probs = [[h.log_prob for h in hypotheses] for hypotheses in live]
+    return (
+        torch.tensor([_filled(row, width, options.eos_id) for row in last_tokens], device=device),
+        torch.tensor([_filled(row, width, -torch.inf) for row in log_probs], device=device),
+        torch.tensor([_filled(row, width, 0) for row in parents], device=device),
+    )
 
 
 def _filled(row: Sequence[_T], width: int, filler: _T) -> list[_T]:

@@ -64,6 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="address of a Ray cluster to run on, HOST:PORT or auto; needs pip install headlight[ray]",
     )
+    _add_search_options(parser)
+
+
+def _add_search_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that decide which translations are found."""
     parser.add_argument(
         "--beam-size",
         type=int,

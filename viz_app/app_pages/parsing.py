@@ -1,6 +1,7 @@
 """Parsing: the sentence as a constituency tree, and the attention at each bracket."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,6 +9,7 @@ import streamlit as st
 
 from core.analysis.heads.bracket_attention import DecoderKind, SymbolAttention, symbol_attention
 from core.analysis.heads.head import Head
+from core.capture import AttentionMap
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parse
 from viz_app.components.attention_map import attention_map
 from viz_app.components.constituency_tree import tree_drawing
@@ -128,42 +130,15 @@ def picture(model: Model, parse: Parse) -> None:
     node = nodes[selected]
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view = segments(tr("View"), {each: tr(each) for each in VIEWS}, TREE, "parsing_view", hide_label=True)
-        st.markdown(
-            tr_count(
-                "**Tree**: {count} word, log-probability {value}",
-                "**Tree**: {count} words, log-probability {value}",
-                len(parse.words),
-                value=decimal(parse.log_prob, 2),
-            ),
-            help=tr(HOW_TO_READ),
-            width="content",
-        )
-        text = tr(
-            "Parsed by {model}, beam {beam}, length penalty {penalty}",
-            model=plain(model.name),
-            beam=BEAM_SIZE,
-            penalty=LENGTH_PENALTY,
-        )
-        st.caption(text, width="content")
-    place, theme = st.container(), page_theme()
-    table = constituent_table(parse)
+        about_search(model, parse)
+    place = st.container()
     explanation = readings.explanation(model, parse.text, parse.token_ids)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="bracket_options"):
-        half = segments(
-            tr("Bracket"), {each: tr(each) for each in HALVES}, OPENED, "bracket_half", disabled=node.is_word
-        )
-        kind = segments(tr("Attention"), tr_values(KINDS), "cross", "bracket_kind")
-        layers, heads = len(explanation.maps["cross"]), explanation.maps["cross"][0].num_heads
-        names = [MEAN, *(head_name(layer, head) for layer in range(layers) for head in range(heads))]
-        head = st.selectbox(
-            tr("Head that tints the words"), names, format_func=tr, key="bracket_head", bind="query-params", width=180
-        )
+    half, kind, head = bracket_boxes(node, explanation.maps["cross"])
     position = parse.positions[node.opened if half == OPENED else node.closed]
     cross = symbol_attention(explanation, parse.words, position, "cross")
-    chosen = names.index(head) - 1
-    weights = cross.weights.mean((0, 1)) if chosen < 0 else cross.weights.flatten(0, 1)[chosen]
     with place:
         if view == TREE:
+            weights = cross.weights.mean((0, 1)) if head is None else cross.weights.flatten(0, 1)[head]
             tree_drawing(
                 parse.tree,
                 lambda clicked: session_object(SelectedNode).select(parse.text, clicked),
@@ -171,17 +146,8 @@ def picture(model: Model, parse: Parse) -> None:
                 weights=weights.tolist(),
             )
         else:
-            show_table(table)
-        code = tree_part(model, parse)
-        downloads(
-            "tree",
-            lambda file_format: export_tree(parse.tree, file_format, theme),
-            lambda: table,
-            title=tr("Tree of \u201c{text}\u201d by {model}", text=parse.text, model=model.name),
-            of_sentence=False,
-            python=lambda file: script(file, code),
-        )
-        st.code(str(parse.tree), language=None, wrap_lines=True)
+            show_table(constituent_table(parse))
+        tree_files(model, parse)
     written = tr("the word {word}", word=node.label) if node.is_word else cross.symbol
     shown = cross if kind == "cross" else symbol_attention(explanation, parse.words, position, kind)
     st.markdown(
@@ -193,27 +159,94 @@ def picture(model: Model, parse: Parse) -> None:
         ),
         help=tr(HOW_TO_READ_MAP),
     )
-    drawn, all_heads, weight = bracket_map(shown), tr("All heads"), tr("weight")
     if view == TREE:
-        of = text_pass(model, parse.text, parse.token_ids)
-        cells = MapCells("bracket_map", of, partial(bracket_cell, shown, position))
-        attention_map(drawn, 0, theme, key=cells.key, on_cell=cells.click, name=lambda *_: all_heads)
-        cells.show(lambda cell: (cell.head.kind, cell.query) == (kind, position))
+        heads_map(model, parse, position, shown)
     else:
         show_table(bracket_table(shown))
+    heads_files(model, parse, position, shown, written)
+
+
+def about_search(model: Model, parse: Parse) -> None:
+    """Say how probable the tree is, and how it was found."""
+    st.markdown(
+        tr_count(
+            "**Tree**: {count} word, log-probability {value}",
+            "**Tree**: {count} words, log-probability {value}",
+            len(parse.words),
+            value=decimal(parse.log_prob, 2),
+        ),
+        help=tr(HOW_TO_READ),
+        width="content",
+    )
+    text = tr(
+        "Parsed by {model}, beam {beam}, length penalty {penalty}",
+        model=plain(model.name),
+        beam=BEAM_SIZE,
+        penalty=LENGTH_PENALTY,
+    )
+    st.caption(text, width="content")
+
+
+def bracket_boxes(node: Node, cross: Sequence[AttentionMap]) -> tuple[str, DecoderKind, int | None]:
+    """Select the bracket of a node, the attention to draw, and the head that tints the words.
+
+    Returns:
+        One of `HALVES`, the kind, and the head, counted from the first of the first layer; None for the mean of all.
+    """
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="bracket_options"):
+        half = segments(
+            tr("Bracket"), {each: tr(each) for each in HALVES}, OPENED, "bracket_half", disabled=node.is_word
+        )
+        kind = segments(tr("Attention"), tr_values(KINDS), "cross", "bracket_kind")
+        names = [MEAN, *(head_name(each.layer, head) for each in cross for head in range(each.num_heads))]
+        name = st.selectbox(
+            tr("Head that tints the words"), names, format_func=tr, key="bracket_head", bind="query-params", width=180
+        )
+    return half, kind, names.index(name) - 1 if name != MEAN else None
+
+
+def tree_files(model: Model, parse: Parse) -> None:
+    """Offer the tree as files."""
+    theme, code = page_theme(), tree_part(model, parse)
+    downloads(
+        "tree",
+        lambda file_format: export_tree(parse.tree, file_format, theme),
+        lambda: constituent_table(parse),
+        title=tr("Tree of \u201c{text}\u201d by {model}", text=parse.text, model=model.name),
+        of_sentence=False,
+        python=lambda file: script(file, code),
+    )
+    st.code(str(parse.tree), language=None, wrap_lines=True)
+
+
+def heads_map(model: Model, parse: Parse, position: int, shown: SymbolAttention) -> None:
+    """Draw the attention of all heads at one position, and the products behind the cell that was clicked."""
+    of, name = text_pass(model, parse.text, parse.token_ids), tr("All heads")
+    cells = MapCells("bracket_map", of, partial(bracket_cell, shown, position))
+    attention_map(bracket_map(shown), 0, page_theme(), key=cells.key, on_cell=cells.click, name=lambda *_: name)
+    cells.show(lambda cell: (cell.head.kind, cell.query) == (shown.kind, position))
+
+
+def heads_files(model: Model, parse: Parse, position: int, shown: SymbolAttention, written: str) -> None:
+    """Offer the attention of all heads as files.
+
+    Args:
+        written: the symbol, for a title.
+    """
+    theme, weight, code = page_theme(), tr("weight"), tree_part(model, parse)
     downloads(
         "bracket",
-        lambda file_format: export_map(drawn, 0, file_format, theme, name=lambda *_: weight),
+        lambda file_format: export_map(bracket_map(shown), 0, file_format, theme, name=lambda *_: weight),
         lambda: bracket_table(shown),
         title=tr(
             "{kind} attention when {written} was written: \u201c{text}\u201d, by {model}",
-            kind=tr(KINDS[kind]),
+            kind=tr(KINDS[shown.kind]),
             written=written,
             text=parse.text,
             model=model.name,
         ),
         of_sentence=False,
-        python=lambda file: script(file, code, bracket_part(position, kind)),
+        python=lambda file: script(file, code, bracket_part(position, shown.kind)),
     )
 
 

@@ -54,7 +54,6 @@ def grid_payload(
         ValueError: There are no maps, or their sizes differ.
     """
     columns = _column_names(maps, per_layer)
-    name = head_names.layer_name if per_layer else head_names.name_of
     named_rows = grid_rows(maps, order)
     rows = [row for _, row in named_rows]
     layers = maps
@@ -62,20 +61,9 @@ def grid_payload(
         columns = [""] * len(columns)
         maps = _arranged(maps, rows)
 
-    def cell(layer: int, head: int) -> dict[str, Any]:
-        note = (notes or {}).get((layer, head), Note("", tr(name(layer, head))))
-        title = tr(head_names.COMBINED_TITLES[head]) if layer < 0 else name(layer, head) if order is not None else ""
-        badge = title or (name(layer, head) if per_layer else str(head + 1))
-        mark = {**_mark(head, theme), "badge": badge} if (layer, head) in selected else None
-        return {
-            "name": tr(name(layer, head)),
-            "title": title,
-            "layer": layer,
-            "head": head,
-            "caption": note.caption,
-            "text": note.text,
-            "mark": mark,
-        }
+    def cell(place: LayerHead) -> dict[str, Any]:
+        mark = _mark(place[1], theme) if place in selected else None
+        return _cell(*place, (notes or {}).get(place), mark, per_layer, order is not None)
 
     return {
         "picture": grid_picture(maps, theme),
@@ -86,7 +74,26 @@ def grid_payload(
         "rowHeight": row_height,
         "weights": _weights(layers),
         "looks": [head_look(theme, head) for head in range(len(columns))],
-        "rows": [{"name": title, "cells": [cell(*place) for place in row]} for title, row in named_rows],
+        "rows": [{"name": title, "cells": [cell(place) for place in row]} for title, row in named_rows],
+    }
+
+
+def _cell(
+    layer: int, head: int, note: Note | None, mark: dict[str, str] | None, per_layer: bool, is_sorted: bool
+) -> dict[str, Any]:
+    """Return the cell of a head, see `Cell` in head_grid.js. Args: mark, if the head is selected."""
+    name = head_names.layer_name(layer, head) if per_layer else head_names.name_of(layer, head)
+    title = tr(head_names.COMBINED_TITLES[head]) if layer < 0 else name if is_sorted else ""
+    badge = title or (name if per_layer else str(head + 1))
+    note = note or Note("", tr(name))
+    return {
+        "name": tr(name),
+        "title": title,
+        "layer": layer,
+        "head": head,
+        "caption": note.caption,
+        "text": note.text,
+        "mark": mark and {**mark, "badge": badge},
     }
 
 

@@ -162,15 +162,8 @@ def attribute_logit(
         ValueError: there is no such position or token.
         RuntimeError: the terms do not sum to the logit: the model is neither post-norm nor pre-norm.
     """
-    num_positions, vocab_size = trace.logits.shape
-    if not 0 <= position < num_positions:
-        raise ValueError(
-            f"position {position} is not one of the {num_positions} predicted tokens: give 0 to {num_positions - 1}"
-        )
+    _check_place(trace, position, token, against)
     token = trace.predicted_ids[position] if token is None else token
-    for token_id in (token, against):
-        if isinstance(token_id, int) and not 0 <= token_id < vocab_size:
-            raise ValueError(f"there is no token {token_id}: give an id from 0 to {vocab_size - 1}")
     direction, logit = _read(trace.unembedding, against, token), _read(trace.logits[position], against, token)
     heads = {write.kind: write.weights for write in trace.stream if isinstance(write, AttentionWrite)}
     no_layers = direction.new_zeros(trace.num_layers)
@@ -209,6 +202,22 @@ def attribute_logit(
             f"and pre-norm decoders with LayerNorm or RMSNorm, and this model is neither"
         )
     return found
+
+
+def _check_place(trace: LogitTrace, position: int, token: int | None, against: Against) -> None:
+    """Check that there is such a position, and such tokens.
+
+    Raises:
+        ValueError: there is not.
+    """
+    num_positions, vocab_size = trace.logits.shape
+    if not 0 <= position < num_positions:
+        raise ValueError(
+            f"position {position} is not one of the {num_positions} predicted tokens: give 0 to {num_positions - 1}"
+        )
+    for token_id in (token, against):
+        if isinstance(token_id, int) and not 0 <= token_id < vocab_size:
+            raise ValueError(f"there is no token {token_id}: give an id from 0 to {vocab_size - 1}")
 
 
 def _read(rows: Tensor, against: Against, token: int) -> Tensor:

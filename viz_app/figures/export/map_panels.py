@@ -1,7 +1,7 @@
 """Many small maps in one picture, such as all heads: SVG, PDF or PNG."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ SIDE = (1.1, 3.8)  # inches of a panel, at least and at most
 TOKEN = 0.16  # inches that a written token takes
 WRITTEN = 24  # tokens that there is room for
 CHARACTERS = 12  # of a written token
+SMALL: dict[str, Any] = {"fontsize": SMALL_POINTS, "parse_math": False}
 
 
 def export_panels(
@@ -60,8 +61,8 @@ def export_panels(
     """
     check_format(file_format)
     drawn = [[(name, reduced(reduced(values[None], 1), 2)[0]) for name, values in row] for row in panels]
-    height, width = drawn[0][0][1].shape
-    down, right = height + max(1, round(GAP * height)), width + max(1, round(GAP * width))  # from a panel to the next
+    steps = _Steps.between(drawn[0][0][1])
+    height, width, down, right = steps
     tile = np.full((down * len(drawn), right * max(map(len, drawn))), np.nan, dtype=np.float32)
     for row, line in enumerate(drawn):
         for column, (_, values) in enumerate(line):
@@ -76,30 +77,56 @@ def export_panels(
     for row, line in enumerate(drawn):
         for column, (name, _) in enumerate(line):
             _frame(axes, name, column * right, row * down, (height, width), theme)
-    small: dict[str, Any] = {"fontsize": SMALL_POINTS, "parse_math": False}
-    for row, name in enumerate(row_names):
-        axes.text(
-            -1 - 0.04 * width, row * down + (height - 1) / 2, name, ha="right", va="center", color=theme.faint, **small
-        )
-    for column, name in enumerate(column_names):
-        axes.text(column * right + (width - 1) / 2, -0.8, name, ha="center", va="bottom", color=theme.faint, **small)
-    for row in range(len(drawn)):
-        for position, token in enumerate(written[0]):
-            axes.text(
-                -0.8,
-                row * down + position,
-                short(token, CHARACTERS),
-                ha="right",
-                va="center",
-                color=theme.text,
-                **small,
-            )
-    for column in range(len(drawn[-1])):
-        for position, token in enumerate(written[1]):
-            place = (column * right + position, tile.shape[0] - down + height - 0.2)
-            axes.text(*place, short(token, CHARACTERS), ha="center", va="top", rotation=90, color=theme.text, **small)
+    _name_rows_and_columns(axes, row_names, column_names, steps, theme)
+    _write_tokens(axes, written, (len(drawn), len(drawn[-1])), steps, theme)
     color_scale(figure, axes, colors, low, high, tr("weight") if title is None else title, theme)
     return saved(figure, file_format)
+
+
+class _Steps(NamedTuple):
+    """Rows and columns of a panel, and from the first of one to the first of the next."""
+
+    height: int
+    width: int
+    down: int
+    right: int
+
+    @staticmethod
+    def between(panel: Matrix) -> "_Steps":
+        height, width = panel.shape
+        return _Steps(height, width, height + max(1, round(GAP * height)), width + max(1, round(GAP * width)))
+
+
+def _name_rows_and_columns(
+    axes: "Axes", row_names: Sequence[str], column_names: Sequence[str], steps: _Steps, theme: Theme
+) -> None:
+    """Write names at the left of each row of panels, and above each column."""
+    height, width, down, right = steps
+    for row, name in enumerate(row_names):
+        place = -1 - 0.04 * width, row * down + (height - 1) / 2
+        axes.text(*place, name, ha="right", va="center", color=theme.faint, **SMALL)
+    for column, name in enumerate(column_names):
+        place = column * right + (width - 1) / 2, -0.8
+        axes.text(*place, name, ha="center", va="bottom", color=theme.faint, **SMALL)
+
+
+def _write_tokens(
+    axes: "Axes", tokens: tuple[Sequence[str], Sequence[str]], count: tuple[int, int], steps: _Steps, theme: Theme
+) -> None:
+    """Write the tokens of rows at the left of each row of panels, those of columns below the last one.
+
+    Args:
+        count: of the rows of panels, and of the panels in the last one.
+    """
+    height, _, down, right = steps
+    for row in range(count[0]):
+        for position, token in enumerate(tokens[0]):
+            place = -0.8, row * down + position
+            axes.text(*place, short(token, CHARACTERS), ha="right", va="center", color=theme.text, **SMALL)
+    for column in range(count[1]):
+        for position, token in enumerate(tokens[1]):
+            place = column * right + position, (count[0] - 1) * down + height - 0.2
+            axes.text(*place, short(token, CHARACTERS), ha="center", va="top", rotation=90, color=theme.text, **SMALL)
 
 
 def _frame(axes: "Axes", name: str, x: int, y: int, size: tuple[int, int], theme: Theme) -> None:
@@ -108,4 +135,4 @@ def _frame(axes: "Axes", name: str, x: int, y: int, size: tuple[int, int], theme
 
     height, width = size
     axes.add_patch(Rectangle((x - 0.5, y - 0.5), width, height, fill=False, edgecolor=theme.hairline, linewidth=0.6))
-    axes.text(x - 0.5, y - 0.6, name, ha="left", va="bottom", color=theme.text, fontsize=SMALL_POINTS, parse_math=False)
+    axes.text(x - 0.5, y - 0.6, name, ha="left", va="bottom", color=theme.text, **SMALL)
