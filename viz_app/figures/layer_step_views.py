@@ -117,64 +117,39 @@ def stack_view(part: str, group: str, steps: StackSteps, width: int) -> StepView
 
 def norm_view(part: str, group: str, steps: NormSteps, width: int) -> StepView:
     """Return the step of a norm."""
+    count, epsilon, gain = len(steps.x), ("\u03b5", f"{steps.epsilon:g}"), named("\u03b3", steps.gain)
     if steps.kind == "rms":
-        return _rms_norm_view(part, group, steps, width)
-    return StepView(
-        name=part.replace("_norm", "-norm"),
-        group=group,
-        title=tr("LayerNorm"),
-        section="3.1",
-        formula=LAYER_NORM,
-        text=tr(
-            "The {count} numbers are brought to mean 0 and variance 1, then scaled and shifted by learned numbers.",
-            count=len(steps.x),
-        ),
-        part=part,
-        quantities=("x", "mean", "variance", "epsilon", "normalised", "gain", "bias", "output"),
-        facts=[
-            (tr("mean \u03bc"), decimal(steps.mean, 4)),
-            (tr("variance \u03c3\u00b2"), decimal(steps.variance, 4)),
-            ("\u03b5", f"{steps.epsilon:g}"),
-        ],
-        blocks=[
-            Block(
-                title=tr("before and after"),
-                rows=[
-                    named("x", steps.x),
-                    named("(x \u2212 \u03bc) / \u03c3", steps.normalised),
-                    named(tr("output"), steps.output),
-                ],
-                width=width,
-            ),
-            Block(
-                title=tr("learned scale and shift"),
-                rows=[named("\u03b3", steps.gain), named("\u03b2", steps.bias)],
-                width=width,
-            ),
-        ],
-    )
-
-
-def _rms_norm_view(part: str, group: str, steps: NormSteps, width: int) -> StepView:
-    rows = [named("x", steps.x), named("x / rms", steps.normalised), named(tr("output"), steps.output)]
-    return StepView(
-        name=part.replace("_norm", "-norm"),
-        group=group,
-        title=tr("RMSNorm"),
-        section="3.1",
-        formula=RMS_NORM,
-        text=tr(
+        title, formula, normalised = tr("RMSNorm"), RMS_NORM, "x / rms"
+        text = tr(
             "The {count} numbers are brought to mean square 1, then scaled by learned numbers. Unlike LayerNorm, it "
             "subtracts no mean.",
-            count=len(steps.x),
-        ),
+            count=count,
+        )
+        quantities = ("x", "variance", "epsilon", "normalised", "gain", "output")
+        facts = [(tr("mean square m"), decimal(steps.variance, 4)), epsilon]
+        learned = Block(title=tr("learned scale"), rows=[gain], width=width)
+    else:
+        title, formula, normalised = tr("LayerNorm"), LAYER_NORM, "(x \u2212 \u03bc) / \u03c3"
+        text = tr(
+            "The {count} numbers are brought to mean 0 and variance 1, then scaled and shifted by learned numbers.",
+            count=count,
+        )
+        quantities = ("x", "mean", "variance", "epsilon", "normalised", "gain", "bias", "output")
+        mean = (tr("mean \u03bc"), decimal(steps.mean, 4))
+        facts = [mean, (tr("variance \u03c3\u00b2"), decimal(steps.variance, 4)), epsilon]
+        learned = Block(title=tr("learned scale and shift"), rows=[gain, named("\u03b2", steps.bias)], width=width)
+    rows = [named("x", steps.x), named(normalised, steps.normalised), named(tr("output"), steps.output)]
+    return StepView(
+        name=part.replace("_norm", "-norm"),
+        group=group,
+        title=title,
+        section="3.1",
+        formula=formula,
+        text=text,
         part=part,
-        quantities=("x", "variance", "epsilon", "normalised", "gain", "output"),
-        facts=[(tr("mean square m"), decimal(steps.variance, 4)), ("\u03b5", f"{steps.epsilon:g}")],
-        blocks=[
-            Block(title=tr("before and after"), rows=rows, width=width),
-            Block(title=tr("learned scale"), rows=[named("\u03b3", steps.gain)], width=width),
-        ],
+        quantities=quantities,
+        facts=facts,
+        blocks=[Block(title=tr("before and after"), rows=rows, width=width), learned],
     )
 
 

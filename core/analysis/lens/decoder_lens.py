@@ -6,8 +6,9 @@ decoder was trained on the last layer, so what it cannot read in a lower one may
 """
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from core.analysis.lens.level_states import level_states
 from core.cache import empty_cache
 from core.decoding import BeamState, NextLogits, Progress, beam_steps, best_hypotheses
 from core.results import ScoredText
@@ -77,18 +78,7 @@ def encoder_levels(translator: Translator, source_ids: list[int]) -> Tensor:
 
     The states of a pre-norm encoder pass its final norm.
     """
-    found: list[Tensor] = []
-
-    def keep(_module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        if not found:
-            found.append(inputs[0][0])
-        found.append(output[0])
-
     with translator.inspect() as model:
-        handles = [layer.register_forward_hook(keep) for layer in model.encoder.layers]
-        try:
+        with level_states(model.encoder) as states:
             model.encode(translator.batch([source_ids]))
-        finally:
-            for handle in handles:
-                handle.remove()
-        return model.encoder.output_norm(torch.stack(found))
+        return model.encoder.output_norm(torch.stack(states))

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from core.analysis.lens.level_states import level_states
 from core.results import Explanation
 from core.translator import Translator
 
@@ -67,20 +68,9 @@ def logit_lens(translator: Translator, source: str, target: str | Sequence[int],
         ValueError: as `Translator.explain`.
     """
     _, _, predicted = translator.token_ids(source, target)
-    states: list[Tensor] = []
-
-    def keep(_module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        if not states:
-            states.append(inputs[0][0])
-        states.append(output[0])
-
     with translator.inspect() as model:
-        handles = [layer.register_forward_hook(keep) for layer in model.decoder.layers]
-        try:
+        with level_states(model.decoder) as states:
             explanation = translator.explain(source, target)
-        finally:
-            for handle in handles:
-                handle.remove()
         levels = [model.project(model.decoder.output_norm(state)).float().log_softmax(-1) for state in states]
     wanted = torch.tensor(predicted, device=levels[0].device)[:, None]
     best = [level.topk(min(count, level.size(-1))) for level in levels]

@@ -13,6 +13,8 @@ import torch
 import transformers  # imports its models when they are used
 from sacremoses import MosesTokenizer
 
+from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
+
 Pairs = Sequence[tuple[str, str]]
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 
@@ -80,25 +82,13 @@ def write_model(
             "langs": ["en", "de"],
             "src_vocab_size": source_size,
             "tgt_vocab_size": target_size,
-            "d_model": 32,
-            "encoder_layers": 2,
-            "decoder_layers": 2,
-            "encoder_attention_heads": 4,
-            "decoder_attention_heads": 4,
-            "encoder_ffn_dim": 64,
-            "decoder_ffn_dim": 64,
-            "max_position_embeddings": 128,
-            "dropout": 0.0,
-            "init_std": 0.2,
+            **SHAPE,
             **changes,
         }
     )
     torch.manual_seed(0)
     model = transformers.FSMTForConditionalGeneration(config).eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "layer_norm" in name or name.endswith("bias"):  # no gain of one, no bias of zero
-                parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    vary_norms_and_biases(model)
     model.generation_config = transformers.GenerationConfig(
         pad_token_id=1, bos_token_id=0, decoder_start_token_id=2, eos_token_id=2, num_beams=4, max_length=128
     )
@@ -128,11 +118,9 @@ def train(model: transformers.FSMTForConditionalGeneration, folder: Path, pairs:
     )
     target = target_ids(folder, [target for _, target in pairs])
     fed = torch.cat((torch.full((len(target), 1), 2), target[:, :-1]), 1)
-    optimizer = torch.optim.Adam([each for each in model.parameters() if each.requires_grad], lr=5e-3)
-    model.train()
-    for _ in range(steps):
-        optimizer.zero_grad()
+
+    def loss() -> torch.Tensor:
         logits = model(batch.input_ids, batch.attention_mask, fed, use_cache=False).logits
-        torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=1).backward()
-        optimizer.step()
-    model.eval()
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=1)
+
+    learn(model, loss, steps, rate=5e-3)

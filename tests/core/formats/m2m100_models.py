@@ -14,6 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from core.formats.m2m100 import LANGUAGES
 from tests.core.formats.marian_models import sentencepiece_model
+from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
 
 Pairs = Sequence[tuple[str, str]]
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
@@ -63,28 +64,16 @@ def write_model(
     config = transformers.M2M100Config(
         **{
             "vocab_size": vocab_size,
-            "d_model": 32,
-            "encoder_layers": 2,
-            "decoder_layers": 2,
-            "encoder_attention_heads": 4,
-            "decoder_attention_heads": 4,
-            "encoder_ffn_dim": 64,
-            "decoder_ffn_dim": 64,
-            "max_position_embeddings": 128,
-            "dropout": 0.0,
+            **SHAPE,
             "attention_dropout": 0.0,
             "encoder_layerdrop": 0.0,
             "decoder_layerdrop": 0.0,
-            "init_std": 0.2,
             **changes,
         }
     )
     torch.manual_seed(0)
     model = transformers.M2M100ForConditionalGeneration(config).eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "layer_norm" in name or name.endswith("bias"):  # no gain of one, no bias of zero
-                parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    vary_norms_and_biases(model)
     model.generation_config = transformers.GenerationConfig(
         **{
             "pad_token_id": 1,
@@ -117,10 +106,5 @@ def train(
         targets.append(torch.tensor(tokenizer(text_target=target).input_ids))
     source_ids = pad_sequence(sources, batch_first=True, padding_value=tokenizer.pad_token_id)
     labels = pad_sequence(targets, batch_first=True, padding_value=-100)
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    model.train()
-    for _ in range(steps):
-        optimizer.zero_grad()
-        model(source_ids, source_ids != tokenizer.pad_token_id, labels=labels).loss.backward()
-        optimizer.step()
-    model.eval()
+    mask = source_ids != tokenizer.pad_token_id
+    learn(model, lambda: model(source_ids, mask, labels=labels).loss, steps, rate=5e-3)

@@ -12,6 +12,8 @@ import sentencepiece
 import torch
 import transformers  # imports its models when they are used
 
+from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
+
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -93,18 +95,9 @@ def write_model(
         **{
             "vocab_size": vocab_size,
             "decoder_vocab_size": target_size,
-            "d_model": 32,
-            "encoder_layers": 2,
-            "decoder_layers": 2,
-            "encoder_attention_heads": 4,
-            "decoder_attention_heads": 4,
-            "encoder_ffn_dim": 64,
-            "decoder_ffn_dim": 64,
+            **SHAPE,
             "activation_function": "swish",
             "scale_embedding": True,
-            "max_position_embeddings": 128,
-            "dropout": 0.0,
-            "init_std": 0.2,
             "pad_token_id": target_size - 1,
             "decoder_start_token_id": target_size - 1,
             "eos_token_id": 0,
@@ -117,9 +110,7 @@ def write_model(
     model = transformers.MarianMTModel(config).eval()
     with torch.no_grad():
         model.final_logits_bias.normal_(std=0.3)
-        for name, parameter in model.named_parameters():
-            if "layer_norm" in name or name.endswith("bias"):  # no gain of one, no bias of zero
-                parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    vary_norms_and_biases(model)
     pad = config.pad_token_id
     model.generation_config = transformers.GenerationConfig(
         **{
@@ -143,10 +134,4 @@ def train(model: transformers.MarianMTModel, tokenizer: transformers.MarianToken
     batch = tokenizer([source for source, _ in pairs], return_tensors="pt", padding=True)
     labels = tokenizer(text_target=[target for _, target in pairs], return_tensors="pt", padding=True).input_ids
     labels[labels == tokenizer.pad_token_id] = -100
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    model.train()
-    for _ in range(steps):
-        optimizer.zero_grad()
-        model(**batch, labels=labels).loss.backward()
-        optimizer.step()
-    model.eval()
+    learn(model, lambda: model(**batch, labels=labels).loss, steps, rate=1e-2)

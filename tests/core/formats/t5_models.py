@@ -12,6 +12,7 @@ import torch
 import transformers  # imports its models when they are used
 
 from tests.core.formats.marian_models import sentencepiece_model
+from tests.core.formats.small_models import learn
 
 Pairs = Sequence[tuple[str, str]]
 V1_1 = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
@@ -105,13 +106,7 @@ def train(
     batch = tokenizer([PREFIX + source for source, _ in pairs], return_tensors="pt", padding=True)
     labels = tokenizer([target for _, target in pairs], return_tensors="pt", padding=True).input_ids
     labels[labels == tokenizer.pad_token_id] = -100
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    model.train()
-    for _ in range(steps):
-        optimizer.zero_grad()
-        model(**batch, labels=labels).loss.backward()
-        optimizer.step()
-    model.eval()
+    learn(model, lambda: model(**batch, labels=labels).loss, steps, rate=1e-2)
 
 
 def zipped(folder: Path) -> Path:
