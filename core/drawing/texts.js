@@ -22,7 +22,7 @@ export function setTexts(texts) {
  */
 export function tr(text, values = {}) {
   const found = current.own[text] ?? text;
-  return filled(typeof found === "string" ? found : /** @type {string} */ (found.at(-1)), values);
+  return withValues(typeof found === "string" ? found : /** @type {string} */ (found.at(-1)), values);
 }
 
 /**
@@ -36,13 +36,13 @@ export function tr(text, values = {}) {
 export function trCount(one, other, count, values = {}) {
   const found = current.own[other] ?? [one, other];
   const forms = typeof found === "string" ? [found] : found;
-  return filled(/** @type {string} */ (count === 1 ? forms[0] : forms.at(-1)), { count, ...values });
+  return withValues(/** @type {string} */ (count === 1 ? forms[0] : forms.at(-1)), { count, ...values });
 }
 
 /**
  * @param {string} text
  * @param {Record<string, string | number>} values
  */
-function filled(text, values) {
+function withValues(text, values) {
   return text.replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all));
 }

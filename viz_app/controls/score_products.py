@@ -256,38 +256,33 @@ def tokens_of(own: AttentionMap, cell: Cell) -> tuple[str, str]:
 def cell_text(own: AttentionMap, cell: Cell, found: ScoreProducts) -> str:
     """Say what the products behind a cell sum to, as Markdown."""
     row, key = (f"**{plain(isolated(each))}**" for each in tokens_of(own, cell))
-    head, count, score = f"**{head_title(cell.head)}**", len(found.query), decimal(found.score, 3)
+    values = {
+        "head": f"**{head_title(cell.head)}**",
+        "query": row,
+        "key": key,
+        "count": len(found.query),
+        "score": decimal(found.score, 3),
+    }
     if found.is_hidden:
         return tr(
             "{head}: {key} is hidden from {query} by the mask, so its weight is 0; behind it are {count} products, "
             "whose sum is the score **{score}**.",
-            head=head,
-            key=key,
-            query=row,
-            count=count,
-            score=score,
+            **values,
         )
+    weight = decimal(found.weight, 3)
     if found.relative is not None:
         return tr(
             "{head}: {query} attends to {key} with weight **{weight}**; behind it are {count} products, and "
             "**{relative}** for the distance: their sum is the score **{score}**.",
-            head=head,
-            query=row,
-            key=key,
-            weight=decimal(found.weight, 3),
-            count=count,
+            **values,
+            weight=weight,
             relative=decimal(found.relative, 3, sign=True),
-            score=score,
         )
     return tr(
         "{head}: {query} attends to {key} with weight **{weight}**; behind it are {count} products, whose sum is the "
         "score **{score}**.",
-        head=head,
-        query=row,
-        key=key,
-        weight=decimal(found.weight, 3),
-        count=count,
-        score=score,
+        **values,
+        weight=weight,
     )
 
 
