@@ -8,9 +8,7 @@ choice may differ from one start to the next.
 
 import copy
 import ctypes
-import math
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -32,6 +30,7 @@ from core.cpu_products import (
     has_packed,
 )
 from core.decoding import NonFiniteError
+from core.measured_choice import choose, measure
 from core.model import (
     AttentionWeights,
     DecodedPositions,
@@ -55,9 +54,6 @@ from core.packed_layers import (
 Precision = Literal["exact", "fast"]
 FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
 LONGEST = 128  # tokens of a sentence, up to which the compiled encoder is fast
-REAL_GAIN = 1.15  # least speed-up over the exact product that is worth the loss of precision
-MEASURED_CALLS, MEASURED_SECONDS = 3, 0.02  # of all products together: whichever is more
-HOPELESS = 4  # slower than the fastest by this factor: not called again
 
 
 @dataclass(frozen=True)
@@ -241,34 +237,6 @@ class PackedTransformer(Transformer):
             product.name: product(weight, bias) for product in self.products if product.name in (few, many)
         }
         return chosen[few] if few == many else RowsLinear(chosen[few], chosen[many])
-
-
-@torch.inference_mode()
-def measure(products: Mapping[str, Callable[[Tensor], Tensor]], x: Tensor) -> dict[str, float]:
-    """Seconds of each product, the minimum over several calls.
-
-    The products take turns, so that other work on the machine affects all alike.
-    """
-    for product in products.values():
-        product(x)  # warm-up
-    seconds = dict.fromkeys(products, math.inf)
-    start, calls = time.perf_counter(), 0
-    while calls < MEASURED_CALLS or time.perf_counter() < start + MEASURED_SECONDS:
-        for name, product in products.items():
-            if calls >= 2 and seconds[name] > HOPELESS * min(seconds.values()):
-                continue
-            began = time.perf_counter()
-            product(x)
-            seconds[name] = min(seconds[name], time.perf_counter() - began)
-        calls += 1
-    return seconds
-
-
-def choose(seconds: dict[str, float]) -> str:
-    """The fastest product, or the first, which is exact, if the gain is small."""
-    exact = next(iter(seconds))
-    fastest = min(seconds, key=lambda name: seconds[name])
-    return fastest if seconds[exact] >= REAL_GAIN * seconds[fastest] else exact
 
 
 def packing_obstacle(model: Transformer) -> str | None:

@@ -14,8 +14,9 @@ from core.cache import cached_decoder
 from core.capture import capture_attention
 from core.compiled_model import CompiledDecoder
 from core.config import TransformerConfig
-from core.cpu_inference import FEW_ROWS, MANY_ROWS, MOST_FEW_ROWS, PackedTransformer, choose
+from core.cpu_inference import FEW_ROWS, MANY_ROWS, MOST_FEW_ROWS, PackedTransformer
 from core.decoding import NonFiniteError, SearchOptions, beam_search
+from core.measured_choice import choose
 from core.model import Transformer
 from core.native import library
 from core.preset_configs import PRESETS

@@ -9,14 +9,11 @@ import torch
 
 from core.capture import capture_attention
 from core.cpu_inference import (
-    REAL_GAIN,
     PackedTransformer,
     Precision,
-    choose,
     computation,
     exact_product,
     halves,
-    measure,
     packable,
     packing_obstacle,
 )
@@ -30,6 +27,7 @@ from core.cpu_products import (
     has_int8,
     has_packed,
 )
+from core.measured_choice import choose
 from core.model import Transformer
 from core.native import library
 from core.preset_configs import PRESETS
@@ -234,34 +232,6 @@ def test_every_shape_of_matrix_is_measured_once(model: Transformer) -> None:
         assert list(choice.seconds) == [product.name for product in packed.products]
         assert all(seconds > 0 for seconds in choice.seconds.values())
         assert choice.product == choose(choice.seconds)
-
-
-def test_a_reduced_product_is_chosen_for_a_real_gain_only() -> None:
-    assert choose({"exact": REAL_GAIN * 1.01, "int8": 1.0, "bfloat16": 2.0}) == "int8"
-    assert choose({"exact": REAL_GAIN * 0.99, "int8": 1.0, "bfloat16": 1.0}) == "exact"
-    assert choose({"exact": 3.0, "int8": 2.0, "bfloat16": 1.0}) == "bfloat16"
-    assert choose({"exact": 1.0}) == "exact"
-
-
-def test_what_is_measured_is_the_best_call_of_each_but_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr("core.cpu_inference.time", SimpleNamespace(perf_counter=lambda: clock.now))
-
-    class Timed(torch.nn.Module):
-        def __init__(self, *seconds: float) -> None:
-            super().__init__()
-            self.seconds = iter(seconds)
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            clock.now += next(self.seconds)
-            return x
-
-    one, other, hopeless = Timed(0.25, 3, 2, 4), Timed(90, 1.5, 1, 7), Timed(1, 7, 8)
-    assert measure({"one": one, "other": other, "hopeless": hopeless}, torch.zeros(4)) == {
-        "one": 2,
-        "other": 1,
-        "hopeless": 7,
-    }
 
 
 @needs_onednn

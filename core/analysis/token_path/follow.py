@@ -5,9 +5,9 @@ that enter the layer, and compared with what the model computed in its own pass.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from core.analysis.attribution.forward_trace import added_bias
 from core.analysis.linear_norm import norm_bias
 from core.analysis.relative_scores import relative_scores
+from core.analysis.token_path.recorded_calls import Call, recorded_calls
 from core.analysis.token_path.score_products import exact
 from core.analysis.token_path.steps import (
     AttentionSteps,
@@ -30,7 +31,6 @@ from core.analysis.token_path.steps import (
 )
 from core.capture import Kind, attention_path
 from core.model import (
-    AttentionWeights,
     DecoderLayer,
     EncoderLayer,
     FeedForward,
@@ -77,15 +77,8 @@ def follow_token(
         first = model.get_submodule(attention_path("encoder_self" if stack == "encoder" else "decoder_self", layer))
         assert isinstance(first, MultiHeadAttention)
         _require("head", head, first.num_heads, f"heads of the {stack}")
-        calls: dict[str, _Call] = {}
-        handles = [
-            module.register_forward_hook(_record(calls, path)) for path, module in _recorded(model, stack, layer)
-        ]
-        try:
+        with recorded_calls(model, stack, layer) as calls:
             explanation = translator.explain(source, target)
-        finally:
-            for handle in handles:
-                handle.remove()
         walk = _Walk(model, stack, position, layer, head, calls)
         state = walk.run(ids[position])
         if stack == "decoder":
@@ -103,39 +96,6 @@ def _require(name: str, value: int, count: int, things: str) -> None:
         raise ValueError(f"{name} ({value}) must be from 0 to {count - 1}: there are {count} {things}, counted from 0")
 
 
-# --- the model's own pass -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Call:
-    """First argument and output of a module, without the batch axis."""
-
-    input: Tensor
-    output: Tensor
-
-
-def _recorded(model: Transformer, stack: Stack, layer: int) -> list[tuple[str, nn.Module]]:
-    """The stack, its norms, the layer, and what computes in it, by their paths."""
-    inside = f"{stack}.layers.{layer}"
-    kinds = (nn.Linear, nn.LayerNorm, nn.RMSNorm, AttentionWeights, FeedForward)
-    found = [(stack, model.get_submodule(stack)), (inside, model.get_submodule(inside))]
-    for path, module in model.named_modules():
-        of_stack = path in (f"{stack}.input_norm", f"{stack}.output_norm")
-        if isinstance(module, kinds) and (of_stack or path.startswith(f"{inside}.")):
-            found.append((path, module))
-    return found
-
-
-def _record(calls: dict[str, _Call], path: str) -> Callable[[nn.Module, tuple[Any, ...], Tensor], None]:
-    def hook(_module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
-        calls[path] = _Call(*(exact(each[0]) for each in (inputs[0], output)))
-
-    return hook
-
-
-# --- the same by the formulas ---------------------------------------------------------------------------------------
-
-
 @dataclass
 class _Walk:
     """The steps of one token, computed one after the other and compared with the model's calls."""
@@ -145,7 +105,7 @@ class _Walk:
     position: int
     layer: int
     head: int
-    calls: dict[str, _Call]
+    calls: dict[str, Call]
     parts: dict[str, Steps] = field(default_factory=dict[str, Steps])
     differences: dict[str, float] = field(default_factory=dict[str, float])
 
