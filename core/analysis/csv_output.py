@@ -7,7 +7,10 @@ from typing import TextIO
 
 
 def write_csv(columns: Mapping[str, Sequence[object]], output: TextIO | None = None) -> None:
-    """Write columns of equal length with their names; floats with nine significant digits, None as an empty cell."""
+    """Write columns of equal length with their names.
+
+    Floats have nine significant digits; None is an empty cell.
+    """
     writer = csv.writer(output or sys.stdout, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(

@@ -1,4 +1,4 @@
-"""Scores that a model with relative positions adds to the products of queries and keys."""
+"""Scores that relative positions add to the products of queries and keys."""
 
 import torch
 from torch import Tensor

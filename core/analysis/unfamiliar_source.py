@@ -67,7 +67,9 @@ class SourceFamiliarity:
 
 
 def source_familiarity(translator: Translator, translation: Translation) -> SourceFamiliarity:
-    """Compare a translation with the source as its own translation, in one more pass of the model.
+    """Compare a translation with the source as its own translation.
+
+    Takes one more pass of the model.
 
     Raises:
         ValueError: as `Translator.score`.

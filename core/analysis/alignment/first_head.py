@@ -92,7 +92,10 @@ class AgreementTally:
                 self._agreeing[Head("cross", layer.layer, head)] += int((_links(matrix) == chosen).sum())
 
     def shares(self) -> dict[Head, float]:
-        """Share of target words, punctuation left out, that each head links as the consensus; empty without words."""
+        """Share of target words that each head links as the consensus does.
+
+        Punctuation is left out; empty without words.
+        """
         return {head: count / self._words for head, count in self._agreeing.items()} if self._words else {}
 
 
@@ -141,7 +144,10 @@ def _content_weights(cross: Sequence[AttentionMap]) -> tuple[list[Tensor], Tenso
 
 
 def _links(weights: Tensor) -> Tensor:
-    """Source word with the largest weight for each target word; -1 if the source has no words."""
+    """Source word with the largest weight for each target word.
+
+    -1 if the source has no words.
+    """
     return weights.argmax(-1) if weights.size(-1) else torch.full(weights.shape[:-1], -1)
 
 

@@ -88,7 +88,10 @@ class WordAlignment:
         return []
 
     def left_out_note(self) -> str:
-        """Name the words of `left_out` with their coverage, as a sentence; empty if there are none."""
+        """Name the words of `left_out` with their coverage, as a sentence.
+
+        Empty if there are none.
+        """
         left_out = self.left_out()
         if not left_out:
             return ""

@@ -1,4 +1,4 @@
-"""The output that contrastive attribution explains, as a function of its source and prefix tokens.
+"""The output that contrastive attribution explains, as a function of its tokens.
 
 Yin & Neubig 2022, "Interpreting Language Models with Contrastive Explanations": for the position where a model predicts
 token A, explain why it is more probable there than token B:
@@ -110,7 +110,10 @@ class Contrast:
         return found[:, 0], found[:, 1:]
 
     def _in_blocks(self, gates: Tensor, compute: Callable[[Tensor], Tensor], progress: Progress | None) -> Tensor:
-        """Apply `compute` to blocks of rows; between two of them, other threads may use the model."""
+        """Apply `compute` to blocks of rows.
+
+        Between two of them, other threads may use the model.
+        """
         size, found = max(1, BLOCK_TOKENS // len(self.tokens)), list[Tensor]()
         for start in range(0, len(gates), size):
             found.append(compute(gates[start : start + size]))
@@ -197,7 +200,10 @@ def contrast_of(logits: Tensor, token: int, against: int | None) -> Tensor:
 
 
 def _gated_modules(model: Transformer, gated: Gated) -> tuple[list[nn.Module], list[nn.Module], list[nn.Module]]:
-    """Modules with a row for each token: of the source in the encoder and in the decoder, and of the prefix."""
+    """Modules with a row for each token.
+
+    Of the source in the encoder and in the decoder, and of the prefix.
+    """
     if gated == "embeddings":
         return [model.embedding.tokens], [], [model.fed_embedding.tokens]
     layers = attention_layers(model)

@@ -1,4 +1,4 @@
-"""`python -m core attribute` and `python -m core faithfulness`: why A rather than B, as CSV."""
+"""`python -m core attribute` and `python -m core faithfulness`: why A, not B."""
 
 import argparse
 import sys
@@ -39,7 +39,9 @@ def _add_methods(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the scores of all source and prefix tokens as CSV, and on stderr what they explain.
+    """Print the scores of all source and prefix tokens as CSV.
+
+    On stderr, print what they explain.
 
     Positions are counted from 0 in the table.
 
@@ -77,7 +79,9 @@ def add_faithfulness_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_faithfulness(options: argparse.Namespace) -> None:
-    """Print the methods by how far the probability falls without the tokens that they rank highest, as CSV.
+    """Print how faithful each method is, as CSV.
+
+    A method is faithful if the probability falls far without the tokens that it ranks highest.
 
     Raises:
         ValueError: the file has no sentences, or one that cannot be translated.

@@ -1,4 +1,4 @@
-"""Contrastive attribution: scores of source and prefix tokens for one prediction, by several methods.
+"""Contrastive attribution: the tokens behind one prediction, by several methods.
 
 Four methods explain F = log p(A) - log p(B) of `contrast`, in nats. With g the gates there, e_j the gate of token j
 alone, and F(v) as F with gates on value vectors instead of embeddings:
@@ -80,7 +80,10 @@ class ContrastAttribution:
     scores: Mapping[ContrastMethod, Tensor]
 
     def gap(self, method: ContrastMethod) -> float:
-        """Completeness gap: absolute difference between the sum of the scores and F(1) - F(0), in nats."""
+        """Completeness gap, in nats.
+
+        The absolute difference between the sum of the scores and F(1) - F(0).
+        """
         return abs(float(self.scores[method].sum()) - (self.output - self.baseline))
 
     @property
@@ -224,12 +227,18 @@ def occlusion(contrast: Contrast, progress: Progress | None = None) -> Tensor:
 
 
 def value_zeroing(contrast: Contrast, progress: Progress | None = None) -> Tensor:
-    """F(1) minus F with the value vectors of one token set to 0 in all heads and layers: [S + T]."""
+    """F(1) minus F with the value vectors of one token set to 0: [S + T].
+
+    In all heads and layers.
+    """
     return _without_each(contrast, lambda gates: contrast.outputs(gates, "values", progress))
 
 
 def _without_each(contrast: Contrast, outputs: Callable[[Tensor], Tensor]) -> Tensor:
-    """F(1) - F(1 - e_j) for each token; gates of source and prefix apart, as the latter share one encoder pass."""
+    """F(1) - F(1 - e_j) for each token.
+
+    Gates of source and prefix apart, as the latter share one encoder pass.
+    """
     ones, num_source = contrast.ones(), len(contrast.source_ids)
     closed = 1 - torch.eye(ones.size(1), device=ones.device)
     return outputs(ones) - torch.cat((outputs(closed[:num_source]), outputs(closed[num_source:])))
@@ -243,7 +252,10 @@ _DIFFERENCES: dict[ContrastMethod, Callable[[Contrast, Progress], Tensor]] = {
 
 
 def attention_shares(trace: ForwardTrace, position: int) -> Tensor:
-    """Attention weights of one decoder row, averaged over heads and layers: [S + T], with sum 1."""
+    """Attention weights of one decoder row, as shares: [S + T], with sum 1.
+
+    Averaged over heads and layers.
+    """
     maps = trace.explanation.maps
     source, prefix = (
         torch.stack([layer.weights[:, position].mean(0) for layer in maps[kind]]).mean(0)
@@ -253,7 +265,10 @@ def attention_shares(trace: ForwardTrace, position: int) -> Tensor:
 
 
 def norm_shares(trace: ForwardTrace, position: int) -> Tensor:
-    """Norms of what one decoder row adds for each token, as shares averaged over layers: [S + T], with sum 1."""
+    """Norms of what one decoder row adds for each token: [S + T], with sum 1.
+
+    As shares, averaged over layers.
+    """
     layers = [
         torch.cat((layer_norms(cross)[position], layer_norms(own)[position, : position + 1]))
         for cross, own in zip(trace.sublayers["cross"], trace.sublayers["decoder_self"], strict=True)
@@ -286,7 +301,10 @@ _SHARES: dict[ContrastMethod, Callable[[ForwardTrace, int], Tensor]] = {
 
 
 def score_table(found: ContrastAttribution) -> dict[str, Sequence[object]]:
-    """Columns of a table with a row for each token: side, position (from 0), token, and the score of each method."""
+    """Columns of a table with a row for each token.
+
+    Side, position (from 0), token, and the score of each method.
+    """
     contrast = found.contrast
     num_source, num_prefix = len(contrast.source_tokens), len(contrast.prefix_tokens)
     return {

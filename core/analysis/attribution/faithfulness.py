@@ -1,4 +1,4 @@
-"""Faithfulness of attributions: how far the probability falls without the tokens that a method ranks highest.
+"""Faithfulness of attributions: do the tokens ranked highest matter most?
 
 DeYoung et al. 2020, "ERASER": delete the top k tokens, r_k, and compare the prediction with that for the whole input,
 
@@ -80,12 +80,17 @@ def _probability(logits: Tensor, contrast: Contrast) -> Tensor:
 
 
 def ranked_tokens(scores: Tensor, contrast: Contrast) -> list[int]:
-    """Indices of all but special tokens, the highest score first; of equal ones the earlier token."""
+    """Indices of all but special tokens, the highest score first.
+
+    Of equal scores the earlier token.
+    """
     return sorted(contrast.ordinary, key=lambda index: -float(scores[index]))
 
 
 def deletion_curves(found: ContrastAttribution, num_random: int = RANDOM_ORDERS, seed: int = 0) -> Curves:
-    """m with none and with each of `SHARES` of the tokens deleted, for every method and at random.
+    """m with none and with each of `SHARES` of the tokens deleted.
+
+    For every method, and for tokens chosen at random.
 
     Raises:
         ValueError: there are no tokens to delete.
@@ -104,7 +109,10 @@ def deletion_curves(found: ContrastAttribution, num_random: int = RANDOM_ORDERS,
 
 
 def area_over_curve(curve: Sequence[float]) -> float:
-    """AOPC of DeYoung et al. 2020: mean fall of m over the points of a curve, the undisturbed one included."""
+    """AOPC of DeYoung et al. 2020: mean fall of m over the points of a curve.
+
+    The undisturbed point is included.
+    """
     return fmean(curve[0] - value for value in curve)
 
 
@@ -196,7 +204,10 @@ def rank_methods(examples: Sequence[Curves]) -> list[Faithfulness]:
 
 
 def _is_larger(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Whether the paired differences have a mean above two of its standard errors; never of one pair."""
+    """Whether the paired differences have a mean above two standard errors.
+
+    Never of one pair.
+    """
     differences = [one - other for one, other in zip(first, second, strict=True)]
     return fmean(differences) > 2 * _standard_error(differences)
 

@@ -1,4 +1,4 @@
-"""Direct logit attribution: the logit of a target token as a sum over all parts of the decoder.
+"""Direct logit attribution: the logit of a token as a sum over decoder parts.
 
 Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits": the last state is a sum of everything that was
 written into the residual stream, and a logit is linear in it. Ferrando & Voita 2024, "Information Flow Routes", split

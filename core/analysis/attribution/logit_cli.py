@@ -1,4 +1,4 @@
-"""`python -m core contributions` and `python -m core lexicon`: what heads write, as CSV."""
+"""`python -m core contributions` and `python -m core lexicon`: what heads write."""
 
 import argparse
 import re
@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print all terms of one logit as CSV, and their sum and the model's logit on stderr.
+    """Print all terms of one logit as CSV.
+
+    On stderr, print their sum and the model's logit.
 
     Layers, heads and positions are counted from 0 in the table.
 
@@ -71,7 +73,9 @@ def add_lexicon_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_lexicon(options: argparse.Namespace) -> None:
-    """Print the cross-attention heads by agreement with the translation, or the lexicon of one, as CSV.
+    """Print the lexicon of one cross-attention head, as CSV.
+
+    Without a head, print all of them by their agreement with the translation.
 
     Raises:
         ValueError: the text or an option is invalid.

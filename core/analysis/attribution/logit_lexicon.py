@@ -1,4 +1,4 @@
-"""Lexicon of cross-attention heads: the target tokens that a head promotes for a source token.
+"""Lexicon of cross-attention heads: what they promote for a source token.
 
 The OV circuit of Elhage et al. 2021. At attention weight 1, a head h that attends to encoder position j writes
 
@@ -96,7 +96,10 @@ def _place(trace: LogitTrace, head: Head) -> int:
 
 
 def _logits(trace: LogitTrace, place: int, vectors: Tensor) -> Tensor:
-    """Logits from vectors written at one place of the stream, up to a positive factor: [N, D] -> [N, V] float32."""
+    """Logits from vectors written at one place: [N, D] -> [N, V] float32.
+
+    Up to a positive factor.
+    """
     for step in trace.stream[place + 1 :]:
         if isinstance(step, FrozenNorm):
             vectors = step.unscaled(vectors)

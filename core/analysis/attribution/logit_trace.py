@@ -54,7 +54,9 @@ class FeedForwardWrite:
 
 @dataclass(frozen=True)
 class FrozenNorm:
-    """A norm on the residual stream with its scale held fixed, see `core.analysis.linear_norm`.
+    """A norm on the residual stream with its scale held fixed.
+
+    See `core.analysis.linear_norm`.
 
     Attributes:
         norm: the norm.
@@ -80,7 +82,9 @@ class FrozenNorm:
 
 @dataclass(frozen=True)
 class LogitTrace:
-    """The residual stream of a decoder on one sentence; what acts on the stream is in float64.
+    """The residual stream of a decoder on one sentence.
+
+    What acts on the stream is in float64.
 
     Attributes:
         explanation: tokens, log-probabilities and attention of the same pass.
@@ -116,7 +120,10 @@ class LogitTrace:
 
 @dataclass(frozen=True)
 class _Call:
-    """A call of a module: its path in the decoder, and inputs and output without the batch axis."""
+    """A call of a module of the decoder, by its path.
+
+    Inputs and output have no batch axis.
+    """
 
     path: str
     module: nn.Module
@@ -126,7 +133,7 @@ class _Call:
 
 @torch.inference_mode()
 def trace_logits(translator: Translator, source: str, target: str | Sequence[int]) -> LogitTrace:
-    """Replay a translation and record what each part of the decoder adds to the residual stream.
+    """Replay a translation and record what each part adds to the residual stream.
 
     Post-norm layers (the paper's) and pre-norm layers are told apart by the order of the calls: a norm that runs after
     its sub-layer acts on the stream, one that runs before it only feeds the sub-layer.

@@ -1,1 +1,1 @@
-"""Which head feeds which: direct paths between heads, networks, embeddings and a logit."""
+"""Direct paths between heads, networks, embeddings and a logit."""

@@ -34,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the edges as CSV, the strongest first, and on stderr how far estimates and weights agree with them.
+    """Print the edges as CSV, the strongest first.
+
+    On stderr, print how far estimates and weights agree with them.
 
     Layers and heads are counted from 0 in the table.
 

@@ -55,7 +55,7 @@ def sender_index(runs: PairRuns, side: Side, sender: Node) -> int:
 
 
 def received(run: Replacement, model: Transformer, side: Side, changes: Changes) -> Iterator[Received]:
-    """Outputs of everything that reads the residual connections of one side after the first change.
+    """Outputs of everything that reads one side's stream after the first change.
 
     Args:
         model: held by this thread.
@@ -94,7 +94,10 @@ def _outputs(runs: PairRuns, model: Transformer, place: SubLayerPlace, read: Ten
 def _attention(
     runs: PairRuns, model: Transformer, place: SubLayerPlace, queries: Tensor | None, memory: Tensor | None
 ) -> Iterator[Received]:
-    """Outputs of heads whose queries, keys or values are computed from other states; None for those that are not."""
+    """Outputs of heads whose queries, keys or values come from other states.
+
+    None for heads whose inputs do not change.
+    """
     recorded = runs.of_heads(*place)[0].transpose(0, 1)  # [H, L, d_v]
     for which, (q, k, v) in attention_inputs(runs, model, place, queries, memory):
         rows = max(len(q), len(k), len(v))
@@ -106,7 +109,10 @@ def _attention(
 def attention_inputs(
     runs: PairRuns, model: Transformer, place: SubLayerPlace, queries: Tensor | None, memory: Tensor | None
 ) -> Iterator[tuple[Input, tuple[Tensor, Tensor, Tensor]]]:
-    """Queries, keys and values [1 or W, H, L, E] of a layer, one of them from other states each time."""
+    """Queries, keys and values [1 or W, H, L, E] of a layer.
+
+    One of them is computed from other states each time.
+    """
     module = component_modules(model, place[0])[place[1]]
     assert isinstance(module, MultiHeadAttention)
     read, attended = recorded_inputs(runs, model, place)
@@ -121,7 +127,10 @@ def attention_inputs(
 
 
 def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) -> tuple[Tensor, Tensor]:
-    """States that the queries, and the keys and values, of an attention layer are computed from: [1, L, D] each."""
+    """States that an attention layer is computed from: [1, L, D] each.
+
+    First those of the queries, then those of the keys and values.
+    """
     component, layer = place
     side: Side = "encoder" if component == "encoder_self" else "decoder"
     x = runs.entering(side, layer)[:1]
@@ -134,14 +143,20 @@ def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) ->
 
 
 def attention_mask(runs: PairRuns, place: SubLayerPlace) -> Tensor:
-    """Mask of an attention layer, with relative positions if the model has them; broadcasts to [W, H, Q, K]."""
+    """Mask of an attention layer; broadcasts to [W, H, Q, K].
+
+    With relative positions if the model has them.
+    """
     return runs.masks[KINDS.index(next(kind for kind in KINDS if kind == place[0]))]
 
 
 def sender_changes(
     run: Replacement, model: Transformer, senders: Sequence[tuple[Node, int | None]], side: Side
 ) -> Changes:
-    """One scenario for each sender of a sub-layer: its output replaced at one position, or at all (None)."""
+    """One scenario for each sender of a sub-layer, whose output is replaced.
+
+    At one position, or at all (None).
+    """
     index = sender_index(run.runs, side, senders[0][0])
     rows: list[Tensor] = []
     for sender, position in senders:

@@ -69,7 +69,9 @@ class MeasuredEdge:
 
 
 def estimated_edges(run: Replacement) -> Iterator[list[MeasuredEdge]]:
-    """Estimate the effect of every edge that exists, those out of one sub-layer at a time.
+    """Estimate the effect of every edge that exists.
+
+    Those out of one sub-layer at a time.
 
     Incremental: stop iterating to cancel the rest. The lock on the model is released between sub-layers.
     """
@@ -104,7 +106,10 @@ def _estimated(run: Replacement, side: Side, senders: list[Node], gradients: Gra
 
 
 def output_gradients(runs: PairRuns) -> Gradients:
-    """dm/dh of the heads [H, L, d_v] and networks [1, L, D] of every sub-layer, in the recorded run."""
+    """dm/dh of the heads and networks of every sub-layer, in the recorded run.
+
+    [H, L, d_v] of heads and [1, L, D] of networks.
+    """
     added: Gradients = {}
     with (
         torch.inference_mode(False),
@@ -147,7 +152,9 @@ def _plus_output(added: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
 
 @torch.inference_mode()
 def exact_effects(run: Replacement, requests: Sequence[Request]) -> Tensor:
-    """Effects of edges on the metric, by path patching: [len(requests)] float64, in nats.
+    """Effects of edges on the metric, by path patching.
+
+    [len(requests)] float64, in nats.
 
     Raises:
         ValueError: there is no such edge or position.
@@ -173,7 +180,9 @@ def exact_effects(run: Replacement, requests: Sequence[Request]) -> Tensor:
 
 @torch.inference_mode()
 def changed_outputs(run: Replacement, requests: Sequence[Request]) -> list[Tensor]:
-    """Output of the receiver of each edge when only the edge carries the change: [L, d_v], [L, D] or [1, 1].
+    """Output of the receiver of each edge when only the edge carries the change.
+
+    [L, d_v] of a head, [L, D] of a network or [1, 1] of the logit.
 
     Raises:
         ValueError: as `exact_effects`.
@@ -206,7 +215,10 @@ def changed_outputs(run: Replacement, requests: Sequence[Request]) -> list[Tenso
 def _let_through(
     run: Replacement, model: Transformer, place: SubLayerPlace, receivers: Sequence[Node], outputs: Sequence[Tensor]
 ) -> Tensor:
-    """Logits [W, V] when the receivers of one sub-layer have other outputs, everything after them computed again."""
+    """Logits [W, V] when the receivers of one sub-layer have other outputs.
+
+    Everything after them is computed again.
+    """
     runs, (component, layer) = run.runs, place
     side = side_of(component)
     if component in KINDS:
@@ -295,7 +307,9 @@ def no_edge(edge: Edge) -> str:
 
 
 def repeated_with_hooks(run: Replacement, edge: Edge) -> float:
-    """Effect of an edge between two heads, by passes of the model's modules with hooks: an independent computation.
+    """Effect of an edge between two heads, by passes with hooks.
+
+    An independent computation, by the model's own modules.
 
     Raises:
         ValueError: one of its ends is no head.

@@ -74,7 +74,7 @@ class Edge(NamedTuple):
 
 
 def sublayers(runs: PairRuns, side: Side) -> list[SubLayerPlace]:
-    """Sub-layers of one side in the order in which they write to the residual connections."""
+    """Sub-layers of one side, in the order in which they write."""
     of_side: dict[Side, tuple[Component, ...]] = {
         "encoder": ("encoder_self", "encoder_feed_forward"),
         "decoder": ("decoder_self", "cross", "decoder_feed_forward"),
@@ -133,7 +133,10 @@ def sender_side(node: Node) -> Side:
 
 
 def norm_of(model: Transformer, place: SubLayerPlace) -> nn.Module:
-    """Norm of a sub-layer: of its output in post-norm models, of its input in pre-norm models."""
+    """Norm of a sub-layer.
+
+    Of its output in post-norm models, of its input in pre-norm models.
+    """
     component, layer = place
     side: Side = side_of(component)
     name = "cross_attention" if component == "cross" else "self_attention" if component in KINDS else "feed_forward"

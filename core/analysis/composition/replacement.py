@@ -37,7 +37,9 @@ class Replacement:
         return self.runs.clean
 
     def change(self, model: Transformer, sender: Node) -> Tensor:
-        """Replacement minus output of a sender, as added to the residual connections: [L, D].
+        """Replacement minus output of a sender: [L, D].
+
+        As added to the residual connections.
 
         A sub-layer is linear in its heads, so a head writes W_O times its output.
         """
@@ -64,7 +66,9 @@ def record_replacement(
     against: int | None = None,
     metric: Metric = "difference",
 ) -> Replacement:
-    """Record the run of a sentence up to a predicted token, and the values that replace its components' outputs.
+    """Record the run of a sentence, and the values that replace its outputs.
+
+    The run goes up to a predicted token; the outputs are those of the components.
 
     Args:
         source, target: as for `Translator.explain`.
@@ -97,7 +101,10 @@ def record_replacement(
 
 
 def _with_constants(runs: PairRuns, by: ReplacedBy) -> PairRuns:
-    """Runs whose second one has constant outputs: the means over the positions of the first one, or zeros."""
+    """Runs whose second one has constant outputs.
+
+    The means over the positions of the first one, or zeros.
+    """
 
     def both(values: Tensor) -> Tensor:
         own = values[0]

@@ -1,4 +1,4 @@
-"""Every edge of a run estimated, the strongest ones measured, and both compared with the weights."""
+"""All edges of a run estimated, the strongest measured, and compared with weights."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Survey:
     scores: dict[Edge, float | None] = field(default_factory=dict["Edge", "float | None"])
 
     def ranked(self) -> list[MeasuredEdge]:
-        """Measured edges by the size of their effect, then the others by that of their estimate."""
+        """Measured edges by the size of their effect, then the others by the estimate."""
         return sorted(
             self.edges,
             key=lambda each: (each.edge not in self.effects, -abs(self.effect(each)), str(each.edge)),
@@ -49,7 +49,10 @@ class Survey:
         return spearman([each.estimate for each in measured], [self.effects[each.edge] for each in measured])
 
     def composition_agreement(self) -> dict[Input, tuple[int, float]]:
-        """Number of edges between heads, and rank correlation of their composition score with the measured change."""
+        """Agreement of the composition score with the measured change.
+
+        The number of edges between heads, and the rank correlation.
+        """
         found: dict[Input, tuple[int, float]] = {}
         for which in INPUTS[:3]:
             pairs = [
@@ -80,7 +83,9 @@ class Survey:
 
 
 def survey_steps(run: Replacement, count: int, found: Survey) -> Iterator[int]:
-    """Estimate all edges and measure the strongest, and yield 1 after each step; there are `num_steps` of them.
+    """Estimate all edges and measure the strongest.
+
+    Yields 1 after each step; there are `num_steps` of them.
 
     Args:
         count: edges to measure.

@@ -1,1 +1,1 @@
-"""Strongest examples of heads and feed-forward neurons over many sentences, and an index of them."""
+"""Strongest examples of heads and neurons over many sentences, in an index."""

@@ -1,4 +1,4 @@
-"""Behaviours to search heads by: a measure of score-cards in words, and the place of its examples."""
+"""Behaviours to search heads by, each with a measure and the place of examples."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""`python -m core corpus`: index the strongest examples of all heads and neurons over a file of sentences."""
+"""`python -m core corpus`: index the strongest examples of heads and neurons."""
 
 import argparse
 import hashlib
@@ -60,7 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int | None:
-    """Write the index, with progress on stderr, and print the first heads of each behaviour.
+    """Write the index, and print the first heads of each behaviour.
+
+    Progress is shown on stderr.
 
     Interrupted by Ctrl-C, it writes the index of the sentences read so far, and returns 130.
 
@@ -129,7 +131,7 @@ def _sentences(options: argparse.Namespace) -> tuple[Sequence[Line], CorpusFacts
 
 
 def translations_of(lines: Sequence[Line], beam_size: int) -> str:
-    """`CorpusFacts.translations` of sentences that are searched for with a beam size unless all are given."""
+    """`CorpusFacts.translations`: given, or else the beam size of the search."""
     return GIVEN if all(line.target is not None for line in lines) else str(beam_size)
 
 
@@ -147,7 +149,10 @@ def _read(corpus: CorpusPass) -> bool:
 
 
 def format_behaviours(index: CorpusIndex, top: int = 3) -> str:
-    """Format the first heads of each behaviour as a text table; layers and heads are counted from 1."""
+    """Format the first heads of each behaviour as a text table.
+
+    Layers and heads are counted from 1.
+    """
     width = max(len(each.name) for each in BEHAVIOURS.values())
     rows = [f"{'heads that':<{width}}  highest scores, counted from 1"]
     for name, behaviour in BEHAVIOURS.items():

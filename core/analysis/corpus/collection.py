@@ -1,4 +1,4 @@
-"""One pass over a corpus that collects the examples and scores of an index, batch by batch.
+"""One pass over a corpus that collects the examples and scores of an index.
 
 Memory does not grow with the number of sentences, but for their texts. An index can be made at any time of the pass: it
 is then that of the sentences read so far.
@@ -152,7 +152,10 @@ class CorpusPass:
     def _promoted(
         self, kind: Kind, layer: int, memory: Tensor, ids: Mapping[int, tuple[list[int], list[int], list[int]]]
     ) -> dict[int, _Promoted]:
-        """Arguments of `promotes`. Args: ids, of source, fed and predicted tokens for some rows of the batch."""
+        """Arguments of `promotes`.
+
+        Args: ids, of source, fed and predicted tokens for some rows of the batch.
+        """
         translator = self._translator
         if not ids:
             return {}
@@ -253,7 +256,9 @@ class CorpusPass:
 
 
 def _columns(found: Sequence[LargestValues], place: Tensor) -> tuple[Floats, Sequence[Numbers]]:
-    """Values and marks of layers, one after the other; of empty places all marks are 0.
+    """Values and marks of layers, one after the other.
+
+    Of empty places all marks are 0.
 
     Args:
         place: new number of each sentence.
@@ -284,7 +289,10 @@ def _readable(translator: Translator, lines: Sequence[Line]) -> list[Line]:
 
 
 class _PromotionTally:
-    """Sums of the weights on keys for which a head promotes the key's token, or the predicted one."""
+    """Sums of the weights on keys for which a head promotes a token.
+
+    The key's own token, or the predicted one.
+    """
 
     def __init__(self) -> None:
         self._sums: dict[tuple[str, Kind, int], Tensor] = {}

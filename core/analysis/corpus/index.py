@@ -1,4 +1,4 @@
-"""Index of a corpus: the strongest examples of every head and neuron, and the score-cards of the heads."""
+"""Index of a corpus: examples of heads and neurons, and score-cards of heads."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -71,7 +71,10 @@ class IndexedSentence(NamedTuple):
 
 
 class HeadExample(NamedTuple):
-    """A query and a key of a sentence, and the strength of a head there; see `corpus.strength`."""
+    """A query and a key of a sentence, and the strength of a head there.
+
+    See `corpus.strength`.
+    """
 
     strength: float
     sentence: IndexedSentence
@@ -92,7 +95,9 @@ class NeuronExample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeadTable:
-    """Examples of all heads: N heads in the order of the index's cards, P places, k examples.
+    """Examples of all heads: N heads, P places, k examples.
+
+    The heads are in the order of the index's cards.
 
     Attributes:
         strengths: [N, P, k], strongest first; 0 where there are fewer.

@@ -1,4 +1,4 @@
-"""Files of indexes: compressed NPZ, without pickle, and checked as hostile when read.
+"""Files of indexes: compressed NPZ, without pickle, checked as hostile.
 
     header            JSON: format, version, facts, shape of the model, names of the cards' columns and of the places
     sources           UTF-8 texts of N sentences, one a line
@@ -100,7 +100,9 @@ def index_bytes(index: CorpusIndex) -> bytes:
 
 
 def load_index(path: str | Path) -> CorpusIndex:
-    """Read an untrusted index. Nothing is unpickled, and sizes are checked before anything is unpacked.
+    """Read an untrusted index.
+
+    Nothing is unpickled, and sizes are checked before anything is unpacked.
 
     Raises:
         CorpusIndexError: it is none, is damaged, or of a later version.
@@ -111,7 +113,10 @@ def load_index(path: str | Path) -> CorpusIndex:
 
 
 def parse_index(content: bytes, name: str) -> CorpusIndex:
-    """As `load_index`, from the content of a file. Args: name, of the file, for messages."""
+    """As `load_index`, from the content of a file.
+
+    Args: name, of the file, for messages.
+    """
     try:
         return _index(npz_arrays(io.BytesIO(content), MAX_BYTES))
     except CorpusIndexError as error:
@@ -258,7 +263,10 @@ def _fields(
 
 
 def _sides(heads: _Shape) -> NDArray[Any]:
-    """Side of query and key of each head, 0 the source and 1 the translation: [heads, 1, 1, 2]."""
+    """Side of query and key of each head: [heads, 1, 1, 2].
+
+    0 is the source and 1 the translation.
+    """
     sides = {"encoder_self": (0, 0), "decoder_self": (1, 1), "cross": (1, 0)}
     rows = [sides[kind] for kind, (layers, count) in heads.items() for _ in range(layers * count)]
     return np.array(rows)[:, None, None, :]
@@ -271,7 +279,10 @@ def _check_places(
     sides: NDArray[Any],
     positions: tuple[NDArray[Any], ...],
 ) -> None:
-    """Check that every example is in a sentence. Args: lengths, [N, 2]; sides, [..., 1, len(positions)]."""
+    """Check that every example is in a sentence.
+
+    Args: lengths, [N, 2]; sides, [..., 1, len(positions)].
+    """
     is_example = values > 0
     if (sentences[is_example] >= len(lengths)).any():
         raise CorpusIndexError(f"it has an example beyond its {len(lengths)} sentences")

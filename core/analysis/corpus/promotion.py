@@ -63,7 +63,10 @@ def _most(model: Transformer, count: int) -> int:
 
 
 def _logits(model: Transformer, layer: int, sublayer: str, vectors: Tensor) -> Tensor:
-    """Logits from vectors that a sub-layer of the decoder adds, up to a factor for each row: [..., D] -> [..., V]."""
+    """Logits from vectors that a sub-layer adds: [..., D] -> [..., V].
+
+    Of the decoder, and up to a factor for each row.
+    """
     norms = [
         model.get_submodule(f"decoder.layers.{number}.{name}_norm")
         for number in range(len(model.decoder.layers) if model.config.norm == "post" else 0)
@@ -79,7 +82,9 @@ def _logits(model: Transformer, layer: int, sublayer: str, vectors: Tensor) -> T
 def promotes(
     attention: AttentionMap, promoted: Tensor, key_ids: Sequence[int] | None, predicted_ids: Sequence[int]
 ) -> dict[str, Tensor]:
-    """Keys for which a head promotes the key's token (`copies`) or the predicted one (`translates`).
+    """Keys for which a head promotes a token.
+
+    The key's own token (`copies`), or the predicted one (`translates`).
 
     Args:
         attention: of a decoder layer.

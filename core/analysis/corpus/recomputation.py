@@ -1,4 +1,4 @@
-"""The value of one example, computed again by other code than that which made the index."""
+"""The value of one example, by other code than that which made the index."""
 
 from typing import Any
 
@@ -15,7 +15,9 @@ from core.translator import Translator
 
 @torch.inference_mode()
 def head_strength(translator: Translator, head: Head, example: HeadExample) -> float:
-    """||a_ij f(x_j)|| of a head in a sentence, as on the page Heads ("norms", before its rows are divided).
+    """||a_ij f(x_j)|| of a head in a sentence.
+
+    As on the page Heads ("norms", before its rows are divided).
 
     Raises:
         ValueError: the sentence is not one of this model.
@@ -29,7 +31,9 @@ def head_strength(translator: Translator, head: Head, example: HeadExample) -> f
 
 @torch.inference_mode()
 def neuron_activation(translator: Translator, neuron: Neuron, example: NeuronExample) -> float:
-    """Activation of a neuron in a sentence, from the layer's input by the matrices themselves.
+    """Activation of a neuron in a sentence.
+
+    From the layer's input, by the matrices themselves.
 
     Raises:
         ValueError: the sentence is not one of this model.

@@ -1,4 +1,4 @@
-"""Attention, its inputs, and feed-forward activations of a batch of sentences, in one forward pass."""
+"""Attention, its inputs and feed-forward activations of a batch, in one pass."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The largest values and the quantiles of many series, updated as values arrive, in constant memory."""
+"""Running maxima and quantiles of many series, in constant memory."""
 
 from collections.abc import Sequence
 
@@ -77,7 +77,9 @@ class Distribution:
         return (self._counts.sum(1) / max(self.total, 1)).float()
 
     def quantiles(self, levels: Sequence[float]) -> Tensor:
-        """Middle of the first bin up to which at least this share of the values lies: [N, levels].
+        """Values below which a share of the values lies: [N, levels].
+
+        The middle of the first bin up to which at least this share lies.
 
         0 where this share is not positive.
         """

@@ -1,4 +1,4 @@
-"""Strength of a head at a query and a key, and the places where examples are searched.
+"""Strength of a head at a query and a key, and places to search for examples.
 
 The strength is the norm of what the head writes for one key in one row,
 

@@ -55,7 +55,10 @@ DEFINITIONS: dict[str, str] = {
 
 
 class Phrase(NamedTuple):
-    """English words with values in place of their `{names}`, apart so that they can be translated."""
+    """English words with values in place of their `{names}`.
+
+    They are apart so that they can be translated.
+    """
 
     words: str
     values: Mapping[str, "str | Phrase"] = MappingProxyType({})

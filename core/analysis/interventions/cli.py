@@ -1,4 +1,4 @@
-"""`python -m core cut`: set attention weights, or search for those that change a token."""
+"""`python -m core cut`: set attention weights, or search for decisive ones."""
 
 import argparse
 import sys
@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the effect of cuts on each token as CSV, and the translations on stderr; or the cuts found, one a line.
+    """Print the effect of cuts on each token as CSV, and the translations on stderr.
+
+    With a search, print the cuts found, one a line.
 
     Raises:
         ValueError: the text or an option is invalid, or no cuts change the token.

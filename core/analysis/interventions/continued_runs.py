@@ -1,4 +1,4 @@
-"""Recorded runs continued from a changed state, without computing again what the change cannot reach.
+"""Recorded runs continued from a changed state, computing only what changes.
 
 Exact, up to rounding, for three reasons:
 
@@ -68,7 +68,9 @@ def _decoder_layer(
     start: int,
     is_unchanged: bool,
 ) -> Tensor:
-    """Output of a decoder layer, of the last one only at the last position: [W, T - start or 1, D].
+    """Output of a decoder layer: [W, T - start or 1, D].
+
+    Of the last layer only at the last position.
 
     Args:
         x: [1 or W, T - start, D]
@@ -111,7 +113,7 @@ def _unchanged(_component: Component, sublayer: SubLayer) -> SubLayer:
 def after_self_attention(
     runs: PairRuns, block: DecoderLayer, x: Tensor, memory: Tensor, change: Change = _unchanged
 ) -> Tensor:
-    """Second half of a decoder layer: states after self-attention [W, L, D] -> states after the layer."""
+    """Second half of a decoder layer: [W, L, D] after self-attention -> [W, L, D]."""
 
     def cross(queried: Tensor) -> Tensor:
         return block.cross_attention(queried, memory, runs.masks[2], SharedMemory(len(queried)).cross_attention)
@@ -124,7 +126,9 @@ def after_self_attention(
 def changed_layer(
     runs: PairRuns, model: Transformer, base: int, side: Side, layer: int, x: Tensor, attended: Tensor, change: Change
 ) -> Tensor:
-    """States after a layer whose sub-layers change, each position for itself: [W, L, D].
+    """States after a layer whose sub-layers change: [W, L, D].
+
+    Each position changes for itself.
 
     Args:
         model: held by this thread.

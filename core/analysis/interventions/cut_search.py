@@ -58,7 +58,9 @@ def find_cuts(
     renormalise: bool = True,
     max_cuts: int = MAX_CUTS,
 ) -> Iterator[CutSearch]:
-    """Search for few weights that change a predicted token when cut, see the module docstring.
+    """Search for few weights that change a predicted token when cut.
+
+    See the module docstring.
 
     Incremental: stop iterating to cancel the rest. The lock on the model is released between rounds.
 

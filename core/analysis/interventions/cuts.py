@@ -1,4 +1,6 @@
-"""Cuts: attention weights set to 0 or to another number, and everything after them computed again.
+"""Cuts: attention weights set to 0 or another number.
+
+Everything after them is computed again.
 
 Attention knock-out of Geva et al. 2023 ("Dissecting Recall of Factual Associations in Auto-Regressive Language
 Models"), for single weights, rows, columns or whole heads. With S the keys of a row a that a cut sets to v in all,
@@ -69,7 +71,10 @@ class Cut:
                 raise ValueError(f"the {name} of a cut are {positions}, expected positions from 0 on, at least one")
 
     def __str__(self) -> str:
-        """Name, counted from 1: `cross L5 H3 row 4 column 2-3 to 0.5 rest`; parsed by `parse_cut`."""
+        """Name, counted from 1: `cross L5 H3 row 4 column 2-3 to 0.5 rest`.
+
+        `parse_cut` parses it.
+        """
         parts = [str(self.head)]
         for name, positions in (("row", self.rows), ("column", self.keys)):
             if positions is not None:
@@ -223,7 +228,7 @@ class CutEffect:
         return sum(self.changes)
 
     def gap(self, cuts: Sequence[Cut]) -> float:
-        """Largest difference between the weights of `after` and the numbers that they were set to.
+        """Largest difference between weights of `after` and the numbers set.
 
         Cuts that overlap a later one of the same head are left out, and rows that may attend to none of a cut's keys.
         """

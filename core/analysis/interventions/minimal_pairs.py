@@ -1,4 +1,4 @@
-"""Minimal pairs: sentences that differ from another in one respect, and not in the number of tokens.
+"""Minimal pairs: sentences that differ in one respect, with equally many tokens.
 
 A proposal replaces a noun, an adjective or a pronoun by another of its group, a singular by its plural, or a present
 tense by its past, with words from `word_list`. The tokenizer decides which are kept: every word must have as many

@@ -58,7 +58,9 @@ class Patch:
 
 @dataclass(frozen=True)
 class PairRuns:
-    """The runs of a clean and of a corrupted source with one target prefix; the clean one is row 0.
+    """The runs of a clean and of a corrupted source with one target prefix.
+
+    The clean one is row 0.
 
     Attributes:
         texts: both sources.
@@ -114,7 +116,9 @@ class PairRuns:
         return self.translator.pieces(self.fed[0].tolist())
 
     def measured(self, logits: Tensor) -> Tensor:
-        """Metric of logits [W, V]: the logit of A minus that of B, or the log-probability of A: [W].
+        """Metric of logits [W, V]: [W].
+
+        The logit of A minus that of B, or the log-probability of A.
 
         The difference of two logits is that of their log-probabilities, too: both have the same normaliser.
         """
@@ -151,7 +155,10 @@ class PairRuns:
         return heads.num_heads
 
     def matters(self, patch: Patch) -> bool:
-        """Whether a patch alone can change the next token: both runs differ there, and the next token depends on it."""
+        """Whether a patch alone can change the next token.
+
+        Both runs differ there, and the next token depends on it.
+        """
         is_read = patch.position in (None, self.fed.size(1) - 1)
         is_last = side_of(patch.component) == "decoder" and patch.layer == self.num_layers(patch.component) - 1
         return self.differs(patch) and (is_read or not is_last)

@@ -1,4 +1,7 @@
-"""`python -m core patch`: activation patching between two sentences, and proposals for the second one."""
+"""`python -m core patch`: activation patching between two sentences.
+
+Also proposals for the second one.
+"""
 
 import argparse
 import re
@@ -55,7 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the proposals, the effect of each patch, of each head or of each path as CSV, both metrics on stderr.
+    """Print the proposals, or the effect of each patch, head or path, as CSV.
+
+    Both metrics are printed on stderr.
 
     Layers, heads and positions are counted from 0 in the tables.
 

@@ -1,4 +1,7 @@
-"""Effects of patches as columns of a table; layers, heads and positions are counted from 0."""
+"""Effects of patches as columns of a table.
+
+Layers, heads and positions are counted from 0.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +14,9 @@ Columns = dict[str, list[object]]
 
 
 def map_columns(pairs: Sequence[PairRuns], effects: Mapping[Component, Effects]) -> Columns:
-    """A row for each component, layer and position: the tokens there, the metric, and the recovered share.
+    """A row for each component, layer and position.
+
+    The tokens there, the metric, and the recovered share.
 
     Args:
         pairs: whose mean the effects are; the corrupted tokens of several are joined by `/`.

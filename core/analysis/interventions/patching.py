@@ -1,4 +1,6 @@
-"""Activation patching: outputs of one run put into another, and everything after them computed again.
+"""Activation patching: outputs of one run put into another.
+
+Everything after them is computed again.
 
 Vig et al. 2020 ("Investigating Gender Bias in Language Models Using Causal Mediation Analysis") and Meng et al. 2022
 ("Locating and Editing Factual Associations in GPT"), with the choices of Zhang & Nanda 2023 (arXiv:2309.16042): a
@@ -61,7 +63,10 @@ class Effects:
         return (self.values.double() - self.corrupted) / (self.clean - self.corrupted)
 
     def moved(self, into: Into) -> Tensor:
-        """Share of the difference between both runs that a patch makes, from base to donor: 0 is no effect."""
+        """Share of the difference between both runs that a patch makes.
+
+        From base to donor: 0 is no effect.
+        """
         return self.recovered if into == "corrupted" else 1 - self.recovered
 
 
@@ -89,7 +94,10 @@ def mean_effects(effects: Sequence[Effects]) -> Effects:
 
 
 class Part(NamedTuple):
-    """Metric with a patch of one component of one layer, at each of its positions: [S or T]."""
+    """Metric with a patch of one component of one layer: [S or T].
+
+    At each of its positions.
+    """
 
     component: Component
     layer: int
@@ -152,7 +160,7 @@ def head_effects(runs: PairRuns, kind: Kind, layer: int, position: int, into: In
 
 
 def all_patched(runs: PairRuns, into: Into = "corrupted") -> float:
-    """Metric with all components of all layers patched at all positions: that of the donor."""
+    """Metric with everything patched, at all positions: that of the donor."""
     everything = [Patch(component, layer) for component in COMPONENTS for layer in range(runs.num_layers(component))]
     return float(patched_metric(runs, [everything], into)[0])
 
@@ -205,7 +213,9 @@ def blocks(runs: PairRuns, rows: int) -> Iterator[slice]:
 
 
 def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first: dict[Side, int]) -> Tensor:
-    """Logits of the next token of `rows` copies of a run, computed again from a layer on: [W, V].
+    """Logits of the next token of `rows` copies of a run: [W, V].
+
+    Computed again from a layer on.
 
     Args:
         model: held by this thread; its hooks make the copies differ.
@@ -226,7 +236,10 @@ def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first:
 
 @contextmanager
 def _patched(model: Transformer, runs: PairRuns, rows: Sequence[Sequence[Patch]], donor: int) -> Generator[None]:
-    """Put outputs of the donor into a batch with the patches of each row, inside the block."""
+    """Put outputs of the donor into a batch inside the block.
+
+    Each row has its own patches.
+    """
     groups: defaultdict[tuple[Component, int, bool], list[tuple[int, int, int]]] = defaultdict(list)
     for row, patches in enumerate(rows):
         for patch in patches:

@@ -1,4 +1,4 @@
-"""Path patching: the effect of one head on another through the direct paths between them.
+"""Path patching: the effect of one head on another through direct paths.
 
 Wang et al. 2022 ("Interpretability in the Wild", arXiv:2211.00593) and Goldowsky-Dill et al. 2023 ("Localizing Model
 Behavior with Path Patching", arXiv:2304.05969). In the base run,
@@ -137,7 +137,10 @@ def _arriving(
     base: int,
     hold_networks: bool,
 ) -> dict[Receiver, Tensor]:
-    """Queries, keys or values [W, L, E] of the receivers when only a sender's output has changed, one for each row."""
+    """Inputs [W, L, E] of the receivers when only a sender's output has changed.
+
+    Queries, keys or values; one sender for each row.
+    """
     found: dict[Receiver, Tensor] = {}
     side, first = side_of(rows[0].component), min(row.layer for row in rows)
     x = runs.entering(side, first)[base].expand(len(rows), -1, -1)
@@ -173,7 +176,7 @@ _NETWORKS: dict[Side, tuple[Component, ...]] = {
 def _held_output(
     runs: PairRuns, module: nn.Module, component: Component, layer: int, rows: Sequence[Patch], base: int
 ) -> Tensor:
-    """Output [W, L, D] of the base, in which the senders of this layer have the donor's output.
+    """Output [W, L, D] of the base with the donor's output of this layer's senders.
 
     A sub-layer is linear in its heads: W_O times the change of a head is added.
     """

@@ -33,7 +33,9 @@ def record_runs(
     against: int | None = None,
     metric: Metric = "difference",
 ) -> PairRuns:
-    """Run a clean and a corrupted source with one target prefix, and record the outputs of all components.
+    """Run a clean and a corrupted source, and record all components' outputs.
+
+    Both have the same target prefix.
 
     Args:
         clean, corrupted: sources of equal length in tokens.
@@ -73,7 +75,9 @@ def recorded_passes(
     against: int | None,
     metric: Metric,
 ) -> PairRuns:
-    """Run two sources of equal length with one prefix, and record the outputs of all components.
+    """Run two sources of equal length, and record all components' outputs.
+
+    Both have the same prefix.
 
     Args:
         texts, sources: both sources, and their token ids.
@@ -154,7 +158,10 @@ def _best_other(translator: Translator, logits: Tensor, token: int) -> int:
 
 
 def _of_one(mask: Mask, ids: Tensor) -> Tensor:
-    """Mask of one sentence without padding, as attention layers take it; broadcasts to [W, H, Q, K]."""
+    """Mask of one sentence without padding; broadcasts to [W, H, Q, K].
+
+    As attention layers take it.
+    """
     return (mask.as_mask(ids.size(1)) if isinstance(mask, Neighbourhood) else mask)[:1]
 
 

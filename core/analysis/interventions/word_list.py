@@ -1,4 +1,4 @@
-"""Common English words that can replace each other in a sentence, for minimal pairs."""
+"""Common English words that can replace each other, for minimal pairs."""
 
 # Singular and plural of nouns; any two nouns of a group can stand for each other.
 NOUNS: tuple[tuple[tuple[str, str], ...], ...] = (

@@ -1,4 +1,4 @@
-"""DecoderLens: the translations that the encoder's layers would give by themselves.
+"""DecoderLens: translations from the states of each encoder layer.
 
 Langedijk et al. 2023 (arXiv 2310.03686): stop the encoder after layer l and let the decoder attend to those states, so
 that the search is for argmax_y p(y | memory = x_l), with the encoder's final norm, if it has one, applied to x_l. The
@@ -52,7 +52,9 @@ def encoder_translations(
 
 
 def memory_logits(translator: Translator, memories: Tensor) -> NextLogits:
-    """Scorer of next tokens for given encoder outputs, in place of `Translator.next_logits`.
+    """Scorer of next tokens for given encoder outputs.
+
+    In place of `Translator.next_logits`.
 
     Holds the model's lock for one position at a time.
 
@@ -74,7 +76,9 @@ def memory_logits(translator: Translator, memories: Tensor) -> NextLogits:
 
 @torch.inference_mode()
 def encoder_levels(translator: Translator, source_ids: list[int]) -> Tensor:
-    """Encoder states of one sentence at every level, as memories of the decoder: [L + 1, S, D].
+    """Encoder states of one sentence at every level: [L + 1, S, D].
+
+    As memories of the decoder.
 
     The states of a pre-norm encoder pass its final norm.
     """

@@ -1,4 +1,4 @@
-"""When heads take their roles: scores and roles of every head over the snapshots of a training.
+"""When heads take their roles: scores and roles over the snapshots of a training.
 
 Olsson et al. 2022 (arXiv 2209.11895) follow a score of every head over the snapshots of a training to see induction
 heads appear. Here it is any score of the score-cards, and a role is the most specific label of a head (`head_labels`,
@@ -77,7 +77,9 @@ def settled_at(values: Sequence[float], tolerance: float = TOLERANCE) -> int | N
 
 
 def taken_at(cards: Cards) -> int | None:
-    """Number of the first snapshot from which on a head always meets the criterion of its last role.
+    """Number of the first snapshot at which a head has its last role for good.
+
+    From there on it always meets the criterion.
 
     Args:
         cards: of one head, at each snapshot.
@@ -114,7 +116,9 @@ def developments(cards: Sequence[Cards], score: str, tolerance: float = TOLERANC
 
 
 def development_columns(steps: Sequence[int], found: Sequence[Development]) -> dict[str, list[object]]:
-    """Columns of a table with a row for each head and snapshot; layers and heads are counted from 0.
+    """Columns of a table with a row for each head and snapshot.
+
+    Layers and heads are counted from 0.
 
     Args:
         steps: of the snapshots.

@@ -50,9 +50,9 @@ class SnapshotReading:
 
     @property
     def level_probabilities(self) -> tuple[float, ...]:
-        """Probability of a token of the fixed target by the logit lens at each level: [L + 1].
+        """Probability of a token of the fixed target at each level: [L + 1].
 
-        Geometric means over the tokens: exp of the mean log-probability.
+        By the logit lens. Geometric means over the tokens: exp of the mean log-probability.
         """
         return tuple(math.exp(value) for value in self.lens.predicted_log_probs.double().mean(1).tolist())
 

@@ -1,1 +1,1 @@
-"""One token followed through the model, with all numbers of a chosen layer and head."""
+"""One token followed through the model, with all numbers of a layer and head."""

@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print all numbers of the steps of a token as CSV, and how exact they are on stderr.
+    """Print all numbers of the steps of a token as CSV.
+
+    On stderr, print how exact they are.
 
     Positions, heads and dimensions are counted from 0 in the table.
 

@@ -55,7 +55,7 @@ def follow_token(
     head: int,
     count: int = COUNT,
 ) -> TokenPath:
-    """Follow one token of the source through the encoder, or a fed one through the decoder.
+    """Follow a source token through the encoder, or a fed one through the decoder.
 
     Post-norm (the paper's) and pre-norm layers each go in their own order.
 
@@ -98,7 +98,10 @@ def _require(name: str, value: int, count: int, things: str) -> None:
 
 @dataclass
 class _Walk:
-    """The steps of one token, computed one after the other and compared with the model's calls."""
+    """The steps of one token, one after the other.
+
+    Each is compared with the model's calls.
+    """
 
     model: Transformer
     stack: Stack
@@ -136,7 +139,10 @@ class _Walk:
         return self._norm_of_stack("output_norm", state)
 
     def compare(self, part: str, quantity: str, found: Tensor, own: Tensor) -> None:
-        """Note the deviation of a quantity from the model's own, see `TokenPath.differences`."""
+        """Note how far a quantity is from the model's own.
+
+        See `TokenPath.differences`.
+        """
         largest = max(1.0, float(own.abs().max()))
         self.differences[f"{part}.{quantity}"] = float((found - own).abs().max()) / largest
 

@@ -1,4 +1,6 @@
-"""The products of query and key behind one attention weight, from a pass of the model.
+"""The products of query and key behind one attention weight.
+
+From a pass of the model.
 
 Vaswani et al. 2017, equation (1) (3.2.1): the score of query i and key j is a sum of d_k products,
 
@@ -44,7 +46,10 @@ class ScoreProducts:
 
     @property
     def score(self) -> float:
-        """Sum of the products and `relative`; that of a hidden key is not used by the model."""
+        """Sum of the products and `relative`.
+
+        That of a hidden key is not used by the model.
+        """
         return float(self.products.sum()) + (self.relative or 0.0)
 
     @property
@@ -53,11 +58,16 @@ class ScoreProducts:
 
     @property
     def gap(self) -> float:
-        """Deviation of the sum from the model's score, relative to it if it exceeds 1; NaN for a hidden key."""
+        """Deviation of the sum from the model's score.
+
+        Relative to the score if it exceeds 1; NaN for a hidden key.
+        """
         return math.nan if self.is_hidden else abs(self.score - self.own_score) / max(1.0, abs(self.own_score))
 
     def columns(self) -> dict[str, list[float | None]]:
-        """Columns of a table with a row for each dimension, counted from 0, and one without dimension for `relative`.
+        """Columns of a table with a row for each dimension, counted from 0.
+
+        `relative` has a row without dimension.
 
         The products sum to the score.
         """

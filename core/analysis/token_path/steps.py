@@ -53,9 +53,9 @@ class StackSteps:
 
 @dataclass(frozen=True)
 class NormSteps:
-    """LayerNorm (Ba et al. 2016; 3.1): gain * (x - mean) / sqrt(variance + epsilon) + bias.
+    """LayerNorm (Ba et al. 2016; 3.1), or RMSNorm.
 
-    Or RMSNorm: gain * x / sqrt(mean square + epsilon).
+    gain * (x - mean) / sqrt(variance + epsilon) + bias; of RMSNorm gain * x / sqrt(mean square + epsilon).
 
     Attributes:
         kind: which of the two.

@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
-    """Write the words of all translations, the least probable first, and progress on stderr.
+    """Write the words of all translations, the least probable first.
+
+    Progress is shown on stderr.
 
     Raises:
         ValueError: an option is out of range, or the input is invalid.
@@ -82,7 +84,10 @@ def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
 
 
 def write(words: list[WordScore], digest: str, app: str, output: TextIO) -> None:
-    """Write a line for each word, with a link that shows it in the app; numbers count from 1."""
+    """Write a line for each word, with a link that shows it in the app.
+
+    Numbers count from 1.
+    """
     writer = csv.writer(output, delimiter=TAB, lineterminator="\n")
     rows = (
         (

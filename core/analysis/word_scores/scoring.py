@@ -66,7 +66,9 @@ class WordScore:
 
 
 def parse_lines(text: str) -> list[Line]:
-    """Parse sentences, one a line: a source, or a source and its translation with a tab between.
+    """Parse sentences, one a line.
+
+    A line is a source, or a source and its translation with a tab between.
 
     Blank lines are skipped, but counted.
 
