@@ -1,4 +1,7 @@
-"""`python -m core COMMAND`: translate, convert, inspect, explain, score, align and others, see `COMMANDS`."""
+"""`python -m core COMMAND`: translate, convert, explain, score and others.
+
+`COMMANDS` has them all.
+"""
 
 import argparse
 import sys

@@ -19,7 +19,10 @@ BATCH_TOKENS = 1024  # source tokens of a batch, padding included
 
 
 class BatchTranslator(TextCodec):
-    """A model with its tokenizer, behind a lock, that translates many sentences; see `Translator`."""
+    """A model with its tokenizer, behind a lock, that translates many sentences.
+
+    See `Translator`.
+    """
 
     def __init__(
         self,
@@ -46,11 +49,17 @@ class BatchTranslator(TextCodec):
         return self._shared.held()
 
     def batch(self, rows: Sequence[Source]) -> Tensor:
-        """Sources, or targets, padded on the right: [B, longest] or [B, longest, P], on the model's device."""
+        """Sources, or targets, padded on the right: [B, longest] or [B, longest, P].
+
+        On the model's device.
+        """
         return self._shared.batch(rows)
 
     def next_logits(self, sources: Sequence[Source]) -> NextLogits:
-        """Encode sources and return a scorer of next tokens, see `SharedModel.next_logits`."""
+        """Encode sources and return a scorer of next tokens.
+
+        See `SharedModel.next_logits`.
+        """
         return self._shared.next_logits(sources)
 
     def translate_batch(

@@ -1,6 +1,7 @@
-"""Byte-pair encoding of words (Sennrich et al. 2016), after Moses' tokenization (Koehn et al. 2007).
+"""Byte-pair encoding of words (Sennrich et al. 2016), after Moses' tokenization.
 
-The pieces of a word but the last end with `@@`, the notation of subword-nmt.
+The tokenization is that of Koehn et al. 2007. The pieces of a word but the last end with `@@`, the notation of
+subword-nmt.
 """
 
 import unicodedata
@@ -50,7 +51,10 @@ class BytePairEncoding:
         return (*(symbol + CONTINUED for symbol in symbols[:-1]), symbols[-1])
 
     def _known(self, symbols: Sequence[str], vocabulary: Collection[str]) -> Iterator[str]:
-        """Symbols of a word, those that the vocabulary lacks taken apart into what they were merged from."""
+        """Symbols of a word that the vocabulary has.
+
+        Those that it lacks are taken apart into what they were merged from.
+        """
         rest = [(symbol, False) for symbol in symbols]
         rest[-1] = (symbols[-1], True)
         rest.reverse()
@@ -80,9 +84,10 @@ def _merged(symbols: Sequence[str], pair: tuple[str, str]) -> list[str]:
 
 
 def read_merges(data: bytes) -> list[tuple[str, str]]:
-    """Merges of a file of subword-nmt, fastBPE or Hugging Face, one a line, the first merged first.
+    """Merges of a file of subword-nmt, fastBPE or Hugging Face.
 
-    Columns after the second, which are counts, are ignored, as is a first line with a version.
+    One a line, the first merged first. Columns after the second, which are counts, are ignored, as is a first line with
+    a version.
 
     Raises:
         ValueError: it is not UTF-8, there are too many lines, or one has no two symbols; or the version is unknown.

@@ -54,7 +54,10 @@ def is_special(token: str) -> bool:
 
 
 def is_standalone(token: str) -> bool:
-    """Whether the token reads the same in any context: a word, special, unknown, or the code of a language."""
+    """Whether the token reads the same in any context.
+
+    Words, special and unknown tokens, and codes of languages do.
+    """
     return (
         isinstance(token, Word)
         or is_special(token)

@@ -111,7 +111,10 @@ class DecoderCache:
         return self.ancestry[:, None]
 
     def chain_mask(self, count: int) -> Tensor:
-        """Keys that the next `count` positions of a single hypothesis may attend to: [1, 1, count, length + count]."""
+        """Mask of the next `count` positions: [1, 1, count, length + count].
+
+        Which keys of a single hypothesis each of them may attend to.
+        """
         key = torch.arange(self.length + count, device=self.memory.device)
         query = key[self.length :, None]
         mask = key <= query
@@ -161,7 +164,10 @@ class LayerCache:
         self._of_memory: KeysValues | None = None
 
     def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
-        """Add this position's keys and values, [B, H, W, E] each, to those before: [B, H, K, E] each."""
+        """Add this position's keys and values to those before: [B, H, K, E] each.
+
+        [B, H, W, E] each are added.
+        """
         new_keys, new_values = keys_values()
         start = self._num_keys
         buffers = self.extend(new_keys.size(2), new_keys[:, :, :0], new_values[:, :, :0])
@@ -175,7 +181,9 @@ class LayerCache:
         return 0 if self._own is None else self._own[0].size(2)
 
     def extend(self, width: int, no_keys: Tensor, no_values: Tensor) -> KeysValues:
-        """Make room for the keys and values of this position, which the caller writes behind those before.
+        """Make room for the keys and values of this position.
+
+        The caller writes them behind those before.
 
         Args:
             width: how many they are.

@@ -189,7 +189,10 @@ class _Weights:
 
 
 def joined(*projections: nn.Linear) -> tuple[Tensor, Tensor | None]:
-    """Weight and bias of projections of one input as one, their outputs side by side; all or none have a bias."""
+    """Weight and bias of projections of one input as one, outputs side by side.
+
+    All of them have a bias, or none.
+    """
     weights = [stored_weight(each) for each in projections]
     biases: list[Tensor] = [each.bias for each in projections if has_bias(each)]
     if len(projections) > 1:

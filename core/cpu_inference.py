@@ -75,10 +75,10 @@ class Choice:
 
 
 class PackedTransformer(Transformer):
-    """A Transformer with packed matrix products and compiled steps, in float16 where that is lossless.
+    """A Transformer with packed matrix products and compiled steps.
 
-    Everything else is shared with the original model, so hooks on its attention weights act on both. After a change of
-    the weights it is out of date: see `packs`.
+    The matrices are in float16 where that is lossless. Everything else is shared with the original model, so hooks on
+    its attention weights act on both. After a change of the weights it is out of date: see `packs`.
 
     The second product of each feed-forward network is always exact. Rounded to 8 bits its inputs, which are 0 or above
     and now and then large, cost half a BLEU point (README.md).
@@ -135,7 +135,10 @@ class PackedTransformer(Transformer):
     def step(
         self, token_ids: Tensor, cache: DecodedPositions, mask: Tensor, weights: StepWeights | None = None
     ) -> Tensor:
-        """As `Transformer.step`. Compiled steps also write the attention weights to `weights`."""
+        """As `Transformer.step`.
+
+        Compiled steps also write the attention weights to `weights`.
+        """
         steps = self.steps.get(_kind_of(token_ids.numel()))
         if not isinstance(cache, DecoderCache) or not steps or not self.is_plain:
             return super().step(token_ids, cache, mask)
@@ -153,7 +156,10 @@ class PackedTransformer(Transformer):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the compiled functions may take over: no dropout, and no hook on attention weights."""
+        """Whether the compiled functions may take over.
+
+        They may without dropout and without a hook on attention weights.
+        """
         return not self.decoder.training and not any(map(is_hooked, self._hookable))
 
     def compiles_step(self, token_ids: Tensor) -> bool:
@@ -166,9 +172,12 @@ class PackedTransformer(Transformer):
         return self.compiled_encoder is not None and is_fastest and self.is_plain
 
     def encode(self, source: Tensor, weights: Tensor | None = None) -> Tensor:
-        """Raises: NonFiniteError, where reduced products would make finite numbers of what is not.
+        """As `Transformer.encode`.
 
         The compiled encoder also writes the attention weights to `weights`.
+
+        Raises:
+            NonFiniteError: the output is not finite, of which reduced products would make finite numbers.
         """
         if self.compiled_encoder and self.compiles_encoder(source):
             memory = self.compiled_encoder(self.embedding(source), self.source_mask(source), weights)
@@ -188,7 +197,10 @@ class PackedTransformer(Transformer):
         return self._state == _state(model)
 
     def _compile(self, compiled: ctypes.CDLL, model: Transformer) -> None:
-        """Set the compiled encoder, which is exact, and the steps, in `fast` in 8 bits if they prove faster."""
+        """Set the compiled encoder and the compiled steps.
+
+        The encoder is exact; in `fast`, the steps are in 8 bits if they prove faster.
+        """
         exact = torch.float16 if self.products[0] is HalfPackedLinear else torch.float32
         decoders = [CompiledDecoder(compiled, model, exact)]
         self.steps = dict.fromkeys((FEW_ROWS, MANY_ROWS), decoders[0])
@@ -204,7 +216,10 @@ class PackedTransformer(Transformer):
             self.compiled_encoder = CompiledEncoder(compiled, model, exact)
 
     def _trial(self, rows: int, decoder: CompiledDecoder | None) -> Callable[[Tensor], Tensor]:
-        """A search for tokens [B, W] that goes one position further with each call, compiled or with PyTorch."""
+        """A search for tokens [B, W], compiled or with PyTorch.
+
+        It goes one position further with each call.
+        """
         batch, length = rows // FEW_ROWS, 16
         memory, memory_mask = torch.zeros(batch, length, self.config.d_model), torch.ones(batch, 1, 1, length).bool()
         cache = DecoderCache(memory, memory_mask, self.config.num_decoder_layers)
@@ -240,7 +255,10 @@ class PackedTransformer(Transformer):
 
 
 def packing_obstacle(model: Transformer) -> str | None:
-    """Reason why a model computes with its own matrices, in PyTorch; None if it can be packed."""
+    """Reason why a model computes with its own matrices, in PyTorch.
+
+    None if it can be packed.
+    """
     weight, kept, config = stored_weight(model.embedding.tokens), kept_types(model), model.config
     if config.patch_size:
         return "its source is an image"
@@ -297,7 +315,10 @@ def _kind_of(rows: int) -> int:
 
 
 def all_modules(model: nn.Module) -> list[nn.Module]:
-    """As `model.modules()`, ten times as fast, in another order; a shared module comes more than once."""
+    """As `model.modules()`, ten times as fast, in another order.
+
+    A shared module comes more than once.
+    """
     found = [model]
     for module in found:  # which grows meanwhile
         found += module.children()

@@ -1,4 +1,4 @@
-"""Errors of Python's and NumPy's readers of zip archives and arrays on damaged or hostile files."""
+"""Errors of the readers of zip archives and arrays on damaged or hostile files."""
 
 import lzma
 import tokenize

@@ -1,4 +1,4 @@
-"""Tokenizer with a dictionary per side, of models by fairseq, its descendants, and other projects.
+"""Tokenizer with a dictionary per side, of fairseq's and other models.
 
 A text is split into pieces by byte-pair encoding, by a SentencePiece model, or simply into words or characters, and the
 dictionary numbers the pieces.
@@ -170,7 +170,9 @@ class DictionaryTokenizer:
         ]
 
     def token_id(self, piece: str) -> int:
-        """Token id of a piece of `piece`, or of the last of `pieces`, also with a space after it.
+        """Token id of a piece of `piece` or of the last of `pieces`.
+
+        Also with a space after it.
 
         Raises:
             ValueError: there is no such piece.
@@ -186,7 +188,10 @@ class DictionaryTokenizer:
 
 
 def dictionary_file(pieces: Iterable[str]) -> bytes:
-    """A dictionary from its pieces in the order of their ids, which are checked when it is read."""
+    """A dictionary from its pieces in the order of their ids.
+
+    They are checked when it is read.
+    """
     return json.dumps({PIECES: list(pieces)}, ensure_ascii=False).encode(errors="surrogatepass")
 
 
@@ -296,6 +301,9 @@ def _piece_functions(
 
 
 def _joined(pieces: list[str]) -> str:
-    """Words with spaces between, from pieces whose `CONTINUED` says that the next one continues them."""
+    """Words with spaces between, from pieces.
+
+    `CONTINUED` at the end of a piece says that the next one continues its word.
+    """
     text = "".join(piece[: -len(CONTINUED)] if piece.endswith(CONTINUED) else f"{piece} " for piece in pieces)
     return " ".join(text.split())

@@ -12,7 +12,10 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None)  # None: other librari
 
 
 class NotWrittenError(OSError):
-    """A file could not be written. The message has its path, the reason, and what to do."""
+    """A file could not be written.
+
+    The message has its path, the reason, and what to do.
+    """
 
     def __init__(self, path: Path, error: OSError) -> None:
         self.reason = error.strerror or str(error)
@@ -23,9 +26,10 @@ class NotWrittenError(OSError):
 
 @contextlib.contextmanager
 def writing(path: Path) -> Generator[None]:
-    """Turn an OSError of the system in the block, which writes to `path`, into a `NotWrittenError`.
+    """Turn an OSError of the system in the block into a `NotWrittenError`.
 
-    Readers of damaged files raise OSError, too: without a number, or with that of an invalid argument.
+    The block writes to `path`. Readers of damaged files raise OSError, too: without a number, or with that of an
+    invalid argument.
     """
     try:
         yield
@@ -67,7 +71,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def error_message(error: Exception) -> str:
-    """The message of an error that ends a command; of standard output if it names no file."""
+    """The message of an error that ends a command.
+
+    An OSError that names no file is taken for one of standard output.
+    """
     if isinstance(error, NotWrittenError) or not isinstance(error, OSError):
         return str(error)
     if error.filename is None and error.errno in NO_ROOM[:-1]:
@@ -78,7 +85,10 @@ def error_message(error: Exception) -> str:
 
 
 def discard_output() -> None:
-    """Send standard output to /dev/null if it cannot be flushed: Python flushes it once more at its end."""
+    """Send standard output to /dev/null if it cannot be flushed.
+
+    Python flushes it once more at its end.
+    """
     try:
         sys.stdout.flush()
     except OSError:

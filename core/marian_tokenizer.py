@@ -1,8 +1,8 @@
-"""Tokenizer of OPUS-MT models: a SentencePiece model per side, and vocabularies that number the pieces.
+"""Tokenizer of OPUS-MT models: SentencePiece models and vocabularies.
 
-A text is split by the SentencePiece model of its side; the ids come from a vocabulary file and have nothing to do with
-SentencePiece's own. Punctuation is normalised before, as in the training of these models, by the rules of Moses
-(`normalize-punctuation.perl`; Koehn et al. 2007).
+A model per side; vocabularies number the pieces. A text is split by the SentencePiece model of its side; the ids come
+from a vocabulary file and have nothing to do with SentencePiece's own. Punctuation is normalised before, as in the
+training of these models, by the rules of Moses (`normalize-punctuation.perl`; Koehn et al. 2007).
 """
 
 import re
@@ -153,7 +153,10 @@ def _read_vocabulary(name: str, data: bytes, vocab_size: int) -> dict[str, int]:
 
 
 def _moses_normaliser(language: object) -> Callable[[str], str]:
-    """Normalisation of punctuation for a language's code; the rules of some languages differ."""
+    """Normalisation of punctuation for a language's code.
+
+    The rules of some languages differ.
+    """
     from sacremoses import MosesPunctNormalizer  # here, as the import takes half a second
 
     return MosesPunctNormalizer(cast("str", language)).normalize

@@ -15,7 +15,9 @@ MAX_BYTES = 2**30  # of a file, unpacked
 
 
 def npz_arrays(file: IO[bytes], max_bytes: int | None = None) -> dict[str, NDArray[Any]]:
-    """Unpack all arrays of a file. Nothing is unpickled, and sizes are checked before memory is allocated.
+    """Unpack all arrays of a file.
+
+    Nothing is unpickled, and sizes are checked before memory is allocated.
 
     Args:
         max_bytes: of the file, unpacked; `MAX_BYTES` by default.

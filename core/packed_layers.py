@@ -34,7 +34,10 @@ class LazyProduct(nn.Module):
 
 
 class PackedAttention(MultiHeadAttention):
-    """Attention that uses the compiled kernel in steps of decoding, if there is one and no hook."""
+    """Attention that uses the compiled kernel in steps of decoding.
+
+    If there is one and no hook.
+    """
 
     def __init__(self, attention: MultiHeadAttention) -> None:
         nn.Module.__init__(self)
@@ -58,8 +61,9 @@ class PackedAttention(MultiHeadAttention):
 
 
 class PackedSelfAttention(PackedAttention):
-    """Self-attention whose queries, keys and values are one product, as a large matrix is read faster than three
-    small ones.
+    """Self-attention whose queries, keys and values are one product.
+
+    A large matrix is read faster than three small ones.
     """
 
     def __init__(self, attention: MultiHeadAttention, packed: Callable[[Weights], nn.Module]) -> None:

@@ -1,8 +1,8 @@
-"""A search that keeps what explains its hypotheses: attention weights and the most probable tokens.
+"""A search that keeps what explains its hypotheses.
 
-The compiled functions have the weights of every head at hand, so keeping them costs almost nothing, where a replay of
-the finished translation takes a third of the search's time. The weights of a hypothesis are those of its ancestors'
-rows; a replay in one pass has the same, to rounding.
+That is attention weights and the most probable tokens. The compiled functions have the weights of every head at hand,
+so keeping them costs almost nothing, where a replay of the finished translation takes a third of the search's time. The
+weights of a hypothesis are those of its ancestors' rows; a replay in one pass has the same, to rounding.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class _Position(NamedTuple):
 
 
 class RecordedSearch:
-    """Scorer of next tokens (`NextLogits`) for one search over translations of one sentence.
+    """Scorer of next tokens (`NextLogits`) for one search of one sentence.
 
     Args:
         model: for which `records` is true.
@@ -113,7 +113,10 @@ class RecordedSearch:
         )
 
     def _rows(self, fed: Sequence[int]) -> list[int] | None:
-        """The row of each position at which these tokens were fed; None if they never were."""
+        """The row of each position at which these tokens were fed.
+
+        None if they never were.
+        """
         rows: list[int] = []
         for token_id, position in zip(fed, self._positions, strict=False):
             links = zip(position.token_ids, position.parents, strict=True)

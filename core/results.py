@@ -112,7 +112,10 @@ class Explanation:
 
     @property
     def num_forced(self) -> int:
-        """Number of forced tokens at the start, 0 or 1: its log-probability is 0 whatever the logits are."""
+        """Number of forced tokens at the start, 0 or 1.
+
+        The log-probability of one is 0 whatever the logits are.
+        """
         return int(self.log_probs[:1] == (0.0,))
 
     def show(

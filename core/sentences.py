@@ -34,9 +34,9 @@ def split_sentences(text: str) -> list[tuple[str, str]]:
 
 
 def with_language_codes(sentences: Iterable[str]) -> list[str]:
-    """Begin every sentence of a text with the language codes that the last sentence before it began with.
+    """Begin every sentence with the language codes that hold for it.
 
-    A sentence with codes of its own keeps them.
+    Those that the last sentence before it began with. A sentence with codes of its own keeps them.
     """
     found: list[str] = []
     codes = ""

@@ -1,4 +1,7 @@
-"""A model that threads share: one runs it at a time, packed for this CPU, with its last searches recorded."""
+"""A model that threads share: one runs it at a time.
+
+It is packed for this CPU, and its last searches are recorded.
+"""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -38,7 +41,10 @@ class SharedModel:
 
     @contextmanager
     def held(self) -> Generator[Transformer]:
-        """Hold the model for this thread, which may also call the other methods inside the block."""
+        """Hold the model for this thread.
+
+        It may also call the other methods inside the block.
+        """
         with self._lock:
             yield self.model
 
@@ -65,7 +71,10 @@ class SharedModel:
         return (is_searched and self._recorded_pass(*ids, num_best)) or self._replayed_pass(*ids, num_best)
 
     def batch(self, rows: Sequence[Source]) -> Tensor:
-        """Sources, or targets, padded on the right: [B, longest] or [B, longest, P], on the model's device."""
+        """Sources, or targets, padded on the right: [B, longest] or [B, longest, P].
+
+        On the model's device.
+        """
         are_patches = any(isinstance(row, Tensor) for row in rows)
         padding = PAD_PIXEL if are_patches else self.model.config.pad_id
         padded = pad_sequence([torch.as_tensor(row) for row in rows], batch_first=True, padding_value=padding)
@@ -87,7 +96,10 @@ class SharedModel:
 
     @torch.inference_mode()
     def chain_logits(self, source: Sequence[int]) -> ChainLogits:
-        """Encode a source and return a scorer along one translation, which holds the model's lock for each call."""
+        """Encode a source and return a scorer along one translation.
+
+        The scorer holds the model's lock for each call.
+        """
         source_ids = self.batch([source])
         with self._lock:
             decoder = chain_decoder(self._packed_model(self.precision), source_ids)
@@ -102,9 +114,10 @@ class SharedModel:
     def masked_logits(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], candidates: int
     ) -> tuple[MaskedLogits, list[list[Length]]]:
-        """Encode sources, and return a scorer of masked tokens and the most probable lengths of each target.
+        """Encode sources, and return a scorer of masked tokens and likely lengths.
 
-        The scorer serves one mask-predict of these lengths, and holds the model's lock for one iteration at a time.
+        The lengths are the most probable ones of each target. The scorer serves one mask-predict of these lengths, and
+        holds the model's lock for one iteration at a time.
 
         Args:
             sources: token ids of each sentence, `</s>` included.
@@ -137,7 +150,10 @@ class SharedModel:
 
     @torch.inference_mode()
     def recorded_next_logits(self, source: Sequence[int]) -> NextLogits:
-        """As `next_logits`, for one sentence. The search is recorded, if possible, for `decoder_pass`."""
+        """As `next_logits`, for one sentence.
+
+        The search is recorded, if possible, for `decoder_pass`.
+        """
         source_ids = self.batch([source])
         with self._lock:
             model = self._packed_model(self.precision)

@@ -8,7 +8,9 @@ SHARE = Path("share", "headlight")  # `data-files` in pyproject.toml, below the 
 
 
 def shipped_folder(name: str) -> Path:
-    """Return a folder of the repository, or where `pip install` of a wheel has put its files.
+    """Return a folder of the repository, or of an installed wheel.
+
+    `pip install` puts the files elsewhere.
 
     Args:
         name: path in the repository, such as `checkpoints`.

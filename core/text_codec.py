@@ -14,7 +14,10 @@ MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a gi
 
 
 class TextCodec:
-    """The tokenizer of a model with its special tokens, its forced first token and its limits of length."""
+    """The tokenizer of a model with what the model adds to it.
+
+    Special tokens, a forced first token, and limits of length.
+    """
 
     def __init__(self, config: TransformerConfig, tokenizer: Tokenizer) -> None:
         self.config = config
@@ -119,7 +122,7 @@ class TextCodec:
         )
 
     def require_autoregressive(self, what: str) -> None:
-        """Check that something that predicts one token after the other applies to this model.
+        """Check that a model predicts one token after the other.
 
         Raises:
             ValueError: it does not.
@@ -150,7 +153,10 @@ class TextCodec:
         )
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Tokens of a target as pieces, byte tokens as `BytePiece`, the mask token of mask-predict as `<mask>`."""
+        """Tokens of a target as pieces.
+
+        Byte tokens are `BytePiece`; the mask token of mask-predict is `<mask>`.
+        """
         pieces = resolve_bytes(self.tokenizer.target.pieces(token_ids))
         mask_id = self.config.mask_id
         if mask_id is None:
@@ -168,7 +174,10 @@ class TextCodec:
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
     def with_certain_first(self, log_probs: list[float], token_ids: Sequence[int], source: str) -> list[float]:
-        """Log-probabilities of a target, 0 for a first token that the model or the text forces."""
+        """Log-probabilities of a target, 0 for a forced first token.
+
+        The model or the text forces it.
+        """
         first = self._begun([], source)
         return [0.0, *log_probs[1:]] if first and list(token_ids[:1]) == first else log_probs
 

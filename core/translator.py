@@ -117,7 +117,7 @@ class Translator(BatchTranslator):
         return (state for (state,) in steps)
 
     def translate_with_draft(self, text: str, draft: "Translator", draft_tokens: int = 4) -> Translation:
-        """Translate a text as `translate` does with a beam of one, with speculative decoding.
+        """Translate as `translate` with a beam of one, by speculative decoding.
 
         The translation is the same; where two tokens tie to rounding, matrix products of one and of several rows may
         decide otherwise (`core.cpu_products`).
@@ -165,7 +165,7 @@ class Translator(BatchTranslator):
     def mask_predict(
         self, text: str, iterations: int = 10, length_candidates: int = 5
     ) -> Iterator[tuple[MaskPredictState, ...]]:
-        """The mask-predict of `translate`, as one state per iteration and length candidate.
+        """The mask-predict of `translate`: a state per iteration and length candidate.
 
         Other threads may use the model between two iterations.
 
@@ -213,7 +213,7 @@ class Translator(BatchTranslator):
 
     @torch.inference_mode()
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
-        """Log-probabilities, alternatives and the attention of all heads for a translation.
+        """Log-probabilities, alternatives and all heads' attention for a translation.
 
         Recorded by one of the last searches of `translate` or `search`, or computed by a replay, in one teacher-forced
         pass with attention captured (`SharedModel.decoder_pass`). The two agree to rounding.
@@ -230,7 +230,7 @@ class Translator(BatchTranslator):
     def explain_iteration(
         self, source: str, iteration: MaskPredictState | ScoredText, num_alternatives: int = 5
     ) -> Explanation:
-        """Log-probabilities, alternatives and the attention of all heads of one iteration of mask-predict.
+        """As `explain`, for one iteration of mask-predict.
 
         A replay with the input of that iteration, under the model's own mask: target tokens attend to all others.
 
@@ -257,7 +257,7 @@ class Translator(BatchTranslator):
     def _explanation(
         self, source: str, ids: tuple[list[int], list[int], list[int]], num_alternatives: int
     ) -> Explanation:
-        """Explain one pass over S source tokens, T tokens fed to the decoder, and T predicted ones."""
+        """Explain one pass over S source tokens, T fed tokens and T predicted ones."""
         num_best = min(num_alternatives, self.config.target_size)
         found = self._shared.decoder_pass(*ids, num_best)
         source_tokens, (fed_tokens, predicted_tokens) = self.source_pieces(ids[0]), map(self.pieces, ids[1:])
@@ -286,7 +286,9 @@ class Translator(BatchTranslator):
         )
 
     def show(self, text: str, beam_size: int = 4, length_penalty: float = 0.6) -> "TranslatorView":
-        """Translate a sentence and draw it in a notebook: its hypotheses, and the heads of the selected one.
+        """Translate a sentence and draw it in a notebook.
+
+        Draws its hypotheses, and the heads of the selected one.
 
         Args:
             beam_size, length_penalty: those of `translate`.

@@ -1,4 +1,7 @@
-"""Parameters of untrusted files: a model without memory to compare them with, and checks of their values."""
+"""Parameters of untrusted files, and checks of their values.
+
+Also a model without memory to compare names and shapes with.
+"""
 
 import math
 from collections.abc import Callable
@@ -47,10 +50,11 @@ def meta_model(config: TransformerConfig) -> Transformer:
 
 
 def as_parameter(stored: Tensor, of_large_model: bool) -> Tensor:
-    """A tensor of a file as a parameter: a copy in float32, which does not depend on the file.
+    """A tensor of a file as a parameter: a copy in float32.
 
-    Matrices of a large model (`is_large`) are kept in memory once, in the smallest type that holds them: as stored, and
-    then still mapped from the file if `stored` is, or in float16 if that holds a matrix in float32 exactly.
+    The copy does not depend on the file. Matrices of a large model (`is_large`) are kept in memory once, in the
+    smallest type that holds them: as stored, and then still mapped from the file if `stored` is, or in float16 if that
+    holds a matrix in float32 exactly.
     """
     if not of_large_model or stored.dim() != 2:
         return stored.to(torch.float32, copy=True, memory_format=torch.contiguous_format)

@@ -15,7 +15,9 @@ VIEWS: tuple[View, ...] = get_args(View)
 
 
 def kinds_data(explanation: Explanation) -> list[dict[str, Any]]:
-    """Return the tokens and the encoded weights of each kind of attention, see `KindData` in head_explorer.js.
+    """Return the tokens and the encoded weights of each kind of attention.
+
+    See `KindData` in head_explorer.js.
 
     Raises:
         ValueError: the explanation has no attention maps.
@@ -39,5 +41,5 @@ def kinds_data(explanation: Explanation) -> list[dict[str, Any]]:
 
 
 def default_head(explanation: Explanation) -> Head:
-    """Return `first_head` of cross-attention, or of the first kind where there is none."""
+    """Return `first_head` of cross-attention, or of the first kind without it."""
     return first_head(explanation.maps["cross" if "cross" in explanation.maps else next(iter(explanation.maps))])

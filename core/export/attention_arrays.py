@@ -52,7 +52,9 @@ class ArrayError(ValueError):
 def arrays_of_outputs(
     outputs: object, source_tokens: Sequence[str], target_tokens: Sequence[str], row: int = 0
 ) -> dict[str, NDArray[Any]]:
-    """Make the arrays of one sentence from the outputs of an encoder-decoder model of transformers.
+    """Make the arrays of one sentence from the outputs of a model of transformers.
+
+    An encoder-decoder model.
 
     Args:
         outputs: of one forward pass with `output_attentions=True`, whose `decoder_input_ids` are the target tokens.
@@ -135,7 +137,9 @@ def holds_arrays(path: str | Path) -> bool:
 
 
 def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
-    """Read an untrusted array file. Nothing is unpickled, and the size is checked before it is unpacked.
+    """Read an untrusted array file.
+
+    Nothing is unpickled, and the size is checked before it is unpacked.
 
     Raises:
         ArrayError: it is no NPZ file, is damaged, or would unpack to more than 1 GiB.
@@ -150,7 +154,10 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
 
 
 def attention_facts(explanation: Explanation) -> dict[str, str]:
-    """Describe an explanation without a model by the names of facts, in the order of display."""
+    """Describe an explanation without a model, by the names of facts.
+
+    In the order of display.
+    """
     maps = explanation.maps
     layers = [
         f"{kind.removesuffix('_self')} {len(found)} of {found[0].num_heads} heads" for kind, found in maps.items()

@@ -1,4 +1,4 @@
-"""`python -m core explain` and `explain-arrays`: write an explanation of one translation to a file."""
+"""`python -m core explain` and `explain-arrays`: explanations as files."""
 
 import argparse
 import hashlib

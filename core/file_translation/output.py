@@ -71,7 +71,10 @@ class FileOutput:
         self._settings = settings
 
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
-        """Write the lines of a window and flush to the disk; arguments as for `StreamOutput`."""
+        """Write the lines of a window and flush to the disk.
+
+        Arguments as for `StreamOutput`.
+        """
         data = _encoded(lines)
         with writing(self.path):
             self._file.write(data)

@@ -1,4 +1,4 @@
-"""`python -m core convert`: a checkpoint of another project to a file of Headlight, or a model to another project."""
+"""`python -m core convert`: checkpoints from and to other projects."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""CTranslate2's format, written by its own converter from a specification of the model.
+"""CTranslate2's format, written by its own converter from a specification.
 
 The library's converter for Marian models starts every translation with a zero vector and drops the last piece of the
 vocabulary, which is right for OPUS-MT only: so the specification is filled in here, for every start.
@@ -46,7 +46,9 @@ print(target.decode_pieces(translator.translate_batch([tokens], **options)[0].hy
 
 
 def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
-    """Write a model in CTranslate2's format, with its SentencePiece models, see `new_folder`.
+    """Write a model in CTranslate2's format, with its SentencePiece models.
+
+    See `new_folder`.
 
     Raises:
         ValueError: the format has no room for the architecture or the tokenizer, or CTranslate2 is not installed.
@@ -88,7 +90,7 @@ def _check_architecture(config: TransformerConfig) -> None:
 def save_ctranslate2(
     model: Transformer, source_pieces: Sequence[str], target_pieces: Sequence[str], folder: Path
 ) -> None:
-    """Write the files of `ctranslate2.Translator` into a folder, in the precision float32.
+    """Write the files of `ctranslate2.Translator` into a folder, in float32.
 
     Args:
         source_pieces, target_pieces: names of all tokens, `<unk>` among them.

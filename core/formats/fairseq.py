@@ -127,7 +127,7 @@ def _model_file(files: SourceFiles) -> str:
 
 
 def _options(name: str, content: object) -> Settings:
-    """Options of the model, the task, the tokenizer and the encoding into pieces, under one roof."""
+    """Options of the model, the task, the tokenizer and the subwords as one."""
     values = cast("Mapping[Any, Any]", content if isinstance(content, Mapping) else {})
     if "model" not in values:
         raise CheckpointError(f"{name} is not a file of fairseq: it has no 'model', expected it with 'args' or 'cfg'")
@@ -280,7 +280,7 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
 
 
 def _dictionary(files: SourceFiles, name: str, shape: Sequence[int]) -> bytes:
-    """A dictionary: four special pieces, then one a line with its number of occurrences.
+    """A dictionary: four special pieces, then one a line with its occurrences.
 
     Args:
         shape: of the matrix with a row for every piece.

@@ -1,4 +1,4 @@
-"""FSMT: fairseq's Transformers in Hugging Face's layout, such as those of WMT 2016 and 2019.
+"""FSMT: fairseq's Transformers in Hugging Face's layout (WMT 2016 and 2019).
 
 Files: config.json with model_type "fsmt", model.safetensors or pytorch_model.bin, vocab-src.json, vocab-tgt.json,
 merges.txt, tokenizer_config.json, generation_config.json. The references are `FSMTForConditionalGeneration` and
@@ -120,7 +120,10 @@ def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig
 
 
 def _dictionary(files: SourceFiles, name: str, size: int) -> bytes:
-    """A vocabulary in the notation of subword-nmt: FSMT marks the last piece of a word instead of the others."""
+    """A vocabulary in the notation of subword-nmt.
+
+    FSMT marks the last piece of a word instead of the others.
+    """
 
     def subword_nmt(piece: str) -> str:
         if piece in SPECIAL:

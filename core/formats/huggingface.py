@@ -1,4 +1,7 @@
-"""Parts that the formats of Hugging Face share: options of the shape and of the search, and the file of weights."""
+"""Parts that the formats of Hugging Face share: options and weights.
+
+Options are those of the shape and of the search.
+"""
 
 import math
 from collections.abc import Generator, Sequence

@@ -102,7 +102,10 @@ def load(files: SourceFiles) -> Checkpoint:
 
 
 def _restriction(tokenizer: DictionaryTokenizer) -> list[str]:
-    """JoeyNMT's restriction of SentencePiece models to the vocabularies, if there are pieces that it excludes."""
+    """JoeyNMT's restriction of SentencePiece models to the vocabularies.
+
+    Empty if it excludes no piece.
+    """
     files = files_of(tokenizer.to_bytes())
     if SENTENCEPIECE not in files:
         return []
@@ -192,7 +195,10 @@ def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer,
 
 
 def _norm_place(side: Settings, weights: Weights, options: Settings) -> str:
-    """Place of the norms. Version 1 has them before the sub-layers, with final norms, and no option for them."""
+    """Place of the norms.
+
+    Version 1 has them before the sub-layers, with final norms, and no option for them.
+    """
     found = side.text("layer_norm", "pre" if all(name in weights.shapes for name in FINAL_NORMS) else "post")
     if found not in ("pre", "post"):
         raise CheckpointError(f"{side.file_name}: layer_norm is {found!r:.60}, expected 'pre' or 'post'")

@@ -93,7 +93,10 @@ def _config(settings: Settings, search: Settings) -> TransformerConfig:
 
 
 def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[DictionaryTokenizer, str | None]:
-    """The tokenizer, and the language that the configuration forces a target to begin with."""
+    """The tokenizer, and the language that a target is forced to begin with.
+
+    The configuration has that language.
+    """
     if SENTENCEPIECE_FILE not in files.names:
         raise CheckpointError(f"{files.label}: {SENTENCEPIECE_FILE} is missing: give the tokenizer's files too")
     options = Settings.read(files, "tokenizer_config.json")

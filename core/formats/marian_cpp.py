@@ -82,7 +82,10 @@ def load(files: SourceFiles) -> Checkpoint:
 
 
 def flat_yaml(text: str) -> dict[str, Any]:
-    """Options of a YAML text as Marian writes it: `name: value` and lists of values, all as texts."""
+    """Options of a YAML text as Marian writes it.
+
+    `name: value` and lists of values, all as texts.
+    """
     found: dict[str, Any] = {}
     name = ""
     for line in text.splitlines():

@@ -1,8 +1,8 @@
-"""Hugging Face's layout of Marian, written: `MarianMTModel` and `MarianTokenizer` of transformers open it.
+"""Hugging Face's layout of Marian, written.
 
-Their model has the paper's arithmetic but for the order of sines and cosines: all sines come first. As all other
-operations treat the coordinates of a hidden state alike, the paper's order is turned into theirs by permuting the
-coordinates in every parameter that reads or writes hidden states.
+`MarianMTModel` and `MarianTokenizer` of transformers open it. Their model has the paper's arithmetic but for the order
+of sines and cosines: all sines come first. As all other operations treat the coordinates of a hidden state alike, the
+paper's order is turned into theirs by permuting the coordinates in every parameter that reads or writes hidden states.
 """
 
 import io
@@ -62,7 +62,10 @@ print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
 
 
 def write_marian(checkpoint: Checkpoint, path: Path) -> None:
-    """Write a model in Hugging Face's layout of Marian, see `marian_files` and `new_folder`."""
+    """Write a model in Hugging Face's layout of Marian.
+
+    See `marian_files` and `new_folder`.
+    """
     files = marian_files(checkpoint)
     with new_folder(path) as folder:
         for name, data in files.items():
@@ -183,7 +186,10 @@ def generation_settings(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def marian_tensors(model: Transformer) -> dict[str, Tensor]:
-    """Return the parameters under their names in the layout, with zeros for biases that the model does not have."""
+    """Return the parameters under their names in the layout.
+
+    Biases that the model does not have are zeros.
+    """
     config = model.config
     ours, names = halves_parameters(model), stack_names(model, "model.")
     tensors = {theirs: ours[name] for name, theirs in names.items()}
@@ -201,7 +207,10 @@ def marian_tensors(model: Transformer) -> dict[str, Tensor]:
 
 
 def halves_parameters(model: Transformer) -> dict[str, Tensor]:
-    """Return parameters of the same function with all sines before all cosines (see the module), by their names."""
+    """Return parameters of the same function, by their names.
+
+    All sines come before all cosines, see the module.
+    """
     found = {name: parameter.detach().cpu() for name, parameter in model.named_parameters()}
     if model.config.position_order == "halves":
         return found

@@ -97,7 +97,9 @@ def _parameter_sources(model: Transformer, config: TransformerConfig, weights: W
 
 
 def _check_weights(weights: Weights, model: Transformer, sources: Mapping[str, str], config: TransformerConfig) -> None:
-    """Compare names and shapes, tied matrices with each other, and stored positions with the formula.
+    """Compare names and shapes with those of the model.
+
+    Also tied matrices with each other, and stored positions with the formula.
 
     Raises:
         CheckpointError: something differs.

@@ -47,7 +47,7 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
 
 
 def architecture_facts(config: TransformerConfig) -> dict[str, str]:
-    """Describe the fields of a configuration that the paper has values for, as `model_facts` does."""
+    """Describe fields that the paper has values for, as `model_facts` does."""
     biases = {
         "attention": config.attention_bias,
         "feed-forward": config.feed_forward_bias,
@@ -80,7 +80,7 @@ def architecture_facts(config: TransformerConfig) -> dict[str, str]:
 
 
 def token_facts(config: TransformerConfig) -> dict[str, str]:
-    """Describe the fields of a configuration about a model's own sources and token ids, as `model_facts` does."""
+    """Describe fields about sources and token ids, as `model_facts` does."""
     excluded = ", ".join(map(str, config.never_ids[:LISTED])) + (", ..." if config.never_ids[LISTED:] else "")
     parts = [
         *map(str, config.source_prefix),

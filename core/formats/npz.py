@@ -1,4 +1,7 @@
-"""Untrusted arrays in NumPy's `.npz`, whose declared shapes are compared with the bytes there are."""
+"""Untrusted arrays in NumPy's `.npz`.
+
+Their declared shapes are compared with the bytes there are.
+"""
 
 import io
 import math

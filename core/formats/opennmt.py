@@ -152,7 +152,10 @@ def _parts(name: str, content: object) -> tuple[Settings, Mapping[Any, Any] | li
 
 
 def _weights(files: SourceFiles, name: str, content: Mapping[Any, Any], stack: ExitStack) -> Weights:
-    """Parameters under the names of version 3, where the generator is a layer and norms are those of PyTorch."""
+    """Parameters under the names of version 3.
+
+    There the generator is a layer, and norms are those of PyTorch.
+    """
     if "model" in content:
         found = weights_of(files.path(name), name, content["model"])
         generator = content.get("generator")

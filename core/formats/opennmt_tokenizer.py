@@ -1,4 +1,4 @@
-"""Tokenizers of OpenNMT-py: vocabularies in its files, and the files of subwords beside them."""
+"""Tokenizers of OpenNMT-py: vocabularies in its files, files of subwords beside."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -90,7 +90,9 @@ def transforms(options: Settings) -> list[str]:
 
 
 def _split(files: SourceFiles, options: Settings) -> dict[str, str]:
-    """Settings of the tokenizer about how a text is split, empty with files of subwords.
+    """Settings of the tokenizer about how a text is split.
+
+    Empty with files of subwords.
 
     Raises:
         CheckpointError: by the tokenizer of OpenNMT with rules that Headlight does not have.

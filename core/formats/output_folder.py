@@ -1,4 +1,7 @@
-"""Models written in the layouts of other projects: a folder that is written whole or not at all."""
+"""Models written in the layouts of other projects.
+
+A folder is written whole or not at all.
+"""
 
 import os
 import secrets
@@ -120,7 +123,9 @@ def require_values(config: TransformerConfig, expected: Mapping[str, object], la
 
 
 def sentencepiece_files(checkpoint: Checkpoint, layout: str) -> dict[str, bytes]:
-    """Return the files of a tokenizer: both SentencePiece models, and for `MarianTokenizer` all others that it has.
+    """Return the files of a tokenizer: both SentencePiece models.
+
+    For `MarianTokenizer` also all others that it has.
 
     Raises:
         ValueError: the tokenizer splits texts otherwise, or lacks a special piece.
@@ -155,7 +160,10 @@ def pieces_of(tokenizer: Tokenizer) -> list[str]:
 
 
 def storage_type(model: Transformer) -> torch.dtype:
-    """Return the smallest type that holds every parameter without loss: half precision, if the model came from that."""
+    """Return the smallest type that holds every parameter without loss.
+
+    Half precision, if the model came from that.
+    """
     for dtype in (torch.float16, torch.bfloat16):
         if all(torch.equal(each.to(dtype).to(each.dtype), each) for each in model.parameters()):
             return dtype
@@ -163,7 +171,9 @@ def storage_type(model: Transformer) -> torch.dtype:
 
 
 def readme(checkpoint: Checkpoint, title: str, code: str, differences: list[str]) -> bytes:
-    """Return the text of a README: how to open the model, what differs from Headlight, and what is known about it.
+    """Return the text of a README.
+
+    How to open the model, what differs from Headlight, and what is known about it.
 
     Args:
         code: in Python, that translates with the model.
@@ -193,7 +203,10 @@ def readme(checkpoint: Checkpoint, title: str, code: str, differences: list[str]
 
 
 def penalty_difference(config: TransformerConfig) -> str:
-    """Say how the length penalty of transformers and CTranslate2 differs from the model's in Headlight."""
+    """Say how the length penalty of others differs from Headlight's.
+
+    Of transformers and CTranslate2.
+    """
     if config.penalty_formula == "length":
         return "Length penalty: none. Log-probabilities are divided by length^alpha in both."
     return (

@@ -33,7 +33,10 @@ def renamed(name: str, parts: Mapping[str, str]) -> str:
 
 
 def bart_name(name: str) -> str:
-    """Name in BART of a parameter of a stack: `encoder.layers.0.self_attn.q_proj.weight`."""
+    """Name in BART of a parameter of a stack.
+
+    Such as `encoder.layers.0.self_attn.q_proj.weight`.
+    """
     return renamed(name, _BART)
 
 
@@ -58,7 +61,10 @@ def stack_names(
 
 
 def matrix_names(tied: str, source: str, target: str, output: str) -> dict[str, str]:
-    """Name elsewhere of both embeddings and the output projection, as far as they differ, by the name in the model."""
+    """Names elsewhere of embeddings and output projection, by those in the model.
+
+    Of those that differ from each other.
+    """
     names = {"embedding.tokens.weight": source}
     if tied in ("target", "none"):
         names["target_embedding.tokens.weight"] = target
@@ -91,7 +97,9 @@ def read_parameters(
 
 
 def unpacked(file_name: str, name: str, tensor: Tensor) -> dict[str, Tensor]:
-    """Matrices or biases of queries, keys and values that are one tensor, `in_proj_*`; other tensors as they are.
+    """Matrices or biases of queries, keys and values that are one tensor.
+
+    `in_proj_*`; other tensors stay as they are.
 
     Raises:
         CheckpointError: it cannot be split into three.
@@ -108,7 +116,7 @@ def unpacked(file_name: str, name: str, tensor: Tensor) -> dict[str, Tensor]:
 
 
 def check_names(weights: Weights, expected: Mapping[str, tuple[int, ...]], ignored: Collection[str] = ()) -> None:
-    """Compare the names and shapes of a file with those that its configuration calls for.
+    """Compare a file's names and shapes with those of its configuration.
 
     Args:
         expected: shapes by name.
@@ -151,7 +159,10 @@ def check_copies(weights: Weights, names: Sequence[str], options: str) -> None:
 
 
 def tied_by_content(weights: Weights, source: str, target: str, output: str) -> str:
-    """`TransformerConfig.tied` of a file with three matrices, from those that are equal."""
+    """`TransformerConfig.tied` of a file with three matrices.
+
+    From those that are equal.
+    """
     if weights.equal(target, output):
         return "all" if weights.equal(source, target) else "target"
     return "inputs" if weights.equal(source, target) else "none"

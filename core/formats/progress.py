@@ -1,4 +1,7 @@
-"""Progress of an import. No format passes it on: every tensor is read by `Weights.read`, which reports here."""
+"""Progress of an import.
+
+No format passes it on: every tensor is read by `Weights.read`, which reports here.
+"""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -28,7 +31,9 @@ def reporting(progress: Progress | None) -> Generator[None]:
 
 
 def advance(elements: int, total: int) -> None:
-    """Count the elements of a tensor about to be read; a file may be read twice in part, to compare tied matrices.
+    """Count the elements of a tensor about to be read.
+
+    A file may be read twice in part, to compare tied matrices.
 
     Args:
         total: number of elements of its file.

@@ -53,7 +53,9 @@ class Settings:
         return Settings(f"{self.file_name}: {name}", cast("dict[str, Any]", self._checked(name, {}, dict, "options")))
 
     def vocabulary(self, size: int) -> list[str | None]:
-        """Pieces by their id, from an object with the id of every piece; None for ids without a piece.
+        """Pieces by their id, from an object with the id of every piece.
+
+        None for ids without a piece.
 
         Args:
             size: number of ids.
@@ -71,7 +73,7 @@ class Settings:
         return pieces
 
     def refuse(self, wrong: dict[str, object]) -> None:
-        """Refuse options that change what a model computes in a way that Headlight does not know.
+        """Refuse unknown options that change what a model computes.
 
         Args:
             wrong: options with their only known value; options that are not set are as that.

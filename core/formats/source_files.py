@@ -1,4 +1,7 @@
-"""Files of a checkpoint in a folder, in a zip archive, or given one by one; all untrusted."""
+"""Files of a checkpoint in a folder, in a zip archive, or given one by one.
+
+All of them are untrusted.
+"""
 
 import errno
 import shutil
@@ -85,7 +88,10 @@ def open_source(paths: Sequence[str | Path]) -> Generator[SourceFiles]:
 
 
 def _folder(folder: Path) -> dict[str, Path]:
-    """Regular files of a folder; a link may lead to another file of it or of a Hugging Face cache around it."""
+    """Regular files of a folder.
+
+    A link may lead to another file of it or of a Hugging Face cache around it.
+    """
     root = folder.resolve()
     allowed = [root]
     if root.parent.name == "snapshots":  # the cache's layout: models--*/snapshots/*/FILE -> models--*/blobs/*
@@ -117,7 +123,9 @@ def is_archive(path: Path) -> bool:
 
 @contextmanager
 def archive_errors(name: str) -> Generator[None]:
-    """Convert what reading a damaged archive raises inside the block to `CheckpointError`.
+    """Convert errors of reading a damaged archive to `CheckpointError`.
+
+    Those raised inside the block.
 
     Args:
         name: of the archive, for messages.

@@ -1,4 +1,7 @@
-"""Files that split words into pieces: SentencePiece models and merges of byte-pair encoding, for one side or both."""
+"""Files that split words into pieces, for one side or both.
+
+SentencePiece models, and merges of byte-pair encoding.
+"""
 
 import re
 from collections.abc import Sequence

@@ -136,7 +136,10 @@ def _scales_output(settings: Settings) -> bool:
 
 
 def _fold_scales(tensors: dict[str, Tensor], model: Transformer, scales_output: bool) -> None:
-    """Multiply parameters by the scales of scores and output, see the module docstring."""
+    """Multiply parameters by the scales of scores and output.
+
+    See the module docstring.
+    """
     for name in tensors:
         if name.endswith("q_proj.weight"):
             tensors[name] = _scaled(tensors[name], math.sqrt(model.config.encoder_heads.d_k))
@@ -192,7 +195,10 @@ def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig
 
 
 def _pieces(files: SourceFiles, name: str, data: bytes, settings: Settings, size: int) -> list[str]:
-    """Pieces in the order of their ids: SentencePiece's, then the extra ids, the last first."""
+    """Pieces in the order of their ids.
+
+    SentencePiece's come first, then the extra ids, the last first.
+    """
     processor = load_sentencepiece(data)
     pieces = processor.id_to_piece(list(range(processor.vocab_size())))
     if name == SENTENCEPIECE_FILE:
@@ -208,9 +214,10 @@ def _pieces(files: SourceFiles, name: str, data: bytes, settings: Settings, size
 
 
 def _prefixes(settings: Settings) -> tuple[dict[str, str], dict[str, str]]:
-    """Texts before a source by the code of its target, and the languages of the first, from `task_specific_params`.
+    """Texts before a source by the code of its target, and source languages.
 
-    Its translation tasks are such as `"translation_en_to_de": {"prefix": "translate English to German: "}`.
+    From `task_specific_params`; the languages are by the code of the target, too. Its translation tasks are such as
+    `"translation_en_to_de": {"prefix": "translate English to German: "}`.
     """
     prefixes: dict[str, str] = {}
     languages: dict[str, str] = {}

@@ -1,4 +1,6 @@
-"""Parameters of a `torch.nn.Transformer`, with a config.json that says what they do not, see docs/formats.md.
+"""Parameters of a `torch.nn.Transformer`, with a config.json.
+
+The latter says what the parameters do not, see docs/formats.md.
 
 Files: config.json with model_type "torch.nn.Transformer", a state dict in safetensors or PyTorch, and either
 SentencePiece models or lists of pieces. The reference is `torch.nn.Transformer`.
@@ -124,7 +126,10 @@ def _weights_file(files: SourceFiles) -> str:
 
 
 def _split_projections(stored: Weights) -> tuple[Weights, str]:
-    """Parameters with queries, keys and values apart, and what the names of the Transformer begin with."""
+    """Parameters with queries, keys and values apart, and the prefix of names.
+
+    The prefix is what the names of the Transformer begin with.
+    """
     first = next((name for name in stored.shapes if name.endswith(FIRST)), None)
     if first is None:
         raise CheckpointError(f"{stored.file_name} has no {FIRST}: expected the state dict of a torch.nn.Transformer")
@@ -135,7 +140,10 @@ def _split_projections(stored: Weights) -> tuple[Weights, str]:
 
 
 def _shape(options: Settings, weights: Weights, prefix: str, table: str) -> dict[str, Any]:
-    """Fields of the configuration about the architecture, most of which the shapes of the parameters say."""
+    """Fields of the configuration about the architecture.
+
+    The shapes of the parameters say most of them.
+    """
     positions = options.text("positions", "interleaved")
     if positions not in POSITIONS:
         raise CheckpointError(f"config.json: positions is {positions!r:.60}, expected one of {', '.join(POSITIONS)}")
@@ -233,7 +241,10 @@ def _tokenizer(files: SourceFiles, options: Settings) -> tuple[DictionaryTokeniz
 
 
 def _pieces(files: SourceFiles, side: str, model: bytes | None) -> list[str]:
-    """Pieces of a side in the order of their ids: a list, one a line, or else those of its SentencePiece model."""
+    """Pieces of a side in the order of their ids.
+
+    From a list, one a line, or else from its SentencePiece model.
+    """
     name = next((name for name in (f"{side}_vocab.txt", "vocab.txt") if name in files.names), None)
     if name is not None:
         return files.read(name).decode("utf-8-sig").removesuffix("\n").split("\n")

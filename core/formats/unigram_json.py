@@ -1,7 +1,8 @@
-"""SentencePiece models from tokenizer.json, the file of the library tokenizers, where it has a unigram model.
+"""SentencePiece models from tokenizer.json, where it has a unigram model.
 
-The file has all that SentencePiece needs: pieces with their scores, and the compiled rules that normalise characters.
-The layout is that of sentencepiece_model.proto, in the wire format of Protocol Buffers.
+It is the file of the library tokenizers. The file has all that SentencePiece needs: pieces with their scores, and the
+compiled rules that normalise characters. The layout is that of sentencepiece_model.proto, in the wire format of
+Protocol Buffers.
 """
 
 import base64

@@ -1,4 +1,7 @@
-"""Untrusted weights of other projects: safetensors, and PyTorch files under `weights_only`."""
+"""Untrusted weights of other projects.
+
+safetensors, and PyTorch files under `weights_only`.
+"""
 
 import math
 import pickle
@@ -58,7 +61,10 @@ class Weights:
         return {ours: self.read(theirs, large) for ours, theirs in sources.items()}
 
     def equal(self, one: str, other: str) -> bool:
-        """Whether the file has both tensors and they are equal, in shape and in every element."""
+        """Whether the file has both tensors and they are equal.
+
+        In shape and in every element.
+        """
         return (
             self.shapes.get(one, one) == self.shapes.get(other, other)
             and self.dtypes[one] == self.dtypes[other]
@@ -147,7 +153,10 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
 
 
 def _reason(error: pickle.UnpicklingError) -> str:
-    """Why PyTorch refuses a pickle, and what to do, in place of its own advice to allow everything."""
+    """Why PyTorch refuses a pickle, and what to do.
+
+    In place of its own advice to allow everything.
+    """
     if name := _GLOBAL.search(str(error)):
         return (
             f"it calls for {name[1]:.80}, and what is not a tensor could run code when it is read. Where you trust the "
@@ -212,7 +221,10 @@ def in_memory(file_name: str, tensors: Mapping[str, Tensor]) -> Weights:
 
 
 def check_archive(path: Path, file_name: str) -> None:
-    """Check that an archive of tensors is uncompressed, so that nothing in it unpacks to more."""
+    """Check that an archive of tensors is uncompressed.
+
+    Then nothing in it unpacks to more.
+    """
     with archive_errors(file_name), zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
     size = path.stat().st_size

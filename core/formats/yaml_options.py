@@ -8,7 +8,10 @@ MAX_BYTES = 64 * 2**10  # PyYAML reads a few hundred kilobytes a second
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads plain values, without references, which could repeat a value without end, and without repeated keys."""
+    """Reads plain values, without references and repeated keys.
+
+    References could repeat a value without end.
+    """
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):

@@ -1,4 +1,4 @@
-"""Checkpoints of one training run at several steps: opened one at a time, and packed into one file."""
+"""Checkpoints of one run at several steps: opened one at a time, and packed."""
 
 from core.history.packing import pack_history
 from core.history.snapshots import History, open_history

@@ -1,4 +1,4 @@
-"""`python -m core over-training`: a sentence, or the heads, at every snapshot of a training, as CSV."""
+"""`python -m core over-training`: a sentence, or the heads, at every snapshot."""
 
 import argparse
 from pathlib import Path
@@ -35,9 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the translation of every snapshot, or the scores of all heads or the logit lens at every snapshot.
+    """Print what every snapshot makes of a sentence, as CSV.
 
-    `log_prob`, lens and scores are of the translation of the last snapshot, which all snapshots are given.
+    Its translation, the scores of all heads, or the logit lens. `log_prob`, lens and scores are of the translation of
+    the last snapshot, which all snapshots are given.
 
     Raises:
         CheckpointError: the history cannot be used.

@@ -1,9 +1,10 @@
-"""Snapshots of one training run, in a folder or in one archive, loaded one at a time.
+"""Snapshots of one training run, loaded one at a time.
 
-The files are named `step-00001000.safetensors`, as `python -m train fit` names them. In an archive that `pack_history`
-wrote, they end in `.shuffled`: first the bytes of the file at even positions, then those at odd positions (the shuffle
-filter of HDF5 and Blosc). That puts the high bytes of 16-bit weights, which have few values, next to each other, and
-they compress. The archive is a zip archive with the run's thinned `log.jsonl`. Everything is untrusted.
+They are in a folder or in one archive. The files are named `step-00001000.safetensors`, as `python -m train fit` names
+them. In an archive that `pack_history` wrote, they end in `.shuffled`: first the bytes of the file at even positions,
+then those at odd positions (the shuffle filter of HDF5 and Blosc). That puts the high bytes of 16-bit weights, which
+have few values, next to each other, and they compress. The archive is a zip archive with the run's thinned `log.jsonl`.
+Everything is untrusted.
 """
 
 import hashlib
@@ -88,7 +89,9 @@ class History:
         return found
 
     def translator(self, step: int) -> Translator:
-        """Return a translator with the snapshot of a step, and keep the last few in memory.
+        """Return a translator with the snapshot of a step.
+
+        The last few are kept in memory.
 
         Raises:
             CheckpointError, ValueError: as `checkpoint`.

@@ -1,1 +1,4 @@
-"""Pictures of a line of text: files, patches, rendering, and their characters as read by a Transformer (7)."""
+"""Pictures of a line of text, and their characters as read by a Transformer (7).
+
+Files, patches and rendering.
+"""

@@ -1,4 +1,7 @@
-"""Characters of a picture of one line of text, written by a Transformer whose encoder takes its patches (7)."""
+"""Characters of a picture of one line of text, written by a Transformer (7).
+
+Its encoder takes the patches of the picture.
+"""
 
 from collections.abc import Sequence
 
@@ -86,7 +89,7 @@ class LineReader:
 
     @torch.inference_mode()
     def explain(self, image: Pixels, token_ids: Sequence[int], num_alternatives: int = 5) -> Explanation:
-        """Log-probabilities, alternatives and the attention of all heads for characters written.
+        """Log-probabilities, alternatives and all heads' attention for given characters.
 
         One teacher-forced pass. The source tokens are the patches, by `patch_name`.
 
@@ -153,7 +156,10 @@ class LineReader:
         return torch.from_numpy(patches).float() / 255
 
     def _limit(self, patches: Tensor) -> int:
-        """Largest number of tokens of a text, `</s>` included: one for every patch, and some more."""
+        """Largest number of tokens of a text, `</s>` included.
+
+        One for every patch, and some more.
+        """
         limit = len(patches) + 2
         config = self.translator.model.config
         return min(limit, config.max_positions - 1) if config.positions == "learned" else limit

@@ -11,9 +11,10 @@ Pixels = NDArray[np.uint8]
 
 
 def to_patches(image: Pixels, size: int) -> Pixels:
-    """Cut an image into patches: [height, width] -> [S, size * size], rows of a patch one after the other.
+    """Cut an image into patches: [height, width] -> [S, size * size].
 
-    An image whose width is not a multiple of `size` is continued with zeros.
+    The rows of a patch stand one after the other. An image whose width is not a multiple of `size` is continued with
+    zeros.
 
     Raises:
         ValueError: the image is empty, or its height is not a multiple of `size`.

@@ -1,4 +1,7 @@
-"""Picture files of one line of text, untrusted, and their ink: what a model sees of them."""
+"""Picture files of one line of text, untrusted, and their ink.
+
+Ink is what a model sees of them.
+"""
 
 import io
 
@@ -54,9 +57,9 @@ def decode_png(data: bytes) -> Pixels:
 
 
 def ink(grey: NDArray[np.number]) -> Pixels:
-    """Distance of each pixel from the paper, the median, stretched so that the largest is 255.
+    """Distance of each pixel from the paper, whose grey is the median.
 
-    Dark text on a light ground and light text on a dark one look the same.
+    Stretched so that the largest is 255. Dark text on a light ground and light text on a dark one look the same.
 
     Raises:
         PictureError: nothing stands out from the paper.
@@ -73,7 +76,9 @@ def ink(grey: NDArray[np.number]) -> Pixels:
 
 
 def line_image(grey: Pixels, height: int) -> Pixels:
-    """Ink of a picture of one line of text, scaled to `height` pixels: [height, width].
+    """Ink of a picture of one line of text: [height, width].
+
+    Scaled to `height` pixels.
 
     Raises:
         PictureError: the picture is blank, or too long for one line.

@@ -65,7 +65,10 @@ def characters_of(font: str) -> str:
 
 
 def random_style(random: np.random.Generator, fonts: tuple[str, ...]) -> Style:
-    """Draw a style: half of the lines are clean, the others have blur, noise, pale ink and a slant."""
+    """Draw a style: half of the lines are clean.
+
+    The others have blur, noise, pale ink and a slant.
+    """
     style = Style(
         font=str(random.choice(fonts)),
         size=int(random.integers(14, 19)),

@@ -116,7 +116,9 @@ def scaled_dot_product_attention(
 
 
 def masked_scores(scores: Tensor, mask: Tensor) -> Tensor:
-    """Scores with a mask: minus infinity where a boolean one is False, else with the numbers of the mask added.
+    """Scores with a mask.
+
+    Minus infinity where a boolean mask is False; the numbers of any other mask are added.
 
     Args:
         scores: [..., Q, K]

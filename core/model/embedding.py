@@ -36,10 +36,11 @@ class Embedding(nn.Module):
 
 
 class PatchEmbedding(nn.Module):
-    """Dropout(sqrt(d_model) * projection of a patch's pixels + position): an image for the encoder (7).
+    """Patches of an image for the encoder (7).
 
-    One linear projection, as in Dosovitskiy et al. 2021, equation 1, but without their class token, and scaled as
-    tokens are (3.4): few pixels of a patch are ink, and their projection is not to be lost beside the position.
+    Dropout(sqrt(d_model) * projection of a patch's pixels + position). One linear projection, as in Dosovitskiy et al.
+    2021, equation 1, but without their class token, and scaled as tokens are (3.4): few pixels of a patch are ink, and
+    their projection is not to be lost beside the position.
     """
 
     def __init__(self, config: TransformerConfig, patch_size: int) -> None:

@@ -1,4 +1,4 @@
-"""Layers of a large model whose matrices stay in half precision, as its file has them.
+"""Layers whose matrices stay in half precision, as a large model's file has them.
 
 Widening float16 or bfloat16 to float32 is exact, so these layers compute what layers with widened matrices compute, to
 rounding. They widen a block of rows at a time. The parameter, in `parameters()` and `state_dict()`, is in half
@@ -54,7 +54,10 @@ class HalfEmbedding(HalfPrecision, nn.Embedding):  # pyright: ignore[reportIncom
 
 
 class _Product(torch.autograd.Function):
-    """x W^T, with a gradient for x. W is widened a block at a time, also in the backward pass."""
+    """x W^T, with a gradient for x.
+
+    W is widened a block at a time, also in the backward pass.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
@@ -76,7 +79,10 @@ class _Product(torch.autograd.Function):
 
 
 def _widened(weight: Tensor, like: Tensor) -> Generator[Tensor]:
-    """The blocks of a matrix, one after the other in the same memory, of the type and on the device of `like`."""
+    """The blocks of a matrix, one after the other in the same memory.
+
+    Of the type and on the device of `like`.
+    """
     parts = blocks(weight)
     memory = like.new_empty(parts[0].shape)
     for rows in parts:
@@ -112,5 +118,5 @@ def kept_types(model: nn.Module) -> set[torch.dtype]:
 
 
 def is_large(model: nn.Module) -> bool:
-    """Whether a model has more than `LARGE` parameters, so that no second copy of them is made."""
+    """Whether a model has more than `LARGE` parameters: it is then not copied."""
     return sum(parameter.numel() for parameter in model.parameters()) > LARGE

@@ -1,4 +1,4 @@
-"""Encoder and decoder stacks (3.1), with residual connections, norms and feed-forward networks (3.3)."""
+"""Encoder and decoder stacks (3.1): residual connections, norms, networks (3.3)."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -40,7 +40,7 @@ class Encoder(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention and a feed-forward network (3.1), each with a residual connection."""
+    """Self-attention and a feed-forward network (3.1), each in a residual connection."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def post_norm(x: Tensor, sublayer: Function, norm: Function, dropout: Function) 
 
 
 def pre_norm(x: Tensor, sublayer: Function, norm: Function, dropout: Function) -> Tensor:
-    """x + Dropout(Sublayer(Norm(x))), as Tensor2Tensor computed it soon after the paper."""
+    """x + Dropout(Sublayer(Norm(x))), as in Tensor2Tensor soon after the paper."""
     return x + dropout(sublayer(norm(x)))
 
 
@@ -126,7 +126,10 @@ RESIDUALS = {"post": post_norm, "pre": pre_norm}
 
 
 def layer_norm(config: TransformerConfig) -> Norm:
-    """LayerNorm (Ba et al. 2016); or RMSNorm, gain * x / sqrt(mean(x^2) + epsilon) (Zhang & Sennrich 2019)."""
+    """LayerNorm (Ba et al. 2016), or RMSNorm (Zhang & Sennrich 2019).
+
+    RMSNorm is gain * x / sqrt(mean(x^2) + epsilon).
+    """
     kind = nn.RMSNorm if config.norm_kind == "rms" else nn.LayerNorm
     return kind(config.d_model, eps=config.norm_eps)
 

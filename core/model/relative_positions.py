@@ -1,4 +1,4 @@
-"""Relative positions: scores of self-attention that depend on the distance of query and key.
+"""Relative positions: scores of self-attention that depend on the distance.
 
 Raffel et al. 2020, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer" (T5), section
 2.1. The paper's sections 3.2 and 3.5 have nothing of the kind.
@@ -13,7 +13,9 @@ from core.config import TransformerConfig
 
 
 class RelativePositions(nn.Module):
-    """One learned score per head and class of distances, for all layers of a stack: softmax(Q K^T / sqrt(d_k) + B).
+    """Learned scores of distances: softmax(Q K^T / sqrt(d_k) + B).
+
+    One per head and class of distances, for all layers of a stack.
 
     Attributes:
         scores: [classes, H]
@@ -56,6 +58,6 @@ class RelativePositions(nn.Module):
 
 
 def position_distances(length: int, device: torch.device) -> Tensor:
-    """Position of each key minus that of each query, in one sentence: [1, length, length]."""
+    """Position of each key minus that of each query: [1, length, length]."""
     position = torch.arange(length, device=device)
     return (position - position[:, None])[None]

@@ -1,4 +1,4 @@
-"""Encoder, decoder, embeddings and output projection as one model (3), and its masks (3.2.3)."""
+"""Encoder, decoder, embeddings and output projection (3), and masks (3.2.3)."""
 
 import torch
 from torch import Tensor, nn
@@ -64,7 +64,9 @@ class Transformer(nn.Module):
                     parameter.data.mul_(gain)
 
     def forward(self, source: Tensor, target_ids: Tensor) -> Tensor:
-        """Logits of the next token at every target position, or with `config.mask_id` of the token there.
+        """Logits of the next token at every target position.
+
+        With `config.mask_id`, of the token there.
 
         Args:
             source: [B, S] integers, right-padded with `config.pad_id`; no row all padding. With `config.patch_size`
@@ -78,7 +80,7 @@ class Transformer(nn.Module):
         return self.project(self.decode(target_ids, self.encode(source), self.source_mask(source)))
 
     def encode(self, source: Tensor) -> Tensor:
-        """Encoder output, the memory of the decoder: [B, S] ids or [B, S, P] patches -> [B, S, D]."""
+        """Encoder output, the memory: [B, S] ids or [B, S, P] patches -> [B, S, D]."""
         neighbourhood = self.config.neighbourhood
         mask = centred_neighbourhood(self.is_real(source), neighbourhood) if neighbourhood else self.source_mask(source)
         return self.encoder((self.patch_embedding or self.embedding)(source), mask)
@@ -126,10 +128,11 @@ class Transformer(nn.Module):
         return F.linear(states, self.unembedding, self.output_bias)
 
     def length_logits(self, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """Logits of the target's length, by the mean of the memory: [B, S, D], [B, 1, 1, S] -> [B, L].
+        """Logits of the target's length: [B, S, D], [B, 1, 1, S] -> [B, L].
 
-        Class c of the L = 2 * `MAX_LENGTH_DIFFERENCE` + 1 is a target of c - `MAX_LENGTH_DIFFERENCE` tokens more than
-        the source, `</s>` counted on both sides. Only for models with `config.mask_id`.
+        By the mean of the memory. Class c of the L = 2 * `MAX_LENGTH_DIFFERENCE` + 1 is a target of c -
+        `MAX_LENGTH_DIFFERENCE` tokens more than the source, `</s>` counted on both sides. Only for models with
+        `config.mask_id`.
         """
         assert self.length_projection is not None
         real = memory_mask[:, 0, 0, :, None]  # [B, S, 1]
@@ -144,7 +147,10 @@ class Transformer(nn.Module):
         return source[..., 0] != PAD_PIXEL if self.patch_embedding else source != self.config.pad_id
 
     def target_mask(self, target_ids: Tensor) -> Mask:
-        """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3); with `config.mask_id` [B, 1, 1, T]."""
+        """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3).
+
+        With `config.mask_id` [B, 1, 1, T].
+        """
         real, length = target_ids != self.config.pad_id, target_ids.size(1)
         if not self.config.autoregressive:
             return real[:, None, None, :]

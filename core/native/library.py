@@ -114,7 +114,10 @@ class AttentionStruct(ctypes.Structure):
 
 
 def capability() -> str:
-    """The instruction set to use, as `ATEN_CPU_CAPABILITY` may limit it: AVX512, AVX2 or another name."""
+    """The instruction set to use: AVX512, AVX2 or another name.
+
+    `ATEN_CPU_CAPABILITY` may limit it.
+    """
     return torch.backends.cpu.get_cpu_capability()
 
 
@@ -133,7 +136,10 @@ def library() -> ctypes.CDLL | None:
 
 
 def load(path: Path) -> ctypes.CDLL | None:
-    """Open a compiled variant; None if it was compiled from another version of the source."""
+    """Open a compiled variant.
+
+    None if it was compiled from another version of the source.
+    """
     found = ctypes.CDLL(str(path))
     if not hasattr(found, "interface_version") or found.interface_version() != INTERFACE_VERSION:
         return None
@@ -154,7 +160,7 @@ def load(path: Path) -> ctypes.CDLL | None:
 
 
 def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
-    """The weights of `nn.Linear` in panels of `width` outputs, as the library reads them.
+    """The weights of `nn.Linear` in panels of outputs, as the library reads them.
 
     Args:
         weight: [outputs, inputs] in float32.
@@ -178,7 +184,10 @@ def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Te
 
 
 def threads_for(rows: int) -> int:
-    """Number of threads for a call with so many rows: few are not worth the start of a thread."""
+    """Number of threads for a call with so many rows.
+
+    Few rows are not worth the start of a thread.
+    """
     return torch.get_num_threads() if rows > ROWS_OF_ONE_THREAD else 1
 
 
@@ -212,7 +221,10 @@ class Matrix:
 
 
 def product(compiled: ctypes.CDLL, x: Tensor, matrix: Matrix) -> Tensor:
-    """[..., inputs] -> [..., outputs]. A row's result does not depend on the other rows."""
+    """[..., inputs] -> [..., outputs].
+
+    A row's result does not depend on the other rows.
+    """
     x, rows = x.contiguous(), x.numel() // x.size(-1)
     y = x.new_empty(*x.shape[:-1], matrix.struct.outputs)
     threads = threads_of_product(rows, matrix.struct)
@@ -248,7 +260,9 @@ def attention(compiled: ctypes.CDLL, queries: Tensor, keys: Tensor, values: Tens
 
 
 def best_tokens(compiled: ctypes.CDLL, logits: Tensor, count: int, excluded: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Most probable tokens of each row, most probable first; of equal ones the one with the smaller id.
+    """Most probable tokens of each row, most probable first.
+
+    Of equal ones the one with the smaller id comes first.
 
     Args:
         logits: [..., V] in float32. If one is NaN or plus infinity, the row's log-probabilities are minus infinity.

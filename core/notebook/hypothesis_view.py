@@ -13,7 +13,9 @@ HEADER = ["", "Hypothesis", "score", "log-prob", "tokens"]
 
 
 class HypothesisView(NotebookWidget):
-    """The hypotheses of a search as a table, and the probabilities of the tokens of the selected one.
+    """The hypotheses of a search as a table, and tokens of the selected one.
+
+    The tokens are shown with their probabilities.
 
     Attributes:
         hypothesis: number of the selected hypothesis, counted from 0, the best; assign or `observe` it.
@@ -66,7 +68,10 @@ def _data_of(hypothesis: ScoredText) -> dict[str, Any]:
 
 
 def _numbers(hypothesis: ScoredText) -> list[str]:
-    """Score, log-probability and number of tokens as text, with a minus sign rather than a hyphen."""
+    """Score, log-probability and number of tokens as text.
+
+    With a minus sign rather than a hyphen.
+    """
     scores = (f"{value:.2f}".replace("-", "\u2212") for value in (hypothesis.score, hypothesis.log_prob))
     return [*scores, str(len(hypothesis.tokens))]
 

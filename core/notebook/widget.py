@@ -1,4 +1,7 @@
-"""Base of the widgets: a script with its style sheet, and a static page where no widget can be shown."""
+"""Base of the widgets: a script, its style sheet, and a static page.
+
+The page is for places where no widget can be shown.
+"""
 
 import html
 import json
@@ -13,7 +16,10 @@ STATIC_HEIGHT = 720  # pixels of the static page; a larger one scrolls
 
 
 def widget_module(file: str) -> str:
-    """Return the script beside a Python file as one module, with its style sheet as the constant `STYLE`."""
+    """Return the script beside a Python file as one module.
+
+    With its style sheet as the constant `STYLE`.
+    """
     path = Path(file)
     style = bundled_style(path.with_name("widget.css"))
     return f"const STYLE = {json.dumps(style)};\n{bundled_script(path.with_suffix('.js'))}"
@@ -31,7 +37,9 @@ class NotebookWidget(anywidget.AnyWidget):
 
 
 def with_html(bundle: Any, static: str) -> Any:
-    """Add HTML to what a widget displays as: the widget itself is preferred wherever it can run.
+    """Add HTML to what a widget displays as.
+
+    The widget itself is preferred wherever it can run.
 
     Args:
         bundle: of `_repr_mimebundle_`: the data by media type, or a pair of them and their metadata.

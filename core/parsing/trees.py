@@ -111,9 +111,10 @@ def _node(label: str, parts: list[Tree | str], number: int) -> Tree:
 
 
 def linearise(tree: Tree, leaves: Leaves = "placeholders") -> list[str]:
-    """Linearised tree, `(S`, `(NP`, `XX`, `)NP`, ..., `)S`: one symbol for each bracket and each word.
+    """Linearised tree, `(S`, `(NP`, `XX`, `)NP`, ..., `)S`.
 
-    With words as leaves this is the tree without the words themselves, which `spell` puts in.
+    One symbol for each bracket and each word. With words as leaves this is the tree without the words themselves, which
+    `spell` puts in.
     """
     if tree.word is not None:
         return [{"placeholders": WORD, "tags": f"{WORD}/{tree.label}", "words": f"/{tree.label}"}[leaves]]
@@ -125,7 +126,10 @@ def linearise(tree: Tree, leaves: Leaves = "placeholders") -> list[str]:
 
 
 def spell(tree: Tree) -> list[str]:
-    """Linearised tree with words: `It`, `(S`, `(NP`, `/PRP`, `works`, `)NP`, `(VP`, `/VBZ`, `)VP`, `)S`."""
+    """Linearised tree with words.
+
+    `It`, `(S`, `(NP`, `/PRP`, `works`, `)NP`, `(VP`, `/VBZ`, `)VP`, `)S`.
+    """
     words = iter(tree.words())
     parts = [next(words)]
     for symbol in linearise(tree, "words"):

@@ -41,9 +41,7 @@ def _add_methods(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the scores of all source and prefix tokens as CSV.
 
-    On stderr, print what they explain.
-
-    Positions are counted from 0 in the table.
+    On stderr, print what they explain. Positions are counted from 0 in the table.
 
     Raises:
         ValueError: the text or an option is invalid.

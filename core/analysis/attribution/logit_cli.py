@@ -35,9 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print all terms of one logit as CSV.
 
-    On stderr, print their sum and the model's logit.
-
-    Layers, heads and positions are counted from 0 in the table.
+    On stderr, print their sum and the model's logit. Layers, heads and positions are counted from 0 in the table.
 
     Raises:
         ValueError: the text or an option is invalid.

@@ -36,9 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the edges as CSV, the strongest first.
 
-    On stderr, print how far estimates and weights agree with them.
-
-    Layers and heads are counted from 0 in the table.
+    On stderr, print how far estimates and weights agree with them. Layers and heads are counted from 0 in the table.
 
     Raises:
         ValueError: a text or an option is invalid.

@@ -39,9 +39,7 @@ class Replacement:
     def change(self, model: Transformer, sender: Node) -> Tensor:
         """Replacement minus output of a sender: [L, D].
 
-        As added to the residual connections.
-
-        A sub-layer is linear in its heads, so a head writes W_O times its output.
+        As added to the residual connections. A sub-layer is linear in its heads, so a head writes W_O times its output.
         """
         place = place_of(sender)
         if place is None:

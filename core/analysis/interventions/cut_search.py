@@ -60,9 +60,8 @@ def find_cuts(
 ) -> Iterator[CutSearch]:
     """Search for few weights that change a predicted token when cut.
 
-    See the module docstring.
-
-    Incremental: stop iterating to cancel the rest. The lock on the model is released between rounds.
+    See the module docstring. Incremental: stop iterating to cancel the rest. The lock on the model is released between
+    rounds.
 
     Args:
         source, target: as for `Translator.explain`; the tokens before the position stay as they are.

@@ -118,9 +118,8 @@ class PairRuns:
     def measured(self, logits: Tensor) -> Tensor:
         """Metric of logits [W, V]: [W].
 
-        The logit of A minus that of B, or the log-probability of A.
-
-        The difference of two logits is that of their log-probabilities, too: both have the same normaliser.
+        The logit of A minus that of B, or the log-probability of A. The difference of two logits is that of their
+        log-probabilities, too: both have the same normaliser.
         """
         if self.metric == "difference":
             return logits[:, self.token] - logits[:, self.against]

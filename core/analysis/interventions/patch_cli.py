@@ -60,9 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the proposals, or the effect of each patch, head or path, as CSV.
 
-    Both metrics are printed on stderr.
-
-    Layers, heads and positions are counted from 0 in the tables.
+    Both metrics are printed on stderr. Layers, heads and positions are counted from 0 in the tables.
 
     Raises:
         ValueError: a text or an option is invalid, or the sentences cannot be patched.

@@ -21,9 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the top tokens after each decoder layer.
 
-    Or the translation from each encoder layer.
-
-    Level 0 is the input of the stack, level l its state after layer l counted from 1; positions are counted from 0.
+    Or the translation from each encoder layer. Level 0 is the input of the stack, level l its state after layer l
+    counted from 1; positions are counted from 0.
 
     Raises:
         ValueError: the text or an option is invalid.

@@ -31,9 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print all numbers of the steps of a token as CSV.
 
-    On stderr, print how exact they are.
-
-    Positions, heads and dimensions are counted from 0 in the table.
+    On stderr, print how exact they are. Positions, heads and dimensions are counted from 0 in the table.
 
     Raises:
         ValueError: the text or an option is invalid.

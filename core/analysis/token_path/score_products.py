@@ -1,8 +1,7 @@
 """The products of query and key behind one attention weight.
 
-From a pass of the model.
-
-Vaswani et al. 2017, equation (1) (3.2.1): the score of query i and key j is a sum of d_k products,
+From a pass of the model. Vaswani et al. 2017, equation (1) (3.2.1): the score of query i and key j is a sum of d_k
+products,
 
     s_ij = sum_d q_id k_jd / sqrt(d_k),
 
@@ -67,9 +66,7 @@ class ScoreProducts:
     def columns(self) -> dict[str, list[float | None]]:
         """Columns of a table with a row for each dimension, counted from 0.
 
-        `relative` has a row without dimension.
-
-        The products sum to the score.
+        `relative` has a row without dimension. The products sum to the score.
         """
         rows: list[tuple[float | None, ...]] = [
             (dimension, *numbers)

@@ -68,9 +68,7 @@ class WordScore:
 def parse_lines(text: str) -> list[Line]:
     """Parse sentences, one a line.
 
-    A line is a source, or a source and its translation with a tab between.
-
-    Blank lines are skipped, but counted.
+    A line is a source, or a source and its translation with a tab between. Blank lines are skipped, but counted.
 
     Raises:
         ValueError: there is no sentence, or a line has no source or more than one tab; the message names the line.
