@@ -1,7 +1,4 @@
-"""`python -m core COMMAND`: translate, convert, explain, score and others.
-
-`COMMANDS` has them all.
-"""
+"""`python -m core COMMAND`: translate, convert, explain, score and others."""
 
 import argparse
 import sys

@@ -1,4 +1,7 @@
-"""`python -m train COMMAND`: prepare data, train, average, evaluate. `--help` lists the commands."""
+"""`python -m train COMMAND`: prepare data, train, average, evaluate.
+
+`--help` lists the commands.
+"""
 
 import argparse
 import signal
@@ -47,7 +50,10 @@ COMMANDS = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit status: 1 after an error, which is explained on stderr."""
+    """Run one command and return its exit status.
+
+    1 after an error, which is explained on stderr.
+    """
     parser = build_parser()
     options = parser.parse_args(arguments)
     name = f"{parser.prog} {options.command}"
@@ -71,7 +77,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands, which sets `run` to the function of the command."""
+    """Return the parser of all commands.
+
+    It sets `run` to the function of the command.
+    """
     parser = argparse.ArgumentParser(prog="python -m train", description="Prepare data, train, average and evaluate.")
     commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
     for command in COMMANDS:

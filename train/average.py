@@ -11,7 +11,9 @@ from train.runs.run_folder import portable
 
 
 def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str, Any]:
-    """Write the mean of the parameters of `paths` to `output`, with the training facts of the last of them.
+    """Write the mean of the parameters of `paths` to `output`.
+
+    With the training facts of the last of them.
 
     Args:
         paths: checkpoints of one configuration and tokenizer, oldest first. A single one is only converted.

@@ -1,4 +1,7 @@
-"""Model cards: scores recorded in a checkpoint's training facts, and the facts as Markdown with curves."""
+"""Model cards: a checkpoint's training facts as Markdown with curves.
+
+Scores are recorded in these facts.
+"""
 
 import json
 from collections.abc import Sequence
@@ -48,9 +51,10 @@ def write_card(
     license_name: str | None = None,
     languages: Sequence[str] = (),
 ) -> None:
-    """Write a checkpoint's training facts as Markdown, with its curves as SVG and a thinned log beside it.
+    """Write a checkpoint's training facts as Markdown.
 
-    The card begins with the metadata of the Hugging Face Hub's model cards, in YAML.
+    Beside it, its curves as SVG and a thinned log. The card begins with the metadata of the Hugging Face Hub's model
+    cards, in YAML.
 
     Args:
         path: the checkpoint.
@@ -87,7 +91,7 @@ def write_card(
 
 
 def draw_curves(lines: Sequence[Line], output: Path) -> None:
-    """Draw training and validation loss (nats per token) over the steps of a run's log.
+    """Draw training and validation loss (nats per token) over the steps of a log.
 
     Raises:
         ValueError: the log has no losses yet.
@@ -115,7 +119,10 @@ def draw_curves(lines: Sequence[Line], output: Path) -> None:
 
 
 def _metadata(name: str, facts: dict[str, Any], license_name: str | None, languages: Sequence[str]) -> str:
-    """Return the YAML that opens a card: what the Hub's model cards name, as far as it is known."""
+    """Return the YAML that opens a card.
+
+    What the Hub's model cards name, as far as it is known.
+    """
     scores: list[dict[str, Any]] = facts.get("scores", [])
     results = [
         {
@@ -203,7 +210,10 @@ def _training(facts: dict[str, Any]) -> str:
 
 
 def _rebuilding(name: str, facts: dict[str, Any]) -> str:
-    """Return the commands that made the checkpoint, and what each part of its training cost."""
+    """Return the commands that made the checkpoint, with the cost of each part.
+
+    The parts are those of its training.
+    """
     parts = [facts]
     while "init" in parts[0]:
         parts.insert(0, parts[0]["init"])
@@ -248,7 +258,10 @@ _COLUMNS = (
 
 
 def _scores(scores: list[dict[str, Any]]) -> str:
-    """Return a table of scores, without columns that no score has: older checkpoints have fewer."""
+    """Return a table of scores, without columns that no score has.
+
+    Older checkpoints have fewer.
+    """
     columns = [column for column in _COLUMNS if any(column[1] in score for score in scores)]
     rows = [[score.get(name, "") for _, name, _ in columns] for score in scores]
     signatures = [

@@ -1,4 +1,7 @@
-"""`fit --compile`: layers compiled by `torch.compile` on a GPU, where the gain has not been measured yet."""
+"""`fit --compile`: layers compiled by `torch.compile` on a GPU.
+
+The gain has not been measured yet.
+"""
 
 from typing import Any
 

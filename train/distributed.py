@@ -1,6 +1,7 @@
-"""Data-parallel training: one process, or N with `torchrun --nproc-per-node=N -m train -- fit ...`.
+"""Data-parallel training: one process, or several with torchrun.
 
-The `--` keeps torchrun from parsing `--run` as an abbreviation of one of its own options.
+`torchrun --nproc-per-node=N -m train -- fit ...` for N. The `--` keeps torchrun from parsing `--run` as an abbreviation
+of one of its own options.
 
 On M machines, run the same command on each, with a name for the run and the address of one of them:
 
@@ -28,7 +29,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 @dataclass(frozen=True)
 class World:
-    """A group of processes that train one model. Every method is collective: all processes call it."""
+    """A group of processes that train one model.
+
+    Every method is collective: all processes call it.
+    """
 
     device: torch.device
     rank: int = 0
@@ -49,7 +53,10 @@ class World:
             return DistributedDataParallel(module, device_ids=devices, broadcast_buffers=False)
 
     def no_sync(self, module: nn.Module, last: bool) -> AbstractContextManager[None]:
-        """Accumulate gradients locally; they are reduced in the backward pass of the last batch of a step."""
+        """Accumulate gradients locally.
+
+        They are reduced in the backward pass of the last batch of a step.
+        """
         return module.no_sync() if isinstance(module, DistributedDataParallel) and not last else nullcontext()
 
     def sum(self, numbers: Tensor) -> Tensor:
@@ -77,7 +84,9 @@ class World:
 
 @contextmanager
 def join(device: torch.device) -> Iterator[World]:
-    """Join the processes started by torchrun; without torchrun, yield a world of one process.
+    """Join the processes started by torchrun.
+
+    Without torchrun, yield a world of one process.
 
     Raises:
         ValueError: several processes on MPS, which cannot exchange gradients.

@@ -151,7 +151,10 @@ def _train(
 
 
 def _seed_dropout(seed: int, step: int, number: int) -> None:
-    """Seed dropout by the batch's place in the run: independent of the number of processes and of restarts."""
+    """Seed dropout by the batch's place in the run.
+
+    So it depends neither on the number of processes nor on restarts.
+    """
     torch.manual_seed(int(np.random.SeedSequence((seed, step, number)).generate_state(1, np.uint64)[0]))
 
 
@@ -166,7 +169,9 @@ def _open_run(
     corpus: Corpus,
     initial: Initial | None,
 ) -> Generator[tuple[Recipe, dict[str, Any], str]]:
-    """Lock the run's folder and record the run's settings, or check them against those recorded (rank 0).
+    """Lock the run's folder and record the run's settings (rank 0).
+
+    If there are recorded ones, check the settings against them.
 
     Yields:
         The recipe with its precision resolved, the run's facts, and a message on the precision.
@@ -217,7 +222,10 @@ def _summary(training: Training, batches: Batches, recipe: Recipe, world: World)
 def _nonfinite_batches_saved(
     run: RunFolder, batches: Batches, corpus: Corpus, recipe: Recipe, world: World
 ) -> Generator[None]:
-    """Write the batches of a step with a non-finite loss into the run's folder, and name the file in the error."""
+    """Save the batches of a step with a non-finite loss in the run's folder.
+
+    The error then names the file.
+    """
     try:
         yield
     except NotFiniteError as error:

@@ -1,6 +1,6 @@
-"""Label-smoothed cross-entropy (5.4), computed in chunks: the logits of a batch are never in memory at once.
+"""Label-smoothed cross-entropy (5.4), computed in chunks.
 
-Of next tokens, or for models without causal mask of masked tokens.
+The logits of a batch are never in memory at once. Of next tokens, or for models without causal mask of masked tokens.
 """
 
 from dataclasses import dataclass
@@ -60,11 +60,11 @@ class TranslationLoss(nn.Module):
 
 
 class MaskedLoss(nn.Module):
-    """A model without causal mask with the loss of Ghazvininejad et al. 2019 (section 2.2), as `TranslationLoss`.
+    """A model without causal mask with its loss, as `TranslationLoss`.
 
-    Of each target's N tokens n are masked, n uniform from 1 to N, and predicted from the others; `</s>` is always
-    given. The sums are of all tokens as if each had the mean loss of the masked ones. The objective also has the
-    negative log-likelihood of the length, given the source.
+    The loss is that of Ghazvininejad et al. 2019 (section 2.2). Of each target's N tokens n are masked, n uniform from
+    1 to N, and predicted from the others; `</s>` is always given. The sums are of all tokens as if each had the mean
+    loss of the masked ones. The objective also has the negative log-likelihood of the length, given the source.
     """
 
     def __init__(self, model: Transformer, label_smoothing: float) -> None:
@@ -88,7 +88,9 @@ class MaskedLoss(nn.Module):
 
 
 def random_masks(lengths: Tensor, width: int, generator: torch.Generator | None = None) -> Tensor:
-    """Mask n of the first N positions of each row, n uniform from 1 to N: [B] -> [B, width] boolean, on the CPU.
+    """Mask n of the first N positions of each row: [B] -> [B, width] boolean.
+
+    n is uniform from 1 to N. On the CPU.
 
     Args:
         lengths: N of each row, at most `width`.
@@ -116,10 +118,11 @@ def loss_module(model: Transformer, label_smoothing: float, r_drop: float = 0.0)
 def smoothed_cross_entropy(
     states: Tensor, weight: Tensor, labels: Tensor, label_smoothing: float, r_drop: float = 0.0
 ) -> Loss:
-    """Cross-entropy of softmax(states weight^T) with a smoothed label (Szegedy et al. 2015), the mean over passes.
+    """Cross-entropy of softmax(states weight^T) with a smoothed label.
 
-    The target distribution is (1 - e) times the label plus e times the uniform distribution. With two passes,
-    `r_drop` / 4 times the divergences KL(p || q) + KL(q || p) of their predictions are added (Liang et al. 2021).
+    Szegedy et al. 2015. The mean over passes. The target distribution is (1 - e) times the label plus e times the
+    uniform distribution. With two passes, `r_drop` / 4 times the divergences KL(p || q) + KL(q || p) of their
+    predictions are added (Liang et al. 2021).
 
     Args:
         states: [P, N, D] of P = 1 or 2 passes
@@ -138,7 +141,10 @@ def chunk_rows(vocab_size: int, device: str) -> int:
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """Computes each chunk's gradient together with its logits in the forward pass, and keeps only gradients."""
+    """Computes each chunk's gradient together with its logits.
+
+    In the forward pass, which keeps only gradients.
+    """
 
     @staticmethod
     def forward(

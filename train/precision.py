@@ -1,7 +1,7 @@
-"""Choice of bfloat16 or float32 for a run, by timing its model's matrix products when it starts.
+"""Choice of bfloat16 or float32 for a run, by timing its matrix products.
 
-CPUs with AMX or AVX512_BF16 multiply several times as fast in bfloat16 as in float32; others, on which oneDNN emulates
-bfloat16, many times as slowly. A resumed run keeps its precision.
+They are timed when it starts. CPUs with AMX or AVX512_BF16 multiply several times as fast in bfloat16 as in float32; others, on which
+oneDNN emulates bfloat16, many times as slowly. A resumed run keeps its precision.
 """
 
 import time
@@ -24,7 +24,10 @@ MAX_RATIO = 0.9  # of bfloat16's to float32's time: a smaller saving is not wort
 
 @dataclass(frozen=True)
 class MatrixProduct:
-    """A product of a matrix [outputs, inputs] with `rows` vectors, of which a batch needs `count`."""
+    """A product of a matrix [outputs, inputs] with `rows` vectors.
+
+    A batch needs `count` of them.
+    """
 
     outputs: int
     inputs: int
@@ -66,7 +69,9 @@ class ProductTimes:
 def resolve_precision(
     recipe: Recipe, recorded: TrainingPrecision | None, times: ProductTimes | None
 ) -> tuple[Recipe, str]:
-    """Replace the precision `auto` of a recipe by the recorded one, or for a new run by the faster one.
+    """Replace the precision `auto` of a recipe by the recorded or the faster one.
+
+    The recorded one if there is one, else the one measured to be faster.
 
     Args:
         recorded: the precision of the run being resumed; None for a new run.
@@ -86,7 +91,10 @@ def resolve_precision(
 
 
 def measure_precisions(model: Transformer, batch_tokens: int) -> ProductTimes | None:
-    """Time a model's products in both precisions; None if its device does not support bfloat16."""
+    """Time a model's products in both precisions.
+
+    None if its device does not support bfloat16.
+    """
     device = model.device
     if not supports_bfloat16(device):
         return None
@@ -96,7 +104,10 @@ def measure_precisions(model: Transformer, batch_tokens: int) -> ProductTimes | 
 
 
 def products(model: Transformer, batch_tokens: int) -> list[MatrixProduct]:
-    """Return the matrix products of a batch, smallest first; that with the vocabulary in chunks as in `train.loss`."""
+    """Return the matrix products of a batch, smallest first.
+
+    That with the vocabulary is in chunks as in `train.loss`.
+    """
     device = model.device.type
     layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
     counts = Counter((layer.out_features, layer.in_features) for layer in layers)
@@ -111,7 +122,10 @@ def products(model: Transformer, batch_tokens: int) -> list[MatrixProduct]:
 def measure(
     found: list[MatrixProduct], batch_tokens: int, seconds_of: Callable[[MatrixProduct, torch.dtype], float]
 ) -> ProductTimes:
-    """Sum the seconds in float32, then in bfloat16 until they exceed float32's, to save time where it is slow."""
+    """Sum the seconds in float32, then in bfloat16.
+
+    The latter until they exceed float32's, to save time where it is slow.
+    """
     float32 = sum(product.count * seconds_of(product, torch.float32) for product in found)
     bfloat16 = 0.0
     for product in found:
@@ -122,9 +136,10 @@ def measure(
 
 
 def seconds(product: MatrixProduct, dtype: torch.dtype, device: torch.device, budget: float) -> float:
-    """Return the shortest time of a product, forward and backward, over as many repeats as the budget allows.
+    """Return the shortest time of a product, forward and backward.
 
-    The budget is processor time, so that a busy machine does not reduce the number of repeats.
+    Over as many repeats as the budget allows. The budget is processor time, so that a busy machine does not reduce the
+    number of repeats.
     """
     weight = torch.ones(product.outputs, product.inputs, dtype=dtype, device=device)
     x = torch.ones(product.rows, product.inputs, dtype=dtype, device=device)

@@ -1,4 +1,7 @@
-"""Descriptions of the presets: shape, recipe, and time, memory and scores where they were measured."""
+"""Descriptions of the presets: shape, recipe and measurements.
+
+Time, memory and scores where they were measured.
+"""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -32,7 +35,9 @@ MEASURED = {
 
 
 def describe_presets(checkpoints: Sequence[Path]) -> Iterator[str]:
-    """Yield lines on every preset: shape, recipe and measurements, from checkpoints' training facts and `MEASURED`.
+    """Yield lines on every preset: shape, recipe and measurements.
+
+    From checkpoints' training facts and `MEASURED`.
 
     Raises:
         CheckpointError: a file is not a checkpoint.

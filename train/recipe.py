@@ -1,4 +1,4 @@
-"""Training recipes (5): all settings of a run besides the data and the model's shape."""
+"""Training recipes (5): a run's settings but for the data and the model's shape."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
@@ -10,7 +10,9 @@ TrainingPrecision = Literal["bfloat16", "float32"]
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Settings of a training run, each annotated with its help text; the defaults are those of the paper's base model.
+    """Settings of a training run, each annotated with its help text.
+
+    The defaults are those of the paper's base model.
 
     Raises:
         ValueError: a value is out of range.
@@ -64,7 +66,10 @@ class Recipe:
             raise ValueError(f"bucketing ({self.bucketing!r}) must be one of {', '.join(POOLS)}")
 
     def history_steps(self) -> frozenset[int]:
-        """Return the steps of the `history` snapshots: k^3 times a constant, as most changes early in training."""
+        """Return the steps of the `history` snapshots.
+
+        k^3 times a constant, as most changes early in training.
+        """
         return frozenset(round(self.steps * (k / (self.history - 1)) ** 3) for k in range(self.history))
 
 

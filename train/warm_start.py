@@ -1,4 +1,4 @@
-"""Warm start: a run that starts from the parameters of a checkpoint (`fit --init`)."""
+"""Warm start: a run from the parameters of a checkpoint (`fit --init`)."""
 
 import hashlib
 from dataclasses import asdict, dataclass
@@ -70,10 +70,11 @@ class Initial:
         return cls(checkpoint.model.state_dict(), facts, shared)
 
     def load_into(self, model: Transformer) -> None:
-        """Set the parameters of a model. Those that the checkpoint lacks keep their values.
+        """Set the parameters of a model.
 
-        With another vocabulary, pieces that the checkpoint has too take its embeddings, and the others keep theirs
-        (transfer of a parent model with a shared vocabulary: Zoph et al. 2016, Nguyen and Chiang 2017).
+        Those that the checkpoint lacks keep their values. With another vocabulary, pieces that the checkpoint has too
+        take its embeddings, and the others keep theirs (transfer of a parent model with a shared vocabulary: Zoph et
+        al. 2016, Nguyen and Chiang 2017).
         """
         parameters = {**model.state_dict(), **self.parameters}
         if self.shared is not None:
@@ -84,7 +85,10 @@ class Initial:
         model.load_state_dict(parameters)
 
     def note(self, vocab_size: int) -> str:
-        """Return a line on the embeddings that are not taken from the checkpoint, or nothing."""
+        """Return a line on the embeddings that are not from the checkpoint.
+
+        Or nothing, if all are.
+        """
         if self.shared is None:
             return ""
         return (

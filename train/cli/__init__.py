@@ -1,1 +1,1 @@
-"""The commands of `python -m train`, one file each, and the options that several of them share."""
+"""The commands of `python -m train`, one file each, and options they share."""

@@ -1,4 +1,4 @@
-"""`python -m train evaluate`: BLEU, chrF and perplexity of a checkpoint on test sets."""
+"""`python -m train evaluate`: BLEU, chrF and perplexity on test sets."""
 
 import argparse
 import json

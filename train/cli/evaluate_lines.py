@@ -1,4 +1,4 @@
-"""`python -m train evaluate-lines`: character error rate of a model that reads pictures of text (7)."""
+"""`python -m train evaluate-lines`: error rate of a model that reads pictures (7)."""
 
 import argparse
 import json

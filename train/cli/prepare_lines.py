@@ -1,4 +1,4 @@
-"""`python -m train prepare-lines`: pictures of lines of text, to train a model that reads them (7)."""
+"""`python -m train prepare-lines`: pictures of lines of text for training (7)."""
 
 import argparse
 import json

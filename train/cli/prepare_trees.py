@@ -1,4 +1,4 @@
-"""`python -m train prepare-trees`: Penn Treebank trees to training data for a parser (6.3)."""
+"""`python -m train prepare-trees`: Penn Treebank trees for a parser (6.3)."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""`python -m train presets`: the presets, their recipes, and their measured time, memory and scores."""
+"""`python -m train presets`: presets, recipes, and what was measured of them."""
 
 import argparse
 from pathlib import Path

@@ -33,7 +33,9 @@ class Download:
         return self.url.rsplit("/", 1)[-1]
 
     def fetch(self, folder: Path, pauses: tuple[float, ...] = PAUSES) -> Path:
-        """Download the file into `folder`, resuming from the `.part` file of an earlier attempt.
+        """Download the file into `folder`.
+
+        Resumes from the `.part` file of an earlier attempt.
 
         Returns:
             The file's path. An existing file of the right size is not checked again.

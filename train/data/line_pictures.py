@@ -1,4 +1,4 @@
-"""Pictures of lines of text with their characters, to train a model that reads (7).
+"""Pictures of lines of text with their characters, for a model that reads (7).
 
 Everything is drawn from the seed, so the same command makes the same data with the same versions of Matplotlib's fonts
 and Pillow.
@@ -48,7 +48,10 @@ class Part:
 
 
 def parts_of(train: int, held_out: int) -> tuple[Part, ...]:
-    """Return the parts of the data: the last two are test sets, of seen and of unseen fonts."""
+    """Return the parts of the data.
+
+    The last two are test sets, of seen and of unseen fonts.
+    """
     return (
         Part("train", train, TRAINING_FONTS, False),
         Part("valid", held_out, TRAINING_FONTS, True),
@@ -66,7 +69,9 @@ def prepare_lines(
     seed: int = 1,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Write tokenizer.model, a folder of shards for each part, the validation texts and manifest.json into `folder`.
+    """Write the tokenizer, the shards and the texts of all parts into `folder`.
+
+    tokenizer.model, a folder of shards for each part, the validation texts and manifest.json.
 
     Args:
         words_from: a checkpoint; words are taken from its vocabulary.
@@ -142,7 +147,10 @@ def _write(
     tokenizer: SentencePieceTokenizer,
     patch_size: int,
 ) -> list[int]:
-    """Write the shards of a part and, except for training, its fonts and texts; return the counts of the shards."""
+    """Write the shards of a part, and return their counts.
+
+    Except for training, write its fonts and texts too.
+    """
     drawn: list[list[str]] = [[], []]
     with ShardWriter(folder / part.name, tokenizer.vocab_size, patch_pixels=patch_size**2) as writer:
         progress = tqdm(lines, desc=part.name, total=part.lines, unit=" lines", disable=None)

@@ -82,7 +82,9 @@ def _open_zst(path: Path) -> IO[bytes]:
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """Yield the lines of a file, without line ends. Only a line feed ends a line: other separators are text.
+    """Yield the lines of a file, without line ends.
+
+    Only a line feed ends a line: other separators are text.
 
     Raises:
         DataError: the file is missing, damaged or not UTF-8.

@@ -13,9 +13,9 @@ AHEAD = 4  # groups to prefetch
 
 
 class Prefetched:
-    """Context manager and iterator over groups on `device`, which ends its thread on exit.
+    """Context manager and iterator over groups on `device`.
 
-    Iterating raises the errors of the thread.
+    Its thread ends on exit. Iterating raises the errors of the thread.
     """
 
     def __init__(self, groups: Iterator[Group], device: torch.device) -> None:

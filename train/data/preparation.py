@@ -1,7 +1,8 @@
-"""Preparation of parallel text: a tokenizer and token shards (5.1), in little memory, and resumable.
+"""Preparation of parallel text: a tokenizer and token shards (5.1).
 
-The text is read three times: to filter pairs, to learn the tokenizer, and to write tokens. All output goes to
-`FOLDER/unfinished` and is moved to `FOLDER` at the end, manifest.json last: a folder without it is unfinished.
+In little memory, and resumable. The text is read three times: to filter pairs, to learn the tokenizer, and to write
+tokens. All output goes to `FOLDER/unfinished` and is moved to `FOLDER` at the end, manifest.json last: a folder without
+it is unfinished.
 """
 
 import json
@@ -45,7 +46,9 @@ def prepare(
     symbols: Sequence[str] = (),
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Write tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json into `folder`.
+    """Write the tokenizer, the shards and the validation text into `folder`.
+
+    tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json.
 
     Args:
         folder: output folder; the output of an earlier `prepare` is replaced at the end.
@@ -115,7 +118,10 @@ def _validation_pairs(valid: ParallelText) -> list[Pair]:
 
 @contextmanager
 def _writing(folder: Path) -> Iterator[None]:
-    """Turn an OSError into a DataError with advice. Unreadable files raise a DataError elsewhere."""
+    """Turn an OSError into a DataError with advice.
+
+    Unreadable files raise a DataError elsewhere.
+    """
     try:
         yield
     except OSError as error:
@@ -138,7 +144,10 @@ def _start(work: Path, request: dict[str, Any]) -> None:
 def _survey(
     work: Path, train: ParallelText, labels: Path | None, repeat: dict[str, int], filters: Filters
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Read every pair once; return counts, and how often to write each pair, [pairs] uint8."""
+    """Read every pair once, and return counts.
+
+    Also how often to write each pair, [pairs] uint8.
+    """
     if (work / "survey.json").exists():
         return json.loads((work / "survey.json").read_text(encoding="utf-8")), np.load(work / "times.npy")
     names, numbers = _read_labels(labels, repeat)
@@ -168,7 +177,7 @@ def _survey(
 
 
 def _read_labels(labels: Path | None, repeat: dict[str, int]) -> tuple[list[str], np.ndarray]:
-    """Return the distinct labels, and the index of each pair's label among them, [pairs]."""
+    """Return the distinct labels, and the number of each pair's label: [pairs]."""
     if labels is None:
         if repeat:
             raise DataError(
@@ -265,7 +274,10 @@ def _append(writer: ShardWriter, pieces: SentencePieceTokenizer, pairs: list[Pai
 
 
 def _finish(folder: Path, work: Path) -> dict[str, Any]:
-    """Move all output to the folder, the manifest last. After an interruption, call it again to move the rest."""
+    """Move all output to the folder, the manifest last.
+
+    After an interruption, call it again to move the rest.
+    """
     (folder / MANIFEST).unlink(missing_ok=True)  # until the end the folder is incomplete
     for name in ("train", "valid", "tokenizer.model", SETTINGS, *(f"valid.{side}.txt" for side in SIDES)):
         if (work / name).exists():

@@ -1,4 +1,7 @@
-"""Input and options of a prepared folder, which a repeated `prepare` must have in common with it."""
+"""Input and options of a prepared folder.
+
+A repeated `prepare` must have them in common with it.
+"""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +17,10 @@ SETTINGS = "settings.json"  # the input and options of a finished folder
 
 
 def request_of(train: ParallelText, valid: ParallelText, *options: object) -> dict[str, Any]:
-    """Return files and options, which must be the same to resume an interrupted `prepare`."""
+    """Return files and options that an interrupted `prepare` is resumed with.
+
+    They must be the same.
+    """
     files = [
         (str(path), path.stat().st_size, path.stat().st_mtime_ns)
         for text in (train, valid)
@@ -34,7 +40,10 @@ def settings_of(
     filters: Filters,
     symbols: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the content of settings.json, without folders and dates, so that a copied folder has the same."""
+    """Return the content of settings.json.
+
+    Without folders and dates, so that a copied folder has the same.
+    """
     return {
         "files": [path.name for path in train.files],
         "bytes": _sizes(train.files),
@@ -55,7 +64,9 @@ def _sizes(files: Sequence[Path]) -> list[int | None]:
 
 
 def require_same_settings(folder: Path, settings: dict[str, Any]) -> None:
-    """Check that a finished folder has these settings. Older folders have only some of them, in the manifest.
+    """Check that a finished folder has these settings.
+
+    Older folders have only some of them, in the manifest.
 
     Raises:
         DataError: the folder was prepared from other text or with other settings.

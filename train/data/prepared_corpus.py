@@ -65,7 +65,10 @@ class Corpus:
 
 
 def _samples(folder: Path) -> dict[int, tuple[str, str]]:
-    """Return a few short validation pairs, evenly spaced over the text, by their number."""
+    """Return a few short validation pairs by their number.
+
+    They are evenly spaced over the text.
+    """
     pairs = read_parallel([folder / "valid.source.txt"], [folder / "valid.target.txt"])
     short = [(number, pair) for number, pair in enumerate(pairs) if len(pair[0]) <= MAX_SAMPLE_CHARACTERS]
     return dict(short[:: max(1, len(short) // NUM_SAMPLES)][:NUM_SAMPLES])

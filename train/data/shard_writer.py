@@ -50,7 +50,9 @@ class _Array:
 
 
 class ShardWriter:
-    """Context manager that appends pairs to shards; resumes those of an earlier writer from its `counts`.
+    """Context manager that appends pairs to shards.
+
+    It resumes those of an earlier writer from its `counts`.
 
     Args:
         patch_pixels: of a source of image patches; None if it is text.

@@ -23,9 +23,10 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids of sentence pairs, int64: source [B, S], target_in and target_out [B, T].
+    """Padded ids of sentence pairs, int64.
 
-    Image patches instead of source ids are float32 [B, S, P], see `Transformer.forward`.
+    Source [B, S], target_in and target_out [B, T]. Image patches instead of source ids are float32 [B, S, P], see
+    `Transformer.forward`.
     """
 
     source: Tensor  # pieces </s>, or patches
@@ -48,9 +49,9 @@ class Batch:
 
 
 class TokenShards:
-    """Memory-mapped token ids of a parallel text: `{source,target}.{tokens,offsets}.npy` in a folder.
+    """Memory-mapped token ids of a parallel text.
 
-    The source may be image patches, with a row of pixels for each.
+    `{source,target}.{tokens,offsets}.npy` in a folder. The source may be image patches, with a row of pixels for each.
 
     Raises:
         DataError: a file is missing or truncated, or the two sides differ in their numbers of sentences.
@@ -87,7 +88,10 @@ class TokenShards:
         return len(self.offsets[0]) - 1
 
     def lengths(self) -> np.ndarray:
-        """Return the numbers of source and target tokens, [pairs, 2], with one special token, which patches lack."""
+        """Return the numbers of source and target tokens: [pairs, 2].
+
+        With one special token, which patches lack.
+        """
         special = [int(tokens.ndim == 1) for tokens in self.tokens]
         return np.stack([np.diff(offsets) for offsets in self.offsets], axis=1) + special
 
@@ -113,7 +117,10 @@ class TokenShards:
         return make_batch_of(*(self.side(side, indices) for side in range(len(SIDES))))
 
     def side(self, side: int, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tokens of one side of some pairs, one after the other, and the number of each."""
+        """Return the tokens of one side of some pairs, one after the other.
+
+        Also the number of tokens of each pair.
+        """
         tokens, offsets = self.tokens[side], self.offsets[side]
         starts, count = offsets[indices], offsets[indices + 1] - offsets[indices]
         ends = np.cumsum(count)
@@ -129,10 +136,10 @@ def make_batch(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Batch:
 
 
 def make_batch_of(source: tuple[np.ndarray, np.ndarray], target: tuple[np.ndarray, np.ndarray]) -> Batch:
-    """Make a padded batch of both sides, each as its tokens one after the other and the number of each row.
+    """Make a padded batch of both sides.
 
-    A source of ids [N] ends its rows with `</s>`. One of patches [N, P], with pixels from 0 to 255, has no special
-    tokens and becomes [B, S, P] from 0 to 1.
+    Each side is its tokens one after the other, and the number of each row. A source of ids [N] ends its rows with
+    `</s>`. One of patches [N, P], with pixels from 0 to 255, has no special tokens and becomes [B, S, P] from 0 to 1.
     """
     tokens, count = source
     if tokens.ndim == 1:

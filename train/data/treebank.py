@@ -109,9 +109,10 @@ def prepare_trees(
     leaves: Leaves = "placeholders",
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Write sentences, linearised trees and trees into `folder/trees`, and the output of `prepare` into `folder`.
+    """Write sentences and trees into `folder/trees`, and prepare them in `folder`.
 
-    The vocabulary has one piece for each labelled bracket, and one for `XX` or for each tag.
+    The trees as they are, and linearised; `folder` has the output of `prepare`. The vocabulary has one piece for each
+    labelled bracket, and one for `XX` or for each tag.
 
     Args:
         parts: `train` and `valid`; optionally `test`, of which only the trees are written, as test.mrg.

@@ -1,4 +1,7 @@
-"""BLEU as papers report it, computed by sacreBLEU (Post 2018): its default, and two variants on tokenized text."""
+"""BLEU as papers report it, computed by sacreBLEU (Post 2018).
+
+Its default, and two variants on tokenized text.
+"""
 
 import re
 from collections.abc import Sequence
@@ -22,11 +25,11 @@ def sacre_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:
 
 
 def paper_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
-    """Cased BLEU of tokenized text with compounds split at hyphens, as in Vaswani et al. (2017).
+    """Cased BLEU of tokenized text, as in Vaswani et al. (2017).
 
-    Follows tensor2tensor's `get_ende_bleu.sh`: Moses `tokenizer.perl`, then `rich-text` to `rich ##AT##-##AT## text`,
-    then `multi-bleu.perl` without smoothing. The tokenizer is sacremoses, a port of Moses. These scores are higher than
-    sacreBLEU's: one correct hyphenated word counts as three.
+    Compounds are split at hyphens. Follows tensor2tensor's `get_ende_bleu.sh`: Moses `tokenizer.perl`, then `rich-text`
+    to `rich ##AT##-##AT## text`, then `multi-bleu.perl` without smoothing. The tokenizer is sacremoses, a port of
+    Moses. These scores are higher than sacreBLEU's: one correct hyphenated word counts as three.
 
     Args:
         language: code of the target language, such as `de`, for the tokenizer's abbreviations.
@@ -40,7 +43,9 @@ def paper_bleu(hypotheses: Sequence[str], references: Sequence[str], language: s
 
 
 def lowercased_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
-    """BLEU of lower-cased, tokenized text as by `multi-bleu.perl -lc`, the usual one on Multi30k.
+    """BLEU of lower-cased, tokenized text as by `multi-bleu.perl -lc`.
+
+    The usual one on Multi30k.
 
     Args:
         language: as for `paper_bleu`.

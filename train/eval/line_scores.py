@@ -1,4 +1,4 @@
-"""Scores of a model that reads pictures of text: character error rate and exact lines."""
+"""Scores of a model that reads pictures: character error rate and exact lines."""
 
 import time
 from collections.abc import Sequence
@@ -48,9 +48,9 @@ class LineScore:
 
 
 def edit_distance(found: str, text: str) -> int:
-    """Return the smallest number of insertions, deletions and substitutions that turn one text into the other.
+    """Return the smallest number of edits that turn one text into the other.
 
-    Levenshtein 1966, by dynamic programming (Wagner & Fischer 1974).
+    Edits are insertions, deletions and substitutions. Levenshtein 1966, by dynamic programming (Wagner & Fischer 1974).
     """
     above = list(range(len(text) + 1))
     for row, character in enumerate(found, 1):

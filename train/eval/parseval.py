@@ -1,8 +1,8 @@
-"""PARSEVAL: labelled precision, recall and F1 of trees, computed by PYEVALB as EVALB does (6.3).
+"""PARSEVAL: labelled precision, recall and F1 of trees (6.3).
 
-Papers on parsing use EVALB with COLLINS.prm: the node TOP does not count, words tagged as punctuation are removed
-together with constituents of punctuation only, and ADVP and PRT are the same label. PYEVALB counts every bracket, so
-trees are normalised accordingly first.
+Computed by PYEVALB as EVALB does. Papers on parsing use EVALB with COLLINS.prm: the node TOP does not count, words
+tagged as punctuation are removed together with constituents of punctuation only, and ADVP and PRT are the same label.
+PYEVALB counts every bracket, so trees are normalised accordingly first.
 """
 
 import time
@@ -112,10 +112,10 @@ def _scored(number: int, gold: Tree, predicted: Tree) -> Any:
 
 
 def _normalised(tree: Tree, tags: Sequence[str]) -> str:
-    """Write a tree with the brackets that EVALB counts, and numbers for words, as PYEVALB reserves some characters.
+    """Write a tree with the brackets that EVALB counts.
 
-    Of two brackets with one label over the same words, which PYEVALB counts once and EVALB twice, the inner one gets a
-    new label.
+    With numbers for words, as PYEVALB reserves some characters. Of two brackets with one label over the same words,
+    which PYEVALB counts once and EVALB twice, the inner one gets a new label.
     """
     seen: dict[tuple[str, int, int], int] = {}
     numbers = iter(range(len(tags)))

@@ -1,4 +1,7 @@
-"""Memory settings for training on a CPU: glibc keeps freed memory for the next step, oneDNN caches few kernels."""
+"""Memory settings for training on a CPU.
+
+glibc keeps freed memory for the next step, and oneDNN caches few kernels.
+"""
 
 import ctypes
 import os
@@ -15,7 +18,10 @@ def tune_memory() -> None:
 
 
 def keep_freed_memory() -> None:
-    """Let glibc keep freed memory: the page faults of allocating it again take about 5 % of a CPU run."""
+    """Let glibc keep freed memory.
+
+    The page faults of allocating it again take about 5 % of a CPU run.
+    """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             libc = ctypes.CDLL(None)
@@ -35,10 +41,10 @@ def return_freed_memory() -> None:
 
 
 def bound_kernel_caches() -> None:
-    """Limit the kernel caches of PyTorch and oneDNN, unless the environment sets their capacities.
+    """Limit the kernel caches of PyTorch and oneDNN.
 
-    By default each holds about a thousand kernels. In bfloat16 on a CPU every new batch length adds some, gigabytes in
-    a long run, of which only those of the last steps are used again.
+    Unless the environment sets their capacities. By default each holds about a thousand kernels. In bfloat16 on a CPU
+    every new batch length adds some, gigabytes in a long run, of which only those of the last steps are used again.
     """
     for name in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
         os.environ.setdefault(name, "128")

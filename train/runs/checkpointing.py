@@ -1,7 +1,7 @@
-"""Validation, snapshots and the state to resume from, written in an order that is safe to interrupt.
+"""Validation, snapshots and the state to resume from.
 
-First the log line: a resumed run drops the lines after its state. Then the snapshot: a resumed run writes it again
-with the same parameters. The state comes last, and completes the step.
+Written in an order that is safe to interrupt. First the log line: a resumed run drops the lines after its state. Then
+the snapshot: a resumed run writes it again with the same parameters. The state comes last, and completes the step.
 """
 
 import math
@@ -30,7 +30,10 @@ from train.runs.training_state import Training
 
 
 class Saver:
-    """Validates and saves a training. Every method is collective: all processes call it."""
+    """Validates and saves a training.
+
+    Every method is collective: all processes call it.
+    """
 
     def __init__(
         self, run: RunFolder, world: World, corpus: Corpus, recipe: Recipe, facts: dict[str, Any], log: Log
@@ -114,7 +117,10 @@ class Saver:
 def validate(
     loss_of: TranslationLoss | MaskedLoss, shards: TokenShards, recipe: Recipe, world: World
 ) -> dict[str, float]:
-    """Return negative log-likelihood per target token (nats), unsmoothed, and perplexity, its exponential (6.2)."""
+    """Return negative log-likelihood per target token (nats), and perplexity (6.2).
+
+    The former is unsmoothed, the latter its exponential.
+    """
     loss_of.eval()
     sums = torch.zeros(2, dtype=torch.float64)
     plan = Batches(shards, recipe.batch_tokens, seed=0, max_length=recipe.max_length).epoch(0)
@@ -139,7 +145,10 @@ def autocast(recipe: Recipe, device: torch.device) -> torch.autocast:
 
 
 def peak_memory(device: torch.device) -> int:
-    """Return the peak memory of this process in bytes: on CUDA as allocated by PyTorch, else resident."""
+    """Return the peak memory of this process in bytes.
+
+    On CUDA as allocated by PyTorch, else resident.
+    """
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     unit = 1 if sys.platform == "darwin" else 1024

@@ -12,7 +12,10 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def hardware(world: World) -> str:
-    """Describe the processors of a run: `Intel(R) Xeon(R) Processor, 2 threads` or `8 x NVIDIA H200`."""
+    """Describe the processors of a run.
+
+    `Intel(R) Xeon(R) Processor, 2 threads` or `8 x NVIDIA H200`.
+    """
     if world.device.type == "cuda":
         name = torch.cuda.get_device_name(world.device)
     else:

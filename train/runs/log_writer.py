@@ -20,7 +20,10 @@ POSTFIX = ("nll", "perplexity", "tokens_per_second")  # numbers shown on the pro
 
 
 class NotFiniteError(FloatingPointError):
-    """The loss of a step is NaN or infinite; `position` is the data position of its batches."""
+    """The loss of a step is NaN or infinite.
+
+    `position` is the data position of its batches.
+    """
 
     def __init__(self, step: int, loss: float, position: Position) -> None:
         super().__init__(f"the loss of step {step} is {loss}")
@@ -28,7 +31,10 @@ class NotFiniteError(FloatingPointError):
 
 
 class Window:
-    """Sums over the steps since the last log line, kept on the device to avoid synchronising at every step."""
+    """Sums over the steps since the last log line.
+
+    Kept on the device, to avoid synchronising at every step.
+    """
 
     def __init__(
         self, world: World, rows: list[list[float]] | None = None, positions: list[list[int]] | None = None
@@ -39,7 +45,10 @@ class Window:
         self._positions = [Position(*position) for position in positions or []]
 
     def add(self, smoothed: Tensor, nll: Tensor, num_tokens: int, start: Position) -> None:
-        """Add a step: loss sums over this process's batches, target tokens of all processes."""
+        """Add a step.
+
+        Loss sums are over this process's batches, target tokens of all processes.
+        """
         self._sums.append(torch.stack((smoothed, nll)))
         self._tokens.append(num_tokens / self._world.size)
         self._positions.append(start)
@@ -52,7 +61,9 @@ class Window:
         }
 
     def close(self, step: int) -> dict[str, float]:
-        """Return the mean smoothed and unsmoothed loss per target token (nats) up to `step`, and clear the window.
+        """Return the mean loss per target token (nats) up to `step`.
+
+        Smoothed and unsmoothed. Clears the window.
 
         Raises:
             NotFiniteError: the loss of a step is not finite.
@@ -78,7 +89,10 @@ class Window:
         return sums
 
     def _rows(self) -> Tensor:
-        """[steps, 3]: smoothed, nll and tokens of each step, in float64 on the CPU, as MPS has no float64."""
+        """Smoothed, nll and tokens of each step: [steps, 3].
+
+        In float64 on the CPU, as MPS has no float64.
+        """
         if not self._sums:
             return torch.zeros(0, 3, dtype=torch.float64)
         return torch.cat(
@@ -87,7 +101,10 @@ class Window:
 
 
 class Log:
-    """Context manager that writes to the log file, TensorBoard and the terminal, in the first process only."""
+    """Context manager that writes the log, in the first process only.
+
+    To the log file, TensorBoard and the terminal.
+    """
 
     def __init__(self, run: RunFolder, world: World, first_step: int, last_step: int) -> None:
         self._run, self._since, self._tokens, self._steps = run, time.perf_counter(), 0, 0

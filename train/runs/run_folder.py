@@ -33,7 +33,10 @@ LEGACY_RECIPE: dict[str, Any] = {"bucketing": "target", "precision": "bfloat16"}
 
 
 class RunFolderError(RuntimeError):
-    """The run's folder is locked or cannot be written; the message says which files are safe, and what to do."""
+    """The run's folder is locked or cannot be written.
+
+    The message says which files are safe, and what to do.
+    """
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,10 @@ class RunFolder:
         return torch.load(self.state, map_location="cpu", weights_only=True) if self.state.exists() else None
 
     def truncate_log(self, last_step: int) -> None:
-        """Drop log lines later than the state to resume from, so that no step is logged twice."""
+        """Drop log lines later than the state to resume from.
+
+        So no step is logged twice.
+        """
         if not self.log.exists():
             return
         kept = [line for line in self.log.read_text(encoding="utf-8").splitlines() if _step_of(line) <= last_step]
@@ -100,7 +106,9 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder against other processes. The system releases the lock of a killed process.
+        """Lock the folder against other processes.
+
+        The system releases the lock of a killed process.
 
         Raises:
             RunFolderError: another process holds the lock, or the folder cannot be written.
@@ -126,7 +134,10 @@ class RunFolder:
 
     @contextmanager
     def saving(self, what: str) -> Iterator[None]:
-        """Turn an OSError (disk full, folder removed) into a `RunFolderError` that says which files are safe."""
+        """Turn an OSError (disk full, folder removed) into a `RunFolderError`.
+
+        The error says which files are safe.
+        """
         try:
             yield
         except OSError as error:
@@ -149,7 +160,9 @@ class RunFolder:
         init: dict[str, Any] | None = None,
         measured: dict[str, float] | None = None,
     ) -> dict[str, Any]:
-        """Record the settings of a new run; for an existing run, check that they are the same.
+        """Record the settings of a new run.
+
+        For an existing run, check that they are the same.
 
         Args:
             recipe: with its precision resolved; see `train.precision`.
@@ -225,7 +238,10 @@ def _differing(
 
 
 def _save(state: dict[str, Any], path: Path) -> None:
-    """Save with `torch.save`, raising the system's OSError instead of PyTorch's less specific RuntimeError."""
+    """Save with `torch.save`, raising the system's OSError.
+
+    PyTorch's own RuntimeError is less specific.
+    """
     with path.open("wb") as file:
         try:
             torch.save(state, file)
@@ -245,7 +261,10 @@ def _step_of(line: str) -> float:
 
 
 def commit() -> str | None:
-    """Return the commit of the running code, with `+` if the tree has changes; None outside a git checkout."""
+    """Return the commit of the running code.
+
+    With `+` if the tree has changes; None outside a git checkout.
+    """
     root = Path(__file__).resolve().parents[2]
     try:
         head, changed = (_git(root, *command) for command in (("rev-parse", "HEAD"), ("status", "--porcelain")))
@@ -264,5 +283,8 @@ def now() -> str:
 
 
 def portable(command: str) -> str:
-    """Return a command with absolute paths shortened to file names, which mean nothing on other machines."""
+    """Return a command with absolute paths shortened to file names.
+
+    Such paths mean nothing on other machines.
+    """
     return " ".join(Path(word).name if Path(word).is_absolute() else word for word in command.split())

@@ -1,6 +1,6 @@
-"""Table 3 of the paper (6.2) at any scale: rows trained under one budget, compared with the paper's numbers.
+"""Table 3 of the paper (6.2) at any scale, compared with the paper's numbers.
 
-Files in the output folder:
+All rows are trained under one budget. Files in the output folder:
 
 ROW/             the run's folder; see `train.runs.run_folder`
 ROW/score.json   the row of the table
@@ -66,7 +66,9 @@ class Budget:
 
 
 def scaled(config: TransformerConfig, width: int = 1, depth: int = 1) -> TransformerConfig:
-    """Divide d_model, d_ff, d_k and d_v by `width` and the layers by `depth`; the heads stay.
+    """Divide the widths by `width` and the layers by `depth`; the heads stay.
+
+    The widths are d_model, d_ff, d_k and d_v.
 
     Raises:
         ValueError: a value is not divisible.

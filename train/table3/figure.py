@@ -15,7 +15,10 @@ HERE, PAPER = "#0072b2", "#d55e00"  # Okabe & Ito (2008)
 
 
 def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
-    """Draw one panel per number, one line per row: measured values as circles, the paper's as open diamonds."""
+    """Draw one panel per number, one line per row.
+
+    Measured values are circles, the paper's open diamonds.
+    """
     from matplotlib.figure import Figure  # a slow import
 
     figure = Figure(figsize=(12, 1.6 + 0.3 * len(rows)), layout="constrained")
