@@ -1,7 +1,7 @@
 """Choice of bfloat16 or float32 for a run, by timing its matrix products.
 
-They are timed when it starts. CPUs with AMX or AVX512_BF16 multiply several times as fast in bfloat16 as in float32; others, on which
-oneDNN emulates bfloat16, many times as slowly. A resumed run keeps its precision.
+They are timed when it starts. CPUs with AMX or AVX512_BF16 multiply several times as fast in bfloat16 as in float32;
+others, on which oneDNN emulates bfloat16, many times as slowly. A resumed run keeps its precision.
 """
 
 import time
