@@ -1,4 +1,7 @@
-"""Why A rather than B: which source and prefix tokens made a prediction, by several methods, and which to trust."""
+"""Why A rather than B: which tokens made a prediction, by several methods.
+
+Source and prefix tokens; and which method to trust.
+"""
 
 import math
 from functools import partial
@@ -193,7 +196,10 @@ table = ranking_table(rank_methods(examples))""".strip()
 
 
 def faithfulness(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod]) -> None:
-    """Draw the deletion curves on this sentence, and AOPC and completeness of each method."""
+    """Draw the deletion curves, and AOPC and completeness of each method.
+
+    On this sentence.
+    """
     st.markdown(tr("**Delete the highest tokens** of each method"), help=tr(ABOUT_CURVES))
     position, against = found.contrast.position, found.contrast.against
     try:

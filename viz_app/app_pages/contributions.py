@@ -1,4 +1,4 @@
-"""What heads write: the logit of a predicted token as a sum over the parts of the decoder."""
+"""What heads write: the logit of a token as a sum over the decoder's parts."""
 
 from functools import partial
 from typing import Any
@@ -122,7 +122,10 @@ table = lexicon_table(rank_lexicons(trace_logits(translator, source, target))).d
 
 
 def layers(reading: readings.Reading, found: LogitAttribution, head: Head) -> None:
-    """Draw the contributions of each layer; a click on a bar of attention opens the head that adds most to it."""
+    """Draw the contributions of each layer.
+
+    A click on a bar of attention opens the head that adds most to it.
+    """
     theme = page_theme()
     st.markdown(
         tr("**By layer and part**: click a bar of attention to open its strongest head"),
@@ -171,7 +174,10 @@ def heads(found: LogitAttribution, head: Head) -> None:
 
 
 def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
-    """Draw the contributions by attended token; a click opens the head that adds most to a cell."""
+    """Draw the contributions by attended token.
+
+    A click opens the head that adds most to a cell.
+    """
     theme = page_theme()
     titles: dict[Kind, str] = {
         "cross": tr("**By source token**, through cross-attention: click a cell to open its strongest head"),
@@ -194,7 +200,7 @@ def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
 
 
 def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> None:
-    """Draw what the selected head attends to, what that contributes, and what it promotes."""
+    """Draw what the selected head attends to, contributes and promotes."""
     with st.container(horizontal=True, vertical_alignment="center"):
         value = decimal(found.heads()[head], 2, sign=True)
         st.markdown(
@@ -238,7 +244,10 @@ def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> 
 
 
 def lexicons(reading: readings.Reading) -> None:
-    """Draw the cross-attention heads by the agreement of their lexicon with the translation."""
+    """Draw the cross-attention heads by the agreement of their lexicon.
+
+    With the translation.
+    """
     st.markdown(tr("**Lexicons**: cross-attention heads by agreement with the translation"), help=tr(ABOUT_LEXICON))
     ranking = logit_terms.lexicon_ranking(reading)
     table = contributions.lexicon_table(ranking)

@@ -1,4 +1,4 @@
-"""Corpus: the strongest examples of every head and neuron over thousands of sentences."""
+"""Corpus: the strongest examples of every head and neuron over many sentences."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Generation: one token after the other, several checked at once, or all at once and then again."""
+"""Generation: one token after the other, several checked at once, or all at once.
+
+All at once, and then again.
+"""
 
 from functools import partial
 from typing import Any
@@ -134,7 +137,10 @@ def speculative(found: ComparedModels, search: Search) -> list[dict[str, object]
 
 
 def shown_iteration(count: int) -> int:
-    """Select the iteration whose attention is shown, counted from 1; the last one at first."""
+    """Select the iteration whose attention is shown, counted from 1.
+
+    At first the last one.
+    """
     box = Widget[int]("generation_step")
     box.keep_within(range(1, count + 1), count)
     if count == 1:
@@ -234,7 +240,10 @@ def attention(
 
 
 def one_by_one(found: ComparedModels, search: Search) -> list[dict[str, object]]:
-    """Draw the searches for one token after the other, and return their lines of the comparison."""
+    """Draw the searches for one token after the other.
+
+    Returns their lines of the comparison.
+    """
     st.markdown(
         tr("**One token after the other**: {model}, a token a pass of the decoder", model=plain(found.one_by_one.name))
     )

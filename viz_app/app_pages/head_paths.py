@@ -1,4 +1,4 @@
-"""Head to head: which head feeds which, and the strongest paths to one output token."""
+"""Head to head: the strongest paths between heads to one output token."""
 
 from functools import partial
 
@@ -127,7 +127,10 @@ def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
 
 
 def one_edge(reading: readings.Reading, found: Surveyed, edge: Edge) -> None:
-    """Draw what flows through an edge: its numbers, the receiver's map before and after, and effects by position."""
+    """Draw what flows through an edge.
+
+    Its numbers, the receiver's map before and after, and effects by position.
+    """
     theme, runs = page_theme(), found.run.runs
     measured = next(each for each in found.found.edges if each.edge == edge)
     st.markdown(f"**{plain(figures.edge_title(edge))}**")
@@ -162,7 +165,10 @@ def one_edge(reading: readings.Reading, found: Surveyed, edge: Edge) -> None:
 
 
 def flow_pass(reading: readings.Reading, found: Surveyed, edge: Edge, moment: int, attention: AttentionMap) -> MapPass:
-    """Return the pass that the map of an edge's receiver shows: 0 before the replacement, 1 after."""
+    """Return the pass that the map of an edge's receiver shows.
+
+    0 before the replacement, 1 after.
+    """
     flow, code = found.flow(edge), (python_code.reading_part(reading), paths_survey.run_part(found))
     return MapPass(
         (reading.identity, found.question, edge, moment),

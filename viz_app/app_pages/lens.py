@@ -1,4 +1,4 @@
-"""Layer by layer: what each layer of the decoder predicts, and what each layer of the encoder is worth."""
+"""Layer by layer: what each decoder layer predicts, each encoder layer is worth."""
 
 from collections.abc import Sequence
 from functools import partial

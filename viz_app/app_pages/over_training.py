@@ -1,4 +1,7 @@
-"""Over training: a sentence and the heads at every snapshot of a training, and when heads take their roles."""
+"""Over training: a sentence and the heads at every snapshot of a training.
+
+Also when heads take their roles.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -216,7 +219,10 @@ table = roles_table(development_columns(history.steps, developments(cards, {scor
 
 
 def layers(training: Training, found: Measurement, step: int) -> None:
-    """Draw the logit lens of the selected snapshot, and of all; a click selects a step."""
+    """Draw the logit lens of the selected snapshot, and of all.
+
+    A click selects a step.
+    """
     lens, piece, theme = found.sentence.readings[step].lens, found.history.tokenizer.target.piece, page_theme()
     st.markdown(
         tr("**The most probable token after each layer**, at step {step}", step=step_name(step)), help=tr(ABOUT_LENS)

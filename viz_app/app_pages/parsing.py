@@ -188,7 +188,9 @@ def about_search(model: Model, parse: Parse) -> None:
 
 
 def bracket_boxes(node: Node, cross: Sequence[AttentionMap]) -> tuple[str, DecoderKind, int | None]:
-    """Select the bracket of a node, the attention to draw, and the head that tints the words.
+    """Select the bracket of a node, the attention, and the head of the tints.
+
+    The attention is what the map shows; the head tints the words of the tree.
 
     Returns:
         One of `HALVES`, the kind, and the head, counted from the first of the first layer; None for the mean of all.
@@ -220,7 +222,10 @@ def tree_files(model: Model, parse: Parse) -> None:
 
 
 def heads_map(model: Model, parse: Parse, position: int, shown: SymbolAttention) -> None:
-    """Draw the attention of all heads at one position, and the products behind the cell that was clicked."""
+    """Draw the attention of all heads at one position.
+
+    With the products behind the cell that was clicked.
+    """
     of, name = text_pass(model, parse.text, parse.token_ids), tr("All heads")
     cells = MapCells("bracket_map", of, partial(bracket_cell, shown, position))
     attention_map(bracket_map(shown), 0, page_theme(), key=cells.key, on_cell=cells.click, name=lambda *_: name)
@@ -251,7 +256,7 @@ def heads_files(model: Model, parse: Parse, position: int, shown: SymbolAttentio
 
 
 def bracket_cell(shown: SymbolAttention, position: int, row: int, column: int) -> tuple[Head, range, range]:
-    """Return the head, and the positions of query and keys, of a cell of the heads' map."""
+    """Return the head, and the positions of query and keys, of a map's cell."""
     layer, head = divmod(row, shown.weights.size(1))
     return Head(shown.kind, layer, head), range(position, position + 1), shown.positions[column]
 

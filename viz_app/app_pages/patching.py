@@ -211,7 +211,10 @@ def senders(
     hold_networks: bool,
     measured: measurement.Paths,
 ) -> None:
-    """Draw the effects of the senders measured so far; a click on one shows its positions."""
+    """Draw the effects of the senders measured so far.
+
+    A click on one shows its positions.
+    """
     theme, question = page_theme(), found.question
     sender = selection.selected_sender(measured.senders)
     name = f"{head_title(receiver.head)}, {tr_lower(selection.INPUT_NAMES[receiver.input])}"

@@ -1,4 +1,4 @@
-"""Read a picture: a line of text as image patches, its characters, and where each of them was looked for."""
+"""Read a picture: a line of text as patches, and where each character is found."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,7 @@
-"""Score a file: the words of a file of sentences, worst first; a click shows a word in its translation."""
+"""Score a file: the words of a file of sentences, worst first.
+
+A click shows a word in its translation.
+"""
 
 from typing import Any
 
@@ -125,7 +128,10 @@ def results(scored: ScoredFile) -> None:
 
 
 def words_part(name: str, text: str) -> str:
-    """Make the `table` of the words in Python, from the text or, if that is long, from its file."""
+    """Make the `table` of the words in Python.
+
+    From the text or, if that is long, from its file.
+    """
     content = repr(text) if len(text) <= EMBEDDED else f"Path({name!r}).read_text(encoding='utf-8')"
     imports = "" if len(text) <= EMBEDDED else "from pathlib import Path\n"
     return f"""{imports}from core.analysis.word_scores.scoring import parse_lines, score_lines, worst_words

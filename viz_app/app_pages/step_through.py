@@ -1,4 +1,4 @@
-"""Step by step: one token followed through the model, with this sentence's own numbers."""
+"""Step by step: one token through the model, with this sentence's own numbers."""
 
 from functools import partial
 

@@ -97,7 +97,7 @@ table = effects_table(changes, head_importance(attention_gradients(translator, s
 
 
 def effects_part(count: int) -> str:
-    """Measure the changes with each of the first heads off alone in Python, as `changes`."""
+    """Measure in Python, as `changes`, each of the first heads off alone."""
     return f"""
 from itertools import islice
 from core.analysis.heads.ablation import ablate_each_head

@@ -127,7 +127,10 @@ def draw_attention(
     cutting: Cutting | None,
     on_cell: OnCell | None = None,
 ) -> None:
-    """Draw attention on the page; with `cutting`, clicks on its weights are handled, else clicks on cells."""
+    """Draw attention on the page, and handle clicks.
+
+    With `cutting`, clicks on its weights, else clicks on cells.
+    """
     names = {drawn["name"]: head for drawn, head in zip(payload["heads"], heads, strict=True)}
 
     def read(value: object) -> ClickedWeights | None:

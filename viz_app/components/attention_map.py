@@ -125,7 +125,10 @@ def joint_attention_map(
     on_cell: OnCell | None = None,
     **options: Any,
 ) -> None:
-    """Draw a joint map on the page; options: those of `joint_payload`, on_cell: as for `attention_map`."""
+    """Draw a joint map on the page.
+
+    Options: those of `joint_payload`. on_cell: as for `attention_map`.
+    """
     payload, size = joint_payload(joint, name, theme, **options), (len(joint.rows), len(joint.columns))
     if on_cell is None:
         _component(data=payload, key=key)

@@ -8,5 +8,8 @@ _TEXTS = texts_beside(__file__)
 
 
 def copy_link(key: str = "copy_link") -> None:
-    """Draw the button, which needs no data but its texts: the browser knows its own address."""
+    """Draw the button, which needs no data but its texts.
+
+    The browser knows its own address.
+    """
     _component(data=texts_for_script(_TEXTS), key=key)

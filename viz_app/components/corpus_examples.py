@@ -1,4 +1,7 @@
-"""Examples of a head or a neuron as sentences with marked tokens; a click opens one on another page."""
+"""Examples of a head or a neuron as sentences with marked tokens.
+
+A click opens one on another page.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -51,7 +54,10 @@ def corpus_examples(
 
 
 def clicked(value: object, count: int) -> int | None:
-    """Return the number of the example that the browser sent, or None if there is no such one."""
+    """Return the number of the example that the browser sent.
+
+    None if there is no such one.
+    """
     match value:
         case {"example": int(number)} if 0 <= number < count and not isinstance(number, bool):
             return number

@@ -81,7 +81,10 @@ def grid_payload(
 def _cell(
     layer: int, head: int, note: Note | None, mark: dict[str, str] | None, per_layer: bool, is_sorted: bool
 ) -> dict[str, Any]:
-    """Return the cell of a head, see `Cell` in head_grid.js. Args: mark, if the head is selected."""
+    """Return the cell of a head, see `Cell` in head_grid.js.
+
+    Args: mark, if the head is selected.
+    """
     name = head_names.layer_name(layer, head) if per_layer else head_names.name_of(layer, head)
     title = tr(head_names.COMBINED_TITLES[head]) if layer < 0 else name if is_sorted else ""
     badge = title or (name if per_layer else str(head + 1))
@@ -98,7 +101,10 @@ def _cell(
 
 
 def _column_names(maps: Sequence[AttentionMap], per_layer: bool) -> list[str]:
-    """Names of as many columns as the longest row has maps; that of combinations may be longer than those of heads."""
+    """Names of as many columns as the longest row has maps.
+
+    That of combinations may be longer than those of heads.
+    """
     width = max((attention.num_heads for attention in maps), default=0)
     if per_layer:
         return [tr("all heads"), *[""] * (width - 1)]

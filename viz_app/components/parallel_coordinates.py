@@ -1,4 +1,7 @@
-"""Parallel coordinates on the page; a range selected on an axis, or a clicked line, is sent to the server."""
+"""Parallel coordinates on the page.
+
+A range selected on an axis, or a clicked line, is sent to the server.
+"""
 
 import math
 from collections.abc import Callable
@@ -56,7 +59,10 @@ def parallel_coordinates(
 
 
 def sent_range(value: object, drawing: ParallelCoordinates) -> tuple[str, Range | None] | None:
-    """Return the axis and the range that the browser sent; None if there is no such axis or range."""
+    """Return the axis and the range that the browser sent.
+
+    None if there is no such axis or range.
+    """
     match value:
         case {"axis": str(key), "low": int() | float() as low, "high": int() | float() as high}:
             axis = next((axis for axis in drawing.axes if axis.key == key), None)

@@ -1,4 +1,7 @@
-"""The steps of one token, to walk through with the arrow keys; all of them are sent at once."""
+"""The steps of one token, to walk through with the arrow keys.
+
+All of them are sent at once.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -57,7 +60,10 @@ def step_walk(
 
 
 def sent_place(value: object, views: Sequence[StepView]) -> StepPlace | None:
-    """Return the step and the row that the browser sent, or None if there is no such step or row."""
+    """Return the step and the row that the browser sent.
+
+    None if there is no such step or row.
+    """
     match value:
         case {"step": str(name), "pick": int() | None as pick}:
             view = next((view for view in views if view.name == name), None)

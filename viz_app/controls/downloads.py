@@ -74,7 +74,10 @@ def export_row(
 
 
 def slide_dialog(name: str, draw: Draw, caption: Callable[[], str]) -> None:
-    """Show a picture alone in the window, as large as it fits, with a caption; offer both as files of 16:9."""
+    """Show a picture alone in the window, as large as it fits, with a caption.
+
+    Both are offered as files of 16:9.
+    """
     st.dialog(tr("Slide"), width="large")(_slide)(name, draw, caption)
 
 
@@ -110,7 +113,10 @@ def slide_file(draw: Draw, caption: str, file_format: Format) -> bytes:
 
 
 def slide_caption(title: str, of_sentence: bool) -> str:
-    """Name a picture and, if it is of the current sentence, that, its translation, and the model."""
+    """Name a picture.
+
+    If it is of the current sentence, also name that, its translation, and the model.
+    """
     reading, model = readings.reading(), readings.model()
     if not of_sentence or reading is None:
         return title

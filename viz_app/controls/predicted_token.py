@@ -1,4 +1,7 @@
-"""Selection of a predicted token, of another token to compare it with, and of the measure of its probability."""
+"""Selection of a predicted token, of another one, and of a measure.
+
+The other token is compared with it; the measure is that of its probability.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,9 +57,10 @@ def token_box(about: Reading) -> int:
 
 
 def restore_position(widget: Widget[int], count: int) -> None:
-    """Set a widget that was not drawn yet to the position in the address, which counts from 1, if it is one of `count`.
+    """Set a widget that was not drawn yet to the position in the address.
 
-    The browser's own binding (`bind`) would write the name of the option instead, which has the token in it.
+    The position counts from 1, and must be one of `count`. The browser's own binding (`bind`) would write the name of
+    the option instead, which has the token in it.
     """
     number = st.query_params.get(widget.key, "")
     if widget.value is None and number.isdecimal() and 1 <= int(number) <= count:
@@ -85,7 +89,9 @@ def alternative_box(
     default: str,
     help: str,
 ) -> str:
-    """Select one of the most probable other tokens at a position, as a piece, or a choice of another kind.
+    """Select one of the most probable other tokens at a position.
+
+    As a piece, or a choice of another kind.
 
     Args:
         widget: its value is also in the address, unless it is the default.

@@ -1,4 +1,4 @@
-"""A cell of an attention map that was clicked, and the products of query and key behind its score.
+"""A cell of an attention map that was clicked, and the products behind its score.
 
 Every page that draws the map of a single head draws it with `map_with_products`.
 """
@@ -95,7 +95,10 @@ class MapCells:
             self.select_words(row, column)
 
     def select_words(self, row: int, column: int) -> None:
-        """Select the cell of a row and a column, of words with several tokens the pair of the largest weight."""
+        """Select the cell of a row and a column.
+
+        Of words with several tokens, select the pair of the largest weight.
+        """
         if (found := self.locate(row, column)) is None:
             return
         head, queries, keys = found
@@ -104,14 +107,19 @@ class MapCells:
         self.select(Cell(head, *max(pairs, key=lambda pair: float(weights[pair]))))
 
     def select(self, cell: Cell) -> None:
-        """Select a cell, and let the page Step by step start there if it is one of the current reading."""
+        """Select a cell.
+
+        The page Step by step then starts there, if it is one of the current reading.
+        """
         state = session_object(ClickedCell)
         state.key, state.of, state.cell = self.key, self.of.identity, cell
         if self._is_current():
             session_object(StepPlace).lead_to_score(*cell)
 
     def selected(self, shows: Callable[[Cell], bool]) -> Cell | None:
-        """Return the selected cell, in a new session that of the address, and write it to the address.
+        """Return the selected cell, and write it to the address.
+
+        In a new session, it is that of the address.
 
         Args:
             shows: whether the map has a cell now.
@@ -296,7 +304,10 @@ def written_cell(key: str, cell: Cell) -> str:
 
 
 def parsed_cell(text: str) -> tuple[str, Cell] | None:
-    """Parse a drawing's key and a cell as `written_cell` writes them; None if they are none."""
+    """Parse a drawing's key and a cell as `written_cell` writes them.
+
+    None if they are none.
+    """
     parts = re.fullmatch(rf"([\w-]{{1,60}})\.({'|'.join(KINDS)})" + r"\.([1-9]\d{0,3})" * 4, text)
     if parts is None:
         return None

@@ -28,7 +28,9 @@ def _familiarity(model: Model, source: str, _translation: "Translation") -> "Sou
 
 
 def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
-    """Draw the note, if there is one. Call it after the page is drawn: it may run the model once.
+    """Draw the note, if there is one.
+
+    Call it after the page is drawn: it may run the model once.
 
     Args:
         place: an empty one, close to the sentence.
@@ -44,7 +46,10 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
 
 
 def copied_text(found: "SourceFamiliarity") -> str:
-    """Say that the source is about as probable as its translation, as a ratio for each token."""
+    """Say that the source is about as probable as its translation.
+
+    As a ratio for each token.
+    """
     from core.analysis.unfamiliar_source import MARGIN
 
     return tr(

@@ -15,7 +15,9 @@ NOTHING = "\u2013"  # in a cell without a value
 
 
 def show_table(table: "pd.DataFrame", *, hide_index: bool = True, **options: Any) -> None:
-    """Draw a table. A cell without a value has a dash, not `None`; columns have titles in the visitor's language.
+    """Draw a table, whose columns have titles in the visitor's language.
+
+    A cell without a value has a dash, not `None`.
 
     Args:
         options: as for `st.dataframe`.

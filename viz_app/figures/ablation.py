@@ -39,17 +39,21 @@ def scale_limit(effects: Sequence[float]) -> float:
 
 
 def scale_share(effect: float, limit: float) -> float:
-    """Return the place of an effect on the scale from -limit to limit, as a number from -1 to 1.
+    """Return the place of an effect on the scale, from -1 to 1.
 
-    arsinh(effect / c) / arsinh(limit / c) with c = `MIN_LIMIT`: linear below c, logarithmic above. One head can cost
-    the translation 100 times as much as most others, whose colours a linear scale would not tell apart.
+    The scale goes from -limit to limit. arsinh(effect / c) / arsinh(limit / c) with c = `MIN_LIMIT`: linear below c,
+    logarithmic above. One head can cost the translation 100 times as much as most others, whose colours a linear scale
+    would not tell apart.
     """
     share = math.asinh(effect / MIN_LIMIT) / math.asinh(limit / MIN_LIMIT)
     return min(max(share, -1.0), 1.0)
 
 
 def scale_ticks(limit: float) -> list[tuple[str, float]]:
-    """Name the effects of `TICKS` that are on the scale and not near its ends, each with its `scale_share`."""
+    """Name the effects of `TICKS` that are on the scale, with their `scale_share`.
+
+    Those near its ends are left out.
+    """
     shares = [(tick, scale_share(tick, limit)) for tick in TICKS]
     return [(decimal(tick, 0, sign=bool(tick)), share) for tick, share in shares if abs(share) < 0.8]
 

@@ -1,4 +1,7 @@
-"""The steps of an attention sub-layer as views: query, keys, scores, mask, softmax, values, heads, output matrix."""
+"""The steps of an attention sub-layer as views.
+
+Query, keys, scores, mask, softmax, values, heads, output matrix.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,7 +59,10 @@ def attention_views(path: TokenPath, steps: AttentionSteps, width: int) -> list[
 
 
 def products_block(steps: AttentionSteps, keys: Sequence[str], key: int) -> Block:
-    """Return query, key and their products, which sum to the score times sqrt(d_k), but for that of the distance."""
+    """Return query, key and their products.
+
+    The products sum to the score times sqrt(d_k), but for that of the distance.
+    """
     total, score = decimal(float(steps.products[key].sum()), 3), decimal(float(steps.scores[key]), 3)
     title = tr(
         "{token}: q \u00b7 k = {total}, divided by \u221a{d_k}: {score}",

@@ -9,7 +9,10 @@ from viz_app.figures.theme import head_name
 
 
 def bracket_map(attention: SymbolAttention) -> AttentionMap:
-    """Return a map with a row for each head, layer by layer, and a column for each key."""
+    """Return a map with a row for each head and a column for each key.
+
+    Heads come layer by layer.
+    """
     layers, heads, _ = attention.weights.shape
     names = tuple(Word(head_name(layer, head)) for layer in range(layers) for head in range(heads))
     keys = tuple(key if is_special(key) else Word(key) for key in attention.keys)

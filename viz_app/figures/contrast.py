@@ -164,7 +164,10 @@ def correlation_grid(found: ContrastAttribution, methods: Sequence[ContrastMetho
 
 
 def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: Theme, height: int = 360) -> go.Figure:
-    """Plot the probability over the share of deleted tokens, a line for each method and one for random orders."""
+    """Plot the probability over the share of deleted tokens.
+
+    A line for each method and one for random orders.
+    """
     figure = empty_figure(theme, height, (52, 100, 12, 44))
     figure.update_layout(
         showlegend=True, legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}}
@@ -195,7 +198,10 @@ def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: The
 
 
 def scores_table(found: ContrastAttribution, rows: Sequence[TokenRow]) -> "pd.DataFrame":
-    """Return a row for each word or token: side, first position (from 0), and the score of each method."""
+    """Return a row for each word or token: side, position, and scores.
+
+    The first position, from 0, and the score of each method.
+    """
     import pandas as pd
 
     num_source = len(found.contrast.source_tokens)
@@ -210,7 +216,10 @@ def scores_table(found: ContrastAttribution, rows: Sequence[TokenRow]) -> "pd.Da
 
 
 def methods_table(found: ContrastAttribution, curves: Curves) -> "pd.DataFrame":
-    """Return a row for each method: AOPC on this sentence and, for scores in nats, sum and completeness gap."""
+    """Return a row for each method: AOPC, sum and completeness gap.
+
+    AOPC is on this sentence; the others are of scores in nats.
+    """
     import pandas as pd
 
     return pd.DataFrame(

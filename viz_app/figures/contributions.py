@@ -37,7 +37,10 @@ PARTS = {
 
 
 def layer_parts(found: LogitAttribution) -> dict[str, list[float]]:
-    """Return the contribution of each part, for the input of the decoder and then for each layer."""
+    """Return the contribution of each part.
+
+    For the input of the decoder and then for each layer.
+    """
     layers = len(found.feed_forward)
     return {
         "Cross-attention": [0.0, *found.cross.sum((1, 2)).tolist()],
@@ -50,7 +53,10 @@ def layer_parts(found: LogitAttribution) -> dict[str, list[float]]:
 
 
 def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> go.Figure:
-    """Stack the contributions of each layer as bars, positive ones above 0 and negative ones below."""
+    """Stack the contributions of each layer as bars.
+
+    Positive ones above 0 and negative ones below.
+    """
     figure = empty_figure(theme, height, (48, 56, 12, 28))
     figure.update_layout(
         barmode="relative",
@@ -78,7 +84,9 @@ def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> g
 
 
 def bar_head(found: LogitAttribution, point: Mapping[str, Any]) -> Head | None:
-    """Return the head with the largest contribution, of either sign, to a bar of `layers_figure`.
+    """Return the head with the largest contribution to a bar of `layers_figure`.
+
+    Of either sign.
 
     Args:
         point: The bar as Plotly names it, by the numbers of its part and of its column.
@@ -98,7 +106,10 @@ def bar_head(found: LogitAttribution, point: Mapping[str, Any]) -> Head | None:
 
 
 def heads_grid(found: LogitAttribution, theme: Theme, selected: Head | None = None) -> CellGrid:
-    """Return a grid with a row for each layer: its heads, feed-forward network and biases, and the input below."""
+    """Return a grid with a row for each layer: heads, network and biases.
+
+    The input of the decoder is below.
+    """
     layers, num_heads = len(found.feed_forward), found.cross.size(1)
     by_head = found.heads()
     limit = scale_limit([*by_head.values(), *found.feed_forward.tolist(), *found.biases.tolist()])
@@ -131,7 +142,10 @@ def grid_head(place: tuple[int, int], num_heads: int) -> Head | None:
 
 
 def tokens_grid(found: LogitAttribution, explanation: Explanation, kind: Kind, theme: Theme) -> CellGrid:
-    """Return a grid with a row for each attended token and a column for each layer, summed over heads."""
+    """Return a grid with a row for each attended token.
+
+    A column for each layer, summed over heads.
+    """
     by_layer = (found.cross if kind == "cross" else found.decoder_self).sum(1)  # [L, K]
     tokens = explanation.source_tokens if kind == "cross" else explanation.fed_tokens[: found.position + 1]
     limit = scale_limit([*by_layer.flatten().tolist(), *by_layer.sum(0).tolist()])
@@ -160,7 +174,10 @@ def tokens_grid(found: LogitAttribution, explanation: Explanation, kind: Kind, t
 
 
 def token_head(found: LogitAttribution, kind: Kind, place: tuple[int, int]) -> Head:
-    """Return the head with the largest contribution, of either sign, to a cell of `tokens_grid`."""
+    """Return the head with the largest contribution to a cell of `tokens_grid`.
+
+    Of either sign.
+    """
     key, column = place
     terms = (found.cross if kind == "cross" else found.decoder_self)[..., key].abs()  # [L, H]
     layer = column if column < len(terms) else int(terms.amax(1).argmax())
@@ -177,7 +194,9 @@ def terms_table(found: LogitAttribution, explanation: Explanation) -> "pd.DataFr
 def head_table(
     found: LogitAttribution, explanation: Explanation, head: Head, promoted: Sequence[Sequence[str]] | None = None
 ) -> "pd.DataFrame":
-    """Return a row for each token that a head attends to: weight, contribution, and the pieces it promotes.
+    """Return a row for each token that a head attends to.
+
+    Weight, contribution, and the pieces it promotes.
 
     Args:
         promoted: For each source token the pieces that a cross-attention head promotes, best first.
@@ -200,7 +219,10 @@ def head_table(
 
 
 def lexicon_table(ranking: Sequence[Agreement]) -> "pd.DataFrame":
-    """Return a row for each cross-attention head, in the order of the ranking; counted from 0, and by name."""
+    """Return a row for each cross-attention head, in the order of the ranking.
+
+    Counted from 0, and by name.
+    """
     import pandas as pd
 
     return pd.DataFrame(

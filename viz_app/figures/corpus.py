@@ -1,4 +1,7 @@
-"""Heads and neurons of a corpus index: tables, and the heads as parallel coordinates."""
+"""Heads and neurons of a corpus index: tables, and parallel coordinates.
+
+The latter are of heads.
+"""
 
 import math
 from collections import Counter
@@ -84,7 +87,10 @@ def chosen_heads(
     layer: int | None = None,
     ranges: Ranges = EVERYTHING,
 ) -> list[tuple[ScoreCard, float]]:
-    """Return the heads of some kinds, of one layer or all, within all ranges, ranked by a behaviour."""
+    """Return the heads within all ranges, ranked by a behaviour.
+
+    Those of some kinds, of one layer or all.
+    """
     return [
         (card, score)
         for card, score in ranked(index, behaviour, kinds)
@@ -105,7 +111,10 @@ def ranking_table(found: Sequence[tuple[ScoreCard, float]]) -> "pd.DataFrame":
 
 
 def scores_table(index: CorpusIndex, kinds: Sequence[Kind] = KINDS, layer: int | None = None) -> "pd.DataFrame":
-    """Return the scores of all these heads, counted from 0, by the keys of `AXIS_NAMES`."""
+    """Return the scores of all these heads, by the keys of `AXIS_NAMES`.
+
+    Heads are counted from 0.
+    """
     import pandas as pd
 
     cards = shown_cards(index, kinds, layer)
@@ -168,7 +177,9 @@ def neuron_tokens(index: CorpusIndex, neuron: Neuron, tokens: Tokens) -> Counter
 def neurons_table(
     index: CorpusIndex, stack: Stack, layer: int, tokens: Tokens, sort: NeuronSort = "tokens", containing: str = ""
 ) -> "pd.DataFrame":
-    """Return a row for each neuron of a layer, counted from 0; neurons that are never active are left out.
+    """Return a row for each neuron of a layer, counted from 0.
+
+    Neurons that are never active are left out.
 
     Args:
         containing: Only neurons with an example whose token has this in it, whatever its case; those with most first.
@@ -198,7 +209,10 @@ def neurons_table(
 
 
 def quantile_text(quantiles: Sequence[float], unit: str) -> str:
-    """Return in words what is usual: the median and the strongest percent. Args: unit, what the share is of."""
+    """Return in words what is usual: the median and the strongest percent.
+
+    Args: unit, what the share is of.
+    """
     median, _, percent, _ = quantiles
     if not median:
         return tr("99 % of the {unit} are below {high}", unit=tr(unit), high=f"{percent:.2f}")

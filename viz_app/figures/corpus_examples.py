@@ -21,7 +21,10 @@ Mark = Literal["", "query", "key", "both"]
 
 @dataclass(frozen=True, kw_only=True)
 class MarkedText:
-    """Tokens of one side of a sentence, with a mark each: where a head looks from, and where it looks."""
+    """Tokens of one side of a sentence, with a mark each.
+
+    Marked is where a head looks from, and where it looks.
+    """
 
     tokens: Sequence[str]
     marks: Sequence[Mark]
@@ -87,7 +90,9 @@ def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str,
 
 
 def head_example(translator: Translator, head: Head, example: HeadExample) -> ShownExample:
-    """Return an example of a head; a row of cross-attention is marked at the token that it predicts.
+    """Return an example of a head.
+
+    A row of cross-attention is marked at the token that it predicts.
 
     Raises:
         ValueError: As `sides`.

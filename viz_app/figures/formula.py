@@ -1,4 +1,4 @@
-"""Formulas: the part of LaTeX that the pages need, as a tree with the tags of MathML.
+"""Formulas: the part of LaTeX that the pages need, as a tree of MathML tags.
 
 `step_formula.js` draws it: browsers draw MathML itself well only where a font with mathematical metrics is installed.
 """
@@ -45,7 +45,10 @@ def math_text(tree: MathTree) -> str:
 
 
 def _row(tokens: list[re.Match[str]], latex: str) -> list[MathTree]:
-    """Take elements up to a closing brace or the end; sub- and superscripts go to the element before them."""
+    """Take elements up to a closing brace or the end.
+
+    Sub- and superscripts go to the element before them.
+    """
     row: list[MathTree] = []
     while tokens and tokens[0][0] != "}":
         if tokens[0][0] not in ("_", "^"):

@@ -59,7 +59,10 @@ class TokenRow(NamedTuple):
 
 
 def search_rows(found: Sequence[tuple[str, ScoredText]]) -> list[TokenRow]:
-    """A row for each search: its best translation, of which each step has added one token."""
+    """A row for each search: its best translation.
+
+    Each step has added one token of it.
+    """
     return [
         TokenRow(
             name,
@@ -73,7 +76,10 @@ def search_rows(found: Sequence[tuple[str, ScoredText]]) -> list[TokenRow]:
 
 
 def speculative_rows(steps: Sequence[SpeculativeStep], codec: TextCodec) -> list[TokenRow]:
-    """A row for each check: the drafted tokens, accepted or rejected, then the large model's own."""
+    """A row for each check: the drafted tokens, then the large model's own.
+
+    The drafted ones are accepted or rejected.
+    """
     rows: list[TokenRow] = []
     start = 0
     for number, step in enumerate(steps, start=1):
@@ -92,7 +98,10 @@ def speculative_rows(steps: Sequence[SpeculativeStep], codec: TextCodec) -> list
 
 
 def mask_predict_rows(states: Sequence[MaskPredictState], codec: TextCodec) -> list[TokenRow]:
-    """A row for each iteration: all tokens, those predicted in it and those to be masked next marked."""
+    """A row for each iteration: all tokens.
+
+    Those predicted in it and those to be masked next are marked.
+    """
     rows: list[TokenRow] = []
     for state in states:
         pieces, fed = codec.pieces(state.token_ids), codec.pieces(state.fed_ids)
@@ -146,7 +155,10 @@ def rows_html(rows: Sequence[TokenRow], theme: Theme, selected: int | None = Non
 
 
 def _columns(row: TokenRow) -> list[list[TokenCell]]:
-    """The cells of each position from 0 on; speculative decoding has two where a token was rejected."""
+    """The cells of each position from 0 on.
+
+    Speculative decoding has two where a token was rejected.
+    """
     count = max((cell.position for cell in row.cells), default=-1) + 1
     return [[cell for cell in row.cells if cell.position == position] for position in range(count)]
 

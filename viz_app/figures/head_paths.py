@@ -224,7 +224,10 @@ def _label(node: Node) -> str:
 def _layout(
     runs: PairRuns, is_narrow: bool
 ) -> tuple[dict[Node, Point], list[tuple[str, Point]], list[tuple[str, Point]], Point]:
-    """Return places of all nodes, names of rows and of sides, and the size; later sub-layers are higher."""
+    """Return places of all nodes, names of rows and of sides, and the size.
+
+    Later sub-layers are higher.
+    """
     steps: dict[Side, list[SubLayerPlace]] = {side: sublayers(runs, side) for side in SIDES}
     longest = max(map(len, steps.values())) + 1  # with the embedding and, in the decoder, the logit
     height = TOP + BOTTOM + ROW * longest
@@ -288,7 +291,10 @@ def letter_place(edge: GraphEdge) -> Point:
 
 
 def values_grid(flow: EdgeFlow, tokens: Sequence[str], theme: Theme) -> CellGrid:
-    """Return a grid with one row: how much the value of each token changes, relative to it."""
+    """Return a grid with one row: how much the value of each token changes.
+
+    Relative to that value.
+    """
     limit = max(1.0, float(flow.values.max()))
 
     def cell(value: float, token: str) -> GridCell:
@@ -307,7 +313,10 @@ def values_grid(flow: EdgeFlow, tokens: Sequence[str], theme: Theme) -> CellGrid
 
 
 def positions_grid(effects: Sequence[float], tokens: Sequence[str], theme: Theme) -> CellGrid:
-    """Return a grid with one row: the effect of the sender's output at each position through an edge."""
+    """Return a grid with one row: an edge's effect at each position.
+
+    That of the sender's output.
+    """
     limit = scale_limit(effects)
     cells = [signed_cell(value, readable(token), limit, theme) for value, token in zip(effects, tokens, strict=True)]
     return CellGrid(

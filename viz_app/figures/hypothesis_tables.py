@@ -69,7 +69,9 @@ def _counted(target: ScoredText) -> str:
 
 
 def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
-    """Compare two translations: their sums, then token by token from the first difference on.
+    """Compare two translations.
+
+    Their sums, then token by token from the first difference on.
 
     Returns:
         `row`: "log-prob", "score", then the numbers of the rows; `own`, `other`: the tokens beside each other, above

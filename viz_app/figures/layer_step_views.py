@@ -1,4 +1,7 @@
-"""Steps outside attention as views: embedding, position, norms, residuals, the feed-forward network."""
+"""Steps outside attention as views.
+
+Embedding, position, norms, residuals, the feed-forward network.
+"""
 
 from core.analysis.token_path.steps import (
     EmbeddingSteps,

@@ -1,4 +1,7 @@
-"""The last steps of a token as views: the encoder's output, or logits, probabilities and the beam search."""
+"""The last steps of a token as views.
+
+The encoder's output, or logits, probabilities and the beam search.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -157,7 +160,10 @@ def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepVie
 
 
 def _products_title(token: str, total: float, logit: float) -> str:
-    """Say what the products of a token sum to; in a model with a bias of the logits, the logit differs."""
+    """Say what the products of a token sum to.
+
+    In a model with a bias of the logits, the logit differs.
+    """
     values = {"token": readable(token), "total": decimal(total, 3)}
     if math.isclose(total, logit, abs_tol=1e-9):
         return tr("{token}: the products of state and embedding sum to {total}", **values)

@@ -1,4 +1,7 @@
-"""Heads, lens and loss over the snapshots of a training, as figures, grids and tables."""
+"""Heads, lens and loss over the snapshots of a training.
+
+As figures, grids and tables.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -136,7 +139,10 @@ def roles_grid(
 
 
 def roles_text(found: Sequence[Development], steps: Sequence[int]) -> str:
-    """Say how many heads have a role in the end, and by which step half and all of them have it."""
+    """Say how many heads have a role in the end.
+
+    Also by which step half and all of them have it.
+    """
     taken = sorted(each.taken for each in found if each.taken is not None)
     if not taken:
         return tr("None of these {count} heads meets a criterion in the end.", count=len(found))
@@ -181,7 +187,10 @@ def head_text(each: Development, steps: Sequence[int]) -> str:
 
 
 def lens_grid(readings: Sequence[SnapshotReading], step: int, theme: Theme) -> CellGrid:
-    """Return a grid with a row for each level of the decoder, the last on top, and a column for each snapshot."""
+    """Return a grid with a row for each level, and a column for each snapshot.
+
+    The levels are those of the decoder, the last on top.
+    """
     shades = theme.sequential
 
     def cell(each: SnapshotReading, level: int) -> GridCell:
@@ -212,7 +221,10 @@ def lens_grid(readings: Sequence[SnapshotReading], step: int, theme: Theme) -> C
 
 
 def loss(lines: Sequence[Line], steps: Sequence[int], step: int, theme: Theme) -> go.Figure:
-    """Plot the loss of the run, with a line at each snapshot, the strongest at the current one."""
+    """Plot the loss of the run, with a line at each snapshot.
+
+    The line at the current one is the strongest.
+    """
     figure = training_curves.curves(lines, "nll", theme)
     for each in steps:
         is_current = each == step
@@ -230,7 +242,10 @@ def lens_table(readings: Sequence[SnapshotReading]) -> "pd.DataFrame":
 
 
 def translations_table(readings: Sequence[SnapshotReading]) -> "pd.DataFrame":
-    """Return the translation of each snapshot, and the log-probability that it gives the last one's."""
+    """Return the translation of each snapshot.
+
+    With the log-probability that it gives the last one's.
+    """
     import pandas as pd
 
     return pd.DataFrame(

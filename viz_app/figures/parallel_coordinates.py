@@ -1,4 +1,7 @@
-"""Parallel coordinates: a line for each item across several axes, with a range selected on any axis."""
+"""Parallel coordinates: a line for each item across several axes.
+
+A range can be selected on any axis.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -75,7 +75,10 @@ def cell_title(cell: PatchedCell) -> str:
 
 
 def position_names(pairs: Sequence[PairRuns], component: Component) -> list[str]:
-    """Return the token at each position; where the sentences differ, that of both: `girl | boy`."""
+    """Return the token at each position.
+
+    Where the sentences differ, that of both: `girl | boy`.
+    """
     names: list[str] = []
     for clean, corrupted in zip(*position_tokens(pairs, component), strict=True):
         others = "/".join(map(readable, corrupted.split("/"))) if "/" in corrupted else readable(corrupted)
@@ -84,7 +87,10 @@ def position_names(pairs: Sequence[PairRuns], component: Component) -> list[str]
 
 
 def share_cell(share: float, name: str, theme: Theme, *, limit: float = 1.0, marked: bool = False) -> GridCell:
-    """Return a cell for a share on a diverging linear scale from -limit to limit; NaN is not measured yet."""
+    """Return a cell for a share on a diverging linear scale.
+
+    The scale goes from -limit to limit; NaN is not measured yet.
+    """
     if share != share:
         title = tr("{name}: not measured yet", name=name)
         return GridCell(text="", name=title, color=theme.background, text_color=theme.faint)
@@ -114,7 +120,10 @@ def side_grid(
     theme: Theme,
     selected: PatchedCell | None = None,
 ) -> CellGrid:
-    """Return a grid with a row for each position of one side, and a column for each layer of each component."""
+    """Return a grid of one side: a row for each position.
+
+    It has a column for each layer of each component.
+    """
     components = components_of(side)
     shares = {component: effects[component].moved(into) for component in components}
     layers = len(shares[components[0]])
@@ -161,7 +170,9 @@ def heads_grid(found: Effects, kind: Kind, layer: int, into: Into, theme: Theme)
 def senders_grid(
     senders: Sequence[Head], found: Effects, into: Into, theme: Theme, selected: Head | None = None
 ) -> CellGrid:
-    """Return a grid with a row for each layer: the effect of each of its heads through the paths to a receiver.
+    """Return a grid with a row for each layer: the effect of each of its heads.
+
+    Through the paths to a receiver.
 
     Args:
         found: [senders, 1]
@@ -200,7 +211,9 @@ def grid_sender(place: tuple[int, int], senders: Sequence[Head]) -> Head | None:
 
 
 def positions_grid(found: Effects, names: Sequence[str], into: Into, theme: Theme) -> CellGrid:
-    """Return a grid with one row: the effect of a head's output at each position through the paths to a receiver.
+    """Return a grid with one row: the effect of a head's output by position.
+
+    Through the paths to a receiver.
 
     Args:
         found: [1, positions]
@@ -217,12 +230,18 @@ def positions_grid(found: Effects, names: Sequence[str], into: Into, theme: Them
 
 
 def shares_limit(shares: Sequence[float]) -> float:
-    """Return the end of a scale for the effects of paths, which are small: the largest of them."""
+    """Return the end of a scale for the effects of paths: the largest of them.
+
+    They are small.
+    """
     return max(LEAST_LIMIT, *(abs(share) for share in shares if share == share), 0.0)
 
 
 def map_table(pairs: Sequence[PairRuns], effects: Mapping[Component, Effects], side: Side) -> "pd.DataFrame":
-    """Return a row for each component, layer and position of one side, as `python -m core patch` prints them."""
+    """Return a row for each component, layer and position of one side.
+
+    As `python -m core patch` prints them.
+    """
     import pandas as pd
 
     return pd.DataFrame(map_columns(pairs, {component: effects[component] for component in components_of(side)}))

@@ -67,9 +67,10 @@ def named_maps(explanation: Explanation) -> list[AttentionMap]:
 
 
 def head_map(explanation: Explanation, layer: int, head: int) -> tuple[AttentionMap, int]:
-    """Return the map of a head, for a negative layer the mean of all, and the number of the head in it.
+    """Return the map of a head, and the number of the head in it.
 
-    A row for each character, a column for each patch, named by its column and row.
+    For a negative layer, it is the mean of all. A row for each character, a column for each patch, named by its column
+    and row.
     """
     maps = named_maps(explanation)
     if layer >= 0:
@@ -84,9 +85,10 @@ def shown_character(token: str) -> str:
 
 
 def tinted_picture(image: Pixels, weights: NDArray[np.float32], patch_size: int, theme: Theme) -> NDArray[np.uint8]:
-    """Return a picture whose patches have the colours of their weights, from 0 to 1: [height, columns * size, 3].
+    """Return a picture of coloured patches: [height, columns * size, 3].
 
-    The ink is black or white, whichever can be read on its patch.
+    Their colours are those of their weights, from 0 to 1. The ink is black or white, whichever can be read on its
+    patch.
     """
     shades, inks = _shades_and_inks(theme)
     level = np.repeat(np.repeat((weights.clip(0, 1) * (LEVELS - 1)).round().astype(int), patch_size, 0), patch_size, 1)
@@ -112,7 +114,7 @@ def attention_table(explanation: Explanation) -> pd.DataFrame:
 
 @cache
 def _shades_and_inks(theme: Theme) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """Return the colour of each level, and the ink that can be read on it: both [`LEVELS`, 3]."""
+    """Return the colours, and the ink that can be read on each: both [`LEVELS`, 3]."""
     shades = theme.shades(LEVELS)
     return shades, np.array([[int(readable_on(_hex(shade))[1:3], 16)] * 3 for shade in shades], dtype=np.float64)
 

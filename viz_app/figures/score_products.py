@@ -1,4 +1,7 @@
-"""The products of query and key behind an attention weight, as bars and as a table."""
+"""The products behind an attention weight, as bars and as a table.
+
+Those of query and key.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -15,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go.Figure:
-    """Draw a bar for each dimension: its product, divided by the square root of d_k; all sum to the score.
+    """Draw a bar for each dimension; all sum to the score.
 
-    A model with relative positions has one more, for the distance, apart from them at the right.
+    A bar is the dimension's product, divided by the square root of d_k. A model with relative positions has one more,
+    for the distance, apart from them at the right.
     """
     figure = empty_figure(theme, height, (48, 8, 8, 36))
     figure.update_layout(barmode="relative", bargap=0.25)

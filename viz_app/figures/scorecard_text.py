@@ -47,7 +47,10 @@ class Note(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """Row of the table of score-cards: a measure in words, its scale, and a card's value as text."""
+    """Row of the table of score-cards.
+
+    A measure in words, its scale, and a card's value as text.
+    """
 
     name: str
     scale: str

@@ -1,4 +1,7 @@
-"""All steps of a token in the order of the model, from its embedding to the next token."""
+"""All steps of a token, from its embedding to the next token.
+
+In the order of the model.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -82,7 +85,10 @@ def group_of(part: str) -> str:
 
 
 def step_named(views: Sequence[StepView], name: str) -> StepView:
-    """Return the step of this name, or else the same step of another sub-layer, or else the first."""
+    """Return the step of this name, or else of another sub-layer, or the first.
+
+    Of another sub-layer it is the same step.
+    """
     same = [view for view in views if view.name == name]
     alike = [view for view in views if view.name.partition("-")[2] == name.partition("-")[2] != ""]
     return (same or alike or list(views))[0]

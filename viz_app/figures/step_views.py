@@ -1,4 +1,4 @@
-"""Steps of a token as the app shows them: a formula, a sentence, and blocks of numbers."""
+"""Steps of a token as views: a formula, a sentence, and blocks of numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,7 +72,10 @@ class Block:
 
     @property
     def limit(self) -> float:
-        """The largest absolute value of all rows without a limit of their own, 1 if there is none."""
+        """The largest absolute value of all rows without a limit of their own.
+
+        1 if there is none.
+        """
         return max((largest(row.values) for row in self.rows if row.limit is None), default=0) or 1.0
 
     @property

@@ -32,7 +32,10 @@ Catalogue = Mapping[str, str | list[str]]  # a list: the forms for one and for a
 
 @dataclass
 class _Visitor:
-    """Where the language of the current visitor is found; `viz_app.session.language` sets it."""
+    """Where the language of the current visitor is found.
+
+    `viz_app.session.language` sets it.
+    """
 
     code: Callable[[], str]
 
@@ -47,7 +50,10 @@ def use_language_of(code: Callable[[], str]) -> None:
 
 
 def language() -> str:
-    """Return the code of the current visitor's language; outside the app that is English."""
+    """Return the code of the current visitor's language.
+
+    Outside the app that is English.
+    """
     return _kept.get() or _visitor.code()
 
 
@@ -94,9 +100,9 @@ def tr_count(one: str, other: str, count: int, /, **values: Any) -> str:
 
 
 def marked(text: Text) -> Text:
-    """Mark a literal for the catalogues, and return it: `tr` translates it where it is shown.
+    """Mark a literal for the catalogues, and return it.
 
-    For constants, which exist before any visitor.
+    `tr` translates it where it is shown. For constants, which exist before any visitor.
     """
     return text
 
@@ -107,7 +113,10 @@ def tr_values(names: Mapping[K, str]) -> dict[K, str]:
 
 
 def tr_lower(name: str) -> str:
-    """Return a name as it stands within a sentence: in English in lower case, in other languages as it is."""
+    """Return a name as it stands within a sentence.
+
+    In English in lower case, in other languages as it is.
+    """
     return name.lower() if language() == ENGLISH else tr(name)
 
 
@@ -118,6 +127,9 @@ def catalogue(code: str) -> Catalogue:
 
 
 def texts_for_script(names: tuple[str, ...]) -> dict[str, str | list[str]]:
-    """Return those of a script's texts that have another form in the visitor's language, by their English."""
+    """Return the texts of a script in the visitor's language, by their English.
+
+    Those that have another form in that language.
+    """
     found = catalogue(language())
     return {name: found[name] for name in names if name in found}

@@ -1,4 +1,7 @@
-"""The texts of the interface, collected from the code, and what the catalogues lack of them."""
+"""The texts of the interface, and what the catalogues lack of them.
+
+They are collected from the code.
+"""
 
 import ast
 import json
@@ -68,7 +71,10 @@ def problems(catalogue: Catalogue) -> Iterator[str]:
 
 
 def value_names(forms: Iterable[str]) -> set[str]:
-    """Return the names in braces; none for a text whose braces stand for themselves, such as a formula."""
+    """Return the names in braces.
+
+    None for a text whose braces stand for themselves, such as a formula.
+    """
     names: set[str] = set()
     for form in forms:
         try:

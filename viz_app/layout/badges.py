@@ -54,7 +54,10 @@ def checks(about: readings.Reading, searched: bool) -> "list[Check]":
 
 @st.fragment
 def badges(about: readings.Reading) -> None:
-    """Draw the badges. Call it last on a page: it runs the model twice, if there is one."""
+    """Draw the badges.
+
+    Call it last on a page: it runs the model twice, if there is one.
+    """
     if about.model.explanation is not None:
         st.caption(
             tr(

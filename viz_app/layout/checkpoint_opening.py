@@ -1,4 +1,7 @@
-"""Opening of another checkpoint in the sidebar: by upload, or by a path on the machine that runs the app."""
+"""Opening of another checkpoint in the sidebar: by upload, or by a path.
+
+The path is one on the machine that runs the app.
+"""
 
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -44,7 +47,9 @@ class Opening:
 
 
 def opening_box(problem: "DeltaGenerator") -> str:
-    """Draw the uploader and the path, and open what they are given; then the page runs again.
+    """Draw the uploader and the path, and open what they are given.
+
+    Then the page runs again.
 
     Args:
         problem: where progress is shown.
@@ -80,7 +85,10 @@ def opening_box(problem: "DeltaGenerator") -> str:
 
 
 def _path_box(opening: Opening) -> None:
-    """Draw the path: of any file for a visitor on this machine, else a choice of what the app offers, if anything."""
+    """Draw the path.
+
+    Of any file for a visitor on this machine, else a choice of what the app offers, if anything.
+    """
     is_typed, listed = model_paths.may_type_path(), list(model_paths.listed_paths())
     if not is_typed and not listed:
         return
@@ -115,7 +123,10 @@ def _at_path(path: str, progress: Callable[[float], None]) -> tuple[list[Model],
 def _finish(
     opening: Opening, found: Sequence[Model], refusals: Sequence[ModelError], files: "Sequence[UploadedFile]" = ()
 ) -> None:
-    """Keep the models open and show the last one; the widgets are emptied if there is one, and kept if not."""
+    """Keep the models open and show the last one.
+
+    The widgets are emptied if there is one, and kept if not.
+    """
     opening.refused = " ".join(models.with_advice(str(error)) for error in refusals)
     for model in found:
         session_object(OpenModels).add(model)
@@ -126,7 +137,10 @@ def _finish(
 
 
 def _forget_files(files: "Sequence[UploadedFile]") -> None:
-    """Free the memory of uploaded files, which Streamlit keeps to the end of the session."""
+    """Free the memory of uploaded files.
+
+    Streamlit keeps them to the end of the session.
+    """
     context = get_script_run_ctx()
     if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
         for file in files:
@@ -135,7 +149,10 @@ def _forget_files(files: "Sequence[UploadedFile]") -> None:
 
 @contextmanager
 def _reading(place: "DeltaGenerator", name: str) -> Generator[Callable[[float], None]]:
-    """Show that something is read and, once that takes longer, how much of it has been."""
+    """Show that something is read.
+
+    Once that takes longer, show how much of it has been.
+    """
     text = tr("Reading {name}", name=plain(shortened(name)))
     started = time.monotonic()
     with place, st.spinner(text):

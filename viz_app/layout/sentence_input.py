@@ -88,7 +88,10 @@ def _search_settings() -> tuple[int, float, int]:
 def _slider(
     widget: Widget[Number], label: str, scale: tuple[Number, Number, Number], default: Number, about: str
 ) -> Number:
-    """Draw a slider from `scale[0]` to `scale[1]` in steps of `scale[2]`, whose value the address keeps."""
+    """Draw a slider, whose value the address keeps.
+
+    From `scale[0]` to `scale[1]` in steps of `scale[2]`.
+    """
     least, most, step = scale
 
     def parse(text: str) -> Number:
@@ -187,9 +190,10 @@ def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", 
 
 
 def hide(is_hidden: bool, is_given: bool = False) -> None:
-    """Hide the sentence on pages that do not use it, or only the box if there is no model to translate another.
+    """Hide the sentence on pages that do not use it.
 
-    It is drawn all the same: a widget that is not drawn loses its value and its place in the address.
+    Or only the box, if there is no model to translate another. It is drawn all the same: a widget that is not drawn
+    loses its value and its place in the address.
     """
     box, below = ("none" if each else "flex" for each in (is_hidden or is_given, is_hidden))
     st.html(f"<style>.st-key-sentence {{ display: {box}; }} .st-key-below-sentence {{ display: {below}; }}</style>")

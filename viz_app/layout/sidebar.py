@@ -19,7 +19,7 @@ NAME = "checkpoint"  # in the address: name of the current model, if it is shipp
 
 
 def checkpoint_box() -> Model | None:
-    """Show the current model, the others that are open, and the ways to open another one.
+    """Show the current model, the others that are open, and ways to open more.
 
     Returns None, with a message on the page, if there is no model at all.
     """
@@ -55,7 +55,10 @@ def checkpoint_box() -> Model | None:
 
 
 def _open_named(opened: OpenModels) -> str:
-    """Open the shipped checkpoint that the address names, once; return why it cannot be opened, or ""."""
+    """Open the shipped checkpoint that the address names, once.
+
+    Returns why it cannot be opened, or "".
+    """
     name = st.query_params.get(NAME, "")
     if name in ("", opened.named):
         return ""
@@ -112,9 +115,9 @@ def _show_selected() -> None:
 
 
 def translation_model() -> None:
-    """Use a translation model: the first open one or, if there is none, the shipped one.
+    """Use a translation model.
 
-    Call it in a callback.
+    The first open one or, if there is none, the shipped one. Call it in a callback.
     """
     opened = session_object(OpenModels)
     fitting = [each for each in opened.all() if each.translates]

@@ -1,4 +1,7 @@
-"""The target language of a model with several: the code, such as `>>fra<<`, that begins a sentence."""
+"""The target language of a model with several.
+
+It is the code, such as `>>fra<<`, that begins a sentence.
+"""
 
 from dataclasses import dataclass
 
@@ -15,7 +18,9 @@ LANGUAGE = Widget[str | None]("target_language")
 
 @dataclass
 class LanguageCodes:
-    """Codes of the current model, none if it has one target language, and of the model before it.
+    """Codes of the current model and of the model before it.
+
+    None if the current one has one target language.
 
     Attributes:
         last: the last one selected.
@@ -27,9 +32,9 @@ class LanguageCodes:
 
 
 def complete_sentence() -> None:
-    """Begin a sentence without a code with one if the model needs it, and drop the code of the model before.
+    """Begin a sentence without a code with one if the model needs it.
 
-    Call it before the sentence is drawn.
+    The code of the model before is dropped. Call it before the sentence is drawn.
     """
     codes, text = session_object(LanguageCodes), readings.TEXT.value
     if text is not None:
@@ -37,7 +42,10 @@ def complete_sentence() -> None:
 
 
 def language_box(model: Model) -> None:
-    """Select the target language, if the model has several: the code at the start of the sentence changes."""
+    """Select the target language, if the model has several.
+
+    The code at the start of the sentence changes.
+    """
     codes, found = session_object(LanguageCodes), codes_of(model)
     if found != codes.current:
         codes.before, codes.current = codes.current, found

@@ -1,4 +1,7 @@
-"""The note in place of a page that the current model does not fit: one about translations, or one that runs a model."""
+"""The note in place of a page that the current model does not fit.
+
+A page about translations, or one that runs a model.
+"""
 
 import streamlit as st
 
@@ -24,7 +27,9 @@ PAGES = (
 
 
 def note(model: Model, title: str) -> None:
-    """Say that a page is not for this model, and lead to the page or the model that fits.
+    """Say that a page is not for this model, and lead to what fits.
+
+    That is the page or the model.
 
     Args:
         title: of the page.
@@ -61,7 +66,9 @@ def needs_text(page: AppPage) -> bool:
 
 
 def picture_note(model: Model, title: str) -> None:
-    """Say that a page is not for a model that reads pictures, and lead to the page or the model that fits.
+    """Say that a page is not for a model that reads pictures.
+
+    Leads to the page or the model that fits.
 
     Args:
         title: of the page.
@@ -83,7 +90,9 @@ def predicts_next_tokens(page: AppPage) -> bool:
 
 
 def mask_predict_note(model: Model, title: str) -> None:
-    """Say that a page is not for a model without causal mask, and lead to the page or the model that fits.
+    """Say that a page is not for a model without causal mask.
+
+    Leads to the page or the model that fits.
 
     Args:
         title: of the page.
@@ -100,7 +109,9 @@ def mask_predict_note(model: Model, title: str) -> None:
 
 
 def _ways_on(*pages: tuple[str, str]) -> None:
-    """Draw links to pages that fit the model, and a button to a model that fits the page.
+    """Draw links to pages that fit the model, and a button to another model.
+
+    That model fits the page.
 
     Args:
         pages: file of each, and its label in the visitor's language.

@@ -20,7 +20,10 @@ IS_POSIX = os.name == "posix"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start the app; return its exit status, or 2 if a setting is wrong. On POSIX it becomes this process."""
+    """Start the app; return its exit status, or 2 if a setting is wrong.
+
+    On POSIX it becomes this process.
+    """
     parser = argparse.ArgumentParser(
         prog="headlight", description="Start the app, at http://localhost:8501 by default."
     )

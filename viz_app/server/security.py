@@ -54,7 +54,9 @@ def is_own_origin(origin: str, scope: Scope) -> bool:
 
 
 class FramingForbidden:
-    """ASGI middleware that forbids other pages to show the app in a frame, where clicks could be hijacked.
+    """ASGI middleware that forbids other pages to show the app in a frame.
+
+    There, clicks could be hijacked.
 
     Args:
         ancestors: origins whose pages may do so.

@@ -44,7 +44,9 @@ async def lifespan(_app: App) -> AsyncGenerator[None]:
 
 
 def configure_streamlit() -> None:
-    """Check the settings of the environment, and hand them to Streamlit, which has checks of its own.
+    """Check the settings of the environment, and hand them to Streamlit.
+
+    It has checks of its own.
 
     Raises:
         SettingError: an environment variable has an impossible value.

@@ -49,7 +49,10 @@ class TextRankings(MayHoldModel):
         self.job = Job(self._steps(model, method, pairs), len(pairs), unit)
 
     def forget_model(self, digest: str) -> None:
-        """Drop an unfinished job, which may be of a model that is closed; results are kept."""
+        """Drop an unfinished job, which may be of a model that is closed.
+
+        Results are kept.
+        """
         if self.job is not None and not self.job.finished:
             self.job.close()
             self.job = None

@@ -90,7 +90,10 @@ class Weights:
         return self.method in PER_LAYER
 
     def name(self, layer: int, head: int) -> str:
-        """Name a head, or a layer if the method has one map a layer, in English: widgets have these as values."""
+        """Name a head, or a layer if the method has one map a layer.
+
+        In English: widgets have these names as values.
+        """
         return head_names.layer_name(layer, head) if self.per_layer else head_names.name_of(layer, head)
 
     @property

@@ -33,7 +33,9 @@ def heads_widget(kind: Kind, per_layer: bool = False) -> Widget[list[str]]:
 
 @dataclass
 class PresetHeads:
-    """The presets of this session's widgets, which change with the sentence until heads are selected.
+    """The presets of this session's widgets.
+
+    They change with the sentence until heads are selected.
 
     Attributes:
         presets: by the widget's key: a model's digest, a source, and the preset; None once heads were selected.
@@ -59,7 +61,10 @@ def preset_heads(about: Reading, widget: Widget[T], default: Callable[[], T]) ->
 
 
 def keep_heads(widget: Widget[Any]) -> None:
-    """Keep the heads of a widget with other sentences too. Call it when they are selected."""
+    """Keep the heads of a widget with other sentences too.
+
+    Call it when they are selected.
+    """
     presets = session_object(PresetHeads).presets
     if widget.key in presets:
         presets[widget.key] = (*presets[widget.key][:2], None)
@@ -163,7 +168,10 @@ def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead])
 
 
 def default_head(maps: Sequence[AttentionMap]) -> LayerHead:
-    """Return the head to show first, see `first_head`. Args: maps, all layers of one kind, with all tokens."""
+    """Return the head to show first, see `first_head`.
+
+    Args: maps, all layers of one kind, with all tokens.
+    """
     best = first_head(maps)
     return best.layer, best.head
 

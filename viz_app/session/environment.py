@@ -24,9 +24,9 @@ class SettingError(ValueError):
 
 
 def allowed_hosts() -> list[str]:
-    """Return the host names that the server answers: those of this machine, and those of `HEADLIGHT_HOSTS`.
+    """Return the host names that the server answers.
 
-    A leading `*.` stands for any subdomain. Names have no port.
+    Those of this machine, and those of `HEADLIGHT_HOSTS`. A leading `*.` stands for any subdomain. Names have no port.
 
     Raises:
         SettingError: an entry is not a host name.
@@ -62,12 +62,18 @@ def most_models() -> int:
 
 
 def model_folders() -> list[Path]:
-    """Return the folders of `HEADLIGHT_FOLDERS` that exist, without links; none by default."""
+    """Return the folders of `HEADLIGHT_FOLDERS` that exist, without links.
+
+    None by default.
+    """
     return [folder.resolve() for folder in _named_folders() if folder.is_dir()]
 
 
 def has_folders() -> bool:
-    """Whether `HEADLIGHT_FOLDERS` is set, if only to folders that do not exist any more."""
+    """Whether `HEADLIGHT_FOLDERS` is set.
+
+    Even if only to folders that do not exist any more.
+    """
     return bool(_named_folders())
 
 
@@ -92,7 +98,10 @@ def check_settings() -> None:
 
 
 def is_private() -> bool:
-    """Whether the settings leave the app to this machine: no further host names, no frames of other origins."""
+    """Whether the settings leave the app to this machine.
+
+    No further host names, no frames of other origins.
+    """
     return not (os.environ.get(HOSTS_VARIABLE) or os.environ.get(FRAMES_VARIABLE))
 
 

@@ -20,10 +20,11 @@ class VisitorLanguage:
 
 
 def restore() -> None:
-    """Take the language from the switch, the address or, on a first visit without an address, the browser.
+    """Take the language from the switch, the address or the browser.
 
-    Links hold the names of selected options, which are in the language of whoever copied them, so they hold the
-    language too unless it is English. Call it before any text is drawn.
+    From the browser on a first visit without an address. Links hold the names of selected options, which are in the
+    language of whoever copied them, so they hold the language too unless it is English. Call it before any text is
+    drawn.
     """
     default = ENGLISH if st.query_params else _browser_language()
     session_object(VisitorLanguage).code = LANGUAGE.restore(default, _known)

@@ -1,4 +1,7 @@
-"""The pass of a model that an attention map shows, and the products of query and key behind its cells."""
+"""The pass that an attention map shows, and the products behind its cells.
+
+A pass of a model; products of query and key.
+"""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
@@ -68,7 +71,9 @@ def replayed(
     python: str,
     variant: Hashable = None,
 ) -> MapPass:
-    """Return a pass whose products are computed by running the model again; the results are shared.
+    """Return a pass whose products are computed by running the model again.
+
+    The results are shared.
 
     Args:
         load: returns the model.
@@ -94,7 +99,10 @@ def _products(
 
 
 def cell_part(cell: Cell) -> str:
-    """Compute the products of a cell in Python as `found`, from `translator` and `replay`."""
+    """Compute the products of a cell in Python as `found`.
+
+    From `translator` and `replay`.
+    """
     return f"""
 from core.analysis.heads.head import Head
 from core.analysis.token_path.score_products import score_products

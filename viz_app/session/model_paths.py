@@ -1,4 +1,4 @@
-"""Checkpoints on the machine that runs the app, and which of them a visitor may open by path.
+"""Checkpoints on the app's machine, and which a visitor may open by path.
 
 With `HEADLIGHT_FOLDERS`, every visitor may open what these folders hold, and nothing else. Without it, only a visitor
 on this machine may open a path, any that the app can read: a refusal tells names of files.
@@ -19,13 +19,19 @@ MOST_LISTED = 200
 
 
 def may_type_path() -> bool:
-    """Whether this visitor may open any path: the app is served to this machine only, and not through a proxy."""
+    """Whether this visitor may open any path.
+
+    The app is served to this machine only, and not through a proxy.
+    """
     is_local = st.get_option("server.address") in LOOPBACK_ADDRESSES and is_private() and not has_folders()
     return is_local and not any(name in st.context.headers for name in PROXY_HEADERS)
 
 
 def listed_paths() -> dict[str, Path]:
-    """Return the folders, archives and checkpoints in the folders of `HEADLIGHT_FOLDERS`, by name."""
+    """Return what the folders of `HEADLIGHT_FOLDERS` have, by name.
+
+    Folders, archives and checkpoints.
+    """
     found: dict[str, Path] = {}
     for folder in model_folders():
         for path in sorted(_entries(folder)):

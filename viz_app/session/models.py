@@ -1,6 +1,7 @@
-"""Models: the one that the app starts with, and those that visitors open, shared by all sessions.
+"""Models, shared by all sessions.
 
-A model that a visitor has opened is in memory as long as a session has it open (see `open_models`).
+The one that the app starts with, and those that visitors open. A model that a visitor has opened is in memory as long
+as a session has it open (see `open_models`).
 """
 
 import hashlib
@@ -103,7 +104,10 @@ class Model:
 
     @property
     def translates(self) -> bool:
-        """Whether it translates one token after the other: most pages are about such a model."""
+        """Whether it translates one token after the other.
+
+        Most pages are about such a model.
+        """
         return self.explanation is None and self.parser is None and self.line_reader is None and not self.mask_predicts
 
     @property
@@ -129,7 +133,10 @@ class ModelError(Exception):
 
 
 def with_advice(reason: str) -> str:
-    """Append to the refusal of a file that is no checkpoint of Headlight what can be opened, unless it says so."""
+    """Append to the refusal of a file what can be opened, unless it says so.
+
+    Of a file that is no checkpoint of Headlight.
+    """
     reason = reason if reason.endswith(FULL_STOPS) else f"{reason}."
     return f"{reason} {tr(OPENABLE)}" if "safetensors file" in reason and "Headlight opens" not in reason else reason
 
@@ -162,7 +169,9 @@ def shipped_model() -> Model:
 
 
 def model_at(path: Path) -> Model:
-    """Load the checkpoint of Headlight in a file that is named by whoever runs the app.
+    """Load the checkpoint of Headlight in a file.
+
+    The file is named by whoever runs the app.
 
     Raises:
         ModelError: there is no such file, or it is not a checkpoint.
@@ -178,7 +187,9 @@ def model_at(path: Path) -> Model:
 
 
 def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" = None) -> Model:
-    """Load a checkpoint of Headlight or of another project, or an array file, which may be hostile.
+    """Load a checkpoint or an array file, which may be hostile.
+
+    A checkpoint of Headlight or of another project.
 
     Args:
         paths: a folder, a zip archive, or the files.
@@ -304,7 +315,10 @@ def precision() -> "Precision":
 
 @contextmanager
 def _refusals(name: str) -> Generator[None]:
-    """Turn every error inside the block into a `ModelError` about the checkpoint of this name."""
+    """Turn every error inside the block into a `ModelError`.
+
+    It is about the checkpoint of this name.
+    """
     try:
         yield
     except (ModelError, ValueError) as error:  # a CheckpointError, or a device that is not available

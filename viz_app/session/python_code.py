@@ -1,7 +1,7 @@
-"""Python that computes what a page exports: whole scripts, shown beside the export.
+"""Python that computes what a page exports.
 
-A script ends by writing the `table` of the export as a CSV file, with the same numbers to rounding. It is put together
-from parts, each of which is a few lines of Python with the imports they need.
+Whole scripts, shown beside the export. A script ends by writing the `table` of the export as a CSV file, with the same
+numbers to rounding. It is put together from parts, each of which is a few lines of Python with the imports they need.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,7 +96,10 @@ def maps_part(kind: "Kind", method: "Method", output: "Output | None", tokens: T
 
 
 def all_maps_part(method: "Method", output: "Output | None") -> str:
-    """Compute the maps of all kinds by a method as `all_maps`, after `explanation_part`."""
+    """Compute the maps of all kinds by a method as `all_maps`.
+
+    After `explanation_part`.
+    """
     if method == "attention":
         return "all_maps = explanation.maps"
     if method == "rollout":
@@ -113,7 +116,10 @@ all_maps = gradient_maps(attention_gradients(translator, source, target, {output
 
 
 def shown_maps(kind: "Kind", tokens: TokenView) -> str:
-    """Select the maps of a kind as `maps`, with the tokens to show, after `all_maps_part`."""
+    """Select the maps of a kind as `maps`, with the tokens to show.
+
+    After `all_maps_part`.
+    """
     names = [
         name
         for name, is_wanted in (("merge_words", tokens.words), ("without_special_tokens", tokens.hide_special))
@@ -127,14 +133,20 @@ def shown_maps(kind: "Kind", tokens: TokenView) -> str:
 
 
 def heads_part(layer: int, heads: Sequence[int]) -> str:
-    """Make the `table` of some heads of a layer, after `maps_part`; both are counted from 0."""
+    """Make the `table` of some heads of a layer, after `maps_part`.
+
+    Both are counted from 0.
+    """
     return f"""
 from viz_app.figures.weight_tables import lines_table
 table = lines_table(maps[{layer}], {list(heads)})""".strip()
 
 
 def combined_part(heads: Sequence[LayerHead]) -> str:
-    """Add combinations of heads to `maps`, as `with_combined` does, if any of these heads is one."""
+    """Add combinations of heads to `maps`, as `with_combined` does.
+
+    If any of these heads is one.
+    """
     chosen = {head for head in heads if head[0] >= 0}
     if len(chosen) == len(heads):
         return ""

@@ -136,7 +136,10 @@ class Reading:
 
     @property
     def methods(self) -> "tuple[Method, ...]":
-        """The attribution methods that can be applied: without a model, those that need weights only."""
+        """The attribution methods that can be applied.
+
+        Without a model, those that need weights only.
+        """
         from core.analysis.attribution.methods import METHODS
 
         if self.model.explanation is None:
@@ -191,9 +194,9 @@ def _forced_text(model: Model, search: Search, forced: Forced, _progress: Search
 
 
 def given_reading(model: Model) -> Reading | None:
-    """Return the reading of an array file, whose target is the only hypothesis; None for a model.
+    """Return the reading of an array file; None for a model.
 
-    Its token ids are numbers that tell its tokens apart.
+    Its target is the only hypothesis. Its token ids are numbers that tell its tokens apart.
     """
     from core import ScoredText, Translation
 

@@ -28,7 +28,10 @@ def session_object(kind: type[T]) -> T:
 
 
 class MayHoldModel:
-    """Session object that may hold a model, which would stay in memory after the visitor has closed it."""
+    """Session object that may hold a model.
+
+    The model would stay in memory after the visitor has closed it.
+    """
 
     def forget_model(self, digest: str) -> None:
         """Drop a closed model."""
@@ -80,9 +83,10 @@ class _Labels:
 
 
 def keep_selected() -> None:
-    """Keep the options that all widgets have selected though their names change. Call it in a callback.
+    """Keep the options that all widgets have selected though their names change.
 
-    The browser knows options by their names, and would send those of before, which are none of the new ones.
+    Call it in a callback. The browser knows options by their names, and would send those of before, which are none of
+    the new ones.
     """
     for key, value in list(st.session_state.items()):
         texts: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
@@ -111,7 +115,9 @@ class Widget(Generic[T]):
         return st.session_state.get(self.key, st.query_params.get(self.key))
 
     def requested_of(self, names: Mapping[T, str]) -> T | None:
-        """Return the widget's option or, before it is drawn, the one in the address; None if it is none of `names`.
+        """Return the widget's option or, before it is drawn, that of the address.
+
+        None if it is none of `names`.
 
         Args:
             names: what the widget displays for each option, and writes to the address.
@@ -124,11 +130,12 @@ class Widget(Generic[T]):
         st.session_state[self.key] = value
 
     def restore(self, default: T, parse: Callable[[str], T]) -> T:
-        """Set the widget to a new value in the address, or else to the session's. Call it before the widget is drawn.
+        """Set the widget to a new value in the address, or else to the session's.
 
-        With `keep`, for widgets above every page. The browser can keep a value in the address by itself (`bind`), but
-        on a change of page it drops those of widgets in closed menus, and all before the page has been drawn. An
-        address may also lag behind, so a text that was in it before is not taken again.
+        Call it before the widget is drawn. With `keep`, for widgets above every page. The browser can keep a value in
+        the address by itself (`bind`), but on a change of page it drops those of widgets in closed menus, and all
+        before the page has been drawn. An address may also lag behind, so a text that was in it before is not taken
+        again.
 
         Args:
             parse: read the address's text; it raises a ValueError if the text has no possible value.
@@ -147,7 +154,10 @@ class Widget(Generic[T]):
         return st.session_state[self.key]
 
     def keep(self, value: T, default: T) -> None:
-        """Remember the value of a drawn widget, and write it to the address unless it is the default."""
+        """Remember the value of a drawn widget, and write it to the address.
+
+        Unless it is the default.
+        """
         kept, text = session_object(_Kept), "" if value == default else str(value)
         kept.values[self.key] = value
         kept.known.setdefault(self.key, set()).add(text)
@@ -183,10 +193,10 @@ class Widget(Generic[T]):
             self.set(default)
 
     def show_labels(self, labels: Iterable[str]) -> None:
-        """Send the value to the browser again if the labels of the options have changed. Call it before drawing.
+        """Send the value to the browser again if labels of the options have changed.
 
-        The browser shows the label of the selected option, and keeps it while the value is the same: another sentence
-        or model would leave the old label in the box.
+        Call it before drawing. The browser shows the label of the selected option, and keeps it while the value is the
+        same: another sentence or model would leave the old label in the box.
         """
         shown, found = session_object(_Labels).shown, tuple(labels)
         if self.value is not None and shown.get(self.key, found) != found:

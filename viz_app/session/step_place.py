@@ -1,4 +1,7 @@
-"""The place on the page Step by step, which other pages lead to: token, layer, head, step and picked row."""
+"""The place on the page Step by step, which other pages lead to.
+
+Token, layer, head, step and picked row.
+"""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Facts about open models side by side, with the paper's base model in the last column."""
+"""Facts about open models side by side.
+
+The paper's base model is in the last column.
+"""
 
 import html
 from collections.abc import Sequence
@@ -68,7 +71,7 @@ VALUES = (
 
 
 def facts_by_model(found: Sequence[Model]) -> dict[str, dict[str, str]]:
-    """Return the facts about each model by its name, and those of the paper's base model."""
+    """Return the facts about each model and the paper's base model, by name."""
     names = distinct_names(found)
     facts = {
         names[each.digest]: attention_facts(each.explanation)
@@ -80,7 +83,10 @@ def facts_by_model(found: Sequence[Model]) -> dict[str, dict[str, str]]:
 
 
 def fact_names(facts: dict[str, dict[str, str]]) -> list[str]:
-    """Return the names of all facts, in the order of display: that of the model with the most."""
+    """Return the names of all facts, in the order of display.
+
+    It is that of the model with the most.
+    """
     return list(dict.fromkeys(name for each in sorted(facts.values(), key=len, reverse=True) for name in each))
 
 
@@ -103,7 +109,10 @@ def facts_html(facts: dict[str, dict[str, str]]) -> str:
 
 
 def _cell(value: str, of_paper: str | None) -> str:
-    """A cell; of a long text, such as a hundred languages, the beginning is shown and the rest after a click."""
+    """A cell; of a long text the beginning is shown, and the rest after a click.
+
+    A hundred languages are such a text.
+    """
     shown = html.escape(value := tr(value))
     if len(value) > MAX_SHOWN:
         start = html.escape(value[:MAX_SHOWN].rpartition(" ")[0] or value[:MAX_SHOWN])

@@ -1,4 +1,7 @@
-"""The scores and deletion curves of a reading, and the selected alternative and methods."""
+"""Scores and deletion curves of a reading, and what is selected of them.
+
+The alternative and the methods.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -128,7 +131,10 @@ found = attribute_contrast(translator, source, target, {contrast.position}, agai
 
 
 def against_box(about: Reading, position: int) -> int | None:
-    """Select B, at first the most probable other token; None for the predicted token alone."""
+    """Select B, at first the most probable other token.
+
+    None for the predicted token alone.
+    """
     pieces = alternatives(about, position)
     default = pieces[0] if pieces else NOTHING
     if RATHER.value not in (None, NOTHING):
@@ -149,7 +155,10 @@ def against_box(about: Reading, position: int) -> int | None:
 
 
 def row_words(about: Reading, position: int, tokens: TokenView) -> list[str]:
-    """Name the word of the sentence that each row of the bars belongs to, "" for `<s>`."""
+    """Name the word of the sentence that each row of the bars belongs to.
+
+    "" for `<s>`.
+    """
     explanation = about.explain()
     source, fed = (word_selection.links(explanation, kind, tokens)["key"] for kind in ("cross", "decoder_self"))
     prefix = axis_groups(explanation.fed_tokens[: position + 1], tokens.words, tokens.hide_special)

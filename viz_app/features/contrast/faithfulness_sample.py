@@ -49,7 +49,10 @@ class FaithfulnessSample(MayHoldModel):
         self.job = Job(steps(), len(sentences), marked("sentences"))
 
     def forget_model(self, digest: str) -> None:
-        """Drop the job of a model that is closed, and all cached scores: they hold their model."""
+        """Drop the job of a model that is closed, and all cached scores.
+
+        They hold their model.
+        """
         if self.job is not None and self.digest == digest:
             self.job.close()
             self.digest, self.examples, self.job = "", [], None

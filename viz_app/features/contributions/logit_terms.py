@@ -1,4 +1,7 @@
-"""The logit terms and lexicons of a reading, and the selected token, alternative and head."""
+"""Logit terms and lexicons of a reading, and what is selected of them.
+
+A token, an alternative and a head.
+"""
 
 import re
 from dataclasses import dataclass
@@ -60,13 +63,19 @@ def attributed(about: Reading, position: int, against: Against) -> LogitAttribut
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=READING_HASH)
 def lexicon_ranking(about: Reading) -> list[Agreement]:
-    """Return the cross-attention heads by the agreement of their lexicon with the translation."""
+    """Return the cross-attention heads by the agreement of their lexicon.
+
+    With the translation.
+    """
     return rank_lexicons(traced(about))
 
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=READING_HASH)
 def promoted_pieces(about: Reading, head: Head) -> list[list[str]]:
-    """Return for each source token the pieces that a cross-attention head promotes, best first."""
+    """Return the pieces that a head promotes for each source token, best first.
+
+    A cross-attention head.
+    """
     lexicon = head_lexicon(traced(about), head, PROMOTED)
     piece = about.model.translator.tokenizer.target.piece
     return [[piece(token_id) for token_id, _ in entries] for entries in lexicon]
@@ -118,7 +127,10 @@ def against_box(about: Reading, position: int) -> Against:
 
 
 def term_head(about: Reading, found: LogitAttribution) -> Head:
-    """Return the selected head, by default the one with the largest contribution, and write it to the address."""
+    """Return the selected head, and write it to the address.
+
+    By default, it is the one with the largest contribution.
+    """
     state = session_object(SelectedTerm)
     if not state.was_restored:
         state.was_restored = True

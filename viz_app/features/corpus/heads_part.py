@@ -1,4 +1,7 @@
-"""The heads of a corpus index: ranked by a behaviour, as parallel coordinates, and the examples of one."""
+"""The heads of a corpus index: a ranking, parallel coordinates, and examples.
+
+They are ranked by a behaviour; the examples are those of one head.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +60,10 @@ TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class HeadSearch:
-    """The heads to show: a behaviour, kinds of attention, a layer or all; and the place of their examples."""
+    """The heads to show, and the place of their examples.
+
+    A behaviour, kinds of attention, and a layer or all.
+    """
 
     behaviour: str
     kinds: Sequence[Kind] = KINDS
@@ -66,7 +72,7 @@ class HeadSearch:
 
 
 def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
-    """Draw the ranked heads, the examples of one of them, and the parallel coordinates."""
+    """Draw the ranked heads, the examples of one, and the parallel coordinates."""
     chosen, index = selection.selected(), opened.index
     found = figures.chosen_heads(index, search.behaviour, search.kinds, search.layer, chosen.ranges)
     behaviour = BEHAVIOURS[search.behaviour]
@@ -117,7 +123,10 @@ found = chosen_heads(index, {search.behaviour!r}, {list(search.kinds)}, {search.
 
 
 def one_head(model: Model, opened: OpenedIndex, head: Head, place: str) -> None:
-    """Draw what a head does, and its strongest examples; a click on one opens it on the page Heads."""
+    """Draw what a head does, and its strongest examples.
+
+    A click on one opens it on the page Heads.
+    """
     index, name = opened.index, figures.head_name(head)
     card = index.card(head)
     st.markdown(f"**{name}**: {head_does(card) or tr('mixed')}. {plain(sentences(card))}")

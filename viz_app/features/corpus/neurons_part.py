@@ -1,4 +1,4 @@
-"""The feed-forward neurons of a corpus index: one layer's, and the examples of one."""
+"""The feed-forward neurons of a corpus index: one layer's, and one's examples."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -48,7 +48,10 @@ PROMOTED = 8
 
 @dataclass(frozen=True)
 class NeuronSearch:
-    """The neurons to show: those of a layer, or those with an example whose token contains a text."""
+    """The neurons to show: those of a layer, or of a text.
+
+    Those of a text have an example whose token contains it.
+    """
 
     stack: Stack
     layer: int
@@ -143,7 +146,10 @@ def boxes(model: Model) -> NeuronSearch:
 
 
 def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
-    """Draw the strongest examples of a neuron; a click on one opens its sentence on the page Heads."""
+    """Draw the strongest examples of a neuron.
+
+    A click on one opens its sentence on the page Heads.
+    """
     table, at = opened.index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
     name = f"{tr(STACK_NAMES[neuron.stack])} {str(neuron).removeprefix(neuron.stack).strip()}"
     usual = figures.quantile_text(table.quantiles[at].tolist(), marked("tokens"))

@@ -1,4 +1,7 @@
-"""The index of the current model: beside its checkpoint, uploaded, or built here step by step."""
+"""The index of the current model.
+
+Beside its checkpoint, uploaded, or built here step by step.
+"""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -188,13 +191,18 @@ def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
 
 
 def is_missing(opened: OpenedIndex | None) -> bool:
-    """Whether the address is for an index of its author's own. Ask before `opened_index`, which writes the address."""
+    """Whether the address is for an index of its author's own.
+
+    Ask before `opened_index`, which writes the address.
+    """
     return opened is None and st.query_params.get(ADDRESS) == OWN_NAME
 
 
 @st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={**MODEL_HASH, OpenedIndex: lambda each: each.key})
 def sentence_tokens(model: Model, opened: OpenedIndex) -> Tokens:
-    """Return the tokens of every sentence of an index: of the source, and fed to the decoder.
+    """Return the tokens of every sentence of an index.
+
+    Of the source, and fed to the decoder.
 
     Raises:
         ValueError: as `sides`.

@@ -1,4 +1,7 @@
-"""The selected head, neuron and ranges of the page Corpus, and the opening of an example on the page Heads."""
+"""What is selected on the page Corpus, and examples opened on the page Heads.
+
+A head, a neuron and ranges.
+"""
 
 import math
 import re
@@ -104,7 +107,10 @@ def known_head(index: CorpusIndex, head: Head | None) -> Head | None:
 
 
 def open_head(model: Model, head: Head, example: HeadExample) -> None:
-    """Show an example's sentence on all pages, with this head and its words selected. Call it in a callback."""
+    """Show an example's sentence on all pages, with this head and its words.
+
+    Both are then selected. Call it in a callback.
+    """
     _open(model, example.sentence, example_words(model, head, example.sentence, example.query, example.key))
     Widget[Kind]("kind").set(head.kind)
     widget = chosen_heads.heads_widget(head.kind)
@@ -113,7 +119,10 @@ def open_head(model: Model, head: Head, example: HeadExample) -> None:
 
 
 def open_neuron(model: Model, neuron: Neuron, example: NeuronExample) -> None:
-    """Show an example's sentence on all pages, with its word selected. Call it in a callback."""
+    """Show an example's sentence on all pages, with its word selected.
+
+    Call it in a callback.
+    """
     _open(model, example.sentence, neuron_words(model, neuron, example))
 
 
@@ -156,9 +165,10 @@ def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -
 
 
 def examples(shown: Sequence[ShownExample], on_click: Callable[[int], None], key: str) -> None:
-    """Draw examples; a click on one opens it, and the browser then follows the link to the page Heads.
+    """Draw examples; a click on one opens it.
 
-    `st.switch_page` would have to clear the address, which Streamlit refuses while widgets are bound to it.
+    The browser then follows the link to the page Heads. `st.switch_page` would have to clear the address, which
+    Streamlit refuses while widgets are bound to it.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(tr("Click an example to see its sentence and these words on the page"), width="content")

@@ -1,4 +1,7 @@
-"""The survey of edges of the page Head to head, which grows step by step, and the question it answers."""
+"""The survey of edges of the page Head to head, and the question it answers.
+
+It grows step by step.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -87,7 +90,10 @@ class Surveyed:
         return self.flows[edge]
 
     def checked(self) -> tuple[Edge, float] | None:
-        """Return an edge that was repeated with hooks and its gap in nats; None until one is measured."""
+        """Return an edge that was repeated with hooks and its gap in nats.
+
+        None until one is measured.
+        """
         edge = self.found.checked_edge()
         if edge is None:
             return None
@@ -194,7 +200,10 @@ run = record_replacement(translator, source, target, {question.position}, by, **
 
 
 def products_part(edge: Edge, moment: int, query: int, key: int) -> str:
-    """Compute the products behind a cell of an edge's receiver as `found`, after `run_part`."""
+    """Compute the products behind a cell of an edge's receiver as `found`.
+
+    After `run_part`.
+    """
     return f"""
 from core.analysis.composition.edge_effects import edge_flow
 from core.analysis.composition.edges import Edge, Node

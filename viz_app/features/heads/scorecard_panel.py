@@ -148,9 +148,9 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
 
 
 def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]) -> pd.DataFrame:
-    """Make a row for each measure, with a column for each head and each basis it was scored on.
+    """Make a row for each measure, and a column for each head and basis.
 
-    Measures that no card has are left out.
+    A basis is what heads were scored on. Measures that no card has are left out.
     """
     cards = {
         head_names.name_of(*head) if basis == "Sentence" else tr("{head}, sample", head=head_names.name_of(*head)): card

@@ -1,4 +1,4 @@
-"""The training whose snapshots are shown: the shipped one, one by path, or an upload."""
+"""The training whose snapshots are shown: shipped, by path, or uploaded."""
 
 import tempfile
 from dataclasses import dataclass
@@ -70,7 +70,10 @@ def training_at(path: Path) -> Training:
 
 
 def training_box() -> Training | None:
-    """Select a training; None if there is none to show, for a reason that is on the page."""
+    """Select a training.
+
+    None if there is none to show, for a reason that is on the page.
+    """
     typed, upload = _path_box(), session_object(Upload)
     problem = upload.refused
     try:

@@ -1,4 +1,7 @@
-"""A sentence, and a sample of sentences, at every snapshot of a training; both grow step by step."""
+"""A sentence, and a sample of sentences, at every snapshot of a training.
+
+Both grow step by step.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -114,7 +117,9 @@ def measurement(history: History, search: Search) -> Measurement:
 
 
 def _steps(history: History, search: Search, sentence: Sentence, sample: Sample) -> Iterator[int]:
-    """Measure the last snapshot, whose translations all others are given, then the others in order.
+    """Measure the last snapshot, then the others in order.
+
+    All others are given its translations.
 
     Raises:
         ValueError: the sentence cannot be translated, or is too long; or a snapshot is damaged.
@@ -170,7 +175,10 @@ def snapshot_pass(training: Training, found: Measurement, step: int) -> MapPass:
 
 
 def script(training: Training, found: Measurement, part: str, file: str) -> str:
-    """Return a script that measures the sentence at all snapshots and writes the table of a part."""
+    """Return a script that measures the sentence at all snapshots.
+
+    It writes the table of a part.
+    """
     path = python_code.shown_path(training.path)
     return python_code.script(file, readings_part(path, found.search), part)
 
@@ -188,7 +196,10 @@ readings = {{step: read_snapshot(each, step, *settings) for step, each in histor
 
 
 def target_part(path: str, search: Search) -> str:
-    """Open the snapshots as `history`, and translate with the last one: `source`, `target`."""
+    """Open the snapshots as `history`, and translate with the last one.
+
+    As `source` and `target`.
+    """
     return f"""
 from core.history import open_history
 history = open_history({path!r})

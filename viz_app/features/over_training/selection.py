@@ -1,4 +1,7 @@
-"""The selected step, head and score of the page Over training, and the playing of its steps."""
+"""What is selected on the page Over training, and the playing of its steps.
+
+A step, a head and a score.
+"""
 
 import re
 import time
@@ -41,7 +44,10 @@ class Playing:
             STEP.set(steps[0])
 
     def advance(self, steps: Sequence[int]) -> None:
-        """Go to the next step if it is time, and stop at the last one. Call it before the slider is drawn."""
+        """Go to the next step if it is time, and stop at the last one.
+
+        Call it before the slider is drawn.
+        """
         current = STEP.value
         if not self.is_on or current is None or current != self.shown:
             return

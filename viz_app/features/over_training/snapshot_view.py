@@ -1,4 +1,7 @@
-"""One snapshot: its translation, all heads of a kind, the selected head large, and its score-card."""
+"""One snapshot: its translation, all heads of a kind, and the selected head.
+
+The latter is large, with its score-card.
+"""
 
 from functools import partial
 from typing import TYPE_CHECKING

@@ -75,7 +75,10 @@ class Patching:
         return self.pairs[: self.num_complete]
 
     def effects(self) -> dict[Component, Effects]:
-        """Return the mean effects of all complete pairs or, before there is one, the first pair's so far."""
+        """Return the mean effects of all complete pairs.
+
+        Before there is one, those of the first pair so far.
+        """
         into, count = self.question.into, self.num_complete
         return mean_map([patching_map(self.pairs[number], into, self.parts[number]) for number in range(count)])
 

@@ -1,4 +1,7 @@
-"""The second sentence of the page Patching, its proposals, and the pair of tokens to compare."""
+"""The second sentence of the page Patching, its proposals, and two tokens.
+
+The tokens are the pair to compare.
+"""
 
 import re
 from collections import Counter
@@ -107,7 +110,10 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
 
 
 def few_and_more(found: list[MinimalPair]) -> tuple[list[MinimalPair], list[MinimalPair]]:
-    """Return the first proposals of each contrast, for as many words as possible, and all others."""
+    """Return the first proposals of each contrast, and all others.
+
+    The first ones are for as many words as possible.
+    """
     few: list[MinimalPair] = []
     for contrast in CONTRASTS:
         pairs, seen = [pair for pair in found if pair.contrast == contrast], Counter[tuple[int, ...]]()
@@ -120,7 +126,10 @@ def few_and_more(found: list[MinimalPair]) -> tuple[list[MinimalPair], list[Mini
 
 
 def _buttons(pairs: list[MinimalPair], text: str) -> None:
-    """Draw a button for each proposal, by contrast; that of the current second sentence is disabled."""
+    """Draw a button for each proposal, by contrast.
+
+    That of the current second sentence is disabled.
+    """
     for contrast in CONTRASTS:
         of_contrast = [pair for pair in pairs if pair.contrast == contrast]
         if of_contrast:
@@ -138,7 +147,10 @@ def _buttons(pairs: list[MinimalPair], text: str) -> None:
 
 
 def _reason(pair: MinimalPair) -> str:
-    """Say why both sentences are of equal length in tokens, as `pair.reason` does in English."""
+    """Say why both sentences are of equal length in tokens.
+
+    As `pair.reason` does in English.
+    """
     return tr_count(
         "{count} of {total} tokens differs: {pairs}",
         "{count} of {total} tokens differ, each in its place: {pairs}",
@@ -149,7 +161,9 @@ def _reason(pair: MinimalPair) -> str:
 
 
 def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> Question:
-    """Select the tokens to compare, the metric, the direction, and whether to average over several pairs.
+    """Select the tokens to compare, the metric, the direction, and the averaging.
+
+    Averaging is over several pairs.
 
     Raises:
         ValueError: as `readings.explanation`.

@@ -31,7 +31,10 @@ INPUT_NAMES: dict[HeadInput, str] = {"query": marked("Queries"), "key": marked("
 
 @dataclass
 class Selected:
-    """The selected cell of the map and the selected sender of a session; None before a click."""
+    """The selected cell of the map and the selected sender of a session.
+
+    None before a click.
+    """
 
     cell: PatchedCell | None = None
     sender: Head | None = None

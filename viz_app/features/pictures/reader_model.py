@@ -13,7 +13,7 @@ SHIPPED = shipped_checkpoint("lines")
 
 
 def reader_for(model: Model) -> "tuple[Model, LineReader]":
-    """Return the current model if it reads pictures, else the shipped checkpoint that does.
+    """Return the current model if it reads pictures, else a shipped one that does.
 
     Raises:
         ModelError: there is none; the message says what to do.

@@ -145,7 +145,10 @@ def export(found: ScoreParts, head: int, theme: Theme, file_format: Format) -> b
 
 
 def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) -> None:
-    """Draw the scores and their parts on one scale, and the products behind the cell that was clicked."""
+    """Draw the scores and their parts on one scale.
+
+    Below them, the products behind the cell that was clicked.
+    """
     maps, most = named_maps(found, head)
     shares = {PART_NAMES[part]: share for part, share in found.shares(head).items()}
     of, shown = reading_pass(reading), Head(found.kind, 0, head)

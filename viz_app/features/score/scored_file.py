@@ -1,4 +1,7 @@
-"""The file of the page Score a file: its sentences, scored step by step, and its words opened."""
+"""The file of the page Score a file: its sentences, and its words opened.
+
+Sentences are scored step by step.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Sections of the paper, each with a sentence to try and the page that shows what it says."""
+"""Sections of the paper, each with a sentence to try and a page that shows it."""
 
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
@@ -30,7 +30,10 @@ class PaperSection:
 
     @property
     def address(self) -> str:
-        """The page in this state and in the visitor's language, relative to the app's address."""
+        """Address of the page in this state and in the visitor's language.
+
+        Relative to the app's address.
+        """
         own = {} if language() == ENGLISH else {"language": language()}
         settings = {"tour": "off", "text": self.sentence, **tr_values(self.settings), **own}
         return f"{self.page}?{urlencode(settings)}"

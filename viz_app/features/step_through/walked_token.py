@@ -33,7 +33,10 @@ def followed(about: Reading, stack: Stack, position: int, layer: int, head: int)
 
 
 def search_tree(about: Reading) -> BeamTree | None:
-    """Return the search for the translation; None for a model whose search is of another kind."""
+    """Return the search for the translation.
+
+    None for a model whose search is of another kind.
+    """
     return None if about.model.parser else _tree(about.model, about.search, about.prefix)
 
 
@@ -64,7 +67,10 @@ def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
 
 
 def token_names(about: Reading, stack: Stack) -> list[str]:
-    """Name the tokens that a stack is fed, counted from 1, and in the decoder what each row predicts."""
+    """Name the tokens that a stack is fed, counted from 1.
+
+    In the decoder, name what each row predicts too.
+    """
     explanation = about.explain()
     if stack == "encoder":
         return [f"{number} {readable(token)}" for number, token in enumerate(explanation.source_tokens, 1)]
@@ -103,7 +109,9 @@ table = step_table(path, {view.part!r}, {view.quantities})""".strip()
 
 
 def _presets(about: Reading) -> int | None:
-    """Set the widgets before they are drawn: at first to the head that the page Heads shows.
+    """Set the widgets before they are drawn.
+
+    At first to the head that the page Heads shows.
 
     Returns:
         Position of the token that another page leads to, or that was selected last; None if nothing is new.

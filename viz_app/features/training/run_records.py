@@ -178,6 +178,9 @@ def _lines(log: Path) -> tuple[Line, ...]:
 
 
 def _body(markdown: str) -> str:
-    """Return a card without its metadata and pictures: the page shows the scores and draws the curves itself."""
+    """Return a card without its metadata and pictures.
+
+    The page shows the scores and draws the curves itself.
+    """
     text = re.sub(r"\A---\n.*?\n---\n", "", markdown, flags=re.DOTALL)
     return re.sub(r"!\[[^\]]*\]\([^)]*\)\s*", "", text)

@@ -141,7 +141,10 @@ def _add_note(figure: "Figure", note: str) -> None:
 
 
 def _move_into(figure: "Figure", rect: tuple[float, float, float, float]) -> None:
-    """Move the drawing into a part of the paper: left, bottom, width, height as shares."""
+    """Move the drawing into a part of the paper.
+
+    Left, bottom, width, height as shares.
+    """
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     x, y, width, height = rect
@@ -278,7 +281,10 @@ def wrapped(text: str, most: int) -> list[str]:
 
 @cache
 def fonts() -> list[str]:
-    """Return the names of the fonts of this computer that pictures are drawn with, in the order of preference."""
+    """Return the names of the fonts that pictures are drawn with.
+
+    Those of this computer, in the order of preference.
+    """
     from matplotlib.font_manager import get_font_names
 
     return ["DejaVu Sans", *(name for name in OTHER_FONTS if name in get_font_names())]

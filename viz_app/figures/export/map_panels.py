@@ -113,7 +113,9 @@ def _name_rows_and_columns(
 def _write_tokens(
     axes: "Axes", tokens: tuple[Sequence[str], Sequence[str]], count: tuple[int, int], steps: _Steps, theme: Theme
 ) -> None:
-    """Write the tokens of rows at the left of each row of panels, those of columns below the last one.
+    """Write the tokens of rows and columns.
+
+    At the left of each row of panels, and below the last one.
 
     Args:
         count: of the rows of panels, and of the panels in the last one.

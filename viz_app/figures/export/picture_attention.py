@@ -1,4 +1,7 @@
-"""A picture once for every character read from it, tinted by the attention of that character, as a file."""
+"""A picture once for every character read from it, as a file.
+
+Tinted by the attention of that character.
+"""
 
 from collections.abc import Sequence
 from typing import Any

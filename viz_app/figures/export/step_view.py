@@ -1,4 +1,7 @@
-"""One step of a token as SVG, PDF or PNG: its formula, its sentence, and its vectors."""
+"""One step of a token as SVG, PDF or PNG.
+
+Its formula, its sentence, and its vectors.
+"""
 
 from typing import TYPE_CHECKING, Any
 
