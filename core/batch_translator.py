@@ -49,9 +49,9 @@ class BatchTranslator(TextCodec):
         return self._shared.held()
 
     def batch(self, rows: Sequence[Source]) -> Tensor:
-        """Sources, or targets, padded on the right: [B, longest] or [B, longest, P].
+        """Pad sources or targets on the right: [B, longest] or [B, longest, P].
 
-        On the model's device.
+        The result is on the model's device.
         """
         return self._shared.batch(rows)
 

@@ -132,9 +132,9 @@ class BFloat16Linear(nn.Module):
 def onednn_products() -> AbstractContextManager[object]:
     """Compute every `linear` of this thread with oneDNN inside the block.
 
-    For analyses of the model's own modules. Unlike packed products it needs no second model, so hooks work as usual.
-    For a hundred rows or more it is about as fast as a packed product. Gradients reach the inputs, not the parameters.
-    Tensors other than float32 on a CPU are left to PyTorch, and all if oneDNN is missing.
+    It is for analyses of the model's own modules. Unlike packed products it needs no second model, so hooks work as
+    usual. For a hundred rows or more it is about as fast as a packed product. Gradients reach the inputs, not the
+    parameters. Tensors other than float32 on a CPU are left to PyTorch, and all if oneDNN is missing.
     """
     return _OneDnnProducts() if has_packed() else nullcontext()
 

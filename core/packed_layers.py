@@ -36,7 +36,7 @@ class LazyProduct(nn.Module):
 class PackedAttention(MultiHeadAttention):
     """Attention that uses the compiled kernel in steps of decoding.
 
-    If there is one and no hook.
+    It does if there is one, and no hook.
     """
 
     def __init__(self, attention: MultiHeadAttention) -> None:

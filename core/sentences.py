@@ -36,7 +36,7 @@ def split_sentences(text: str) -> list[tuple[str, str]]:
 def with_language_codes(sentences: Iterable[str]) -> list[str]:
     """Begin every sentence with the language codes that hold for it.
 
-    Those that the last sentence before it began with. A sentence with codes of its own keeps them.
+    They are those that the last sentence before it began with. A sentence with codes of its own keeps them.
     """
     found: list[str] = []
     codes = ""

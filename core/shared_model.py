@@ -71,9 +71,9 @@ class SharedModel:
         return (is_searched and self._recorded_pass(*ids, num_best)) or self._replayed_pass(*ids, num_best)
 
     def batch(self, rows: Sequence[Source]) -> Tensor:
-        """Sources, or targets, padded on the right: [B, longest] or [B, longest, P].
+        """Pad sources or targets on the right: [B, longest] or [B, longest, P].
 
-        On the model's device.
+        The result is on the model's device.
         """
         are_patches = any(isinstance(row, Tensor) for row in rows)
         padding = PAD_PIXEL if are_patches else self.model.config.pad_id

@@ -13,7 +13,7 @@ from train.runs.run_folder import portable
 def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str, Any]:
     """Write the mean of the parameters of `paths` to `output`.
 
-    With the training facts of the last of them.
+    It gets the training facts of the last of them.
 
     Args:
         paths: checkpoints of one configuration and tokenizer, oldest first. A single one is only converted.

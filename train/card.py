@@ -53,8 +53,8 @@ def write_card(
 ) -> None:
     """Write a checkpoint's training facts as Markdown.
 
-    Beside it, its curves as SVG and a thinned log. The card begins with the metadata of the Hugging Face Hub's model
-    cards, in YAML.
+    Its curves, as SVG, and a thinned log are written beside it. The card begins with the metadata of the Hugging Face
+    Hub's model cards, in YAML.
 
     Args:
         path: the checkpoint.

@@ -143,7 +143,7 @@ def chunk_rows(vocab_size: int, device: str) -> int:
 class _ChunkedCrossEntropy(torch.autograd.Function):
     """Computes each chunk's gradient together with its logits.
 
-    In the forward pass, which keeps only gradients.
+    It does so in the forward pass, and keeps only gradients.
     """
 
     @staticmethod

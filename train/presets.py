@@ -37,7 +37,7 @@ MEASURED = {
 def describe_presets(checkpoints: Sequence[Path]) -> Iterator[str]:
     """Yield lines on every preset: shape, recipe and measurements.
 
-    From checkpoints' training facts and `MEASURED`.
+    The latter are from checkpoints' training facts and `MEASURED`.
 
     Raises:
         CheckpointError: a file is not a checkpoint.

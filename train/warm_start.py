@@ -85,10 +85,7 @@ class Initial:
         model.load_state_dict(parameters)
 
     def note(self, vocab_size: int) -> str:
-        """Return a line on the embeddings that are not from the checkpoint.
-
-        Or nothing, if all are.
-        """
+        """Return a line on embeddings that are not from the checkpoint, or nothing."""
         if self.shared is None:
             return ""
         return (

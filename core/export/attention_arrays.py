@@ -154,10 +154,7 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
 
 
 def attention_facts(explanation: Explanation) -> dict[str, str]:
-    """Describe an explanation without a model, by the names of facts.
-
-    In the order of display.
-    """
+    """Describe an explanation without a model by facts, in the order of display."""
     maps = explanation.maps
     layers = [
         f"{kind.removesuffix('_self')} {len(found)} of {found[0].num_heads} heads" for kind, found in maps.items()

@@ -125,7 +125,7 @@ def require_values(config: TransformerConfig, expected: Mapping[str, object], la
 def sentencepiece_files(checkpoint: Checkpoint, layout: str) -> dict[str, bytes]:
     """Return the files of a tokenizer: both SentencePiece models.
 
-    For `MarianTokenizer` also all others that it has.
+    `MarianTokenizer` also gets all others that it has.
 
     Raises:
         ValueError: the tokenizer splits texts otherwise, or lacks a special piece.
@@ -203,10 +203,7 @@ def readme(checkpoint: Checkpoint, title: str, code: str, differences: list[str]
 
 
 def penalty_difference(config: TransformerConfig) -> str:
-    """Say how the length penalty of others differs from Headlight's.
-
-    Of transformers and CTranslate2.
-    """
+    """Say how the length penalty of transformers and CTranslate2 differs."""
     if config.penalty_formula == "length":
         return "Length penalty: none. Log-probabilities are divided by length^alpha in both."
     return (

@@ -33,9 +33,9 @@ def renamed(name: str, parts: Mapping[str, str]) -> str:
 
 
 def bart_name(name: str) -> str:
-    """Name in BART of a parameter of a stack.
+    """Name of a stack's parameter in BART.
 
-    Such as `encoder.layers.0.self_attn.q_proj.weight`.
+    An example is `encoder.layers.0.self_attn.q_proj.weight`.
     """
     return renamed(name, _BART)
 
@@ -159,10 +159,7 @@ def check_copies(weights: Weights, names: Sequence[str], options: str) -> None:
 
 
 def tied_by_content(weights: Weights, source: str, target: str, output: str) -> str:
-    """`TransformerConfig.tied` of a file with three matrices.
-
-    From those that are equal.
-    """
+    """`TransformerConfig.tied` of a file: which of three matrices are equal."""
     if weights.equal(target, output):
         return "all" if weights.equal(source, target) else "target"
     return "inputs" if weights.equal(source, target) else "none"

@@ -123,9 +123,7 @@ def is_archive(path: Path) -> bool:
 
 @contextmanager
 def archive_errors(name: str) -> Generator[None]:
-    """Convert errors of reading a damaged archive to `CheckpointError`.
-
-    Those raised inside the block.
+    """Convert errors of reading a damaged archive in the block to `CheckpointError`.
 
     Args:
         name: of the archive, for messages.

@@ -243,7 +243,7 @@ def _tokenizer(files: SourceFiles, options: Settings) -> tuple[DictionaryTokeniz
 def _pieces(files: SourceFiles, side: str, model: bytes | None) -> list[str]:
     """Pieces of a side in the order of their ids.
 
-    From a list, one a line, or else from its SentencePiece model.
+    They come from a list, one a line, or else from its SentencePiece model.
     """
     name = next((name for name in (f"{side}_vocab.txt", "vocab.txt") if name in files.names), None)
     if name is not None:

@@ -61,10 +61,7 @@ class Weights:
         return {ours: self.read(theirs, large) for ours, theirs in sources.items()}
 
     def equal(self, one: str, other: str) -> bool:
-        """Whether the file has both tensors and they are equal.
-
-        In shape and in every element.
-        """
+        """Whether the file has both tensors, of equal shape and equal elements."""
         return (
             self.shapes.get(one, one) == self.shapes.get(other, other)
             and self.dtypes[one] == self.dtypes[other]
@@ -155,7 +152,7 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
 def _reason(error: pickle.UnpicklingError) -> str:
     """Why PyTorch refuses a pickle, and what to do.
 
-    In place of its own advice to allow everything.
+    It takes the place of PyTorch's own advice, which is to allow everything.
     """
     if name := _GLOBAL.search(str(error)):
         return (

@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print what every snapshot makes of a sentence, as CSV.
 
-    Its translation, the scores of all heads, or the logit lens. `log_prob`, lens and scores are of the translation of
-    the last snapshot, which all snapshots are given.
+    That is its translation, the scores of all heads, or the logit lens. `log_prob`, lens and scores are of the
+    translation of the last snapshot, which all snapshots are given.
 
     Raises:
         CheckpointError: the history cannot be used.

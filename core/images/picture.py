@@ -59,7 +59,7 @@ def decode_png(data: bytes) -> Pixels:
 def ink(grey: NDArray[np.number]) -> Pixels:
     """Distance of each pixel from the paper, whose grey is the median.
 
-    Stretched so that the largest is 255. Dark text on a light ground and light text on a dark one look the same.
+    It is stretched so that the largest is 255. Dark text on a light ground and light text on a dark one look the same.
 
     Raises:
         PictureError: nothing stands out from the paper.
@@ -76,9 +76,7 @@ def ink(grey: NDArray[np.number]) -> Pixels:
 
 
 def line_image(grey: Pixels, height: int) -> Pixels:
-    """Ink of a picture of one line of text: [height, width].
-
-    Scaled to `height` pixels.
+    """Ink of a line of text, scaled to `height` pixels: [height, width].
 
     Raises:
         PictureError: the picture is blank, or too long for one line.

@@ -79,9 +79,9 @@ class _Product(torch.autograd.Function):
 
 
 def _widened(weight: Tensor, like: Tensor) -> Generator[Tensor]:
-    """The blocks of a matrix, one after the other in the same memory.
+    """Blocks of a matrix, in the type and on the device of `like`.
 
-    Of the type and on the device of `like`.
+    They come one after the other in the same memory.
     """
     parts = blocks(weight)
     memory = like.new_empty(parts[0].shape)

@@ -66,7 +66,7 @@ class Transformer(nn.Module):
     def forward(self, source: Tensor, target_ids: Tensor) -> Tensor:
         """Logits of the next token at every target position.
 
-        With `config.mask_id`, of the token there.
+        With `config.mask_id`, they are of the token at that position.
 
         Args:
             source: [B, S] integers, right-padded with `config.pad_id`; no row all padding. With `config.patch_size`
@@ -130,7 +130,7 @@ class Transformer(nn.Module):
     def length_logits(self, memory: Tensor, memory_mask: Tensor) -> Tensor:
         """Logits of the target's length: [B, S, D], [B, 1, 1, S] -> [B, L].
 
-        By the mean of the memory. Class c of the L = 2 * `MAX_LENGTH_DIFFERENCE` + 1 is a target of c -
+        They are made from the mean of the memory. Class c of the L = 2 * `MAX_LENGTH_DIFFERENCE` + 1 is a target of c -
         `MAX_LENGTH_DIFFERENCE` tokens more than the source, `</s>` counted on both sides. Only for models with
         `config.mask_id`.
         """
@@ -149,7 +149,7 @@ class Transformer(nn.Module):
     def target_mask(self, target_ids: Tensor) -> Mask:
         """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3).
 
-        With `config.mask_id` [B, 1, 1, T].
+        With `config.mask_id`: [B, 1, 1, T], later positions included.
         """
         real, length = target_ids != self.config.pad_id, target_ids.size(1)
         if not self.config.autoregressive:

@@ -68,10 +68,7 @@ def _data_of(hypothesis: ScoredText) -> dict[str, Any]:
 
 
 def _numbers(hypothesis: ScoredText) -> list[str]:
-    """Score, log-probability and number of tokens as text.
-
-    With a minus sign rather than a hyphen.
-    """
+    """Score, log-probability and number of tokens, with real minus signs."""
     scores = (f"{value:.2f}".replace("-", "\u2212") for value in (hypothesis.score, hypothesis.log_prob))
     return [*scores, str(len(hypothesis.tokens))]
 

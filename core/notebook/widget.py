@@ -16,9 +16,9 @@ STATIC_HEIGHT = 720  # pixels of the static page; a larger one scrolls
 
 
 def widget_module(file: str) -> str:
-    """Return the script beside a Python file as one module.
+    """Return the script beside a Python file, with its style sheet, as one module.
 
-    With its style sheet as the constant `STYLE`.
+    The style sheet is the constant `STYLE`.
     """
     path = Path(file)
     style = bundled_style(path.with_name("widget.css"))

@@ -14,10 +14,7 @@ PAIRS = ("()", '""', "''")
 
 
 def words_of(tokenizer: Tokenizer) -> list[str]:
-    """Return the pieces of a vocabulary that begin a word, sorted.
-
-    Those that consist of two or more letters.
-    """
+    """Return the pieces that begin a word and have two or more letters, sorted."""
     pieces = (tokenizer.piece(token_id) for token_id in range(tokenizer.vocab_size))
     words = {piece[1:] for piece in pieces if piece.startswith(SPACE_MARK)}
     return sorted(word for word in words if len(word) > 1 and word.isalpha())

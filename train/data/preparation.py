@@ -1,8 +1,8 @@
 """Preparation of parallel text: a tokenizer and token shards (5.1).
 
-In little memory, and resumable. The text is read three times: to filter pairs, to learn the tokenizer, and to write
-tokens. All output goes to `FOLDER/unfinished` and is moved to `FOLDER` at the end, manifest.json last: a folder without
-it is unfinished.
+It takes little memory, and can be resumed. The text is read three times: to filter pairs, to learn the tokenizer, and
+to write tokens. All output goes to `FOLDER/unfinished` and is moved to `FOLDER` at the end, manifest.json last: a
+folder without it is unfinished.
 """
 
 import json

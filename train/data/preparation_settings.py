@@ -42,7 +42,7 @@ def settings_of(
 ) -> dict[str, Any]:
     """Return the content of settings.json.
 
-    Without folders and dates, so that a copied folder has the same.
+    It has no folders and dates, so a copied folder has the same.
     """
     return {
         "files": [path.name for path in train.files],

@@ -90,7 +90,7 @@ class TokenShards:
     def lengths(self) -> np.ndarray:
         """Return the numbers of source and target tokens: [pairs, 2].
 
-        With one special token, which patches lack.
+        They count one special token, which patches lack.
         """
         special = [int(tokens.ndim == 1) for tokens in self.tokens]
         return np.stack([np.diff(offsets) for offsets in self.offsets], axis=1) + special

@@ -1,6 +1,6 @@
 """PARSEVAL: labelled precision, recall and F1 of trees (6.3).
 
-Computed by PYEVALB as EVALB does. Papers on parsing use EVALB with COLLINS.prm: the node TOP does not count, words
+PYEVALB computes them as EVALB does. Papers on parsing use EVALB with COLLINS.prm: the node TOP does not count, words
 tagged as punctuation are removed together with constituents of punctuation only, and ADVP and PRT are the same label.
 PYEVALB counts every bracket, so trees are normalised accordingly first.
 """
@@ -114,8 +114,8 @@ def _scored(number: int, gold: Tree, predicted: Tree) -> Any:
 def _normalised(tree: Tree, tags: Sequence[str]) -> str:
     """Write a tree with the brackets that EVALB counts.
 
-    With numbers for words, as PYEVALB reserves some characters. Of two brackets with one label over the same words,
-    which PYEVALB counts once and EVALB twice, the inner one gets a new label.
+    Words are written as numbers, as PYEVALB reserves some characters. Of two brackets with one label over the same
+    words, which PYEVALB counts once and EVALB twice, the inner one gets a new label.
     """
     seen: dict[tuple[str, int, int], int] = {}
     numbers = iter(range(len(tags)))

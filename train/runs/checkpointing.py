@@ -1,7 +1,8 @@
 """Validation, snapshots and the state to resume from.
 
-Written in an order that is safe to interrupt. First the log line: a resumed run drops the lines after its state. Then
-the snapshot: a resumed run writes it again with the same parameters. The state comes last, and completes the step.
+They are written in an order that is safe to interrupt. First the log line: a resumed run drops the lines after its
+state. Then the snapshot: a resumed run writes it again with the same parameters. The state comes last, and completes
+the step.
 """
 
 import math
@@ -147,7 +148,7 @@ def autocast(recipe: Recipe, device: torch.device) -> torch.autocast:
 def peak_memory(device: torch.device) -> int:
     """Return the peak memory of this process in bytes.
 
-    On CUDA as allocated by PyTorch, else resident.
+    On CUDA it is what PyTorch has allocated, else what is resident.
     """
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)

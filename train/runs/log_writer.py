@@ -63,7 +63,7 @@ class Window:
     def close(self, step: int) -> dict[str, float]:
         """Return the mean loss per target token (nats) up to `step`.
 
-        Smoothed and unsmoothed. Clears the window.
+        It is smoothed and unsmoothed. The window is cleared.
 
         Raises:
             NotFiniteError: the loss of a step is not finite.
@@ -91,7 +91,7 @@ class Window:
     def _rows(self) -> Tensor:
         """Smoothed, nll and tokens of each step: [steps, 3].
 
-        In float64 on the CPU, as MPS has no float64.
+        They are in float64 on the CPU, as MPS has no float64.
         """
         if not self._sums:
             return torch.zeros(0, 3, dtype=torch.float64)

@@ -261,9 +261,9 @@ def _step_of(line: str) -> float:
 
 
 def commit() -> str | None:
-    """Return the commit of the running code.
+    """Return the commit of the running code, with `+` if the tree has changes.
 
-    With `+` if the tree has changes; None outside a git checkout.
+    None outside a git checkout.
     """
     root = Path(__file__).resolve().parents[2]
     try:

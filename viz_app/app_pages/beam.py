@@ -49,7 +49,7 @@ class SelectedCandidate:
     def find(self, reading: readings.Reading, tree: BeamTree) -> BeamNode | None:
         """Return the candidate if the target begins with it, else the target's end.
 
-        The end of the current target in the tree.
+        That is the end of the current target in the tree.
         """
         target = reading.hypothesis.token_ids
         is_shown = self.token_ids and target[: len(self.token_ids)] == self.token_ids
@@ -91,10 +91,7 @@ def picture(reading: readings.Reading, tree: BeamTree, selected: BeamNode | None
 
 
 def cut_button(reading: readings.Reading, tree: BeamTree, selected: BeamNode | None) -> None:
-    """Draw the button that cuts the target off at the selected candidate.
-
-    Or the one that completes it.
-    """
+    """Draw the button that cuts the target off here, or the one that completes it."""
     best = selected and tree.best_through(selected)
     is_cut = best is not selected and selected is not None and reading.hypothesis.token_ids == selected.token_ids
     if best is None:

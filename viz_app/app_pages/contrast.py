@@ -1,6 +1,6 @@
 """Why A rather than B: which tokens made a prediction, by several methods.
 
-Source and prefix tokens; and which method to trust.
+The tokens are those of source and prefix; the page also says which method to trust.
 """
 
 import math
@@ -196,10 +196,7 @@ table = ranking_table(rank_methods(examples))""".strip()
 
 
 def faithfulness(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod]) -> None:
-    """Draw the deletion curves, and AOPC and completeness of each method.
-
-    On this sentence.
-    """
+    """Draw this sentence's deletion curves, and AOPC and completeness by method."""
     st.markdown(tr("**Delete the highest tokens** of each method"), help=tr(ABOUT_CURVES))
     position, against = found.contrast.position, found.contrast.against
     try:

@@ -244,10 +244,7 @@ def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> 
 
 
 def lexicons(reading: readings.Reading) -> None:
-    """Draw the cross-attention heads by the agreement of their lexicon.
-
-    With the translation.
-    """
+    """Draw cross-attention heads by how their lexicon agrees with the translation."""
     st.markdown(tr("**Lexicons**: cross-attention heads by agreement with the translation"), help=tr(ABOUT_LEXICON))
     ranking = logit_terms.lexicon_ranking(reading)
     table = contributions.lexicon_table(ranking)

@@ -1,6 +1,6 @@
 """Generation: one token after the other, several checked at once, or all at once.
 
-All at once, and then again.
+Those generated all at once are then predicted again.
 """
 
 from functools import partial
@@ -139,7 +139,7 @@ def speculative(found: ComparedModels, search: Search) -> list[dict[str, object]
 def shown_iteration(count: int) -> int:
     """Select the iteration whose attention is shown, counted from 1.
 
-    At first the last one.
+    At first it is the last one.
     """
     box = Widget[int]("generation_step")
     box.keep_within(range(1, count + 1), count)

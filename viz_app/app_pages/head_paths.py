@@ -129,7 +129,7 @@ def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
 def one_edge(reading: readings.Reading, found: Surveyed, edge: Edge) -> None:
     """Draw what flows through an edge.
 
-    Its numbers, the receiver's map before and after, and effects by position.
+    The part has its numbers, the receiver's map before and after, and effects by position.
     """
     theme, runs = page_theme(), found.run.runs
     measured = next(each for each in found.found.edges if each.edge == edge)

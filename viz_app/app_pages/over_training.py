@@ -1,6 +1,6 @@
 """Over training: a sentence and the heads at every snapshot of a training.
 
-Also when heads take their roles.
+The page also shows when heads take their roles.
 """
 
 from dataclasses import replace

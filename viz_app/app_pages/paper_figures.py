@@ -91,7 +91,7 @@ def figure_name(figure: str) -> str:
 def figure_title(figure: str, panels: Sequence[LinePanel]) -> str:
     """Name a figure and its heads for the caption of a slide.
 
-    With its sentence, if it is one of the paper's.
+    The sentence is named too if the figure is one of the paper's.
     """
     heads = dict.fromkeys(head_names.name_of(each.attention.layer, head) for each in panels for head in each.heads)
     if figure == SELECTION:

@@ -224,7 +224,7 @@ def tree_files(model: Model, parse: Parse) -> None:
 def heads_map(model: Model, parse: Parse, position: int, shown: SymbolAttention) -> None:
     """Draw the attention of all heads at one position.
 
-    With the products behind the cell that was clicked.
+    Below are the products behind the cell that was clicked.
     """
     of, name = text_pass(model, parse.text, parse.token_ids), tr("All heads")
     cells = MapCells("bracket_map", of, partial(bracket_cell, shown, position))

@@ -130,7 +130,7 @@ def results(scored: ScoredFile) -> None:
 def words_part(name: str, text: str) -> str:
     """Make the `table` of the words in Python.
 
-    From the text or, if that is long, from its file.
+    It is made from the text or, if that is long, from its file.
     """
     content = repr(text) if len(text) <= EMBEDDED else f"Path({name!r}).read_text(encoding='utf-8')"
     imports = "" if len(text) <= EMBEDDED else "from pathlib import Path\n"

@@ -129,7 +129,7 @@ def draw_attention(
 ) -> None:
     """Draw attention on the page, and handle clicks.
 
-    With `cutting`, clicks on its weights, else clicks on cells.
+    With `cutting`, clicks are on weights, else on cells.
     """
     names = {drawn["name"]: head for drawn, head in zip(payload["heads"], heads, strict=True)}
 

@@ -30,7 +30,7 @@ def component_beside(file: str) -> Drawing:
 def texts_beside(file: str) -> tuple[str, ...]:
     """Return the English texts of the script beside a Python file.
 
-    With those of the scripts that it imports.
+    They include those of the scripts that it imports.
     """
     return tuple(forms[-1] for forms in script_texts(bundled_script(Path(file).with_suffix(".js"))))
 

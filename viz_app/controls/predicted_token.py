@@ -91,7 +91,7 @@ def alternative_box(
 ) -> str:
     """Select one of the most probable other tokens at a position.
 
-    As a piece, or a choice of another kind.
+    It is a piece, or a choice of another kind.
 
     Args:
         widget: its value is also in the address, unless it is the default.

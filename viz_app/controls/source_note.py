@@ -46,10 +46,7 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
 
 
 def copied_text(found: "SourceFamiliarity") -> str:
-    """Say that the source is about as probable as its translation.
-
-    As a ratio for each token.
-    """
+    """Say by a ratio per token that the source is as probable as its translation."""
     from core.analysis.unfamiliar_source import MARGIN
 
     return tr(

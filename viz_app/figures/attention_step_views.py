@@ -1,6 +1,6 @@
 """The steps of an attention sub-layer as views.
 
-Query, keys, scores, mask, softmax, values, heads, output matrix.
+They are query, keys, scores, mask, softmax, values, heads and the output matrix.
 """
 
 from collections.abc import Sequence

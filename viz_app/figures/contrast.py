@@ -166,7 +166,7 @@ def correlation_grid(found: ContrastAttribution, methods: Sequence[ContrastMetho
 def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: Theme, height: int = 360) -> go.Figure:
     """Plot the probability over the share of deleted tokens.
 
-    A line for each method and one for random orders.
+    There is a line for each method, and one for random orders.
     """
     figure = empty_figure(theme, height, (52, 100, 12, 44))
     figure.update_layout(
@@ -200,7 +200,7 @@ def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: The
 def scores_table(found: ContrastAttribution, rows: Sequence[TokenRow]) -> "pd.DataFrame":
     """Return a row for each word or token: side, position, and scores.
 
-    The first position, from 0, and the score of each method.
+    The position is the first one, from 0; there is a score for each method.
     """
     import pandas as pd
 

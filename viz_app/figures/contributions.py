@@ -37,10 +37,7 @@ PARTS = {
 
 
 def layer_parts(found: LogitAttribution) -> dict[str, list[float]]:
-    """Return the contribution of each part.
-
-    For the input of the decoder and then for each layer.
-    """
+    """Return the contribution of each part, for the input and then for each layer."""
     layers = len(found.feed_forward)
     return {
         "Cross-attention": [0.0, *found.cross.sum((1, 2)).tolist()],
@@ -55,7 +52,7 @@ def layer_parts(found: LogitAttribution) -> dict[str, list[float]]:
 def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> go.Figure:
     """Stack the contributions of each layer as bars.
 
-    Positive ones above 0 and negative ones below.
+    Positive ones are above 0 and negative ones below.
     """
     figure = empty_figure(theme, height, (48, 56, 12, 28))
     figure.update_layout(
@@ -86,7 +83,7 @@ def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> g
 def bar_head(found: LogitAttribution, point: Mapping[str, Any]) -> Head | None:
     """Return the head with the largest contribution to a bar of `layers_figure`.
 
-    Of either sign.
+    It may have either sign.
 
     Args:
         point: The bar as Plotly names it, by the numbers of its part and of its column.
@@ -142,9 +139,9 @@ def grid_head(place: tuple[int, int], num_heads: int) -> Head | None:
 
 
 def tokens_grid(found: LogitAttribution, explanation: Explanation, kind: Kind, theme: Theme) -> CellGrid:
-    """Return a grid with a row for each attended token.
+    """Return a grid with a row for each attended token and a column for each layer.
 
-    A column for each layer, summed over heads.
+    Its cells are summed over heads.
     """
     by_layer = (found.cross if kind == "cross" else found.decoder_self).sum(1)  # [L, K]
     tokens = explanation.source_tokens if kind == "cross" else explanation.fed_tokens[: found.position + 1]
@@ -176,7 +173,7 @@ def tokens_grid(found: LogitAttribution, explanation: Explanation, kind: Kind, t
 def token_head(found: LogitAttribution, kind: Kind, place: tuple[int, int]) -> Head:
     """Return the head with the largest contribution to a cell of `tokens_grid`.
 
-    Of either sign.
+    It may have either sign.
     """
     key, column = place
     terms = (found.cross if kind == "cross" else found.decoder_self)[..., key].abs()  # [L, H]
@@ -196,7 +193,7 @@ def head_table(
 ) -> "pd.DataFrame":
     """Return a row for each token that a head attends to.
 
-    Weight, contribution, and the pieces it promotes.
+    It has weight, contribution, and the pieces that the head promotes.
 
     Args:
         promoted: For each source token the pieces that a cross-attention head promotes, best first.
@@ -221,7 +218,7 @@ def head_table(
 def lexicon_table(ranking: Sequence[Agreement]) -> "pd.DataFrame":
     """Return a row for each cross-attention head, in the order of the ranking.
 
-    Counted from 0, and by name.
+    Heads are counted from 0, and named.
     """
     import pandas as pd
 

@@ -89,7 +89,7 @@ def chosen_heads(
 ) -> list[tuple[ScoreCard, float]]:
     """Return the heads within all ranges, ranked by a behaviour.
 
-    Those of some kinds, of one layer or all.
+    They are of some kinds, and of one layer or all.
     """
     return [
         (card, score)

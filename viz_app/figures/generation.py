@@ -61,7 +61,7 @@ class TokenRow(NamedTuple):
 def search_rows(found: Sequence[tuple[str, ScoredText]]) -> list[TokenRow]:
     """A row for each search: its best translation.
 
-    Each step has added one token of it.
+    Each step has added one token to it.
     """
     return [
         TokenRow(

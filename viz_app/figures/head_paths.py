@@ -291,10 +291,7 @@ def letter_place(edge: GraphEdge) -> Point:
 
 
 def values_grid(flow: EdgeFlow, tokens: Sequence[str], theme: Theme) -> CellGrid:
-    """Return a grid with one row: how much the value of each token changes.
-
-    Relative to that value.
-    """
+    """Return a grid with one row: the relative change of each token's value."""
     limit = max(1.0, float(flow.values.max()))
 
     def cell(value: float, token: str) -> GridCell:
@@ -313,9 +310,9 @@ def values_grid(flow: EdgeFlow, tokens: Sequence[str], theme: Theme) -> CellGrid
 
 
 def positions_grid(effects: Sequence[float], tokens: Sequence[str], theme: Theme) -> CellGrid:
-    """Return a grid with one row: an edge's effect at each position.
+    """Return a grid with one row: the effect through an edge at each position.
 
-    That of the sender's output.
+    It is the effect of the sender's output.
     """
     limit = scale_limit(effects)
     cells = [signed_cell(value, readable(token), limit, theme) for value, token in zip(effects, tokens, strict=True)]

@@ -71,7 +71,7 @@ def _counted(target: ScoredText) -> str:
 def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
     """Compare two translations.
 
-    Their sums, then token by token from the first difference on.
+    First their sums, then their tokens from the first difference on.
 
     Returns:
         `row`: "log-prob", "score", then the numbers of the rows; `own`, `other`: the tokens beside each other, above

@@ -1,6 +1,6 @@
 """Steps outside attention as views.
 
-Embedding, position, norms, residuals, the feed-forward network.
+They are embedding, position, norms, residuals and the feed-forward network.
 """
 
 from core.analysis.token_path.steps import (

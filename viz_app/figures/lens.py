@@ -108,10 +108,7 @@ def levels_table(translations: Sequence[ScoredText]) -> "pd.DataFrame":
 
 
 def lens_table(lens: LogitLens, piece: Piece) -> "pd.DataFrame":
-    """Return a row for each level, predicted token and rank.
-
-    As `python -m core lens` prints them.
-    """
+    """Return a row for each level, predicted token and rank, as `core lens` prints."""
     import pandas as pd
 
     return pd.DataFrame(lens_columns(lens, piece))

@@ -1,6 +1,6 @@
 """The last steps of a token as views.
 
-The encoder's output, or logits, probabilities and the beam search.
+They are the encoder's output, or logits, probabilities and the beam search.
 """
 
 import math

@@ -1,7 +1,4 @@
-"""Heads, lens and loss over the snapshots of a training.
-
-As figures, grids and tables.
-"""
+"""Figures, grids and tables of heads, lens and loss over a training's snapshots."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -244,7 +241,7 @@ def lens_table(readings: Sequence[SnapshotReading]) -> "pd.DataFrame":
 def translations_table(readings: Sequence[SnapshotReading]) -> "pd.DataFrame":
     """Return the translation of each snapshot.
 
-    With the log-probability that it gives the last one's.
+    The log-probability is that which it gives the last one's.
     """
     import pandas as pd
 

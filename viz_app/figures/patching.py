@@ -172,7 +172,7 @@ def senders_grid(
 ) -> CellGrid:
     """Return a grid with a row for each layer: the effect of each of its heads.
 
-    Through the paths to a receiver.
+    It is the effect through the paths to a receiver.
 
     Args:
         found: [senders, 1]
@@ -213,7 +213,7 @@ def grid_sender(place: tuple[int, int], senders: Sequence[Head]) -> Head | None:
 def positions_grid(found: Effects, names: Sequence[str], into: Into, theme: Theme) -> CellGrid:
     """Return a grid with one row: the effect of a head's output by position.
 
-    Through the paths to a receiver.
+    It is the effect through the paths to a receiver.
 
     Args:
         found: [1, positions]
@@ -240,7 +240,7 @@ def shares_limit(shares: Sequence[float]) -> float:
 def map_table(pairs: Sequence[PairRuns], effects: Mapping[Component, Effects], side: Side) -> "pd.DataFrame":
     """Return a row for each component, layer and position of one side.
 
-    As `python -m core patch` prints them.
+    `python -m core patch` prints the same rows.
     """
     import pandas as pd
 

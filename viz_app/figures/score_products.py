@@ -1,7 +1,4 @@
-"""The products behind an attention weight, as bars and as a table.
-
-Those of query and key.
-"""
+"""The query-key products behind an attention weight, as bars and as a table."""
 
 from typing import TYPE_CHECKING
 

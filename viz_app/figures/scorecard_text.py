@@ -49,7 +49,7 @@ class Note(NamedTuple):
 class Measure(NamedTuple):
     """Row of the table of score-cards.
 
-    A measure in words, its scale, and a card's value as text.
+    It has a measure in words, its scale, and a card's value as text.
     """
 
     name: str

@@ -1,7 +1,4 @@
-"""All steps of a token, from its embedding to the next token.
-
-In the order of the model.
-"""
+"""All steps of a token in the model's order, from embedding to next token."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -85,10 +82,7 @@ def group_of(part: str) -> str:
 
 
 def step_named(views: Sequence[StepView], name: str) -> StepView:
-    """Return the step of this name, or else of another sub-layer, or the first.
-
-    Of another sub-layer it is the same step.
-    """
+    """Return the step of this name, else that of another sub-layer, else the first."""
     same = [view for view in views if view.name == name]
     alike = [view for view in views if view.name.partition("-")[2] == name.partition("-")[2] != ""]
     return (same or alike or list(views))[0]

@@ -115,7 +115,7 @@ def tr_values(names: Mapping[K, str]) -> dict[K, str]:
 def tr_lower(name: str) -> str:
     """Return a name as it stands within a sentence.
 
-    In English in lower case, in other languages as it is.
+    In English it is in lower case, in other languages as it is.
     """
     return name.lower() if language() == ENGLISH else tr(name)
 
@@ -129,7 +129,7 @@ def catalogue(code: str) -> Catalogue:
 def texts_for_script(names: tuple[str, ...]) -> dict[str, str | list[str]]:
     """Return the texts of a script in the visitor's language, by their English.
 
-    Those that have another form in that language.
+    Texts that are the same in that language are left out.
     """
     found = catalogue(language())
     return {name: found[name] for name in names if name in found}

@@ -87,7 +87,7 @@ def opening_box(problem: "DeltaGenerator") -> str:
 def _path_box(opening: Opening) -> None:
     """Draw the path.
 
-    Of any file for a visitor on this machine, else a choice of what the app offers, if anything.
+    A visitor on this machine may give any file, others choose from what the app offers, if anything.
     """
     is_typed, listed = model_paths.may_type_path(), list(model_paths.listed_paths())
     if not is_typed and not listed:

@@ -90,7 +90,7 @@ def _slider(
 ) -> Number:
     """Draw a slider, whose value the address keeps.
 
-    From `scale[0]` to `scale[1]` in steps of `scale[2]`.
+    It goes from `scale[0]` to `scale[1]` in steps of `scale[2]`.
     """
     least, most, step = scale
 
@@ -192,8 +192,8 @@ def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", 
 def hide(is_hidden: bool, is_given: bool = False) -> None:
     """Hide the sentence on pages that do not use it.
 
-    Or only the box, if there is no model to translate another. It is drawn all the same: a widget that is not drawn
-    loses its value and its place in the address.
+    If there is no model to translate another sentence, only the box is hidden. It is drawn all the same: a widget that
+    is not drawn loses its value and its place in the address.
     """
     box, below = ("none" if each else "flex" for each in (is_hidden or is_given, is_hidden))
     st.html(f"<style>.st-key-sentence {{ display: {box}; }} .st-key-below-sentence {{ display: {below}; }}</style>")

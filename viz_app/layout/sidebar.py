@@ -117,7 +117,7 @@ def _show_selected() -> None:
 def translation_model() -> None:
     """Use a translation model.
 
-    The first open one or, if there is none, the shipped one. Call it in a callback.
+    It is the first open one or, if there is none, the shipped one. Call it in a callback.
     """
     opened = session_object(OpenModels)
     fitting = [each for each in opened.all() if each.translates]

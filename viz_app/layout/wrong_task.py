@@ -1,6 +1,6 @@
 """The note in place of a page that the current model does not fit.
 
-A page about translations, or one that runs a model.
+Such a page is about translations, or runs a model.
 """
 
 import streamlit as st

@@ -92,7 +92,7 @@ class Weights:
     def name(self, layer: int, head: int) -> str:
         """Name a head, or a layer if the method has one map a layer.
 
-        In English: widgets have these names as values.
+        The name is in English: widgets have these names as values.
         """
         return head_names.layer_name(layer, head) if self.per_layer else head_names.name_of(layer, head)
 

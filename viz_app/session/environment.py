@@ -26,7 +26,8 @@ class SettingError(ValueError):
 def allowed_hosts() -> list[str]:
     """Return the host names that the server answers.
 
-    Those of this machine, and those of `HEADLIGHT_HOSTS`. A leading `*.` stands for any subdomain. Names have no port.
+    They are those of this machine, and those of `HEADLIGHT_HOSTS`. A leading `*.` stands for any subdomain. Names have
+    no port.
 
     Raises:
         SettingError: an entry is not a host name.
@@ -100,7 +101,7 @@ def check_settings() -> None:
 def is_private() -> bool:
     """Whether the settings leave the app to this machine.
 
-    No further host names, no frames of other origins.
+    They do with no further host names, and no frames of other origins.
     """
     return not (os.environ.get(HOSTS_VARIABLE) or os.environ.get(FRAMES_VARIABLE))
 

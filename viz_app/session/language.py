@@ -22,7 +22,7 @@ class VisitorLanguage:
 def restore() -> None:
     """Take the language from the switch, the address or the browser.
 
-    From the browser on a first visit without an address. Links hold the names of selected options, which are in the
+    It is the browser's on a first visit without an address. Links hold the names of selected options, which are in the
     language of whoever copied them, so they hold the language too unless it is English. Call it before any text is
     drawn.
     """

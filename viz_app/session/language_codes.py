@@ -1,6 +1,6 @@
 """Codes of target languages, such as `>>fra<<`, with which a sentence begins.
 
-For a model with several target languages.
+They are for a model with several target languages.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def codes_of(model: Model) -> tuple[str, ...]:
 def leading_codes(text: str, codes: Sequence[str]) -> str:
     """Return the beginning of a text that has only codes.
 
-    Of its target or, in some models, of source and target.
+    They are of its target or, in some models, of source and target.
     """
     rest = text
     while code := max((code for code in codes if rest.startswith(code)), key=len, default=""):

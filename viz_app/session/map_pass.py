@@ -1,6 +1,6 @@
 """The pass that an attention map shows, and the products behind its cells.
 
-A pass of a model; products of query and key.
+It is a pass of a model; the products are those of query and key.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -99,10 +99,7 @@ def _products(
 
 
 def cell_part(cell: Cell) -> str:
-    """Compute the products of a cell in Python as `found`.
-
-    From `translator` and `replay`.
-    """
+    """Compute a cell's products in Python as `found`, from `translator` and `replay`."""
     return f"""
 from core.analysis.heads.head import Head
 from core.analysis.token_path.score_products import score_products

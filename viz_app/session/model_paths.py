@@ -21,7 +21,7 @@ MOST_LISTED = 200
 def may_type_path() -> bool:
     """Whether this visitor may open any path.
 
-    The app is served to this machine only, and not through a proxy.
+    Visitors may if the app is served to this machine only, and not through a proxy.
     """
     is_local = st.get_option("server.address") in LOOPBACK_ADDRESSES and is_private() and not has_folders()
     return is_local and not any(name in st.context.headers for name in PROXY_HEADERS)
@@ -30,7 +30,7 @@ def may_type_path() -> bool:
 def listed_paths() -> dict[str, Path]:
     """Return what the folders of `HEADLIGHT_FOLDERS` have, by name.
 
-    Folders, archives and checkpoints.
+    Listed are folders, archives and checkpoints.
     """
     found: dict[str, Path] = {}
     for folder in model_folders():

@@ -1,7 +1,7 @@
 """Models, shared by all sessions.
 
-The one that the app starts with, and those that visitors open. A model that a visitor has opened is in memory as long
-as a session has it open (see `open_models`).
+They are the one that the app starts with, and those that visitors open. A model that a visitor has opened is in memory
+as long as a session has it open (see `open_models`).
 """
 
 import hashlib
@@ -133,9 +133,9 @@ class ModelError(Exception):
 
 
 def with_advice(reason: str) -> str:
-    """Append to the refusal of a file what can be opened, unless it says so.
+    """Append what can be opened to a refusal, unless it says so.
 
-    Of a file that is no checkpoint of Headlight.
+    The refused file is no checkpoint of Headlight.
     """
     reason = reason if reason.endswith(FULL_STOPS) else f"{reason}."
     return f"{reason} {tr(OPENABLE)}" if "safetensors file" in reason and "Headlight opens" not in reason else reason
@@ -189,7 +189,7 @@ def model_at(path: Path) -> Model:
 def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" = None) -> Model:
     """Load a checkpoint or an array file, which may be hostile.
 
-    A checkpoint of Headlight or of another project.
+    The checkpoint is of Headlight or of another project.
 
     Args:
         paths: a folder, a zip archive, or the files.

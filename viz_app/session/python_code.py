@@ -1,7 +1,8 @@
 """Python that computes what a page exports.
 
-Whole scripts, shown beside the export. A script ends by writing the `table` of the export as a CSV file, with the same
-numbers to rounding. It is put together from parts, each of which is a few lines of Python with the imports they need.
+Whole scripts are shown beside the export. A script ends by writing the `table` of the export as a CSV file, with the
+same numbers to rounding. It is put together from parts, each of which is a few lines of Python with the imports they
+need.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,10 +97,7 @@ def maps_part(kind: "Kind", method: "Method", output: "Output | None", tokens: T
 
 
 def all_maps_part(method: "Method", output: "Output | None") -> str:
-    """Compute the maps of all kinds by a method as `all_maps`.
-
-    After `explanation_part`.
-    """
+    """Compute all kinds' maps by a method as `all_maps`, after `explanation_part`."""
     if method == "attention":
         return "all_maps = explanation.maps"
     if method == "rollout":
@@ -118,7 +116,7 @@ all_maps = gradient_maps(attention_gradients(translator, source, target, {output
 def shown_maps(kind: "Kind", tokens: TokenView) -> str:
     """Select the maps of a kind as `maps`, with the tokens to show.
 
-    After `all_maps_part`.
+    It comes after `all_maps_part`.
     """
     names = [
         name
@@ -143,9 +141,9 @@ table = lines_table(maps[{layer}], {list(heads)})""".strip()
 
 
 def combined_part(heads: Sequence[LayerHead]) -> str:
-    """Add combinations of heads to `maps`, as `with_combined` does.
+    """Add combinations of heads to `maps` if any of these heads is one.
 
-    If any of these heads is one.
+    `with_combined` does the same.
     """
     chosen = {head for head in heads if head[0] >= 0}
     if len(chosen) == len(heads):

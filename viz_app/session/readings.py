@@ -138,7 +138,7 @@ class Reading:
     def methods(self) -> "tuple[Method, ...]":
         """The attribution methods that can be applied.
 
-        Without a model, those that need weights only.
+        Without a model, they are those that need weights only.
         """
         from core.analysis.attribution.methods import METHODS
 

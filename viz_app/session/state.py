@@ -154,10 +154,7 @@ class Widget(Generic[T]):
         return st.session_state[self.key]
 
     def keep(self, value: T, default: T) -> None:
-        """Remember the value of a drawn widget, and write it to the address.
-
-        Unless it is the default.
-        """
+        """Remember a drawn widget's value; write it to the address unless the default."""
         kept, text = session_object(_Kept), "" if value == default else str(value)
         kept.values[self.key] = value
         kept.known.setdefault(self.key, set()).add(text)

@@ -1,6 +1,6 @@
 """The place on the page Step by step, which other pages lead to.
 
-Token, layer, head, step and picked row.
+It is a token, a layer, a head, a step and a picked row.
 """
 
 import re

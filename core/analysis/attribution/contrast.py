@@ -202,7 +202,7 @@ def contrast_of(logits: Tensor, token: int, against: int | None) -> Tensor:
 def _gated_modules(model: Transformer, gated: Gated) -> tuple[list[nn.Module], list[nn.Module], list[nn.Module]]:
     """Modules with a row for each token.
 
-    Of the source in the encoder and in the decoder, and of the prefix.
+    The first two lists are of the source, in the encoder and in the decoder; the last is of the prefix.
     """
     if gated == "embeddings":
         return [model.embedding.tokens], [], [model.fed_embedding.tokens]

@@ -227,10 +227,7 @@ def occlusion(contrast: Contrast, progress: Progress | None = None) -> Tensor:
 
 
 def value_zeroing(contrast: Contrast, progress: Progress | None = None) -> Tensor:
-    """F(1) minus F with the value vectors of one token set to 0: [S + T].
-
-    In all heads and layers.
-    """
+    """F(1) minus F with one token's value vectors set to 0 everywhere: [S + T]."""
     return _without_each(contrast, lambda gates: contrast.outputs(gates, "values", progress))
 
 
@@ -252,10 +249,7 @@ _DIFFERENCES: dict[ContrastMethod, Callable[[Contrast, Progress], Tensor]] = {
 
 
 def attention_shares(trace: ForwardTrace, position: int) -> Tensor:
-    """Attention weights of one decoder row, as shares: [S + T], with sum 1.
-
-    Averaged over heads and layers.
-    """
+    """One decoder row's attention, averaged over heads and layers: [S + T], sum 1."""
     maps = trace.explanation.maps
     source, prefix = (
         torch.stack([layer.weights[:, position].mean(0) for layer in maps[kind]]).mean(0)
@@ -267,7 +261,7 @@ def attention_shares(trace: ForwardTrace, position: int) -> Tensor:
 def norm_shares(trace: ForwardTrace, position: int) -> Tensor:
     """Norms of what one decoder row adds for each token: [S + T], with sum 1.
 
-    As shares, averaged over layers.
+    The norms of a layer are divided by their sum, and these shares averaged over layers.
     """
     layers = [
         torch.cat((layer_norms(cross)[position], layer_norms(own)[position, : position + 1]))
@@ -303,7 +297,7 @@ _SHARES: dict[ContrastMethod, Callable[[ForwardTrace, int], Tensor]] = {
 def score_table(found: ContrastAttribution) -> dict[str, Sequence[object]]:
     """Columns of a table with a row for each token.
 
-    Side, position (from 0), token, and the score of each method.
+    They are side, position (from 0), token, and the score of each method.
     """
     contrast = found.contrast
     num_source, num_prefix = len(contrast.source_tokens), len(contrast.prefix_tokens)

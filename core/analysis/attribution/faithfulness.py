@@ -82,7 +82,7 @@ def _probability(logits: Tensor, contrast: Contrast) -> Tensor:
 def ranked_tokens(scores: Tensor, contrast: Contrast) -> list[int]:
     """Indices of all but special tokens, the highest score first.
 
-    Of equal scores the earlier token.
+    Where scores are equal, the earlier token comes first.
     """
     return sorted(contrast.ordinary, key=lambda index: -float(scores[index]))
 
@@ -90,7 +90,7 @@ def ranked_tokens(scores: Tensor, contrast: Contrast) -> list[int]:
 def deletion_curves(found: ContrastAttribution, num_random: int = RANDOM_ORDERS, seed: int = 0) -> Curves:
     """m with none and with each of `SHARES` of the tokens deleted.
 
-    For every method, and for tokens chosen at random.
+    There is a curve for every method, and one for tokens deleted at random.
 
     Raises:
         ValueError: there are no tokens to delete.
@@ -204,9 +204,9 @@ def rank_methods(examples: Sequence[Curves]) -> list[Faithfulness]:
 
 
 def _is_larger(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Whether the paired differences have a mean above two standard errors.
+    """Whether paired differences have a mean above two standard errors.
 
-    Never of one pair.
+    A single pair is never enough.
     """
     differences = [one - other for one, other in zip(first, second, strict=True)]
     return fmean(differences) > 2 * _standard_error(differences)

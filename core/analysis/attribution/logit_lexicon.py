@@ -96,10 +96,7 @@ def _place(trace: LogitTrace, head: Head) -> int:
 
 
 def _logits(trace: LogitTrace, place: int, vectors: Tensor) -> Tensor:
-    """Logits from vectors written at one place: [N, D] -> [N, V] float32.
-
-    Up to a positive factor.
-    """
+    """Logits up to a positive factor: [N, D] written at one place -> [N, V] float32."""
     for step in trace.stream[place + 1 :]:
         if isinstance(step, FrozenNorm):
             vectors = step.unscaled(vectors)

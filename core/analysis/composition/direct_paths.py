@@ -143,10 +143,7 @@ def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) ->
 
 
 def attention_mask(runs: PairRuns, place: SubLayerPlace) -> Tensor:
-    """Mask of an attention layer; broadcasts to [W, H, Q, K].
-
-    With relative positions if the model has them.
-    """
+    """Mask and relative positions of an attention layer; broadcasts to [W, H, Q, K]."""
     return runs.masks[KINDS.index(next(kind for kind in KINDS if kind == place[0]))]
 
 
@@ -155,7 +152,7 @@ def sender_changes(
 ) -> Changes:
     """One scenario for each sender of a sub-layer, whose output is replaced.
 
-    At one position, or at all (None).
+    It is replaced at one position, or at all (None).
     """
     index = sender_index(run.runs, side, senders[0][0])
     rows: list[Tensor] = []

@@ -69,10 +69,9 @@ class MeasuredEdge:
 
 
 def estimated_edges(run: Replacement) -> Iterator[list[MeasuredEdge]]:
-    """Estimate the effect of every edge that exists.
+    """Estimate the effect of every edge, those out of one sub-layer at a time.
 
-    Those out of one sub-layer at a time. Incremental: stop iterating to cancel the rest. The lock on the model is
-    released between sub-layers.
+    Incremental: stop iterating to cancel the rest. The lock on the model is released between sub-layers.
     """
     gradients = output_gradients(run.runs)
     sides: tuple[Side, ...] = ("encoder", "decoder")

@@ -133,10 +133,7 @@ def sender_side(node: Node) -> Side:
 
 
 def norm_of(model: Transformer, place: SubLayerPlace) -> nn.Module:
-    """Norm of a sub-layer.
-
-    Of its output in post-norm models, of its input in pre-norm models.
-    """
+    """Norm of a sub-layer's output (post-norm models) or input (pre-norm models)."""
     component, layer = place
     side: Side = side_of(component)
     name = "cross_attention" if component == "cross" else "self_attention" if component in KINDS else "feed_forward"

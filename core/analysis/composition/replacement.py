@@ -37,9 +37,10 @@ class Replacement:
         return self.runs.clean
 
     def change(self, model: Transformer, sender: Node) -> Tensor:
-        """Replacement minus output of a sender: [L, D].
+        """Change that a sender writes to the residual connections: [L, D].
 
-        As added to the residual connections. A sub-layer is linear in its heads, so a head writes W_O times its output.
+        It is the replacement minus the output. A sub-layer is linear in its heads, so a head writes W_O times its
+        output.
         """
         place = place_of(sender)
         if place is None:

@@ -258,7 +258,7 @@ class CorpusPass:
 def _columns(found: Sequence[LargestValues], place: Tensor) -> tuple[Floats, Sequence[Numbers]]:
     """Values and marks of layers, one after the other.
 
-    Of empty places all marks are 0.
+    Places without a value have marks of 0.
 
     Args:
         place: new number of each sentence.

@@ -63,9 +63,9 @@ def _most(model: Transformer, count: int) -> int:
 
 
 def _logits(model: Transformer, layer: int, sublayer: str, vectors: Tensor) -> Tensor:
-    """Logits from vectors that a sub-layer adds: [..., D] -> [..., V].
+    """Logits of vectors that a decoder sub-layer adds: [..., D] -> [..., V].
 
-    Of the decoder, and up to a factor for each row.
+    They are right up to a factor for each row.
     """
     norms = [
         model.get_submodule(f"decoder.layers.{number}.{name}_norm")

@@ -31,9 +31,7 @@ def head_strength(translator: Translator, head: Head, example: HeadExample) -> f
 
 @torch.inference_mode()
 def neuron_activation(translator: Translator, neuron: Neuron, example: NeuronExample) -> float:
-    """Activation of a neuron in a sentence.
-
-    From the layer's input, by the matrices themselves.
+    """Activation of a neuron, from the layer's input by the matrices themselves.
 
     Raises:
         ValueError: the sentence is not one of this model.

@@ -70,7 +70,7 @@ def _decoder_layer(
 ) -> Tensor:
     """Output of a decoder layer: [W, T - start or 1, D].
 
-    Of the last layer only at the last position.
+    The last layer is computed at the last position only.
 
     Args:
         x: [1 or W, T - start, D]

@@ -65,7 +65,7 @@ class Effects:
     def moved(self, into: Into) -> Tensor:
         """Share of the difference between both runs that a patch makes.
 
-        From base to donor: 0 is no effect.
+        0 is no effect, 1 all the way from base to donor.
         """
         return self.recovered if into == "corrupted" else 1 - self.recovered
 
@@ -94,10 +94,7 @@ def mean_effects(effects: Sequence[Effects]) -> Effects:
 
 
 class Part(NamedTuple):
-    """Metric with a patch of one component of one layer: [S or T].
-
-    At each of its positions.
-    """
+    """Metric with a patch of one component of a layer, by position: [S or T]."""
 
     component: Component
     layer: int
@@ -215,7 +212,7 @@ def blocks(runs: PairRuns, rows: int) -> Iterator[slice]:
 def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first: dict[Side, int]) -> Tensor:
     """Logits of the next token of `rows` copies of a run: [W, V].
 
-    Computed again from a layer on.
+    The run is computed again from a layer on.
 
     Args:
         model: held by this thread; its hooks make the copies differ.

@@ -139,7 +139,7 @@ def _arriving(
 ) -> dict[Receiver, Tensor]:
     """Inputs [W, L, E] of the receivers when only a sender's output has changed.
 
-    Queries, keys or values; one sender for each row.
+    They are queries, keys or values; each row has another sender.
     """
     found: dict[Receiver, Tensor] = {}
     side, first = side_of(rows[0].component), min(row.layer for row in rows)

@@ -158,10 +158,7 @@ def _best_other(translator: Translator, logits: Tensor, token: int) -> int:
 
 
 def _of_one(mask: Mask, ids: Tensor) -> Tensor:
-    """Mask of one sentence without padding; broadcasts to [W, H, Q, K].
-
-    As attention layers take it.
-    """
+    """Mask of a sentence for attention layers; broadcasts to [W, H, Q, K]."""
     return (mask.as_mask(ids.size(1)) if isinstance(mask, Neighbourhood) else mask)[:1]
 
 

@@ -19,10 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the top tokens after each decoder layer.
+    """Print top tokens by decoder layer, or translations by encoder layer.
 
-    Or the translation from each encoder layer. Level 0 is the input of the stack, level l its state after layer l
-    counted from 1; positions are counted from 0.
+    Level 0 is the input of the stack, level l its state after layer l counted from 1; positions are counted from 0.
 
     Raises:
         ValueError: the text or an option is invalid.

@@ -54,7 +54,7 @@ def encoder_translations(
 def memory_logits(translator: Translator, memories: Tensor) -> NextLogits:
     """Scorer of next tokens for given encoder outputs.
 
-    In place of `Translator.next_logits`. Holds the model's lock for one position at a time.
+    It takes the place of `Translator.next_logits`. Holds the model's lock for one position at a time.
 
     Args:
         memories: [B, S, D] without padding.
@@ -76,7 +76,7 @@ def memory_logits(translator: Translator, memories: Tensor) -> NextLogits:
 def encoder_levels(translator: Translator, source_ids: list[int]) -> Tensor:
     """Encoder states of one sentence at every level: [L + 1, S, D].
 
-    As memories of the decoder. The states of a pre-norm encoder pass its final norm.
+    They are memories of the decoder. The states of a pre-norm encoder pass its final norm.
     """
     with translator.inspect() as model:
         with level_states(model.encoder) as states:

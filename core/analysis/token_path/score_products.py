@@ -1,7 +1,6 @@
-"""The products of query and key behind one attention weight.
+"""The products of query and key behind one attention weight of a model's pass.
 
-From a pass of the model. Vaswani et al. 2017, equation (1) (3.2.1): the score of query i and key j is a sum of d_k
-products,
+Vaswani et al. 2017, equation (1) (3.2.1): the score of query i and key j is a sum of d_k products,
 
     s_ij = sum_d q_id k_jd / sqrt(d_k),
 
@@ -59,7 +58,7 @@ class ScoreProducts:
     def gap(self) -> float:
         """Deviation of the sum from the model's score.
 
-        Relative to the score if it exceeds 1; NaN for a hidden key.
+        It is relative to the score if that exceeds 1, and NaN for a hidden key.
         """
         return math.nan if self.is_hidden else abs(self.score - self.own_score) / max(1.0, abs(self.own_score))
 

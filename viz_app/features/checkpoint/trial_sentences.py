@@ -36,7 +36,7 @@ DEFAULT = "en"
 def sentences_in(language: str) -> tuple[tuple[str, str, str], bool]:
     """Return three sentences in a language, or else in English.
 
-    With whether they are in that language.
+    The second value is whether they are in that language.
 
     Args:
         language: code such as `de`, `deu` or `de_DE`; "" if it is not known.

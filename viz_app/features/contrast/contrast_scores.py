@@ -1,6 +1,6 @@
 """Scores and deletion curves of a reading, and what is selected of them.
 
-The alternative and the methods.
+Selected are the alternative and the methods.
 """
 
 from collections.abc import Iterator
@@ -157,7 +157,7 @@ def against_box(about: Reading, position: int) -> int | None:
 def row_words(about: Reading, position: int, tokens: TokenView) -> list[str]:
     """Name the word of the sentence that each row of the bars belongs to.
 
-    "" for `<s>`.
+    `<s>` belongs to none: "".
     """
     explanation = about.explain()
     source, fed = (word_selection.links(explanation, kind, tokens)["key"] for kind in ("cross", "decoder_self"))

@@ -1,6 +1,6 @@
 """Logit terms and lexicons of a reading, and what is selected of them.
 
-A token, an alternative and a head.
+Selected are a token, an alternative and a head.
 """
 
 import re
@@ -63,19 +63,13 @@ def attributed(about: Reading, position: int, against: Against) -> LogitAttribut
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=READING_HASH)
 def lexicon_ranking(about: Reading) -> list[Agreement]:
-    """Return the cross-attention heads by the agreement of their lexicon.
-
-    With the translation.
-    """
+    """Return cross-attention heads by how their lexicon agrees with the translation."""
     return rank_lexicons(traced(about))
 
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=READING_HASH)
 def promoted_pieces(about: Reading, head: Head) -> list[list[str]]:
-    """Return the pieces that a head promotes for each source token, best first.
-
-    A cross-attention head.
-    """
+    """Return what a cross-attention head promotes for each source token, best first."""
     lexicon = head_lexicon(traced(about), head, PROMOTED)
     piece = about.model.translator.tokenizer.target.piece
     return [[piece(token_id) for token_id, _ in entries] for entries in lexicon]

@@ -62,7 +62,7 @@ TOLERANCE = 1e-3
 class HeadSearch:
     """The heads to show, and the place of their examples.
 
-    A behaviour, kinds of attention, and a layer or all.
+    Heads are chosen by a behaviour, by kinds of attention, and by layer.
     """
 
     behaviour: str

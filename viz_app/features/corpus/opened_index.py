@@ -1,6 +1,6 @@
 """The index of the current model.
 
-Beside its checkpoint, uploaded, or built here step by step.
+It is beside its checkpoint, uploaded, or built here step by step.
 """
 
 import itertools
@@ -202,7 +202,7 @@ def is_missing(opened: OpenedIndex | None) -> bool:
 def sentence_tokens(model: Model, opened: OpenedIndex) -> Tokens:
     """Return the tokens of every sentence of an index.
 
-    Of the source, and fed to the decoder.
+    They are those of the source, and those fed to the decoder.
 
     Raises:
         ValueError: as `sides`.

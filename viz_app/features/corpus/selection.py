@@ -1,6 +1,6 @@
 """What is selected on the page Corpus, and examples opened on the page Heads.
 
-A head, a neuron and ranges.
+Selected are a head, a neuron and ranges.
 """
 
 import math

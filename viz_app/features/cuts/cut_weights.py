@@ -57,10 +57,7 @@ class Cuts:
         self.about, self.cuts, self.problem = (reading.model.digest, reading.translation.source), tuple(cuts), ""
 
     def toggle(self, reading: Reading, cuts: Sequence[Cut]) -> None:
-        """Add cuts, or remove them if all of them have been made already.
-
-        With whatever number.
-        """
+        """Add cuts, or remove them if all of them are made, with whatever number."""
         old = self.of(reading)
         places = {(cut.head, cut.rows, cut.keys) for cut in cuts}
         others = [cut for cut in old if (cut.head, cut.rows, cut.keys) not in places]
@@ -113,7 +110,7 @@ class FoundCuts(MayHoldModel):
 def cut_search(about: Reading, position: int, kind: Kind) -> FoundCuts:
     """Return the session's search for cuts that change a predicted token.
 
-    In one kind of attention. It is not running at first.
+    The cuts are in one kind of attention. It is not running at first.
     """
     found, identity = session_object(FoundCuts), (about.identity, position, kind)
     if found.identity == identity:

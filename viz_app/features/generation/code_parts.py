@@ -31,10 +31,7 @@ table = rows_table(speculative_rows(steps, translator))""".strip()
 
 
 def mask_predict_part(model: Model, text: str, iterations: int, candidates: int, at: int | None = None) -> str:
-    """Make the `table` of mask-predict, or the `maps` of an iteration.
-
-    Of the iteration `at`, counted from 0.
-    """
+    """Make the `table` of mask-predict, or the `maps` of iteration `at`, from 0."""
     end = (
         """
 from viz_app.figures.generation import mask_predict_rows, rows_table

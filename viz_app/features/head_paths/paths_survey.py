@@ -200,10 +200,7 @@ run = record_replacement(translator, source, target, {question.position}, by, **
 
 
 def products_part(edge: Edge, moment: int, query: int, key: int) -> str:
-    """Compute the products behind a cell of an edge's receiver as `found`.
-
-    After `run_part`.
-    """
+    """Compute the products of an edge's receiver's cell as `found`, after `run_part`."""
     return f"""
 from core.analysis.composition.edge_effects import edge_flow
 from core.analysis.composition.edges import Edge, Node

@@ -123,9 +123,9 @@ def joint_cells(reading: readings.Reading, joint: JointMap, tokens: TokenView, l
 
 
 def joint_cell(joint: JointMap, row: int, column: int) -> tuple[Kind | None, int, int]:
-    """Return the kind of attention of a cell, and its place in that kind's map.
+    """Return the kind of attention of a cell, None if none, and its place there.
 
-    None if it is of no kind; its row and its column.
+    The place is its row and column in the map of that kind.
     """
     if row < joint.source_rows:
         kind: Kind | None = "encoder_self" if column < joint.source_columns else None

@@ -198,7 +198,7 @@ readings = {{step: read_snapshot(each, step, *settings) for step, each in histor
 def target_part(path: str, search: Search) -> str:
     """Open the snapshots as `history`, and translate with the last one.
 
-    As `source` and `target`.
+    The sentence and its translation are `source` and `target`.
     """
     return f"""
 from core.history import open_history

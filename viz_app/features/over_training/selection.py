@@ -1,6 +1,6 @@
 """What is selected on the page Over training, and the playing of its steps.
 
-A step, a head and a score.
+Selected are a step, a head and a score.
 """
 
 import re

@@ -147,10 +147,7 @@ def _buttons(pairs: list[MinimalPair], text: str) -> None:
 
 
 def _reason(pair: MinimalPair) -> str:
-    """Say why both sentences are of equal length in tokens.
-
-    As `pair.reason` does in English.
-    """
+    """Say why both sentences have equally many tokens, as `pair.reason` does."""
     return tr_count(
         "{count} of {total} tokens differs: {pairs}",
         "{count} of {total} tokens differ, each in its place: {pairs}",

@@ -30,10 +30,7 @@ class PaperSection:
 
     @property
     def address(self) -> str:
-        """Address of the page in this state and in the visitor's language.
-
-        Relative to the app's address.
-        """
+        """Address of the page in this state and language, relative to the app's."""
         own = {} if language() == ENGLISH else {"language": language()}
         settings = {"tour": "off", "text": self.sentence, **tr_values(self.settings), **own}
         return f"{self.page}?{urlencode(settings)}"

@@ -111,7 +111,7 @@ table = step_table(path, {view.part!r}, {view.quantities})""".strip()
 def _presets(about: Reading) -> int | None:
     """Set the widgets before they are drawn.
 
-    At first to the head that the page Heads shows.
+    At first they are set to the head that the page Heads shows.
 
     Returns:
         Position of the token that another page leads to, or that was selected last; None if nothing is new.

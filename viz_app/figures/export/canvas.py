@@ -143,7 +143,7 @@ def _add_note(figure: "Figure", note: str) -> None:
 def _move_into(figure: "Figure", rect: tuple[float, float, float, float]) -> None:
     """Move the drawing into a part of the paper.
 
-    Left, bottom, width, height as shares.
+    The part is left, bottom, width and height, as shares.
     """
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -283,7 +283,7 @@ def wrapped(text: str, most: int) -> list[str]:
 def fonts() -> list[str]:
     """Return the names of the fonts that pictures are drawn with.
 
-    Those of this computer, in the order of preference.
+    They are fonts of this computer, in the order of preference.
     """
     from matplotlib.font_manager import get_font_names
 

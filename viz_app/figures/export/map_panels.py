@@ -115,7 +115,7 @@ def _write_tokens(
 ) -> None:
     """Write the tokens of rows and columns.
 
-    At the left of each row of panels, and below the last one.
+    Those of rows stand at the left of each row of panels, those of columns below the last one.
 
     Args:
         count: of the rows of panels, and of the panels in the last one.

@@ -1,6 +1,6 @@
 """A picture once for every character read from it, as a file.
 
-Tinted by the attention of that character.
+It is tinted by the attention of that character.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""One step of a token as SVG, PDF or PNG.
-
-Its formula, its sentence, and its vectors.
-"""
+"""A step's formula, sentence and vectors as SVG, PDF or PNG."""
 
 from typing import TYPE_CHECKING, Any
 

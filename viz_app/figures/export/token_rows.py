@@ -14,7 +14,7 @@ HEIGHT, PITCH = 0.36, 0.68  # inches of a box, and from row to row
 def export_rows(rows: Sequence[TokenRow], file_format: Format, theme: Theme = LIGHT, *, title: str = "") -> bytes:
     """Draw the tokens of each row in the columns of their positions.
 
-    With probability and mark below. A rejected token and the one in its place stand side by side.
+    Probability and mark stand below. A rejected token and the one in its place stand side by side.
 
     Raises:
         ValueError: The format is not one of `FORMATS`.
