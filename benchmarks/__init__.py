@@ -1,1 +1,4 @@
-"""Benchmarks of speed and memory as ratios to other programs; `python -m benchmarks` runs all. Not for CI."""
+"""Benchmarks of speed and memory as ratios to other programs.
+
+`python -m benchmarks` runs all. They are not for CI.
+"""

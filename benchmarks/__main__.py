@@ -85,7 +85,10 @@ def run(name: str, sentences: Path, quick: bool) -> dict[str, list[float]]:
 
 
 def compare(before: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[float]]) -> list[str]:
-    """Describe each new ratio in a line: its value, the stored one, and whether it has moved."""
+    """Describe each new ratio in a line.
+
+    The line has its value, the stored one, and whether it has moved.
+    """
     lines: list[str] = []
     for name, values in now.items():
         if name not in before:

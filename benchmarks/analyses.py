@@ -70,7 +70,10 @@ class Subject:
         attribute_logit(trace_logits(self.translator, self.text, self.target), self.position)
 
     def lexicons(self) -> None:
-        """Rank all lexicons, and read that of every cross-attention head at every source token."""
+        """Rank all lexicons, and read those of every cross-attention head.
+
+        They are read at every source token.
+        """
         trace = trace_logits(self.translator, self.text, self.target)
         for agreement in rank_lexicons(trace):
             head_lexicon(trace, agreement.head)
@@ -91,7 +94,7 @@ class Subject:
         patching_map(self._pair())
 
     def sending_heads(self) -> None:
-        """Patch the path from every head of the encoder to the values of one of cross-attention."""
+        """Patch the path from every encoder head to a cross-attention head's values."""
         receiver = Receiver(self.head, "value")
         path_effects(self._pair(), possible_senders(self.translator.model, receiver), [receiver])
 
@@ -128,7 +131,10 @@ def exhaust(steps: Iterable[object]) -> int:
 
 
 def prepared(translator: Translator, text: str) -> Subject:
-    """Translate a sentence, find a second one, and the token whose cuts take most rounds."""
+    """Translate a sentence, find a second one, and the costliest token to cut.
+
+    That is the token whose cuts take most rounds.
+    """
     target, corrupted = translator.translate(text).hypotheses[0].token_ids, minimal_pairs(translator, text)[0].text
     rounds, differing = dict[int, int](), list[int]()
     for position in range(len(target)):

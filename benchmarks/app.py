@@ -112,7 +112,10 @@ def main() -> None:
 
 
 def cold_starts(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
-    """Measure the time from the command to the first screen, an empty page and `import torch`, in turns."""
+    """Measure the first screen, an empty page and `import torch`, in turns.
+
+    The first two are timed from the command on.
+    """
     empty: list[float] = []
     torch: list[float] = []
     starts: dict[Path, list[tuple[float, float, float]]] = {root: [] for root in roots}
@@ -135,7 +138,7 @@ def cold_starts(browser: Browser, checkpoint: Path | None, roots: list[Path], co
 
 
 def cold_start(browser: Browser, checkpoint: Path | None, root: Path) -> tuple[float, float, float]:
-    """Return the seconds from the command to the app's frame, to its text box, and to the first translation."""
+    """Return the seconds from the command to frame, text box and first translation."""
     page = new_page(browser)
     started = time.perf_counter()
     with running_app(checkpoint, root) as address:
@@ -152,7 +155,10 @@ def cold_start(browser: Browser, checkpoint: Path | None, root: Path) -> tuple[f
 
 
 def empty_page(browser: Browser) -> float:
-    """Return the seconds from the command to a page of one line, with the app's server settings."""
+    """Return the seconds from the command to a page of one line.
+
+    It is served with the app's settings.
+    """
     page = new_page(browser)
     with app_folder(EMPTY_PAGE) as folder:
         started = time.perf_counter()
@@ -172,7 +178,10 @@ def import_torch() -> float:
 
 
 def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
-    """Measure entering a sentence of twenty words and clicking a head; both checkouts run at once and take turns."""
+    """Measure entering a sentence of twenty words and clicking a head.
+
+    Both checkouts run at once and take turns.
+    """
     entered: dict[Path, list[float]] = {root: [] for root in roots}
     drawn: dict[Path, list[float]] = {root: [] for root in roots}
     answered: dict[Path, list[float]] = {root: [] for root in roots}
@@ -208,7 +217,10 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
 
 
 def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]:
-    """Measure the time to the first head maps of a long sentence, and the traffic for all three kinds of attention."""
+    """Measure the first head maps of a long sentence, and its traffic.
+
+    The traffic is that for all three kinds of attention.
+    """
     entered: list[float] = []
     drawn: list[float] = []
     sent: list[float] = []

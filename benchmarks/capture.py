@@ -1,4 +1,4 @@
-"""Cost of capture: a translation with its explanation beside the translation alone.
+"""Cost of capture: a translation with its explanation beside one without.
 
     python -m benchmarks.capture [--checkpoint FILE] [--words 10 20 40] [--threads 2] [--rounds 15] [--quick]
 
@@ -39,7 +39,7 @@ def timed(call: Callable[[], object]) -> float:
 
 @torch.inference_mode()
 def encode(translator: Translator, text: str) -> None:
-    """All that is done before the first position is decoded, the text's tokens included."""
+    """All before the first position is decoded, the text's tokens included."""
     translator.next_logits([translator._source_ids(text)])  # pyright: ignore[reportPrivateUsage]
 
 

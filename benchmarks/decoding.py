@@ -1,4 +1,6 @@
-"""Speed of decoding, beside Hugging Face `generate` and CTranslate2 with the same weights, work and machine.
+"""Speed of decoding, beside Hugging Face `generate` and CTranslate2.
+
+All have the same weights, work and machine.
 
     python -m benchmarks.decoding [--vocab-size 8000] [--batch 1 32] [--threads 1 2] [--rounds 5] [--quick]
     python -m benchmarks.decoding --shape opus-mt [--batch 1 32] [--threads 1 2] [--rounds 5] [--quick]
@@ -104,7 +106,10 @@ Decode = Callable[[Sequence[Ids], Turn], list[Ids]]  # sources with `</s>` -> be
 
 
 def headlight(work: Work, precision: str | None) -> Decode:
-    """As `Translator` does it. Without a precision: with its default; `PLAIN`: without packed matrices."""
+    """As `Translator` does it.
+
+    Without a precision, with its default; `PLAIN`: without packed matrices.
+    """
     model = work.model()
     config = model.config
     options: Any = {"precision": precision} if precision and precision != PLAIN else {}
@@ -209,7 +214,7 @@ def sides() -> dict[str, Callable[[Work], Decode]]:
 
 
 def serve(work: Work, connection: Connection) -> None:
-    """Translate for every turn, and answer with the seconds that took and the translations."""
+    """Translate for every turn, and answer with seconds and translations."""
     decode, clock = sides()[work.side](work), CLOCKS[work.clock]
     connection.send(None)
     while turn := connection.recv():
@@ -314,8 +319,9 @@ def main() -> None:
 def measure(
     connections: Mapping[str, Connection], number: int, batch: int, threads: Sequence[int], rounds: int, work: Work
 ) -> dict[str, list[float]]:
-    """Let each side choose its number of threads, then take turns; prints the speeds. Returns: seconds of every
-    turn.
+    """Let each side choose its number of threads, then take turns.
+
+    Prints the speeds. Returns: seconds of every turn.
     """
     chosen: dict[str, Turn] = {}
     trials: dict[str, float] = {}
@@ -338,7 +344,10 @@ def measure(
 
 
 def compare(connections: Mapping[str, Connection], work: Work) -> None:
-    """Print how many translations are what CTranslate2 finds in float32, all being asked for the most probable one."""
+    """Print how many translations are what CTranslate2 finds in float32.
+
+    All are asked for the most probable one.
+    """
     model, number = work.model(), len(work.sentences)
     turn = Turn(number, min(number, 32), 1, length_penalty=0.0)
     answers = {

@@ -1,4 +1,6 @@
-"""Less sequential generation: speculative decoding beside greedy search, and mask-predict beside beam search.
+"""Less sequential generation: speculative decoding, and mask-predict.
+
+They are measured beside greedy search and beam search.
 
     python -m benchmarks.generation [--number 32] [--draft-tokens 2 4] [--iterations 1 4 10] [--rounds 3]
 

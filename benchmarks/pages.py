@@ -1,4 +1,4 @@
-"""Pages of the app in Chromium, and what is measured in them: seconds, bytes, memory."""
+"""Pages of the app in Chromium, with what they take: seconds, bytes, memory."""
 
 import base64
 import shutil
@@ -104,8 +104,9 @@ def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterato
 
 
 class Received:
-    """Counts the bytes that a page receives from now on, by DevTools: response bodies and web socket messages,
-    decompressed.
+    """Counts the bytes that a page receives from now on, by DevTools.
+
+    They are those of response bodies and of web socket messages, decompressed.
     """
 
     def __init__(self, page: Page) -> None:
@@ -165,7 +166,10 @@ def enter(page: Page, subject: str) -> float:
 
 
 def click(page: Page, layer: int, head: int) -> tuple[float, float]:
-    """Return the seconds from a click on a head (numbered from 0) to its map, and to the server's answer."""
+    """Return the seconds from a click on a head to its map, and to the answer.
+
+    The head is numbered from 0; the answer is the server's.
+    """
     name = f"L{layer + 1} H{head + 1}"
     drawn = waited(page, HEAD_MAP, page.get_by_role("button", name=name, exact=True).click)
     page.locator(".stMultiSelect").get_by_text(name, exact=True).wait_for()
@@ -173,7 +177,10 @@ def click(page: Page, layer: int, head: int) -> tuple[float, float]:
 
 
 def waited(page: Page, selector: str, act: Callable[[], None], other: str = "") -> float:
-    """Return the seconds from the click or Enter in `act` until `selector` has changed and `other` is on the page."""
+    """Return the seconds from the click or Enter in `act` to its effect.
+
+    That is when `selector` has changed and `other` is on the page.
+    """
     page.evaluate(WATCH, [selector, other])
     act()
     return page.evaluate("window.watched") / 1000

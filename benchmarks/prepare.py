@@ -1,4 +1,6 @@
-"""Memory and time of `python -m train prepare` over the number of pairs, extrapolated to 36 million.
+"""Memory and time of `python -m train prepare` over the number of pairs.
+
+They are extrapolated to 36 million pairs.
 
     python -m benchmarks.prepare [--pairs 625000 1250000 2500000 5000000] [--extrapolate 36000000]
 
@@ -46,7 +48,10 @@ def write_synthetic(folder: Path, name: str, pairs: int, seed: int) -> list[Path
 
 
 def prepare(folder: Path, pairs: int) -> tuple[float, float]:
-    """Prepare a text of this many pairs; return peak resident memory in GB, and seconds."""
+    """Prepare a text of this many pairs; return peak memory in GB, and seconds.
+
+    The memory is resident.
+    """
     source, target = write_synthetic(folder, "train", pairs, seed=1)
     valid_source, valid_target = write_synthetic(folder, "valid", 1_000, seed=2)
     text = [
@@ -83,7 +88,10 @@ def resident(process_id: int) -> float:
 
 
 def sieve_peak(pairs: int) -> float:
-    """Return the peak resident memory of the filter of duplicates in GB. Call in a new process."""
+    """Return the peak resident memory of the filter of duplicates in GB.
+
+    Call it in a new process.
+    """
     sieve, random = Sieve(Filters(duplicates=True)), np.random.default_rng(1)
     for start in range(0, pairs, CHUNK):
         count = min(CHUNK, pairs - start)

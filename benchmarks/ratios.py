@@ -10,8 +10,9 @@ TELLING = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx_vnni", "avx
 
 
 def processor() -> str:
-    """This machine's processor, such as `Intel(R) Xeon(R), 2 cores: amx_tile, avx512_bf16, avx512_vnni, avx512f,
-    avx2`.
+    """Describe this machine's processor.
+
+    An example: `Intel(R) Xeon(R), 2 cores: amx_tile, avx512_bf16, avx512_vnni, avx512f, avx2`.
     """
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Time and memory of beam search over the length of a sentence, the beam, the batch and the vocabulary.
+"""Time and memory of beam search over sentence, beam, batch and vocabulary.
 
     python -m benchmarks.scaling [--preset en-de] [--axis length beam batch vocabulary] [--threads 1] [--quick]
 
@@ -25,7 +25,10 @@ from core.decoding import SearchOptions, beam_search
 
 @dataclass(frozen=True)
 class Size:
-    """Sizes of one search; `length` counts the tokens of the source, and of the translation."""
+    """Sizes of one search.
+
+    `length` counts the tokens of the source, and of the translation.
+    """
 
     length: int = 64
     beam: int = 4
@@ -42,8 +45,9 @@ AXES: dict[str, tuple[int, ...]] = {
 
 
 def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float, float]:
-    """Search `repeats` times. Returns: seconds of the fastest search, and megabytes at its peak. For a fresh
-    process.
+    """Search `repeats` times.
+
+    Returns: seconds of the fastest search, and megabytes at its peak. For a fresh process.
     """
     torch.set_num_threads(threads)
     torch.manual_seed(0)
@@ -77,7 +81,10 @@ def peak_memory() -> float:
 
 
 def exponents(values: Mapping[int, float]) -> list[float]:
-    """By which power each value has grown since the one before; NaN for the first, and where there is none."""
+    """By which power each value has grown since the one before.
+
+    NaN for the first, and where there is none.
+    """
     pairs = list(values.items())
     return [math.nan] + [
         math.log(value / value_before) / math.log(size / size_before) if value > 0 and value_before > 0 else math.nan

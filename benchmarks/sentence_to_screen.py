@@ -1,4 +1,6 @@
-"""From a sentence to the screen: where the time goes, at 10, 20 and 40 words: python benchmarks/sentence_to_screen.py
+"""From a sentence to the screen: where the time goes, at 10, 20 and 40 words.
+
+Run it with `python benchmarks/sentence_to_screen.py`.
 
 Encoding, decoding steps, replay with capture and the drawings' data are timed in this process; from Enter to
 translation and grid in headless Chromium, of which the rest is Streamlit's and the browser's. Run it on an otherwise
@@ -68,7 +70,10 @@ def main() -> None:
 
 
 def in_process(translator: Translator, text: str) -> tuple[float, float, float, float]:
-    """Seconds for the encoder, the whole translation, its replay with capture, and the data of the drawings."""
+    """Seconds for the parts that need no browser.
+
+    They are the encoder, the whole translation, its replay with capture, and the data of the drawings.
+    """
     translator.translate(text, *DEFAULTS)  # what is laid out once for all sentences
     moments: list[float] = []
     started = time.perf_counter()
@@ -97,7 +102,10 @@ def timed(call: Callable[[], V]) -> tuple[V, float]:
 
 
 def on_screen(page: Page, text: str) -> float:
-    """Seconds from Enter until the words and the grid of a new sentence are on the screen."""
+    """Seconds from Enter until a new sentence is on the screen.
+
+    Its words and its grid are then there.
+    """
     box = page.locator(".stMain .stTextInput input").first
     box.fill(text)
     last = text.split()[-1]

@@ -1,4 +1,7 @@
-"""A session with the app over Streamlit's protocol, without a browser: for load, and for tests of many visitors."""
+"""A session with the app over Streamlit's protocol, without a browser.
+
+It is for load, and for tests of many visitors.
+"""
 
 import json
 import urllib.request

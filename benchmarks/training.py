@@ -1,4 +1,4 @@
-"""Training speed on a CPU, compared with a plain loop around `torch.nn.Transformer`.
+"""Training speed on a CPU, beside a plain loop around `torch.nn.Transformer`.
 
     python -m benchmarks.training [--threads 2] [--preset en-de] [--rounds 9] [--data FOLDER] [--clock wall]
 
@@ -102,7 +102,10 @@ def headlight(work: Work) -> Step:
 
 
 class PlainTransformer(nn.Module):
-    """`nn.Transformer` with one embedding for both sides and the output, and sinusoidal positions."""
+    """`nn.Transformer` with one embedding and sinusoidal positions.
+
+    The embedding is for both sides and the output.
+    """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -161,7 +164,10 @@ SIDES = {"Headlight": headlight, "nn.Transformer": plain}
 
 
 def serve(work: Work, connection: Connection) -> None:
-    """For each message, take a step on every batch and answer with target tokens per second."""
+    """For each message, take a step on every batch.
+
+    Answer with target tokens per second.
+    """
     torch.set_num_threads(work.threads)
     torch.manual_seed(0)
     step, clock, batches = SIDES[work.side](work), CLOCKS[work.clock], work.batches()

@@ -1,4 +1,6 @@
-"""Speed of `python -m core translate`: one process per core compared with one thread per core.
+"""Speed of `python -m core translate`: a process per core, or threads.
+
+One thread per core is what it is compared with.
 
     python -m benchmarks.translate_file source.txt [--lines 2000] [--rounds 2] [--quick]
 
@@ -48,7 +50,10 @@ def seconds(side: str, checkpoint: Path, source: Path, output: Path) -> float:
 
 
 def main() -> None:
-    """Run both sides in turns, and print their speeds, the ratio, and the number of differing lines."""
+    """Run both sides in turns, and print how they compare.
+
+    That is their speeds, the ratio, and the number of differing lines.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, help="one sentence a line")
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de.safetensors"))

@@ -1,4 +1,7 @@
-"""Sides of a benchmark in a process each, which take turns, so that other load affects all of them alike."""
+"""Sides of a benchmark in a process each, which take turns.
+
+So other load affects all of them alike.
+"""
 
 import multiprocessing
 import statistics
@@ -12,7 +15,9 @@ Serve = Callable[[Any, Connection], None]
 
 @contextmanager
 def processes(serve: Serve, works: Mapping[str, Any]) -> Generator[dict[str, Connection]]:
-    """Start a process for each side that runs `serve(work, connection)`; both must be picklable.
+    """Start a process for each side that runs `serve(work, connection)`.
+
+    Both must be picklable.
 
     `serve` receives messages until None, which is sent at the end of the block.
 

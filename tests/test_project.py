@@ -1,5 +1,6 @@
 """The README, the guides and the set-up are consistent with the project."""
 
+import ast
 import os
 import re
 import shutil
@@ -162,6 +163,18 @@ def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.Cap
     assert replaced != example
     exec(compile(replaced, "README.md", "exec"), {})
     assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("folder", ["core", "train", "viz_app", "benchmarks", "docs"])
+def test_a_docstring_begins_with_a_line_of_80_columns_at_most(folder: str) -> None:
+    too_long: list[str] = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                first, *_ = (ast.get_docstring(node) or "").split("\n")
+                if len(first) > 80:
+                    too_long.append(f"{path.relative_to(ROOT)}: {first}")
+    assert too_long == []
 
 
 def test_pre_commit_downloads_nothing() -> None:

@@ -1,4 +1,7 @@
-"""Pages of the documentation about pages of the app: the app's own texts and pictures, between those of docs/pages."""
+"""Documentation of the app's pages: its own texts and pictures.
+
+They stand between those of docs/pages.
+"""
 
 import ast
 import contextlib
@@ -16,7 +19,10 @@ BADGE = "ABOUT_BADGE"  # beside a badge, which the documentation does not have
 
 
 def page_markdown(root: Path, page: AppPage) -> str:
-    """Return a page for one that docs/pages does not have: its title, and what its script is for."""
+    """Return a page for one that docs/pages does not have.
+
+    It has its title, and what its script is for.
+    """
     about = (ast.get_docstring(_script(root, page.name)) or "").partition(": ")[2]
     return f"# {page.title}\n\n{about[:1].upper()}{about[1:]}\n"
 
@@ -48,7 +54,10 @@ def _texts(root: Path, name: str) -> list[str]:
 
 
 def _constants(root: Path, module: str) -> dict[str, Any]:
-    """Return the constants of a module without importing it: a page draws itself when it is imported."""
+    """Return the constants of a module without importing it.
+
+    A page draws itself when it is imported.
+    """
     path = root.joinpath(*module.split(".")).with_suffix(".py")
     names: dict[str, Any] = {marked.__name__: marked}
     for node in ast.parse(path.read_text("utf-8")).body if path.exists() else []:

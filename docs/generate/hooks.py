@@ -1,4 +1,7 @@
-"""Hooks of MkDocs: pages from notebooks and from the code, formulas without a script, and the navigation."""
+"""Hooks of MkDocs: generated pages, formulas without a script, navigation.
+
+Pages are generated from notebooks and from the code.
+"""
 
 import html
 import re
@@ -44,7 +47,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def navigation(titles: dict[str, str]) -> list[Any]:
-    """Return all pages in groups; pages that no group names come under Methods and guides, by their title.
+    """Return all pages in groups.
+
+    Pages that no group names come under Methods and guides, by their title.
 
     Args:
         titles: of each page, by its path in the documentation.
@@ -85,7 +90,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Set formulas as MathML, which browsers draw without a script, and insert the outputs of notebooks."""
+    """Set formulas as MathML, and insert the outputs of notebooks.
+
+    Browsers draw MathML without a script.
+    """
     content = FORMULA.sub(lambda found: _mathml(html.unescape(found[2]), found[1] == "div"), content)
     outputs = _outputs.get(page.file.src_uri, [])
     return OUTPUT.sub(lambda found: outputs[int(found[1])], content)
@@ -104,7 +112,10 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def outside_addresses(text: str) -> list[str]:
-    """Return the addresses of other hosts that a page or a style sheet loads; links to them are not loaded."""
+    """Return the addresses of other hosts that a page or a style sheet loads.
+
+    Links to them are not loaded.
+    """
     return [address for found in LOADED.findall(text) for address in found if address]
 
 

@@ -1,4 +1,7 @@
-"""Run notebooks in this process, which takes seconds where a kernel for each would take a minute."""
+"""Run notebooks in this process.
+
+It takes seconds, where a kernel for each would take a minute.
+"""
 
 import ast
 import contextlib
@@ -31,7 +34,9 @@ class Cell:
 
 
 def run_notebook(path: Path, replaced: dict[str, str] | None = None) -> Iterator[Cell]:
-    """Run a notebook from its first cell to its last. An error ends it, with the number of its cell.
+    """Run a notebook from its first cell to its last.
+
+    An error ends it, with the number of its cell.
 
     Args:
         replaced: texts of the code and others to run in their place.

@@ -1,4 +1,7 @@
-"""Pages of the reference, and the code that the docstrings assign to sections of the paper."""
+"""Pages of the reference, and the code by sections of the paper.
+
+The docstrings assign it to them.
+"""
 
 import ast
 import re
@@ -14,7 +17,10 @@ HEADING = re.compile(r"^## (\d(?:\.\d){0,2}) .*$", re.MULTILINE)
 
 
 def module_pages(root: Path) -> dict[str, str]:
-    """Return a page for each module and package directly in `PACKAGES`, by the name of its file."""
+    """Return a page for each module and package directly in `PACKAGES`.
+
+    They are by the name of their file.
+    """
     pages: dict[str, str] = {}
     for package in PACKAGES:
         for path in sorted((root / package).iterdir()):
@@ -42,7 +48,10 @@ def with_code_of_sections(root: Path, markdown: str) -> str:
 
 
 def _documented(path: Path, module: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the names and docstrings of a module, and of its public classes, functions and methods."""
+    """Yield the names and docstrings of a module and its public members.
+
+    These are its classes, functions and methods.
+    """
     name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
     if any(part.startswith("_") for part in name.split(".")):
         return
