@@ -40,7 +40,7 @@ def tables(heads: Sequence[tuple[AttentionMap, int]], selected: Highlight, name:
 
 def draw_table(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], name: Name) -> None:
     """Draw the table of one axis."""
-    names = [f"\u201c{isolated(plain(text))}\u201d" for text in axis_words(heads[0][0], axis, indices)]
+    names = [f"\u201c{isolated(plain(text))}\u201d" for text in axis_names(heads[0][0], axis, indices)]
     named = ", ".join(names[:MAX_NAMED])
     if len(names) > MAX_NAMED:
         named = tr("{words} and {count} more", words=named, count=len(names) - MAX_NAMED)
@@ -68,7 +68,7 @@ def combined_table(
     others: Axis = "key" if axis == "query" else "query"
     table = pd.DataFrame(
         {
-            tr("Attends to") if axis == "query" else tr("Token"): axis_words(
+            tr("Attends to") if axis == "query" else tr("Token"): axis_names(
                 first, others, range(first.weights.shape[2 if axis == "query" else 1])
             )
         }
@@ -78,13 +78,13 @@ def combined_table(
         table[tr(COMBINED[axis], head=tr(name(attention.layer, head)))] = combine(attention, indices)[head].tolist()
     if len(heads) == 1:
         weights = first.weights[heads[0][1]]
-        for index, text in zip(indices, axis_words(first, axis, indices), strict=True):
+        for index, text in zip(indices, axis_names(first, axis, indices), strict=True):
             column = weights[index] if axis == "query" else weights[:, index]
             table[text if text not in table.columns else f"{text} ({index})"] = column.tolist()
     return table
 
 
-def axis_words(attention: AttentionMap, axis: Axis, indices: Sequence[int]) -> list[str]:
+def axis_names(attention: AttentionMap, axis: Axis, indices: Sequence[int]) -> list[str]:
     """Name rows or columns; a decoder row by the token it predicts."""
     tokens = attention.key_tokens if axis == "key" else attention.row_tokens
     return [readable(tokens[index]) for index in indices]
