@@ -131,15 +131,7 @@ def _config(options: Settings, weights: Weights) -> TransformerConfig:
             f"{options.file_name}: transformer-ffn-activation is {activation!r:.60}, expected one of "
             f"{', '.join(ACTIVATIONS)}"
         )
-    norms = tuple(
-        options.values.get(f"transformer-{name}", default) or ""
-        for name, default in (("preprocess", ""), ("postprocess", "dan"), ("postprocess-top", ""))
-    )
-    if norms not in (("", "dan", ""), ("n", "da", "n")):
-        raise CheckpointError(
-            f"{options.file_name}: transformer-preprocess, -postprocess and -postprocess-top are {norms!r:.60}, "
-            f"expected '', 'dan' and '', or 'n', 'da' and 'n'"
-        )
+    pre = _is_pre_norm(options)
     shape = weights.shapes.get(SHARED, weights.shapes.get(SOURCE, ()))
     target = weights.shapes.get(SHARED, weights.shapes.get(TARGET, ()))
     if len(shape) != 2 or len(target) != 2:
@@ -148,7 +140,6 @@ def _config(options: Settings, weights: Weights) -> TransformerConfig:
     tied = ("inputs" if output else "all") if SHARED in weights.shapes else "none" if output else "target"
     d_ff = _number(options, "transformer-dim-ffn", 2048)
     decoder_d_ff = _number(options, "transformer-decoder-dim-ffn", 0) or d_ff
-    pre = norms[0] == "n"
     try:
         # One more piece for the start of the decoder, in both vocabularies
         return TransformerConfig(
@@ -177,6 +168,24 @@ def _config(options: Settings, weights: Weights) -> TransformerConfig:
         raise (
             error if isinstance(error, CheckpointError) else CheckpointError(f"{options.file_name}: {error}")
         ) from error
+
+
+def _is_pre_norm(options: Settings) -> bool:
+    """Whether norms are before the sub-layers, else after them.
+
+    Raises:
+        CheckpointError: they are elsewhere.
+    """
+    norms = tuple(
+        options.values.get(f"transformer-{name}", default) or ""
+        for name, default in (("preprocess", ""), ("postprocess", "dan"), ("postprocess-top", ""))
+    )
+    if norms not in (("", "dan", ""), ("n", "da", "n")):
+        raise CheckpointError(
+            f"{options.file_name}: transformer-preprocess, -postprocess and -postprocess-top are {norms!r:.60}, "
+            f"expected '', 'dan' and '', or 'n', 'da' and 'n'"
+        )
+    return norms[0] == "n"
 
 
 def _number(options: Settings, name: str, default: int) -> int:

@@ -1,6 +1,6 @@
 """Compare: two hypotheses, sentences or checkpoints, and their signed difference."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -100,6 +100,25 @@ def page() -> None:
         st.markdown(tr("**Second**: {title}", title=isolated(plain(shortened(other.heading)))))
         one_side("second", other, second, head, view, selection.drawing_options(other_positions(own, second)))
     st.divider()
+    options = selection.drawing_options(common_positions(own, second))
+    difference_part((first, other), maps, (layer, head), view, options, against == "Checkpoint")
+
+
+def difference_part(
+    sides: tuple[ComparedSide, ComparedSide],
+    maps: Sequence[Mapping[int, AttentionMap]],
+    selected: head_names.LayerHead,
+    view: CompareView,
+    options: dict[str, Any],
+    is_other_model: bool,
+) -> None:
+    """Draw first minus second for the selected head, and the ranking of all heads.
+
+    Args:
+        maps: of both sides, by layer.
+        options: of the selected words, see `Selection.drawing_options`.
+    """
+    layer, head = selected
     left, right = st.container(key="difference").columns([3, 2], gap="large")
     with left:
         st.markdown(
@@ -111,10 +130,10 @@ def page() -> None:
         except ValueError as error:
             st.info(sentence_case(tr("no difference is drawn: {problem}", problem=error)))
             return
-        signed((first, other), differences[layer], head, view, selection.drawing_options(common_positions(own, second)))
+        signed(sides, differences[layer], head, view, options)
     with right:
         ranking(differences, layer, head, view)
-        if against == "Checkpoint" and not view.weights.per_layer:
+        if is_other_model and not view.weights.per_layer:
             st.caption(
                 tr(
                     "In models trained separately, heads with the same number need not have the same function: their "

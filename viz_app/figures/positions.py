@@ -119,25 +119,9 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
     encoding = sinusoidal_encoding(position + offset + 1, d_model)
     frequencies = 2 * math.pi / positions.wavelengths(d_model)
     figure = empty_figure(theme, 300, margin=(8, 8, 8, 56))
-    around = np.linspace(0, 2 * math.pi, 73)
-    quiet: dict[str, object] = {"hoverinfo": "skip", "showlegend": False}
     for place, pair in enumerate(pairs):
-        center = CLOCK_PITCH * place
-        frequency = float(frequencies[pair])
-        figure.add_scatter(
-            x=center + np.sin(around),
-            y=np.cos(around),
-            mode="lines",
-            line={"color": theme.hairline, "width": 1},
-            **quiet,
-        )
-        arc = np.linspace(0, offset * frequency, 2 + min(400, math.ceil(12 * offset * frequency)))
-        radius = 0.4 + 0.25 * np.linspace(0, 1, len(arc)) * min(1, offset * frequency / (2 * math.pi))
-        angle = arc + position * frequency
-        line = {"color": theme.faint, "width": 1.5, "dash": "dot"}
-        figure.add_scatter(
-            x=center + radius * np.sin(angle), y=radius * np.cos(angle), mode="lines", line=line, **quiet
-        )
+        center, frequency = CLOCK_PITCH * place, float(frequencies[pair])
+        _dial(figure, center, position * frequency, offset * frequency, theme)
         hands = (
             (position, theme.head_colors[1], 1.5, "circle-open"),
             (position + offset, theme.head_colors[0], 3, "circle"),
@@ -171,6 +155,18 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
         margin={"t": 34},
         hovermode="closest",
     )
+
+
+def _dial(figure: go.Figure, center: float, start: float, turn: float, theme: Theme) -> None:
+    """Draw the circle of a clock, and the arc of a turn (radians) from an angle on."""
+    quiet: dict[str, object] = {"hoverinfo": "skip", "showlegend": False, "mode": "lines"}
+    around = np.linspace(0, 2 * math.pi, 73)
+    circle = {"color": theme.hairline, "width": 1}
+    figure.add_scatter(x=center + np.sin(around), y=np.cos(around), line=circle, **quiet)
+    arc = np.linspace(0, turn, 2 + min(400, math.ceil(12 * turn)))
+    radius = 0.4 + 0.25 * np.linspace(0, 1, len(arc)) * min(1, turn / (2 * math.pi))
+    angle, line = arc + start, {"color": theme.faint, "width": 1.5, "dash": "dot"}
+    figure.add_scatter(x=center + radius * np.sin(angle), y=radius * np.cos(angle), line=line, **quiet)
 
 
 def by_distance(learned: Tensor, theme: Theme) -> go.Figure:

@@ -171,7 +171,7 @@ def grid(
         maps: of all layers, with the combined heads.
         heads: the selected ones.
     """
-    order, explanation, weights = arrangement.order(), reading.explain(), view.weights
+    order, weights = arrangement.order(), view.weights
     if arrangement.labels and order is not None:
         labels = reduce(lambda one, other: tr("{one} or {other}", one=one, other=other), map(tr, arrangement.labels))
         st.caption(
@@ -196,10 +196,24 @@ def grid(
         "row_height": 58 if order is None else 74,
         "per_layer": weights.per_layer,
         "place": view.highlight(reading),
-        "links": view.links(explanation),
+        "links": view.links(reading.explain()),
     }
     head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{widget.key}", **options)
-    rows = grid_rows(shown, order)
+    grid_files(reading, view, shown, grid_rows(shown, order))
+
+
+def grid_files(
+    reading: readings.Reading,
+    view: HeadsView,
+    shown: Sequence[AttentionMap],
+    rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]],
+) -> None:
+    """Offer the grid as files.
+
+    Args:
+        rows: name and heads of each row.
+    """
+    explanation, weights = reading.explain(), view.weights
     names = {"kind": tr_lower(head_names.KIND_NAMES[view.kind]), "method": tr_lower(METHOD_NAMES[weights.method])}
     title = tr("{kind} attention, {method}", **names)
     if weights.method == "gradient":
