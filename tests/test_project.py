@@ -32,7 +32,10 @@ def pins() -> dict[str, str]:
 
 
 def required(*extras: str) -> set[str]:
-    """Names of all distributions that Headlight needs here with these extras, indirectly too, as installed."""
+    """Names of all distributions that Headlight needs here with these extras, indirectly too, as installed.
+
+    PyTorch's libraries for CUDA, which its CPU builds do without, are left out.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     own = {"": project["dependencies"], **project["optional-dependencies"]}
     found, waiting = set[tuple[str, str]](), {("headlight", extra) for extra in ("", *extras)}
@@ -43,7 +46,7 @@ def required(*extras: str) -> set[str]:
         for requirement in map(Requirement, texts):
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
                 waiting |= {(normal(requirement.name), each) for each in ("", *requirement.extras)} - found
-    return {name for name, _ in found} - {"headlight"}
+    return {name for name, _ in found if not name.startswith(("nvidia-", "cuda-", "triton"))} - {"headlight"}
 
 
 def test_every_dependency_is_pinned() -> None:

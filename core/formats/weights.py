@@ -30,6 +30,7 @@ from core.untrusted_parameters import as_parameter
 MAX_PICKLE_BYTES = 16 * 2**20  # names and shapes of a PyTorch file; the weights are beside them
 MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied matrices do, with so many copies at most
 FLOATS = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
+ZIP_START = b"PK\3\4"
 _LOCK = threading.Lock()
 _GLOBAL = re.compile(r"GLOBAL ([\w.]+)")  # in a message of PyTorch
 _SAFETENSORS_TYPES = {name: dtype for dtype, name in FLOATS.items()}
@@ -128,8 +129,8 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
     Raises:
         CheckpointError: it is damaged, or needs more.
     """
-    with archive_errors(file_name):
-        is_archive = zipfile.is_zipfile(path)
+    with path.open("rb") as file:  # PyTorch takes nothing else for an archive; what Python does depends on its version
+        is_archive = file.read(len(ZIP_START)) == ZIP_START
     if is_archive:
         check_archive(path, file_name)
     try:
