@@ -3,9 +3,9 @@
 import json
 import re
 
-from playwright.sync_api import Page, TimeoutError, expect
+from playwright.sync_api import Browser, Page, TimeoutError, expect
 
-from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.idle import NOTE_REQUESTS, TIMEOUT, open_page, wait_until_idle
 from viz_app.language import CATALOGUES
 
 GERMAN = json.loads((CATALOGUES / "de.json").read_text(encoding="utf-8"))
@@ -49,3 +49,24 @@ def test_selected_options_stay_selected_in_another_language(page: Page, app: str
     expect(page.get_by_role("radio", name="Cross", exact=True)).to_be_checked()
     expect(page.get_by_role("radio", name="Map", exact=True)).to_be_checked()
     expect(page).not_to_have_url(re.compile("language="))
+
+
+def test_the_page_is_in_the_visitors_language_before_the_app_runs(browser: Browser, app: str) -> None:
+    """So is its `lang`, for screen readers, fonts and hyphenation; it follows the switch."""
+    with browser.new_context(locale="de-AT", reduced_motion="reduce") as context:
+        context.add_init_script(NOTE_REQUESTS)
+        page = context.new_page()
+        page.set_default_timeout(TIMEOUT)
+        page.route("**/*.js", lambda route: route.abort())
+        page.goto(f"{app}/heads")
+        expect(page.locator("html")).to_have_attribute("lang", "de")
+        expect(page.locator("#frame aside")).to_contain_text(GERMAN["Step by step"])
+        expect(page.locator("#frame main")).to_have_text(GERMAN["Sentence"])
+        page.unroute("**/*.js")
+        open_page(page, f"{app}/heads")
+        expect(page.get_by_test_id("stSidebarNav")).to_contain_text(GERMAN["Step by step"])
+        expect(page.locator("html")).to_have_attribute("lang", "de")
+        select_language(page, "\ud55c\uad6d\uc5b4")
+        expect(page.locator("html")).to_have_attribute("lang", "ko")
+        select_language(page, "Deutsch")
+        expect(page.locator("html")).to_have_attribute("lang", "de")

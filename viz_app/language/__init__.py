@@ -10,7 +10,8 @@ English stay: messages of `core` about faulty files and input, columns of export
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ LANGUAGES = {
     "ko": "\ud55c\uad6d\uc5b4",
     "de": "Deutsch",
 }  # own names, by code
+IN_ADDRESS = "language"  # the query parameter that names one
 CATALOGUES = Path(__file__).parent / "catalogues"
 K = TypeVar("K")
 R = TypeVar("R")
@@ -41,7 +43,7 @@ class _Visitor:
 
 
 _visitor = _Visitor(lambda: ENGLISH)
-_kept: ContextVar[str | None] = ContextVar("language", default=None)  # of a function of `in_this_language`
+_kept: ContextVar[str | None] = ContextVar("language", default=None)  # where there is no visitor, see `speaking`
 
 
 def use_language_of(code: Callable[[], str]) -> None:
@@ -57,6 +59,30 @@ def language() -> str:
     return _kept.get() or _visitor.code()
 
 
+def language_of_visit(address: Mapping[str, str], browser: str) -> str:
+    """Return the code of the language in which a visit begins: that of the address or, without one, of the browser.
+
+    Links hold the names of selected options, which are in the language of whoever copied them, so they hold the
+    language too unless it is English.
+
+    Args:
+        address: its query parameters.
+        browser: the tag of the language that the browser prefers, such as `de-AT`; "" if that is not known.
+    """
+    wanted = address.get(IN_ADDRESS, "") if address else browser.partition("-")[0].lower()
+    return wanted if wanted in LANGUAGES else ENGLISH
+
+
+@contextmanager
+def speaking(code: str) -> Iterator[None]:
+    """Set the language where there is no visitor: in other threads, and before the first run."""
+    token = _kept.set(code)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
 def in_this_language(function: Callable[[], R]) -> Callable[[], R]:
     """Return a function that runs in the current visitor's language.
 
@@ -64,14 +90,11 @@ def in_this_language(function: Callable[[], R]) -> Callable[[], R]:
     """
     code = language()
 
-    def speaking() -> R:
-        token = _kept.set(code)
-        try:
+    def run() -> R:
+        with speaking(code):
             return function()
-        finally:
-            _kept.reset(token)
 
-    return speaking
+    return run
 
 
 def tr(text: str, /, **values: Any) -> str:

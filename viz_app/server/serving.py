@@ -4,7 +4,6 @@ import ast
 import gc
 import importlib
 import os
-import re
 import socket
 import stat
 import sys
@@ -14,22 +13,20 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import RedirectResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import App
 from streamlit.config import set_option
 
 from viz_app.layout import sentence_input
-from viz_app.pages import GROUPS, MOVED, AppPage
+from viz_app.pages import MOVED
+from viz_app.server.first_frame import FirstFrame
 from viz_app.server.security import FramingForbidden, OwnOrigin
 from viz_app.server.threads import chosen_threads
 from viz_app.session import environment, models, readings
 
-ROOT = b'<div id="root"></div>'  # the element that Streamlit draws in
-STYLE_SHEET = re.compile(rb'<link rel="stylesheet"[^>]*>')
 OPEN_FILES = "/dev/fd"  # the open files of this process by number, on systems that have it
 PAUSE = 3.0  # seconds between loading the model and importing the other pages
 SWITCH_INTERVAL = 0.0005  # seconds for which a thread may hold the interpreter while the model is loaded
@@ -126,48 +123,6 @@ def import_pages() -> None:
                     importlib.import_module(name.name)
 
 
-class FirstFrame:
-    """ASGI middleware that adds a frame of the app to Streamlit's page.
-
-    It is shown while the browser loads the scripts.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-        html = (Path(__file__).parent / "frame.html").read_text(encoding="utf-8")
-        lines = (line for name, group in GROUPS.items() for line in (f"<h2>{name}</h2>", *map(_title_line, group)))
-        self.frame = html.replace("{pages}", "".join(lines)).encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Buffer HTML pages; pass everything else through."""
-        held: list[Message] = []
-
-        async def framed(message: Message) -> None:
-            if message["type"] == "http.response.start" and _is_page(scope, message):
-                held.append(message)
-            elif not held:
-                await send(message)
-            else:
-                held.append(message)
-                if not message.get("more_body"):
-                    await self._send_framed(held, send)
-
-        await self.app(scope, receive, framed)
-
-    async def _send_framed(self, held: list[Message], send: Send) -> None:
-        start, *parts = held
-        body = b"".join(part.get("body", b"") for part in parts)
-        # A browser draws nothing after a style sheet before it has loaded it; the frame needs only its own.
-        style_sheets = b"".join(STYLE_SHEET.findall(body))
-        body = STYLE_SHEET.sub(b"", body).replace(ROOT, ROOT + self.frame + style_sheets, 1)
-        headers = MutableHeaders(raw=start["headers"])
-        headers["content-length"] = str(len(body))
-        for name in ("etag", "last-modified"):  # of the page without the frame
-            del headers[name]
-        await send(start)
-        await send({"type": "http.response.body", "body": body})
-
-
 class FormerAddresses:
     """ASGI middleware that redirects from former addresses of pages, see `MOVED`."""
 
@@ -180,15 +135,6 @@ class FormerAddresses:
             query = scope["query_string"].decode("latin-1")
             app = RedirectResponse(f"{page}{'&' if '?' in page else '?'}{query}" if query else page)
         await app(scope, receive, send)
-
-
-def _title_line(page: AppPage) -> str:
-    return f"<p>{page.title}</p>"
-
-
-def _is_page(scope: Scope, start: Message) -> bool:
-    is_html = MutableHeaders(raw=start["headers"]).get("content-type", "").startswith("text/html")
-    return is_html and start["status"] == 200 and scope["method"] == "GET"
 
 
 def middleware() -> list[Middleware]:

@@ -6,10 +6,10 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_app import language
-from viz_app.language import ENGLISH, LANGUAGES, tr
+from viz_app.language import ENGLISH, IN_ADDRESS, LANGUAGES, language_of_visit, tr
 from viz_app.session.state import Widget, keep_selected, session_object
 
-LANGUAGE = Widget[str]("language")
+LANGUAGE = Widget[str](IN_ADDRESS)
 
 
 @dataclass
@@ -20,13 +20,11 @@ class VisitorLanguage:
 
 
 def restore() -> None:
-    """Take the language from the switch, the address or the browser.
+    """Take the language from the switch or, when a visit begins, from address and browser.
 
-    It is the browser's on a first visit without an address. Links hold the names of selected options, which are in the
-    language of whoever copied them, so they hold the language too unless it is English. Call it before any text is
-    drawn.
+    Call it before any text is drawn.
     """
-    default = ENGLISH if st.query_params else _browser_language()
+    default = language_of_visit(st.query_params, st.context.locale or "")
     session_object(VisitorLanguage).code = LANGUAGE.restore(default, _known)
 
 
@@ -41,12 +39,9 @@ def switch() -> None:
         help=tr("Of the interface. Messages about faulty files, exported tables and code stay English."),
     )
     # An address without a language may also have nothing else: then the browser decides, so English is named there.
-    LANGUAGE.keep(code, ENGLISH if _browser_language() == ENGLISH else "")
-
-
-def _browser_language() -> str:
-    code = (st.context.locale or "").partition("-")[0]
-    return code if code in LANGUAGES else ENGLISH
+    LANGUAGE.keep(code, ENGLISH if language_of_visit({}, st.context.locale or "") == ENGLISH else "")
+    # The server has set it for the first language alone. Screen readers choose their voice by it, browsers their fonts.
+    st.html(f'<script>document.documentElement.lang = "{code}"</script>', unsafe_allow_javascript=True)
 
 
 def _known(text: str) -> str:

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 # Fields of Streamlit's messages that a visitor reads; the others are keys, values, addresses and code.
 READ = {"label", "help", "placeholder", "body", "content", "options", "text", "alt", "caption"}
-MARKUP = re.compile(r"<style.*?</style>|<svg.*?</svg>|<[^>]*>", re.DOTALL)
+MARKUP = re.compile(r"<(?:style|script).*?</(?:style|script)>|<svg.*?</svg>|<[^>]*>", re.DOTALL)
 ATTRIBUTE = re.compile(r'\b(?:title|aria-label|alt|placeholder)="([^"]*)"')
 
 

@@ -1,4 +1,4 @@
-"""Additions to Streamlit's server, on a small page and other responses."""
+"""The server around Streamlit: what it answers, and what it prepares at the start."""
 
 import ast
 import gc
@@ -13,20 +13,15 @@ import pytest
 import streamlit as st
 import torch
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, StreamingResponse
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 from viz_app.layout import sentence_input
-from viz_app.pages import PAGES
 from viz_app.server import serving
 from viz_app.session import models, readings
-
-STYLE_SHEET = '<link rel="stylesheet" crossorigin href="./style.css">'
-PAGE = f"<!DOCTYPE html><head>{STYLE_SHEET}<title>Page</title></head><body>{serving.ROOT.decode()}<p>end</p></body>"
 
 
 @pytest.fixture(autouse=True)
@@ -39,36 +34,10 @@ def process_as_before() -> Iterator[None]:
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[TestClient]:
-    file = tmp_path / "index.html"
-    file.write_text(PAGE, encoding="utf-8")
-
-    def missing(_: Request) -> HTMLResponse:
-        return HTMLResponse(PAGE, status_code=404)
-
-    routes = [
-        Route("/", lambda _: FileResponse(file)),
-        Route(
-            "/parts",
-            lambda _: StreamingResponse(iter([PAGE[:30].encode(), PAGE[30:].encode()]), media_type="text/html"),
-        ),
-        Route("/data", lambda _: JSONResponse({"html": PAGE})),
-        Route("/missing", missing),
-    ]
+def client() -> Iterator[TestClient]:
+    routes = [Route("/", lambda _: PlainTextResponse(""))]
     with TestClient(Starlette(routes=routes, middleware=serving.middleware()), base_url="http://localhost") as client:
         yield client
-
-
-@pytest.mark.parametrize("path", ["/", "/parts"])
-def test_a_page_comes_with_the_frame_of_the_app(client: TestClient, path: str) -> None:
-    answer = client.get(path)
-    before, frame, after = answer.text.partition('<div id="frame"')
-    assert before.startswith(PAGE.replace(STYLE_SHEET, "").partition("<p>")[0])
-    assert frame
-    assert after.endswith(f"{STYLE_SHEET}<p>end</p></body>")  # it would keep what is below it from being painted
-    assert all(f"<p>{page.title}</p>" in after for page in PAGES)
-    assert int(answer.headers["content-length"]) == len(answer.content)
-    assert "etag" not in answer.headers  # a browser would keep the frame of an older app
 
 
 @pytest.mark.parametrize(
@@ -84,12 +53,6 @@ def test_a_former_address_leads_to_the_page_of_today(client: TestClient, asked: 
     answer = client.get(asked, follow_redirects=False)
     assert answer.is_redirect
     assert answer.headers["location"] == led_to
-
-
-def test_all_else_goes_through_as_it_is(client: TestClient) -> None:
-    assert client.get("/data").json() == {"html": PAGE}
-    assert client.get("/missing").text == PAGE
-    assert client.head("/").headers["content-length"] == str(len(PAGE))
 
 
 def test_it_listens_to_this_machine_alone_from_wherever_it_is_started(
