@@ -50,6 +50,7 @@ from core.packed_layers import (
     RowsLinear,
     Weights,
 )
+from core.phrases import Phrase, listed
 
 Precision = Literal["exact", "fast"]
 FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
@@ -254,28 +255,28 @@ class PackedTransformer(Transformer):
         return chosen[few] if few == many else RowsLinear(chosen[few], chosen[many])
 
 
-def packing_obstacle(model: Transformer) -> str | None:
+def packing_obstacle(model: Transformer) -> Phrase | None:
     """Reason why a model computes with its own matrices, in PyTorch.
 
     None if it can be packed.
     """
     weight, kept, config = stored_weight(model.embedding.tokens), kept_types(model), model.config
     if config.patch_size:
-        return "its source is an image"
+        return Phrase("its source is an image")
     variants = {
-        "relative positions": config.positions == "relative",
+        Phrase("relative positions"): config.positions == "relative",
         "RMSNorm": config.norm_kind == "rms",
-        "gated networks": config.gated_feed_forward,
-        f"the activation {config.activation}": config.activation not in native.ACTIVATIONS,
+        Phrase("gated networks"): config.gated_feed_forward,
+        Phrase("the activation {name}", name=config.activation): config.activation not in native.ACTIVATIONS,
     }
-    if any(variants.values()):
-        return f"it has {', '.join(name for name, is_used in variants.items() if is_used)}"
+    if used := [name for name, is_used in variants.items() if is_used]:
+        return Phrase("it has {variants}", variants=listed(used))
     if weight.device.type != "cpu":
-        return f"it is on {weight.device}"
+        return Phrase("it is on {device}", device=str(weight.device))
     if weight.dtype != torch.float32 and not kept:
-        return f"its weights are in {weight.dtype}".replace("torch.", "")
+        return Phrase("its weights are in {type}", type=str(weight.dtype).removeprefix("torch."))
     has_product = native.library() or (has_packed() and not kept) or halves(model)
-    return None if has_product else "this PyTorch has no packed product for its weights"
+    return None if has_product else Phrase("this PyTorch has no packed product for its weights")
 
 
 def packable(model: Transformer) -> bool:
@@ -283,14 +284,15 @@ def packable(model: Transformer) -> bool:
     return packing_obstacle(model) is None
 
 
-def computation(model: Transformer) -> str:
+def computation(model: Transformer) -> Phrase:
     """Describe how the search computes on this machine."""
     if obstacle := packing_obstacle(model):
-        return f"PyTorch, as {obstacle}"
+        return Phrase("PyTorch, as {obstacle}", obstacle=obstacle)
     if not native.library():
-        return "packed matrices, PyTorch's layers: the steps are not compiled for this processor"
+        return Phrase("packed matrices, PyTorch's layers: the steps are not compiled for this processor")
     kept = ", ".join(sorted(str(each).removeprefix("torch.") for each in kept_types(model)))
-    return f"compiled layers, {native.capability()}" + (f", on the matrices in {kept}, not copied" if kept else "")
+    compiled = Phrase("compiled layers, {instructions}", instructions=native.capability())
+    return Phrase("{layers}, on the matrices in {types}, not copied", layers=compiled, types=kept) if kept else compiled
 
 
 def exact_product(model: Transformer) -> type[HalfPackedLinear | CompiledLinear | PackedLinear]:

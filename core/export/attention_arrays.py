@@ -28,6 +28,7 @@ from core.capture import AttentionMap, Kind
 from core.damaged_archives import DAMAGE
 from core.file_writing import write_atomically
 from core.npz_arrays import npz_arrays
+from core.phrases import Phrase, listed
 from core.results import Explanation
 from core.tokenizer import SPACE_MARK
 
@@ -155,15 +156,24 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
 
 def attention_facts(explanation: Explanation) -> dict[str, str]:
     """Describe an explanation without a model by facts, in the order of display."""
-    maps = explanation.maps
     layers = [
-        f"{kind.removesuffix('_self')} {len(found)} of {found[0].num_heads} heads" for kind, found in maps.items()
+        Phrase(
+            "{kind} {layers} of {heads} heads",
+            kind=Phrase(kind.removesuffix("_self")),
+            layers=str(len(found)),
+            heads=str(found[0].num_heads),
+        )
+        for kind, found in explanation.maps.items()
     ]
     return {
-        "format": "attention without a model",
-        "layers": ", ".join(layers),
-        "tokens": f"{len(explanation.source_tokens)} source tokens, {len(explanation.predicted_tokens)} target tokens",
-        "probabilities": "given" if explanation.log_probs else "not given",
+        "format": Phrase("attention without a model"),
+        "layers": listed(layers),
+        "tokens": Phrase(
+            "{source} source tokens, {target} target tokens",
+            source=str(len(explanation.source_tokens)),
+            target=str(len(explanation.predicted_tokens)),
+        ),
+        "probabilities": Phrase("given" if explanation.log_probs else "not given"),
     }
 
 

@@ -5,17 +5,20 @@ from typing import Any, cast
 from core.config import TransformerConfig
 from core.cpu_inference import computation
 from core.model import Transformer
+from core.phrases import Phrase, listed
 from core.tokenizer import Tokenizer
 
 TIED = {
-    "all": "both embeddings and the output projection are one matrix",
-    "target": "the target's embedding and the output projection are one matrix",
-    "inputs": "both embeddings are one matrix",
-    "none": "three different matrices",
+    "all": Phrase("both embeddings and the output projection are one matrix"),
+    "target": Phrase("the target's embedding and the output projection are one matrix"),
+    "inputs": Phrase("both embeddings are one matrix"),
+    "none": Phrase("three different matrices"),
 }
-NORM_KINDS = {"layer": "", "rms": "RMSNorm, "}
-NORMS = {"post": "after each residual connection", "pre": "on the input of each sub-layer"}
-ORDERS = {"interleaved": "sines and cosines alternate", "halves": "all sines before all cosines"}
+NORMS = {"post": Phrase("after each residual connection"), "pre": Phrase("on the input of each sub-layer")}
+ORDERS = {
+    "interleaved": Phrase("sines and cosines alternate"),
+    "halves": Phrase("all sines before all cosines"),
+}
 PENALTIES = {"paper": "((5 + length) / 6)^alpha", "length": "length^alpha"}
 LISTED = 4  # token ids of a list
 OWN_FORMAT = "Headlight"
@@ -29,19 +32,22 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
     """
     imported = _object(training.get("imported"))
     search = ", ".join(f"{name} {value}" for name, value in _object(imported.get("search")).items())
+    prefixes = [f'"{prefix}"' for prefix in _texts(imported.get("source prefixes"))]
+    options = ", ".join(_texts(imported.get("options not applied"))) or Phrase("none")
+    languages = list(filter(None, tokenizer.languages))
     facts = {
         "format": origin_of(training),
         "parameters": f"{sum(parameter.numel() for parameter in model.parameters()):,}",
         "stored as": ", ".join(_texts(imported.get("stored as"))) or str(training.get("stored_as", "")),
-        "languages": " to ".join(filter(None, tokenizer.languages)),
-        "target languages": ", ".join(tokenizer.language_codes) or "one",
+        "languages": listed(languages, "{first} to {rest}") if languages else "",
+        "target languages": ", ".join(tokenizer.language_codes) or Phrase("one"),
         **architecture_facts(model.config),
         **token_facts(model.config),
         **_forced_language(tokenizer),
-        "source prefix": ", or ".join(f'"{prefix}"' for prefix in _texts(imported.get("source prefixes"))),
+        "source prefix": listed(prefixes, "{first}, or {rest}") if prefixes else "",
         "computation": computation(model),
-        "search of the source": search or ("not given" if imported else ""),
-        "options not applied": (", ".join(_texts(imported.get("options not applied"))) or "none") if imported else "",
+        "search of the source": search or (Phrase("not given") if imported else ""),
+        "options not applied": options if imported else "",
     }
     return {name: value for name, value in facts.items() if value}
 
@@ -49,54 +55,110 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
 def architecture_facts(config: TransformerConfig) -> dict[str, str]:
     """Describe fields that the paper has values for, as `model_facts` does."""
     biases = {
-        "attention": config.attention_bias,
-        "feed-forward": config.feed_forward_bias,
-        "logits": config.output_bias,
+        Phrase("attention"): config.attention_bias,
+        Phrase("feed-forward"): config.feed_forward_bias,
+        Phrase("logits"): config.output_bias,
     }
     return {
-        "layers": f"{config.num_encoder_layers} + {config.num_decoder_layers}, {config.head_counts} heads",
+        "layers": Phrase(
+            "{encoder} + {decoder}, {heads} heads",
+            encoder=str(config.num_encoder_layers),
+            decoder=str(config.num_decoder_layers),
+            heads=config.head_counts,
+        ),
         "widths": _widths(config),
-        "vocabulary": f"{config.vocab_size:,} tokens"
-        + (f" of sources, {config.target_size:,} of targets" if config.target_vocab_size else ""),
+        "vocabulary": _vocabulary(config),
         "matrices": TIED[config.tied],
-        "embeddings": "multiplied by sqrt(d_model)" if config.scale_embedding else "not scaled",
+        "embeddings": Phrase("multiplied by sqrt(d_model)" if config.scale_embedding else "not scaled"),
         "positions": _positions(config),
-        "norms": NORM_KINDS[config.norm_kind]
-        + NORMS[config.norm]
-        + (", and after the last layer" if config.final_norm else "")
-        + (", and on the embeddings" if config.embedding_norm else "")
-        + f"; epsilon {config.norm_eps:g}",
-        "activation": config.activation.replace("_tanh", ", approximated by tanh")
-        + (", multiplied by another projection" if config.gated_feed_forward else ""),
-        "biases": ", ".join(name for name, has_bias in biases.items() if has_bias) or "none",
-        "attention": ("all positions" if config.neighbourhood is None else f"{config.neighbourhood} nearest positions")
-        + ("" if config.autoregressive else ", in the decoder also later ones"),
+        "norms": _norms(config),
+        "activation": _activation(config),
+        "biases": listed([name for name, has_bias in biases.items() if has_bias] or [Phrase("none")]),
+        "attention": _attention(config),
         "dropout in training": f"{config.dropout:g}",
         "length penalty": PENALTIES[config.penalty_formula],
-        "end of a search": "as soon as beam-size hypotheses have finished"
-        if config.early_stopping
-        else "when no live hypothesis scores above the finished ones",
+        "end of a search": Phrase(
+            "as soon as beam-size hypotheses have finished"
+            if config.early_stopping
+            else "when no live hypothesis scores above the finished ones"
+        ),
     }
 
 
 def token_facts(config: TransformerConfig) -> dict[str, str]:
     """Describe fields about sources and token ids, as `model_facts` does."""
-    excluded = ", ".join(map(str, config.never_ids[:LISTED])) + (", ..." if config.never_ids[LISTED:] else "")
-    parts = [
-        *map(str, config.source_prefix),
-        "tokens",
-        *(["</s>"] * config.source_end),
-        *map(str, config.source_suffix),
+    ids = [
+        Phrase("padding {id}", id=str(config.pad_id)),
+        Phrase("start {id}", id=str(config.bos_id)),
+        Phrase("end {id}", id=str(config.eos_id)),
     ]
+    if config.mask_id is not None:
+        ids.append(Phrase("mask {id}", id=str(config.mask_id)))
     return {
-        "source": ", ".join(parts)
-        if config.patch_size is None
-        else f"patches of {config.patch_size} x {config.patch_size} pixels, {config.patch_rows} in a column",
-        "token ids": f"padding {config.pad_id}, start {config.bos_id}, end {config.eos_id}"
-        + ("" if config.mask_id is None else f", mask {config.mask_id}"),
-        "first token": "free" if config.forced_first_id is None else f"always {config.forced_first_id}",
-        "never generated": "padding, start" + (f", {excluded}" if excluded else ""),
+        "source": _source(config),
+        "token ids": listed(ids),
+        "first token": Phrase("free")
+        if config.forced_first_id is None
+        else Phrase("always {id}", id=str(config.forced_first_id)),
+        "never generated": listed(
+            [
+                Phrase("padding, start"),
+                *map(str, config.never_ids[:LISTED]),
+                *(["..."] if config.never_ids[LISTED:] else []),
+            ]
+        ),
     }
+
+
+def _source(config: TransformerConfig) -> str:
+    if config.patch_size is not None:
+        return Phrase(
+            "patches of {size} x {size} pixels, {rows} in a column",
+            size=str(config.patch_size),
+            rows=str(config.patch_rows),
+        )
+    end = ["</s>"] * config.source_end
+    return listed([*map(str, config.source_prefix), Phrase("tokens"), *end, *map(str, config.source_suffix)])
+
+
+def _vocabulary(config: TransformerConfig) -> str:
+    if not config.target_vocab_size:
+        return Phrase("{count} tokens", count=f"{config.vocab_size:,}")
+    return Phrase(
+        "{count} tokens of sources, {targets} of targets",
+        count=f"{config.vocab_size:,}",
+        targets=f"{config.target_size:,}",
+    )
+
+
+def _norms(config: TransformerConfig) -> str:
+    parts = ["RMSNorm"] if config.norm_kind == "rms" else []
+    parts.append(NORMS[config.norm])
+    if config.final_norm:
+        parts.append(Phrase("and after the last layer"))
+    if config.embedding_norm:
+        parts.append(Phrase("and on the embeddings"))
+    return Phrase("{norms}; epsilon {epsilon}", norms=listed(parts), epsilon=f"{config.norm_eps:g}")
+
+
+def _activation(config: TransformerConfig) -> str:
+    parts = [config.activation.removesuffix("_tanh")]
+    if config.activation.endswith("_tanh"):
+        parts.append(Phrase("approximated by tanh"))
+    if config.gated_feed_forward:
+        parts.append(Phrase("multiplied by another projection"))
+    return listed(parts)
+
+
+def _attention(config: TransformerConfig) -> str:
+    parts = [
+        Phrase("all positions")
+        if config.neighbourhood is None
+        else Phrase("{count} nearest positions", count=str(config.neighbourhood))
+    ]
+    if not config.autoregressive:
+        parts.append(Phrase("in the decoder also later ones"))
+    return listed(parts)
 
 
 def _forced_language(tokenizer: Tokenizer) -> dict[str, str]:
@@ -104,7 +166,8 @@ def _forced_language(tokenizer: Tokenizer) -> dict[str, str]:
     first = tokenizer.first_target_id("")
     if first is None:
         return {}
-    return {"first token": f"the language: {tokenizer.target.piece(first)}, or the one that a text names"}
+    token = tokenizer.target.piece(first)
+    return {"first token": Phrase("the language: {token}, or the one that a text names", token=token)}
 
 
 def origin_of(training: dict[str, Any]) -> str:
@@ -119,20 +182,32 @@ def _widths(config: TransformerConfig) -> str:
         "d_k": (encoder.d_k, decoder.d_k),
         "d_v": (encoder.d_v, decoder.d_v),
     }
-    widths = [f"{name} {' and '.join(dict.fromkeys(f'{width:,}' for width in both))}" for name, both in sides.items()]
-    return ", ".join([f"d_model {config.d_model:,}", *widths])
+    widths = [
+        f"{name} {first:,}"
+        if first == second
+        else Phrase("{name} {first} and {rest}", name=name, first=f"{first:,}", rest=f"{second:,}")
+        for name, (first, second) in sides.items()
+    ]
+    return listed([f"d_model {config.d_model:,}", *widths])
 
 
 def _positions(config: TransformerConfig) -> str:
     if config.positions == "learned":
-        return f"learned, at most {config.max_positions:,}"
+        return Phrase("learned, at most {count}", count=f"{config.max_positions:,}")
     if config.positions == "relative":
-        return (
-            f"relative, in self-attention: {config.relative_buckets} classes of distances up to "
-            f"{config.relative_max_distance:,}"
+        return Phrase(
+            "relative, in self-attention: {classes} classes of distances up to {distance}",
+            classes=str(config.relative_buckets),
+            distance=f"{config.relative_max_distance:,}",
         )
-    offset = f", from {config.position_offset} on" if config.position_offset else ""
-    return f"{config.positions}, {ORDERS[config.position_order]}, exponent {config.position_exponent}{offset}"
+    parts = [
+        Phrase(config.positions),
+        ORDERS[config.position_order],
+        Phrase("exponent {exponent}", exponent=config.position_exponent),
+    ]
+    if config.position_offset:
+        parts.append(Phrase("from {position} on", position=str(config.position_offset)))
+    return listed(parts)
 
 
 def _object(found: object) -> dict[str, Any]:

@@ -37,7 +37,8 @@ from viz_app.features.alignment import aligner_list
 from viz_app.features.alignment.aligner_list import ALIGNER, METHOD, ROWS, AlignerClick
 from viz_app.features.alignment.corpus_ranking import text_with_gold
 from viz_app.features.alignment.ribbon_cells import ribbon_cells
-from viz_app.figures.aligner_tables import ROW_NAMES, coverage_table, ribbon_table, target_table
+from viz_app.figures.aligner_tables import ROW_NAMES, aligner_title, coverage_table, ribbon_table, target_table
+from viz_app.figures.core_texts import translated
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.alignment import export_ribbon
 from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
@@ -101,12 +102,12 @@ def sentence() -> None:
             tr(
                 "**{method}**, {head}: what each target word attends to",
                 method=tr(METHOD_NAMES[method]),
-                head=aligner_name(place),
+                head=aligner_title(place),
             ),
             help=tr(HOW_TO_READ),
         )
         if place[0] is not None and place[1] is not None:
-            st.caption(links_text(aligner_name(place), head_links(cross, place[0], place[1])), help=tr(ABOUT_LINKS))
+            st.caption(links_text(aligner_title(place), head_links(cross, place[0], place[1])), help=tr(ABOUT_LINKS))
         below = st.container()
         links = links_box(reading, alignment)
         with below:
@@ -114,7 +115,7 @@ def sentence() -> None:
             none = no_products(reading.model, method, None not in place)
             python = partial(script, reading, method, place, rows, drawn)
             cells = None if none else ribbon_cells(reading, place, rows)
-            picture(reading, alignment, drawn, f"{tr(METHOD_NAMES[method])}, {aligner_name(place)}", python, cells)
+            picture(reading, alignment, drawn, f"{tr(METHOD_NAMES[method])}, {aligner_title(place)}", python, cells)
             if cells is None:
                 st.caption(none)
             else:
@@ -145,18 +146,21 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
             st.error(tr("{problem}. Attention weights are shown instead.", problem=sentence_case(str(error))))
             method, cross = "attention", reading.explain().maps["cross"]
         by_name = {aligner_name(place): place for place in all_aligners(cross)}
+        titles = {name: aligner_title(place) for name, place in by_name.items()}
+        several = cross[0].num_heads > 1
 
         def default() -> str:
-            return aligner_name(default_head(reading.explain().maps["cross"])) if cross[0].num_heads > 1 else "mean"
+            return aligner_name(default_head(reading.explain().maps["cross"]) if several else (None, None))
 
-        preset_heads(reading, ALIGNER, default)
-        if ALIGNER.requested not in by_name:  # of another method
-            ALIGNER.preset(default())
+        preset_heads(reading, ALIGNER, default, titles.__getitem__)
+        if ALIGNER.requested_of(titles) is None:  # of another method
+            ALIGNER.preset(default(), titles.__getitem__)
         name = st.selectbox(
             tr("Head"),
             by_name,
             None,
             required=True,
+            format_func=titles.__getitem__,
             key=ALIGNER.key,
             bind="query-params",
             width=130,
@@ -215,9 +219,9 @@ def picture(
         python=python,
     )
     for concern in alignment.concerns():
-        st.warning(plain(concern), icon=":material/visibility_off:")
+        st.warning(plain(translated(concern)), icon=":material/visibility_off:")
     if note := alignment.left_out_note():
-        st.caption(plain(note))
+        st.caption(plain(translated(note)))
 
 
 def shares(reading: readings.Reading) -> tuple[float, ...]:

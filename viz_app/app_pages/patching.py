@@ -20,7 +20,7 @@ from viz_app.figures import patching as figures
 from viz_app.figures.ablation import head_title
 from viz_app.figures.display_text import decimal, isolated, plain
 from viz_app.figures.export.cell_grid import export_grid
-from viz_app.language import marked, tr, tr_lower
+from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.session.state import Widget, session_object
@@ -217,7 +217,7 @@ def senders(
     """
     theme, question = page_theme(), found.question
     sender = selection.selected_sender(measured.senders)
-    name = f"{head_title(receiver.head)}, {tr_lower(selection.INPUT_NAMES[receiver.input])}"
+    name = selection.receiver_title(receiver)
     st.markdown(tr("**Heads that feed {input}**", input=plain(name)), help=tr(ABOUT_PATHS))
     grid = figures.senders_grid(measured.senders, measured.found, question.into, theme, sender)
 
@@ -246,7 +246,7 @@ def positions(
     """Draw the effect of a sender's output at each position."""
     theme, question = page_theme(), found.question
     effects = found.path_positions(sender, receiver, hold_networks)
-    names = figures.position_names(found.pairs, sender.kind)
+    names, to = figures.position_names(found.pairs, sender.kind), selection.receiver_title(receiver)
     st.markdown(tr("**{head}**, by the position of its output", head=head_title(sender)))
     grid = figures.positions_grid(effects, names, question.into, theme)
     cell_grid(grid, key="patching-positions")
@@ -258,10 +258,10 @@ def positions(
             export_grid,
             grid,
             theme=theme,
-            title=tr("{sender} to {receiver}", sender=head_title(sender), receiver=receiver),
+            title=tr("{sender} to {receiver}", sender=head_title(sender), receiver=to),
         ),
         lambda: figures.positions_table(effects, names),
-        title=tr("{sender} to {receiver}, by position", sender=head_title(sender), receiver=receiver),
+        title=tr("{sender} to {receiver}, by position", sender=head_title(sender), receiver=to),
         python=lambda file: python_code.script(file, *code),
     )
 

@@ -6,21 +6,38 @@ import pandas as pd
 
 from core.analysis.alignment.aligners import Aligner, Rows
 from core.analysis.alignment.pharaoh import GoldLinks, Link
-from core.analysis.alignment.sentence_alignment import WordAlignment
-from viz_app.language import marked
+from core.analysis.alignment.sentence_alignment import HeadOrMean, WordAlignment
+from viz_app.figures.theme import head_name
+from viz_app.language import marked, tr
 
 ROW_NAMES: dict[Rows, str] = {"predicted": marked("by predicted word"), "fed": marked("by input word")}
+ROWS_IN_TABLE: dict[Rows, str] = {"predicted": marked("predicted"), "fed": marked("fed")}
+
+
+def aligner_title(place: HeadOrMean) -> str:
+    """Return the name of an aligner in the visitor's language, counted from 1: `L5 H3`, `L5 mean`, `mean`."""
+    layer, head = place
+    if layer is not None and head is not None:
+        return head_name(layer, head)
+    return tr("mean") if layer is None else f"L{layer + 1} {tr('mean')}"
 
 
 def aligner_table(aligners: Sequence[Aligner]) -> pd.DataFrame:
-    """Return a row for each aligner.
+    """Return a row for each aligner, to be shown.
 
     Columns: name (counted from 1), rows, alignment error rate, precision and recall.
     """
-    return pd.DataFrame(
-        [(str(each), each.rows, each.score.error_rate, each.score.precision, each.score.recall) for each in aligners],
-        columns=["head", "rows", "AER", "precision", "recall"],
-    )
+    rows = [
+        (
+            aligner_title((each.layer, each.head)),
+            tr(ROWS_IN_TABLE[each.rows]),
+            each.score.error_rate,
+            each.score.precision,
+            each.score.recall,
+        )
+        for each in aligners
+    ]
+    return pd.DataFrame(rows, columns=["head", "rows", "AER", "precision", "recall"])
 
 
 def ribbon_table(alignment: WordAlignment, gold: GoldLinks) -> pd.DataFrame:

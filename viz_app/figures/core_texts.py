@@ -1,6 +1,15 @@
-"""Texts of `core` that the app shows: its constants, marked for the catalogues."""
+"""Texts of `core` that the app shows: its constants and the words of its phrases, marked for the catalogues."""
 
-from viz_app.language import marked
+from core.phrases import Phrase
+from viz_app.language import marked, tr
+
+
+def translated(text: str) -> str:
+    """Return a phrase of `core` in the visitor's language; a text that is none, such as a number, stays as it is."""
+    if not isinstance(text, Phrase):
+        return text
+    return tr(text.words, **{name: translated(value) for name, value in text.values.items()})
+
 
 AXES = (  # of drawings of attention, see `core.drawing.axis_words`
     marked("Encoder"),
@@ -128,6 +137,115 @@ BEHAVIOURS = (  # to search heads by, see `core.analysis.corpus.behaviours`
     marked("mean of the largest weight of a row, without </s> (Voita et al. 2019)"),
     marked("looks everywhere"),
     marked("entropy of the weights over its maximum (Clark et al. 2019)"),
+)
+CONCERNS = (  # about an alignment, see `core.analysis.alignment.sentence_alignment`
+    marked(
+        "Only {share} of the weight is on source words, the rest on special tokens or the prefix: too little for an "
+        "alignment."
+    ),
+    marked("\u201c{word}\u201d has {share} of all weight: the head attends to one word rather than aligning words."),
+    marked("Little attention: {names}. Function words often get little; any other may not be translated."),
+    marked("\u201c{word}\u201d ({coverage})"),
+    marked("{names} and {count} more"),
+    marked("{first}, {rest}"),
+)
+FACTS = (  # names of facts about a model, see `core.formats.model_facts`
+    marked("Format"),
+    marked("Parameters"),
+    marked("Stored as"),
+    marked("Languages"),
+    marked("Target languages"),
+    marked("Layers"),
+    marked("Widths"),
+    marked("Vocabulary"),
+    marked("Matrices"),
+    marked("Embeddings"),
+    marked("Positions"),
+    marked("Norms"),
+    marked("Activation"),
+    marked("Biases"),
+    marked("Attention"),
+    marked("Dropout in training"),
+    marked("Length penalty"),
+    marked("End of a search"),
+    marked("Source"),
+    marked("Token ids"),
+    marked("First token"),
+    marked("Never generated"),
+    marked("Source prefix"),
+    marked("Computation"),
+    marked("Search of the source"),
+    marked("Options not applied"),
+    marked("Tokens"),
+    marked("Probabilities"),
+)
+FACT_VALUES = (
+    marked("{encoder} + {decoder}, {heads} heads"),
+    marked("{name} {first} and {rest}"),
+    marked("{count} tokens"),
+    marked("{count} tokens of sources, {targets} of targets"),
+    marked("both embeddings and the output projection are one matrix"),
+    marked("the target's embedding and the output projection are one matrix"),
+    marked("both embeddings are one matrix"),
+    marked("three different matrices"),
+    marked("multiplied by sqrt(d_model)"),
+    marked("not scaled"),
+    marked("learned, at most {count}"),
+    marked("relative, in self-attention: {classes} classes of distances up to {distance}"),
+    marked("sinusoidal"),
+    marked("sines and cosines alternate"),
+    marked("all sines before all cosines"),
+    marked("exponent {exponent}"),
+    marked("from {position} on"),
+    marked("{norms}; epsilon {epsilon}"),
+    marked("after each residual connection"),
+    marked("on the input of each sub-layer"),
+    marked("and after the last layer"),
+    marked("and on the embeddings"),
+    marked("approximated by tanh"),
+    marked("multiplied by another projection"),
+    marked("attention"),
+    marked("feed-forward"),
+    marked("logits"),
+    marked("all positions"),
+    marked("{count} nearest positions"),
+    marked("in the decoder also later ones"),
+    marked("as soon as beam-size hypotheses have finished"),
+    marked("when no live hypothesis scores above the finished ones"),
+    marked("tokens"),
+    marked("patches of {size} x {size} pixels, {rows} in a column"),
+    marked("padding, start"),
+    marked("padding {id}"),
+    marked("start {id}"),
+    marked("end {id}"),
+    marked("mask {id}"),
+    marked("free"),
+    marked("always {id}"),
+    marked("the language: {token}, or the one that a text names"),
+    marked("{first} to {rest}"),
+    marked("{first}, or {rest}"),
+    marked("one"),
+    marked("none"),
+    marked("not given"),
+    marked("PyTorch, as {obstacle}"),
+    marked("its source is an image"),
+    marked("it has {variants}"),
+    marked("relative positions"),
+    marked("gated networks"),
+    marked("the activation {name}"),
+    marked("it is on {device}"),
+    marked("its weights are in {type}"),
+    marked("this PyTorch has no packed product for its weights"),
+    marked("packed matrices, PyTorch's layers: the steps are not compiled for this processor"),
+    marked("compiled layers, {instructions}"),
+    marked("{layers}, on the matrices in {types}, not copied"),
+    marked("attention without a model"),
+    marked("{kind} {layers} of {heads} heads"),
+    marked("encoder"),
+    marked("decoder"),
+    marked("cross"),
+    marked("{source} source tokens, {target} target tokens"),
+    marked("given"),
 )
 LAYER_TYPES = (  # of Table 1, see `core.analysis.layers.layer_types`
     marked("Self-attention"),

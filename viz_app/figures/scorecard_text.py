@@ -4,8 +4,9 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from core.analysis.heads.labels import DEFINITIONS, Phrase, head_labels
+from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
+from viz_app.figures.core_texts import translated
 from viz_app.figures.display_text import decimal
 from viz_app.figures.head_names import LayerHead
 from viz_app.figures.theme import head_name
@@ -102,7 +103,7 @@ SHORT_NAMES: dict[str, str] = {  # captions in the grid, whose cells are small
 
 def head_does(card: ScoreCard) -> str:
     """Name the labels of a head: `aligns words, one word at a time`; often empty."""
-    return ", ".join(_translated(label.name_phrase) for label in head_labels(card))
+    return ", ".join(translated(label.name) for label in head_labels(card))
 
 
 def numbers(card: ScoreCard) -> str:
@@ -125,12 +126,7 @@ def numbers(card: ScoreCard) -> str:
 
 def sentences(card: ScoreCard) -> str:
     """Describe the labels, a sentence each; often empty."""
-    return " ".join(tr("It {does}.", does=_translated(label.text_phrase)) for label in head_labels(card))
-
-
-def _translated(phrase: Phrase) -> str:
-    values = {name: each if isinstance(each, str) else _translated(each) for name, each in phrase.values.items()}
-    return tr(phrase.words, **values)
+    return " ".join(tr("It {does}.", does=translated(label.text)) for label in head_labels(card))
 
 
 def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:

@@ -131,10 +131,11 @@ def facts_html(model: Model) -> str:
     """
     from core.export.attention_arrays import attention_facts
     from core.formats.model_facts import OWN_FORMAT, origin_of
+    from viz_app.figures.core_texts import translated
 
     if model.explanation is not None:
         given = attention_facts(model.explanation)
-        return _facts_list(model, [given["format"], given["layers"], given["tokens"]])
+        return _facts_list(model, [translated(given[name]) for name in ("format", "layers", "tokens")])
     config = model.translator.model.config
     parameters = sum(parameter.numel() for parameter in model.translator.model.parameters())
     facts = [

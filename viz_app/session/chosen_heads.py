@@ -44,20 +44,26 @@ class PresetHeads:
     presets: dict[str, tuple[str, str, Any]] = field(default_factory=dict[str, tuple[str, str, Any]])
 
 
-def preset_heads(about: Reading, widget: Widget[T], default: Callable[[], T]) -> None:
+def preset_heads(
+    about: Reading, widget: Widget[T], default: Callable[[], T], shown: Callable[[T], str] | None = None
+) -> None:
     """Preset a widget that selects heads, before it is drawn.
 
     The default is set on first use, with another model, and with another source unless heads were selected meanwhile.
     On first use, heads in the address come first.
+
+    Args:
+        shown: as for `Widget.preset`.
     """
     presets, digest, source = session_object(PresetHeads).presets, about.model.digest, about.translation.source
     model, text, preset = presets.get(widget.key, ("", "", None))
     if not model and widget.requested is not None:
         found, preset = default(), widget.value or st.query_params.get_all(widget.key)
-        presets[widget.key] = digest, source, found if preset in (found, [found]) else None
+        is_default = preset in (found, [shown(found) if shown else found])
+        presets[widget.key] = digest, source, found if is_default else None
     elif model != digest or (text != source and preset is not None and preset == widget.value):
         presets[widget.key] = digest, source, default()
-        widget.preset(presets[widget.key][2])
+        widget.preset(presets[widget.key][2], shown)
 
 
 def keep_heads(widget: Widget[Any]) -> None:

@@ -21,6 +21,7 @@ from core.analysis.alignment.pharaoh import GoldLinks, Link
 from core.analysis.attribution.rollout import row_shares
 from core.analysis.tokens.words import is_special, word, word_groups
 from core.capture import AttentionMap
+from core.phrases import Phrase, listed
 
 # Thresholds of `WordAlignment`; rules of thumb.
 LEFT_OUT = 0.2  # coverage of a source word; 1 is the attention of one target word
@@ -63,7 +64,7 @@ class WordAlignment:
             if covered < LEFT_OUT and any(character.isalnum() for character in name)
         ]
 
-    def concerns(self) -> list[str]:
+    def concerns(self) -> list[Phrase]:
         """Reasons to doubt these links, as sentences; empty if there are none.
 
         The first that applies: too little weight on words, one word with most of the weight. Words that are left out
@@ -74,33 +75,44 @@ class WordAlignment:
         total = float(self.weights.sum())
         seen = total / len(self.target)
         if seen < 1 - ELSEWHERE:
-            return [
-                f"Only {seen:.0%} of the weight is on source words, the rest on special tokens or the prefix: too "
-                f"little for an alignment."
-            ]
+            concern = Phrase(
+                "Only {share} of the weight is on source words, the rest on special tokens or the prefix: too little "
+                "for an alignment.",
+                share=f"{seen:.0%}",
+            )
+            return [concern]
         largest = max(range(len(self.source)), key=self.coverage.__getitem__)
         if len(self.source) > 2 and self.coverage[largest] > ONE_WORD * total:
-            share = self.coverage[largest] / total
-            return [
-                f"\u201c{self.source[largest]}\u201d has {share:.0%} of all weight: the head attends to one word "
-                f"rather than aligning words."
-            ]
+            concern = Phrase(
+                "\u201c{word}\u201d has {share} of all weight: the head attends to one word rather than aligning "
+                "words.",
+                word=self.source[largest],
+                share=f"{self.coverage[largest] / total:.0%}",
+            )
+            return [concern]
         return []
 
-    def left_out_note(self) -> str:
+    def left_out_note(self) -> Phrase | None:
         """Name the words of `left_out` with their coverage, as a sentence.
 
-        Empty if there are none.
+        None if there are none.
         """
         left_out = self.left_out()
         if not left_out:
-            return ""
-        names = ", ".join(
-            f"\u201c{self.source[index]}\u201d ({self.coverage[index]:.2f})" for index in left_out[:MOST_NAMED]
+            return None
+        names = listed(
+            [
+                Phrase(
+                    "\u201c{word}\u201d ({coverage})", word=self.source[index], coverage=f"{self.coverage[index]:.2f}"
+                )
+                for index in left_out[:MOST_NAMED]
+            ]
         )
         if more := len(left_out[MOST_NAMED:]):
-            names += f" and {more} more"
-        return f"Little attention: {names}. Function words often get little; any other may not be translated."
+            names = Phrase("{names} and {count} more", names=names, count=str(more))
+        return Phrase(
+            "Little attention: {names}. Function words often get little; any other may not be translated.", names=names
+        )
 
 
 def shown_words(tokens: Sequence[str]) -> tuple[str, ...]:

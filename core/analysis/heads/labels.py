@@ -12,13 +12,11 @@ to 0.90.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
-from types import MappingProxyType
-from typing import NamedTuple
 
 from core.analysis.heads.scorecards import ScoreCard
+from core.phrases import Phrase, listed
 
 MOST = 0.5  # of the weight, the tokens or the words
 POSITIONAL = 0.9  # share of tokens whose largest weight is at the same distance (Voita et al. 2019)
@@ -54,35 +52,12 @@ DEFINITIONS: dict[str, str] = {
 """Criterion of each name, in order of precedence: the most specific first."""
 
 
-class Phrase(NamedTuple):
-    """English words with values in place of their `{names}`.
-
-    They are apart so that they can be translated.
-    """
-
-    words: str
-    values: Mapping[str, "str | Phrase"] = MappingProxyType({})
-
-    def __str__(self) -> str:
-        return self.words.format(**{name: str(value) for name, value in self.values.items()})
-
-
 @dataclass(frozen=True)
 class HeadLabel:
     """Short name for what a head does, and the measurement behind it."""
 
-    name_phrase: Phrase
-    text_phrase: Phrase
-
-    @property
-    def name(self) -> str:
-        """Name in English."""
-        return str(self.name_phrase)
-
-    @property
-    def text(self) -> str:
-        """Measurement in English."""
-        return str(self.text_phrase)
+    name: Phrase
+    text: Phrase
 
     @property
     def base_name(self) -> str:
@@ -98,7 +73,7 @@ def head_labels(card: ScoreCard) -> tuple[HeadLabel, ...]:
 def _labels(card: ScoreCard) -> Iterator[HeadLabel]:
     if card.alignment_error_rate < MOST:
         rate = f"{card.alignment_error_rate:.2f}"
-        yield _label("aligns words", Phrase("aligns words: its alignment error rate is {rate}", {"rate": rate}))
+        yield _label("aligns words", Phrase("aligns words: its alignment error rate is {rate}", rate=rate))
     elif math.isnan(card.alignment_error_rate) and card.agreement > MOST:
         yield _label("aligns words", _of_share("links {share} of the words like the other heads", card.agreement))
     yield from _position(card)
@@ -130,7 +105,7 @@ def _position(card: ScoreCard) -> Iterator[HeadLabel]:
         return
     near = {0: "same position"} if cross else {-1: "previous word", 0: "itself", 1: "next word"}
     words = "fixed distance: {count} back" if offset < 0 else "fixed distance: {count} ahead"
-    distance = Phrase(words, {"count": str(abs(offset))})
+    distance = Phrase(words, count=str(abs(offset)))
     yield HeadLabel(Phrase(near[offset]) if offset in near else distance, text)
 
 
@@ -138,12 +113,12 @@ def _place(card: ScoreCard, offset: int) -> Phrase:
     if card.head.kind == "cross":
         if not offset:
             return Phrase("the source token at the same position")
-        return Phrase("the source token at the same position {offset}", {"offset": f"{offset:+d}"})
+        return Phrase("the source token at the same position {offset}", offset=f"{offset:+d}")
     near = {-1: "the previous token", 0: "the token itself", 1: "the next token"}
     if offset in near:
         return Phrase(near[offset])
     words = "the token {count} before" if offset < 0 else "the token {count} after"
-    return Phrase(words, {"count": str(abs(offset))})
+    return Phrase(words, count=str(abs(offset)))
 
 
 def _sink(card: ScoreCard) -> Iterator[HeadLabel]:
@@ -157,7 +132,7 @@ def _sink(card: ScoreCard) -> Iterator[HeadLabel]:
     named = [
         _of_share("{share} on {place}", share, place=Phrase(place)) for place, share in shares.values() if share >= 0.05
     ]
-    places = reduce(lambda rest, first: Phrase("{first} and {rest}", {"first": first, "rest": rest}), reversed(named))
+    places = listed(named, "{first} and {rest}")
     most = next((name for name, (_, share) in shares.items() if share > MOST), "marks")
     text = _of_share("puts {share} of its weight on tokens of little content: {places}", card.sink_share, places=places)
     yield _label(most, text)
@@ -167,5 +142,5 @@ def _label(name: str, text: Phrase) -> HeadLabel:
     return HeadLabel(Phrase(name), text)
 
 
-def _of_share(words: str, share: float, **values: Phrase) -> Phrase:
-    return Phrase(words, {"share": f"{share:.0%}", **values})
+def _of_share(words: str, share: float, **values: str) -> Phrase:
+    return Phrase(words, share=f"{share:.0%}", **values)

@@ -7,9 +7,7 @@ import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import Translator
-from core.formats.model_facts import architecture_facts, model_facts
 from core.images.rendering import FONTS
-from core.preset_configs import PRESETS
 from tests.viz_app.language.shown_texts import WORD, shown_texts, untranslated
 from tests.viz_app.pages import Start, healthy, opened
 from viz_app import language
@@ -24,7 +22,6 @@ SAME_EVERYWHERE = {
     *LANGUAGES.values(),
     *("Headlight", "Python", "BertViz", "CSV", "HTML", "JSON", "NPZ", "NumPy", "PDF", "PNG", "SVG"),
     *("d_model", "d_ff", "d_k", "d_v", "log", "ms", "MB"),  # symbols and units
-    "mean",  # the name of an aligner in `core`, and in the address: `L1 mean`
 }
 SENTENCE = "Where?"
 PARALLEL_LINES = "Where is the station?\tWo ist der Bahnhof?"  # as on the page Score a file
@@ -54,13 +51,11 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 @pytest.fixture
 def data_words(tiny_checkpoint: Path) -> set[str]:
-    """Words of tokens, sentences and fonts, and of facts that `core` knows about a model."""
-    model = Translator.from_checkpoint(tiny_checkpoint)
-    tokenizer = model.tokenizer
-    facts = [*architecture_facts(PRESETS["base"]).values(), *model_facts(model.model, tokenizer, {}).values()]
+    """Words of tokens, sentences and fonts."""
+    tokenizer = Translator.from_checkpoint(tiny_checkpoint).tokenizer
     given = (*EXAMPLES, *trial_sentences.SENTENCES["en"], figure_heads.MAKING_SENTENCE, SENTENCE)
     sentences = (*given, PARALLEL_LINES, LINKED_LINE)
-    texts = [*tokenizer.pieces(range(tokenizer.vocab_size)), *sentences, *FONTS, *facts, "37,000 tokens"]
+    texts = [*tokenizer.pieces(range(tokenizer.vocab_size)), *sentences, *FONTS]
     return {word for text in texts for word in WORD.findall(text)} | {"FFFFFFFFF", "Wo"}
 
 

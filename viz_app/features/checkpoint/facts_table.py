@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from core.export.attention_arrays import attention_facts
 from core.formats.model_facts import architecture_facts, model_facts
 from core.preset_configs import PRESETS
+from viz_app.figures.core_texts import translated
 from viz_app.language import marked, tr
 from viz_app.session.models import Model
 from viz_app.session.open_models import distinct_names
@@ -19,55 +20,6 @@ if TYPE_CHECKING:  # pandas takes half a second to import
 
 PAPER = marked("Paper, base model")
 MAX_SHOWN = 120  # characters of a cell
-# Names of facts in `core`, and those of their values that are whole texts; others, with numbers, stay English.
-NAMES = (
-    marked("Format"),
-    marked("Parameters"),
-    marked("Stored as"),
-    marked("Languages"),
-    marked("Target languages"),
-    marked("Layers"),
-    marked("Widths"),
-    marked("Vocabulary"),
-    marked("Matrices"),
-    marked("Embeddings"),
-    marked("Positions"),
-    marked("Norms"),
-    marked("Activation"),
-    marked("Biases"),
-    marked("Attention"),
-    marked("Dropout in training"),
-    marked("Length penalty"),
-    marked("End of a search"),
-    marked("Source"),
-    marked("Token ids"),
-    marked("First token"),
-    marked("Never generated"),
-    marked("Source prefix"),
-    marked("Computation"),
-    marked("Search of the source"),
-    marked("Options not applied"),
-    marked("Tokens"),
-    marked("Probabilities"),
-)
-VALUES = (
-    marked("both embeddings and the output projection are one matrix"),
-    marked("the target's embedding and the output projection are one matrix"),
-    marked("both embeddings are one matrix"),
-    marked("three different matrices"),
-    marked("multiplied by sqrt(d_model)"),
-    marked("not scaled"),
-    marked("all positions"),
-    marked("as soon as beam-size hypotheses have finished"),
-    marked("when no live hypothesis scores above the finished ones"),
-    marked("one"),
-    marked("none"),
-    marked("free"),
-    marked("given"),
-    marked("not given"),
-    marked("padding, start"),
-    marked("attention without a model"),
-)
 
 
 def facts_by_model(found: Sequence[Model]) -> dict[str, dict[str, str]]:
@@ -113,9 +65,10 @@ def _cell(value: str, of_paper: str | None) -> str:
 
     A hundred languages are such a text.
     """
-    shown = html.escape(value := tr(value))
-    if len(value) > MAX_SHOWN:
-        start = html.escape(value[:MAX_SHOWN].rpartition(" ")[0] or value[:MAX_SHOWN])
+    text = translated(value)
+    shown = html.escape(text)
+    if len(text) > MAX_SHOWN:
+        start = html.escape(text[:MAX_SHOWN].rpartition(" ")[0] or text[:MAX_SHOWN])
         shown = f"<details><summary>{start} \u2026</summary>{shown}</details>"
     return f"<td{' class=usual' if value == of_paper else ''}>{shown}</td>"
 

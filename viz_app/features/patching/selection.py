@@ -13,10 +13,10 @@ from core.capture import KINDS, Kind
 from viz_app.controls.widgets import segments
 from viz_app.features.patching.measurement import Patching
 from viz_app.features.patching.second_sentence import Question
-from viz_app.figures.head_names import parsed
+from viz_app.figures.head_names import head_title, parsed
 from viz_app.figures.patching import PatchedCell
 from viz_app.figures.theme import head_name
-from viz_app.language import marked, tr, tr_values
+from viz_app.language import marked, tr, tr_lower, tr_values
 from viz_app.session.state import Widget, put_in_address, session_object
 
 CELL, SENDER = "patch", "sender"  # query parameters, counted from 1: cross.5.3, and cross.5.3 for a head
@@ -118,6 +118,11 @@ def receiver_box(found: Patching) -> tuple[Receiver, bool]:
             ),
         )
     return Receiver(Head(kind, *parsed(name or names[0])), which), hold_networks
+
+
+def receiver_title(receiver: Receiver) -> str:
+    """Name a receiver: `Cross L5 H3, values`."""
+    return f"{head_title(receiver.head)}, {tr_lower(INPUT_NAMES[receiver.input])}"
 
 
 def selected_sender(senders: Sequence[Head]) -> Head | None:

@@ -1,0 +1,27 @@
+"""English texts that know what they are composed of, so that they can be translated."""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Self
+
+
+class Phrase(str):
+    """An English text: words with values in place of their `{names}`.
+
+    Attributes:
+        words: with the names.
+        values: texts by name; those that are phrases have words of their own.
+    """
+
+    words: str
+    values: dict[str, str]
+
+    def __new__(cls, words: str, /, **values: str) -> Self:
+        phrase = super().__new__(cls, words.format(**values) if values else words)
+        phrase.words, phrase.values = words, values
+        return phrase
+
+
+def listed(parts: Sequence[str], words: str = "{first}, {rest}") -> str:
+    """Join texts, one at least, by the words between the first and the rest."""
+    return reduce(lambda rest, first: Phrase(words, first=first, rest=rest), reversed(parts))
