@@ -5,12 +5,12 @@ from pathlib import Path
 import streamlit as st
 
 from viz_app.controls.source_note import source_note
-from viz_app.figures.display_text import sentence_case
+from viz_app.figures.display_text import sentence_case, shortened
 from viz_app.language import tr
 from viz_app.layout import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
 from viz_app.layout.tour import restart_button, tour
 from viz_app.pages import GROUPS, PAGES
-from viz_app.session import language, permalink, readings
+from viz_app.session import language, permalink, readings, shown_slide
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current
 from viz_app.session.state import session_object
@@ -72,7 +72,16 @@ if model is not None:
     elif shown.title in wrong_task.PAGES and model.parser is not None:
         wrong_task.note(model, shown.title)
     else:
+        shown_slide.begin_page()
+        unknown = st.empty()
         page.run()
+        if (name := shown_slide.unknown()) and (reading is not None or not shown.has_sentence):
+            problem = tr(
+                "the address has {parameter}={value}, but this page has no such picture: the page is shown instead",
+                parameter=shown_slide.SLIDE,
+                value=shortened(name, 60),
+            )
+            unknown.error(sentence_case(problem))
         if reading is not None and has_model and shown.has_sentence and not model.mask_predicts:
             source_note(reading, note)
         if reading is not None and shown.title in badges.PAGES:

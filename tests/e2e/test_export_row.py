@@ -46,3 +46,30 @@ def test_a_slide_and_python_are_shown_in_dialogs(page: Page, app: str) -> None:
         "save_explanation('a-dog-runs.json', record)"
     )
     expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_a_slide_is_opened_and_closed_by_its_address(page: Page, app: str) -> None:
+    view = f"{app}/heads?tour=off&text=A+dog+runs.&beam_size=1&heads_cross=L2+H1"
+    dialog = page.get_by_role("dialog", name="Slide")
+    open_page(page, view)
+    page.locator("[class*='st-key-export_cross-layer1-head0']").get_by_role("button", name="Slide").click()
+    expect(dialog.get_by_role("img")).to_be_visible()
+    expect(page).to_have_url(re.compile("slide=cross-layer1-head0"))
+    wait_until_idle(page)
+    page.reload()
+    expect(dialog.get_by_role("img")).to_be_visible()
+    wait_until_idle(page)
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("slide="))
+    wait_until_idle(page)
+    page.go_back()
+    expect(dialog.get_by_role("img")).to_be_visible()
+    wait_until_idle(page)
+    page.go_forward()
+    expect(dialog).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("slide="))
+    wait_until_idle(page)
+    open_page(page, f"{view}&slide=other")
+    expect(page.get_by_role("alert")).to_contain_text("no such picture")
+    expect(dialog).to_have_count(0)

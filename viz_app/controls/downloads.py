@@ -1,4 +1,4 @@
-"""The export row below a drawing: files, a slide, and the same numbers in Python."""
+"""The export row below a drawing: files, a slide with an address of its own, and the same numbers in Python."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_app.components.copy_link import copy_link
 from viz_app.figures.display_text import plain
 from viz_app.figures.export.canvas import FORMATS, Format, slide
 from viz_app.language import in_this_language, marked, tr
-from viz_app.session import readings
+from viz_app.session import readings, shown_slide
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +52,8 @@ def downloads(
     if page:
         files["html"] = lambda: page().encode()
     caption = partial(slide_caption, title or name.replace("-", " "), of_sentence)
+    if draw:
+        shown_slide.note_picture(name)
     export_row(name, files, draw and partial(slide_dialog, name, draw, caption), python)
 
 
@@ -68,9 +71,11 @@ def export_row(
             )
         about = tr("This picture fills the window")
         if show_slide and st.button(tr("Slide"), type="tertiary", key=f"slide_{name}", help=about):
-            show_slide()
+            shown_slide.show(name)
         if python and st.button("Python", type="tertiary", key=f"python_{name}", help=tr("The same in Python")):
             python_dialog(python(f"{name}.csv"))
+        elif show_slide and shown_slide.is_shown(name):
+            show_slide()
 
 
 def slide_dialog(name: str, draw: Draw, caption: Callable[[], str]) -> None:
@@ -78,7 +83,7 @@ def slide_dialog(name: str, draw: Draw, caption: Callable[[], str]) -> None:
 
     Both are offered as files of 16:9.
     """
-    st.dialog(tr("Slide"), width="large")(_slide)(name, draw, caption)
+    st.dialog(tr("Slide"), width="large", on_dismiss=shown_slide.close)(_slide)(name, draw, caption)
 
 
 def _slide(name: str, draw: Draw, caption: Callable[[], str]) -> None:
@@ -94,6 +99,7 @@ def _slide(name: str, draw: Draw, caption: Callable[[], str]) -> None:
                 file_format.upper(), in_this_language(content), file, on_click="ignore", type="tertiary", key=file
             )
         st.caption("16:9", width="content")
+        copy_link("copy_slide_link")
 
 
 def python_dialog(code: str, about: str = ABOUT_SCRIPT) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.language import marked, tr
+from viz_app.session import shown_slide
 from viz_app.session.jobs import Job
 
 TURN = 0.4  # seconds of work in one run of the fragment
@@ -25,6 +26,8 @@ def job_control(job: Job, key: str, start: str = marked("Continue"), below: Call
     if job.error:
         st.error(sentence_case(job.error))
     elif not job.finished:
+        if job.running:
+            shown_slide.expect_more()
         st.fragment(_turn, run_every=PAUSE if job.running else None)(job, key, start, below)
         return
     if below:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, opened, reading
+from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.controls import downloads
 from viz_app.features.parsing import parser_model
+from viz_app.session.shown_slide import SLIDE
 
 PICTURES = {
     "translate": 2,
@@ -67,3 +68,42 @@ def test_a_slide_is_captioned_with_sentence_head_and_model(
     assert caption == f"Cross attention, L2 H1: \u201cA dog runs.\u201d \u2192 \u201c{target}\u201d (tiny.safetensors)"
     opened(app, "parsing")
     assert captions["tree"] == "Tree of \u201cA dog runs .\u201d by tiny-trees.safetensors"  # not by the current model
+
+
+@pytest.fixture
+def slides(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The slides that were opened."""
+    opened_slides: list[str] = []
+    monkeypatch.setattr(downloads, "slide_dialog", lambda name, *_: opened_slides.append(name))
+    return opened_slides
+
+
+HEAD = "cross-layer1-head0"
+VIEW = {"text": "A dog runs.", "beam_size": "2", "heads_cross": "L2 H1"}
+
+
+def test_a_slide_has_an_address(start: Start, slides: list[str]) -> None:
+    app = start(**VIEW).run()
+    opened(app, "heads")
+    assert slides == []
+    app.button(key=f"slide_{HEAD}").click()
+    assert healthy(app.run()).query_params[SLIDE] == [HEAD]
+    assert slides == [HEAD]
+    opened(start(**VIEW, slide=HEAD), "heads")  # somebody else follows the link
+    assert slides == [HEAD] * 2
+
+
+def test_a_name_of_no_picture_gets_the_page_and_a_message(start: Start, slides: list[str]) -> None:
+    app = opened(start(**VIEW, slide="none-*such*"), "heads")
+    assert slides == []
+    assert "no such picture" in app.error[0].value
+    assert r"none\-\*such\*" in app.error[0].value
+    assert app.button(key=f"slide_{HEAD}")
+    assert not opened(start(**VIEW, slide=HEAD), "heads").error
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_a_picture_that_is_still_computed_is_waited_for(start: Start, slides: list[str]) -> None:
+    """The page draws again when it is ready."""
+    app = opened(start(text="A dog runs.", beam_size="1", slide="contrast-curves"), "contrast")
+    assert not app.error
