@@ -1,14 +1,18 @@
 """All pages by the rules of axe-core (WCAG 2.2, A and AA, and its best practices), light and dark, wide and narrow."""
 
+import json
 from pathlib import Path
 from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import violations
+from tests.e2e.idle import open_page
+from viz_app.language import CATALOGUES
 from viz_app.pages import GROUPS, PAGES
 
 DARK = tuple(group[0].name for group in GROUPS.values())  # one page of each group is checked in dark, too
+GERMAN = json.loads((CATALOGUES / "de.json").read_text(encoding="utf-8"))
 SAME = ("[data-testid=stSidebar]",)  # on every page
 
 
@@ -16,6 +20,18 @@ def settle(page: Page) -> None:
     """Wait until a page has run."""
     expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.locator(".stApp [data-stale=true]")).to_have_count(0)
+
+
+def test_charts_say_what_they_show(page: Page, app: str) -> None:
+    open_page(page, f"{app}/training?tour=off&language=de")
+    chart = page.get_by_role("figure", name=GERMAN["Negative log-likelihood per token, nats"])
+    expect(chart).to_be_visible()
+    words = page.locator(".stElementContainer:has(.stPlotlyChart) + .stElementContainer .spoken")
+    expect(words).to_contain_text(f"{GERMAN['Horizontal axis']}: {GERMAN['step']}, ")
+    expect(words).to_contain_text(f"{GERMAN['validation']}: ")
+    box = words.locator("xpath=ancestor::*[contains(@class, 'stElementContainer')][1]").bounding_box()
+    assert box is not None
+    assert (box["width"], box["height"]) == (1, 1)  # for screen readers alone
 
 
 def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path) -> None:

@@ -17,6 +17,7 @@ from core.analysis.attribution.contrast_methods import (
 from core.analysis.attribution.faithfulness import RANDOM, Curves, mean_curves, rank_methods
 from core.analysis.tokens.words import readable
 from viz_app.components.cell_grid import cell_grid
+from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -30,7 +31,6 @@ from viz_app.figures import contrast as figures
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.plotly_chart import export_chart
-from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.readings import Reading, TokenView
@@ -231,8 +231,7 @@ def draw_curves(
     theme = page_theme()
     title = "p(A) / (p(A) + p(B))" if contrastive else "p(A)"
     figure = figures.curves_figure(curves, methods, title, theme)
-    alt = tr("Probability by share of deleted tokens, a line for each method")
-    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=name, alt=alt)
+    show_chart(figure, name, tr("Probability by share of deleted tokens, a line for each method"))
     downloads(
         name,
         partial(export_chart, figure, theme=theme),

@@ -11,6 +11,7 @@ from core.analysis.tokens.words import readable
 from core.capture import Kind
 from viz_app.components import word_links
 from viz_app.components.cell_grid import cell_grid
+from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.predicted_token import token_box
@@ -24,7 +25,6 @@ from viz_app.figures.ablation import head_title
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.plotly_chart import export_chart
-from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.map_pass import reading_pass
@@ -139,17 +139,15 @@ def layers(reading: readings.Reading, found: LogitAttribution, head: Head) -> No
         if points and (clicked := contributions.bar_head(found, points[0])):
             session_object(SelectedTerm).select(clicked)
 
-    alt = tr("Contributions by layer and part")
-    st.plotly_chart(
-        figure, theme=None, config=CHART_CONFIG, key=key, alt=alt, on_select=open_head, selection_mode="points"
-    )
+    name = tr("Contributions by layer and part")
+    show_chart(figure, key, name, on_select=open_head, selection_mode="points")
     table = partial(contributions.terms_table, found, reading.explain())
     code = python_code.reading_part(reading), logit_terms.terms_part(found), TERMS_TABLE
     downloads(
         "contributions",
         partial(export_chart, figure, theme=theme),
         table,
-        title=tr("Contributions by layer and part"),
+        title=name,
         python=lambda file: python_code.script(file, *code),
     )
 

@@ -11,6 +11,7 @@ import streamlit as st
 from core.analysis.heads.head import Head
 from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
 from viz_app.components.cell_grid import cell_grid
+from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -27,7 +28,6 @@ from viz_app.figures import over_training as figures
 from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.over_training import step_name
-from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import python_code, readings
 from viz_app.session.language_codes import codes_of, with_code
@@ -201,7 +201,7 @@ def heads(
         draw = partial(export_grid, grid, theme=theme, title=tr("Roles of heads by step"))
     else:
         chart = figures.score_curves(all_heads, steps, selected, step, score, theme)
-        st.plotly_chart(chart, theme=None, config=CHART_CONFIG, key="trained_curves", alt=title)
+        show_chart(chart, "trained_curves", title)
         draw = partial(export_chart, chart, theme=theme)
     code = f"""
 {measurement.cards_part(on_sample)}
@@ -277,7 +277,7 @@ def loss(training: Training, found: Measurement, step: int) -> None:
     st.markdown(tr("**Loss of the run**: a line at each snapshot, the strong one at the selected step"))
     chart = figures.loss(lines, found.steps, step, page_theme())
     title = tr(training_curves.MEASURES["nll"])
-    st.plotly_chart(chart, theme=None, config=CHART_CONFIG, key="trained_loss", alt=title)
+    show_chart(chart, "trained_loss", title)
     code = f"""
 from core.history import open_history
 from viz_app.figures.training_curves import curves_table

@@ -11,6 +11,7 @@ from torch import Tensor
 from core.analysis.correlation import spearman
 from core.analysis.positions import Measure, model_positions, position_similarity, rotation_error
 from core.model import sinusoidal_encoding
+from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
@@ -24,7 +25,6 @@ from viz_app.features.positions.score_decomposition import (
 from viz_app.figures import position_tables, positions
 from viz_app.figures.display_text import decimal, plain
 from viz_app.figures.export.plotly_chart import export_chart
-from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
 from viz_app.session import readings
@@ -123,7 +123,7 @@ def encodings() -> None:
     if as_table:
         show_table(picture.table())
     else:
-        st.plotly_chart(picture.figure, theme=None, config=CHART_CONFIG, key=f"positions_{view}", alt=tr(TEXTS[view]))
+        show_chart(picture.figure, f"positions_{view}", tr(TEXTS[view]))
     st.caption(picture.note)
     downloads(
         f"positions-{view.lower()}",

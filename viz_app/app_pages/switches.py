@@ -8,6 +8,7 @@ import streamlit as st
 from core.analysis.correlation import spearman
 from viz_app.components.head_switches import switchboard
 from viz_app.controls import search_progress
+from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
@@ -18,7 +19,6 @@ from viz_app.figures import ablation
 from viz_app.figures.display_text import decimal, sentence_case
 from viz_app.figures.export.ablation import export_changes, export_switches, switches_table
 from viz_app.figures.export.plotly_chart import export_chart
-from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.state import session_object
@@ -213,13 +213,7 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
     with right:
         theme = page_theme()
         figure = ablation.effects_figure(measured.changes, importance, theme)
-        st.plotly_chart(
-            figure,
-            theme=None,
-            config=CHART_CONFIG,
-            key="effects",
-            alt=tr("Change when off by importance, a mark for every head"),
-        )
+        show_chart(figure, "effects", tr("Change when off by importance, a mark for every head"))
         code = python_code.reading_part(reading), effects_part(len(measured.changes)), EFFECTS_TABLE
         downloads(
             "heads-off",

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.preset_configs import PRESETS
 from core.runlog import of_kind
+from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
@@ -17,7 +18,6 @@ from viz_app.features.training import run_records
 from viz_app.figures import training_curves
 from viz_app.figures.display_text import plain
 from viz_app.figures.export.plotly_chart import export_chart
-from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import python_code, readings
 
@@ -203,9 +203,7 @@ def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
     options = {measure: names[measure] for measure in measures}
     measure = segments(tr("Number"), options, measures[0], "training_measure", hide_label=True)
     figure = training_curves.curves(run.lines, measure, theme)
-    st.plotly_chart(
-        figure, theme=None, config=CHART_CONFIG, key=f"curves_{measure}", alt=tr(training_curves.MEASURES[measure])
-    )
+    show_chart(figure, f"curves_{measure}", tr(training_curves.MEASURES[measure]))
     code = f"from viz_app.figures.training_curves import curves_table\n{log_part(run)}\ntable = curves_table(lines)"
     with_table(figure, theme, training_curves.curves_table(run.lines), "training", code)
 
@@ -232,7 +230,7 @@ def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
         cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, int(recipe.get("cooldown", 0)), 1, run),
     )
     figure = training_curves.schedule(schedule, int(last_step), theme, run.lines)
-    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key="schedule", alt=tr(TEXTS[RATE]))
+    show_chart(figure, "schedule", tr(TEXTS[RATE]))
     code = f"""
 from viz_app.figures.training_curves import Schedule, schedule_table
 table = schedule_table({schedule}, {int(last_step)})""".strip()
@@ -308,7 +306,7 @@ def table_3(folder: Path, theme: training_curves.Theme) -> None:
             tr("Difference to base"), has_base, disabled=not has_base, key="relative", bind="query-params"
         )
     figure = training_curves.row_dots(table, measure, theme, relative=relative and has_base)
-    st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"rows_{measure}_{relative}", alt=tr(TEXTS[TABLE_3]))
+    show_chart(figure, f"rows_{measure}_{relative}", tr(TEXTS[TABLE_3]))
     code = f"""
 from pathlib import Path
 from viz_app.features.training.run_records import table_3

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.analysis.layers.layer_cost import CostTable
 from core.analysis.layers.layer_types import Sizes
+from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
@@ -19,7 +20,6 @@ from viz_app.figures import layer_types
 from viz_app.figures.display_text import sentence_case
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.layer_types import Along, Counted, Quantity
-from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import python_code
@@ -97,7 +97,7 @@ def page() -> None:
     if as_table:
         show_table(table, height=layer_types.HEIGHT)
     else:
-        st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"why_{view}", alt=tr(TEXTS[view]))
+        show_chart(figure, f"why_{view}", tr(TEXTS[view]))
     captions(view, table, measured, at, along)
     is_shipped = view in COUNTED or measured is layer_costs.shipped_costs()
     code = table_part(view, at, along)

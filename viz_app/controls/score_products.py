@@ -19,13 +19,13 @@ from core.capture import KINDS, AttentionMap, Kind
 from core.drawing.token_spans import FED_ARROW
 from viz_app.components.attention_data import ClickedWeights, Cutting
 from viz_app.components.attention_map import attention_map
+from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
 from viz_app.figures.ablation import head_title
 from viz_app.figures.display_text import decimal, isolated, plain
 from viz_app.figures.export.plotly_chart import export_chart
-from viz_app.figures.plotly_chart import CHART_CONFIG
 from viz_app.figures.score_products import products_figure, products_table
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
@@ -148,8 +148,8 @@ class MapCells:
         own, theme = self.of.maps[cell.head.kind, cell.head.layer], page_theme()
         st.markdown(cell_text(own, cell, found), help=tr(ABOUT))
         figure = products_figure(found, theme)
-        alt = tr("{count} products of query and key", count=len(found.query))
-        st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=f"products-{self.key}", alt=alt)
+        name = tr("{count} products of query and key", count=len(found.query))
+        show_chart(figure, f"products-{self.key}", name)
         row, column = tokens_of(own, cell)
         title = tr(
             "Products of query ({query}) and key ({key}), {head}", query=row, key=column, head=head_title(cell.head)

@@ -87,7 +87,7 @@ def test_a_slide_has_an_address(start: Start, slides: list[str]) -> None:
     opened(app, "heads")
     assert slides == []
     app.button(key=f"slide_{HEAD}").click()
-    assert healthy(app.run()).query_params[SLIDE] == [HEAD]
+    assert healthy(app.run()).query_params[SLIDE] == HEAD
     assert slides == [HEAD]
     opened(start(**VIEW, slide=HEAD), "heads")  # somebody else follows the link
     assert slides == [HEAD] * 2

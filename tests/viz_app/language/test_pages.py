@@ -7,6 +7,7 @@ import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import Translator
+from core.formats.model_facts import PENALTIES
 from core.images.rendering import FONTS
 from tests.viz_app.language.shown_texts import WORD, shown_texts, untranslated
 from tests.viz_app.pages import Start, healthy, opened
@@ -51,11 +52,11 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 @pytest.fixture
 def data_words(tiny_checkpoint: Path) -> set[str]:
-    """Words of tokens, sentences and fonts."""
+    """Words of tokens, sentences, fonts and formulas."""
     tokenizer = Translator.from_checkpoint(tiny_checkpoint).tokenizer
     given = (*EXAMPLES, *trial_sentences.SENTENCES["en"], figure_heads.MAKING_SENTENCE, SENTENCE)
     sentences = (*given, PARALLEL_LINES, LINKED_LINE)
-    texts = [*tokenizer.pieces(range(tokenizer.vocab_size)), *sentences, *FONTS]
+    texts = [*tokenizer.pieces(range(tokenizer.vocab_size)), *sentences, *FONTS, *PENALTIES.values()]
     return {word for text in texts for word in WORD.findall(text)} | {"FFFFFFFFF", "Wo"}
 
 

@@ -1,0 +1,23 @@
+"""Plotly charts in the one form that all pages use."""
+
+import html
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from viz_app.figures.chart_text import chart_text
+from viz_app.figures.plotly_chart import CHART_CONFIG
+
+
+def show_chart(figure: go.Figure, key: str, name: str, **options: Any) -> None:
+    """Draw a chart and, for screen readers, say what it shows.
+
+    Args:
+        name: short, in the visitor's language.
+        options: as for `st.plotly_chart`.
+    """
+    with st.container():
+        st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=key, alt=name, **options)
+        # Not a part of the name: a chart with another name is a new one, which would be drawn from scratch.
+        st.html(f'<p class="spoken">{html.escape(chart_text(figure))}</p>')
