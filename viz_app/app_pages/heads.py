@@ -159,6 +159,7 @@ def heads_box(
         bind="query-params",
         label_visibility="collapsed",
         select_all=False,
+        placeholder=tr("Select"),
         on_change=chosen_heads.keep_heads,
         args=(widget,),
     )

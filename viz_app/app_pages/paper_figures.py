@@ -166,7 +166,9 @@ def heads_box(attention: AttentionMap, query: int | None, count: int | None, num
     names = [head_names.name_of(attention.layer, head) for head in range(attention.num_heads)]
     widget = Widget[list[str]](f"paper_heads_{number}")
     widget.preset_for(about, lambda: [names[head] for head in figure_heads.sharpest_heads(attention, query, count)])
-    selected = st.multiselect(tr("Heads"), names, key=widget.key, bind="query-params", select_all=False)
+    selected = st.multiselect(
+        tr("Heads"), names, key=widget.key, bind="query-params", select_all=False, placeholder=tr("Select")
+    )
     return [names.index(name) for name in selected]
 
 

@@ -224,6 +224,7 @@ def sinusoids(theme: Theme) -> PositionsPicture:
         bind="query-params",
         max_selections=8,
         select_all=False,
+        placeholder=tr("Select"),
     )
     figure = positions.sinusoids(dimensions, count, d_model, theme)
     return PositionsPicture(

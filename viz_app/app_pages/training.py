@@ -201,7 +201,7 @@ def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
         "rate": tr("Rate"),
     }
     options = {measure: names[measure] for measure in measures}
-    measure = segments(tr("Number"), options, measures[0], "training_measure", hide_label=True)
+    measure = segments(tr("Measure"), options, measures[0], "training_measure", hide_label=True)
     figure = training_curves.curves(run.lines, measure, theme)
     show_chart(figure, f"curves_{measure}", tr(training_curves.MEASURES[measure]))
     code = f"from viz_app.figures.training_curves import curves_table\n{log_part(run)}\ntable = curves_table(lines)"

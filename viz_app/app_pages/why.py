@@ -164,7 +164,7 @@ def measurements(at: Sizes) -> CostTable:
         if here is not None:
             job_control(here.job, "stop_layers")
         table = shown.table() if shown else layer_costs.shipped_costs()
-        st.caption(tr("Measured on {machine}.", machine=table.hardware))
+        st.caption(tr("Measured on {machine}.", machine=layer_costs.machine_text(table.hardware)))
     if requested is not None:
         sizes = f"n = {requested.n}, d = {requested.d}, k = {requested.k}, r = {requested.r}"
         st.caption(

@@ -99,7 +99,7 @@ def _slide(name: str, draw: Draw, caption: Callable[[], str]) -> None:
                 file_format.upper(), in_this_language(content), file, on_click="ignore", type="tertiary", key=file
             )
         st.caption("16:9", width="content")
-        copy_link("copy_slide_link")
+        copy_link("copy_slide_link", width="content")
 
 
 def python_dialog(code: str, about: str = ABOUT_SCRIPT) -> None:

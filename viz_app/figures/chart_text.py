@@ -106,9 +106,9 @@ def _series(trace: Any, layout: Any) -> Series | None:
         names = dict(zip(axis.tickvals or (), axis.ticktext or (), strict=False))
         places = trace.text if isinstance(trace.text, tuple | list) else [names.get(place, place) for place in along]
         values = np.asarray(values, dtype=np.float64)
-    finite = np.flatnonzero(np.isfinite(values))
+    finite: list[int] = np.flatnonzero(np.isfinite(values)).tolist()
     is_line = trace.type == "scatter" and "lines" in (trace.mode or "")
-    if not len(finite):
+    if not finite:
         return None
     return Series(_plain(trace.name or ""), values[finite], [places[each] for each in finite], is_line)
 

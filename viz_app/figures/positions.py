@@ -23,7 +23,7 @@ def encoding_heatmap(encoding: Tensor, theme: Theme) -> go.Figure:
 
     Colours up to the largest value, 1 for sinusoids.
     """
-    figure = _heatmap(encoding.numpy(), float(encoding.abs().max()), theme, tr("value"), 420)
+    figure = _heatmap(encoding.numpy(), float(encoding.abs().max()), theme, tr("encoding"), 420)
     figure.update_traces(hovertemplate=f"{_numbered('%{y}', '%{x}')}<br>%{{z:.3f}}<extra></extra>")
     return figure.update_layout(xaxis_title_text=tr("dimension"), yaxis_title_text=tr("position"))
 
@@ -84,7 +84,7 @@ def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme
         legend=legend,
         hovermode="closest",
         xaxis=_number_axis(theme, tr("position"), range=[-0.5, num_positions - 0.5]),
-        yaxis=_number_axis(theme, tr("value"), range=[-1.1, 1.1], **grid),
+        yaxis=_number_axis(theme, tr("encoding"), range=[-1.1, 1.1], **grid),
     )
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from core.analysis.layers.layer_cost import Cost, CostTable, from_json, grid, hardware, measure
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
 from core.analysis.layers.path_length import PathLength, measure_path_length
-from viz_app.language import marked, tr
+from viz_app.language import marked, tr, tr_count
 from viz_app.session.jobs import Job
 from viz_app.session.permalink import SEPARATOR
 from viz_app.session.state import put_in_address, session_object
@@ -84,6 +84,18 @@ def begin(at: Sizes) -> None:
 
     job = Job(steps(), len(feasible), marked("layers"))
     session_object(LayerMeasurementSlot).measurement = LayerMeasurement(at, hardware(), costs, job)
+
+
+def machine_text(hardware: str) -> str:
+    """Return the description of a machine that `core` makes, and measurements have, in the visitor's language."""
+    clocks = (marked("processor time"), marked("wall-clock time"))
+
+    def translated(part: str) -> str:
+        if threads := re.fullmatch(r"(\d+) threads?", part):
+            return tr_count("{count} thread", "{count} threads", int(threads[1]))
+        return tr(part) if part in clocks else part
+
+    return ", ".join(map(translated, hardware.split(", ")))
 
 
 def measurement() -> LayerMeasurement | None:
