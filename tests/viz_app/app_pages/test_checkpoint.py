@@ -4,11 +4,15 @@ import html
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from core.checkpoint import save_checkpoint
+from core.formats.model_facts import architecture_facts
 from core.model import Transformer
 from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy, opened, reading
+from viz_app import language
 from viz_app.features.checkpoint.facts_table import MAX_SHOWN, PAPER, facts_html, facts_table
 from viz_app.features.checkpoint.trial_sentences import ISO_639_3, SENTENCES, sentences_in
 from viz_app.figures.display_text import plain
@@ -25,6 +29,16 @@ def test_it_reports_the_current_model_with_three_sentences_and_checks(start: Sta
     app.button(key="trial_1").click()
     healthy(app.run())
     assert reading(app).translation.source == SENTENCES["en"][1]
+
+
+def test_facts_are_in_the_language_of_the_visitor_and_the_table_is_in_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "language", lambda: "de")
+    facts = {"mine": architecture_facts(PRESETS["base"]), PAPER: architecture_facts(PRESETS["base"])}
+    found = facts_html(facts)
+    german = "6 + 6, 8 " + str(language.catalogue("de")["heads"])
+    assert found.count(f"<td class=usual>{german}</td>") == 2  # as in the paper, in any language
+    assert found.count("<td class=usual>") == 2 * len(facts[PAPER])
+    assert "6 + 6, 8 heads" in list(facts_table(facts)[PAPER])
 
 
 def test_text_of_an_untrusted_file_is_escaped_and_what_is_as_in_the_paper_is_marked() -> None:
