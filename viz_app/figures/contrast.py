@@ -25,7 +25,7 @@ METHOD_NAMES: dict[ContrastMethod, str] = {
     "value_zeroing": marked("Value zeroing"),
     "gradient_x_input": marked("Gradient \u00d7 input"),
     "attention": marked("Attention"),
-    "norms": marked("Norms"),
+    "norms": marked("Norm-weighted"),
     "rollout": marked("Rollout"),
     "alti": marked("ALTI"),
 }
@@ -35,6 +35,7 @@ SHORT_NAMES: dict[ContrastMethod, str] = {
     "integrated_gradients": marked("Integrated"),
     "value_zeroing": marked("Zeroing"),
     "gradient_x_input": marked("Grad\u00d7input"),
+    "norms": marked("Norm"),
 }
 CODES: dict[ContrastMethod, str] = {
     "integrated_gradients": "IG",
