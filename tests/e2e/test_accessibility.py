@@ -13,6 +13,7 @@ from viz_app.pages import GROUPS, PAGES
 
 DARK = tuple(group[0].name for group in GROUPS.values())  # one page of each group is checked in dark, too
 GERMAN = json.loads((CATALOGUES / "de.json").read_text(encoding="utf-8"))
+RATE = "Learning rate"  # a view of the page Training; of a tiny model there are no curves
 SAME = ("[data-testid=stSidebar]",)  # on every page
 
 
@@ -23,12 +24,16 @@ def settle(page: Page) -> None:
 
 
 def test_charts_say_what_they_show(page: Page, app: str) -> None:
-    open_page(page, f"{app}/training?tour=off&language=de")
-    chart = page.get_by_role("figure", name=GERMAN["Negative log-likelihood per token, nats"])
+    open_page(
+        page, f"{app}/training?{urlencode({'tour': 'off', 'language': 'de', 'training_view': GERMAN['Learning rate']})}"
+    )
+    chart = page.get_by_role(
+        "figure", name=GERMAN["the learning rate of these settings, and of the paper's base model."]
+    )
     expect(chart).to_be_visible()
     words = page.locator(".stElementContainer:has(.stPlotlyChart) + .stElementContainer .spoken")
     expect(words).to_contain_text(f"{GERMAN['Horizontal axis']}: {GERMAN['step']}, ")
-    expect(words).to_contain_text(f"{GERMAN['validation']}: ")
+    expect(words).to_contain_text(f"{GERMAN['these settings']}: ")
     box = words.locator("xpath=ancestor::*[contains(@class, 'stElementContainer')][1]").bounding_box()
     assert box is not None
     assert box["height"] == 1  # for screen readers alone

@@ -1,5 +1,6 @@
 """The frame of the app that a browser shows while it loads Streamlit's scripts."""
 
+import gzip
 import html
 import re
 from pathlib import Path
@@ -42,12 +43,15 @@ class FirstFrame:
 
     async def _send_framed(self, held: list[Message], code: str, send: Send) -> None:
         start, *parts = held
+        headers = MutableHeaders(raw=start["headers"])
+        is_compressed = headers.get("content-encoding") == "gzip"  # by Streamlit, for every browser
         body = b"".join(part.get("body", b"") for part in parts)
+        body = gzip.decompress(body) if is_compressed else body
         # A browser draws nothing after a style sheet before it has loaded it; the frame needs only its own.
         style_sheets = b"".join(STYLE_SHEET.findall(body))
         body = STYLE_SHEET.sub(b"", body).replace(ROOT, ROOT + self.frames[code] + style_sheets, 1)
         body = LANGUAGE_OF_PAGE.sub(rb"\g<1>" + code.encode(), body, count=1)
-        headers = MutableHeaders(raw=start["headers"])
+        body = gzip.compress(body) if is_compressed else body
         headers["content-length"] = str(len(body))
         headers.add_vary_header("Accept-Language")
         for name in ("etag", "last-modified"):  # of the page without the frame

@@ -1,5 +1,6 @@
 """The frame that is shown before the app runs: added to pages alone, in the language in which the app will answer."""
 
+import gzip
 import html
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 import streamlit
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, StreamingResponse
 from starlette.routing import Route
@@ -20,7 +22,7 @@ from viz_app.server.first_frame import LANGUAGE_OF_PAGE, ROOT, FirstFrame, prefe
 STYLE_SHEET = '<link rel="stylesheet" crossorigin href="./style.css">'
 PAGE = (
     f'<!DOCTYPE html><html lang="en"><head>{STYLE_SHEET}<title>Page</title></head>'
-    f"<body>{ROOT.decode()}<p>end</p></body></html>"
+    f"<body>{'<!-- long enough to be compressed -->' * 20}{ROOT.decode()}<p>end</p></body></html>"
 )
 
 
@@ -55,6 +57,19 @@ def test_a_page_comes_with_the_frame_of_the_app(client: TestClient, path: str) -
     assert all(f"<p>{page.title}</p>" in after for page in PAGES)
     assert int(answer.headers["content-length"]) == len(answer.content)
     assert "etag" not in answer.headers  # a browser would keep the frame of an older app
+
+
+def test_a_compressed_page_has_the_frame_too(client: TestClient) -> None:
+    """All browsers ask for one, and Streamlit compresses before the frame is added."""
+    compressing = Starlette(routes=client.app.routes, middleware=[Middleware(FirstFrame), Middleware(GZipMiddleware)])
+    with TestClient(compressing) as client, client.stream("GET", "/", params={"language": "de"}) as answer:
+        sent = b"".join(answer.iter_raw())
+    assert answer.headers["content-encoding"] == "gzip"
+    assert int(answer.headers["content-length"]) == len(sent)
+    page = gzip.decompress(sent).decode()
+    assert '<html lang="de">' in page
+    assert '<div id="frame"' in page
+    assert page.endswith(f"{STYLE_SHEET}<p>end</p></body></html>")
 
 
 def test_all_else_goes_through_as_it_is(client: TestClient) -> None:
