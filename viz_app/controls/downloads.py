@@ -1,4 +1,4 @@
-"""The export row below a drawing: files, a slide with an address of its own, and the same numbers in Python."""
+"""The export row below a drawing: files, a slide, and the numbers in Python."""
 
 from collections.abc import Callable
 from functools import partial

@@ -15,7 +15,10 @@ ROWS_IN_TABLE: dict[Rows, str] = {"predicted": marked("predicted"), "fed": marke
 
 
 def aligner_title(place: HeadOrMean) -> str:
-    """Return the name of an aligner in the visitor's language, counted from 1: `L5 H3`, `L5 mean`, `mean`."""
+    """Return the name of an aligner in the visitor's language, counted from 1.
+
+    `L5 H3`, `L5 mean`, `mean`.
+    """
     layer, head = place
     if layer is not None and head is not None:
         return head_name(layer, head)

@@ -1,11 +1,14 @@
-"""Texts of `core` that the app shows: its constants and the words of its phrases, marked for the catalogues."""
+"""Texts of `core` that the app shows, marked for the catalogues."""
 
 from core.phrases import Phrase
 from viz_app.language import marked, tr
 
 
 def translated(text: str) -> str:
-    """Return a phrase of `core` in the visitor's language; a text that is none, such as a number, stays as it is."""
+    """Return a phrase of `core` in the visitor's language.
+
+    A text that is none, such as a number, stays as it is.
+    """
     if not isinstance(text, Phrase):
         return text
     return tr(text.words, **{name: translated(value) for name, value in text.values.items()})

@@ -60,7 +60,9 @@ def language() -> str:
 
 
 def language_of_visit(address: Mapping[str, str], browser: str) -> str:
-    """Return the code of the language in which a visit begins: that of the address or, without one, of the browser.
+    """Return the code of the language in which a visit begins.
+
+    It is that of the address or, without one, of the browser.
 
     Links hold the names of selected options, which are in the language of whoever copied them, so they hold the
     language too unless it is English.
@@ -75,7 +77,10 @@ def language_of_visit(address: Mapping[str, str], browser: str) -> str:
 
 @contextmanager
 def speaking(code: str) -> Iterator[None]:
-    """Set the language where there is no visitor: in other threads, and before the first run."""
+    """Set the language where there is no visitor.
+
+    That is in other threads, and before the first run.
+    """
     token = _kept.set(code)
     try:
         yield

@@ -19,7 +19,10 @@ STREAMLITS = ("embed", "embed_options")  # query parameters that the app does no
 
 
 class FirstFrame:
-    """ASGI middleware that adds a frame of the app, in the visitor's language, to Streamlit's page."""
+    """ASGI middleware that adds a frame of the app to Streamlit's page.
+
+    It is in the visitor's language.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -73,7 +76,7 @@ def frame(code: str) -> bytes:
 
 
 def language_of_request(scope: Scope) -> str:
-    """Return the code of the language in which the app will answer the visitor who requests a page.
+    """Return the code of the language in which the app will answer.
 
     Of the browser's languages the app learns the first alone (`navigator.language`).
     """
@@ -83,7 +86,10 @@ def language_of_request(scope: Scope) -> str:
 
 
 def preferred_language(accepted: str) -> str:
-    """Return the tag with the highest weight in an `Accept-Language` header; "" if it has none."""
+    """Return the tag with the highest weight in an `Accept-Language` header.
+
+    "" if it has none.
+    """
     weights: dict[str, float] = {}
     for part in accepted.split(","):
         tag, _, parameter = part.partition(";")

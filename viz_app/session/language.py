@@ -20,7 +20,7 @@ class VisitorLanguage:
 
 
 def restore() -> None:
-    """Take the language from the switch or, when a visit begins, from address and browser.
+    """Take the language from the switch or, at first, from address and browser.
 
     Call it before any text is drawn.
     """

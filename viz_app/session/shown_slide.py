@@ -1,4 +1,6 @@
-"""The slide that the address names, such as `slide=cross-layer1-head0`: one picture of the page, by its file name.
+"""The slide that the address names: a picture of the page, by its file name.
+
+An example is `slide=cross-layer1-head0`.
 
 The address is the only place that says which slide is open, so a link, a reload and the browser's back button open and
 close slides.
@@ -58,6 +60,9 @@ def is_shown(name: str) -> bool:
 
 
 def unknown() -> str:
-    """Return the name in the address if the page, which has been drawn, has no such picture; else ""."""
+    """Return the name in the address if the page has no such picture; else "".
+
+    Call it when the page has been drawn.
+    """
     name, pictures = st.query_params.get(SLIDE, ""), session_object(_Pictures)
     return "" if name in pictures.names or pictures.more_follow else name

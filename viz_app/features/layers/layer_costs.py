@@ -87,7 +87,11 @@ def begin(at: Sizes) -> None:
 
 
 def machine_text(hardware: str) -> str:
-    """Return the description of a machine that `core` makes, and measurements have, in the visitor's language."""
+    """Return the description of a machine in the visitor's language.
+
+    Args:
+        hardware: as `core` describes it, and measurements have it.
+    """
     clocks = (marked("processor time"), marked("wall-clock time"))
 
     def translated(part: str) -> str:
