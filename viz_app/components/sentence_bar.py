@@ -56,6 +56,7 @@ def sentence_bar(
     on_words: Callable[[Sequence[WordSelection]], None],
     *,
     selected: Iterable[WordSelection] = (),
+    on_theme: Callable[[], None] = listening,
     key: str = "sentence_bar",
 ) -> None:
     """Draw the bar on the page.
@@ -66,6 +67,7 @@ def sentence_bar(
         on_words: Called with the words selected after a click, before the page runs again. Pass them back as
             `selected`.
         selected: Words to mark.
+        on_theme: Called when the page has another theme, before the page runs again.
         key: Key of the component, as for any widget.
     """
 
@@ -74,9 +76,7 @@ def sentence_bar(
         if words is not None:
             on_words(words)
 
-    _component(
-        data=sentence_payload(explanation, selected), key=key, on_words_change=clicked, on_theme_change=listening
-    )
+    _component(data=sentence_payload(explanation, selected), key=key, on_words_change=clicked, on_theme_change=on_theme)
 
 
 def selected_words(value: object, explanation: Explanation) -> list[WordSelection] | None:
