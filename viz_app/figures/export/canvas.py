@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import east_asian_width
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # importing matplotlib takes a third of a second: done on the
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.ticker import Formatter
 
 Format = Literal["svg", "pdf", "png"]
 FORMATS: tuple[Format, ...] = ("svg", "pdf", "png")
@@ -98,12 +99,18 @@ def saved(figure: "Figure", file_format: Format) -> bytes:
     Where no font has some of its letters, the picture says so; in SVG files they are text, for the viewer's fonts.
     """
     from matplotlib.text import Text
+    from matplotlib.ticker import FuncFormatter
 
     dpi: float = DPI
     for text in figure.findobj(Text):
-        text.set_text(NOT_IN_XML.sub("\ufffd", text.get_text()))
+        text.set_text(_drawable(text.get_text()))
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            names = axis.get_major_formatter()
+            if isinstance(names, FuncFormatter):  # made into texts once more when they are drawn
+                axis.set_major_formatter(FuncFormatter(partial(_drawable_name, names)))
     caption = _caption.get()
-    caption = caption and NOT_IN_XML.sub("\ufffd", caption)
+    caption = caption and _drawable(caption)
     drawn = "".join(text.get_text() for text in figure.findobj(Text)) + (caption or "")
     note = "" if file_format == "svg" else missing_note(drawn)
     if caption is not None:
@@ -114,6 +121,15 @@ def saved(figure: "Figure", file_format: Format) -> bytes:
     no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[file_format]
     figure.savefig(file, format=file_format, metadata=no_date, dpi=dpi)
     return file.getvalue()
+
+
+def _drawable(text: str) -> str:
+    """Return a text with a replacement character for each that no SVG may have."""
+    return NOT_IN_XML.sub("\ufffd", text)
+
+
+def _drawable_name(names: "Formatter", place: float, number: int | None = None) -> str:
+    return _drawable(names(place, number))
 
 
 def missing_note(drawn: str) -> str:

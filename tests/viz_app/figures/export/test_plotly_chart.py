@@ -8,7 +8,7 @@ import pytest
 
 from core.model import sinusoidal_encoding
 from viz_app.figures import positions
-from viz_app.figures.export.canvas import FORMATS
+from viz_app.figures.export.canvas import FORMATS, Format
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.theme import DARK, LIGHT
 
@@ -29,7 +29,7 @@ def test_a_heatmap_is_drawn_in_every_format_without_a_picture_of_dots(file_forma
 
 def test_lines_and_markers_keep_their_names_and_titles() -> None:
     found = texts(export_chart(positions.sinusoids([0, 3], 8, 8, LIGHT), "svg"))
-    assert {"position", "value", "0 (sine, period 6.3)"} <= found
+    assert {"position", "encoding", "0 (sine, period 6.3)"} <= found
 
 
 def test_every_cell_has_the_colour_of_its_value() -> None:
@@ -79,6 +79,15 @@ def test_names_along_an_axis_stand_beside_their_marks_and_open_marks_are_empty()
     file = export_chart(chart, "svg")
     assert {"base", "A$h1"} <= set(texts(file))
     assert b"fill: #123456" not in file
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_names_with_characters_that_no_svg_may_have_can_be_opened(file_format: Format) -> None:
+    chart = go.Figure(go.Scatter(x=[1, 2], y=["a\x0cb", "c\ud800"], mode="markers"))
+    chart.update_layout(xaxis={"tickvals": [1, 2], "ticktext": ["d\x00", "e"]})
+    file = export_chart(chart, file_format)
+    if file_format == "svg":
+        assert {"a\ufffdb", "c\ufffd", "d\ufffd", "e"} <= texts(file)
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
