@@ -52,8 +52,7 @@ def sentence_part(shown: AppPage, search: readings.Search, menu: "DeltaGenerator
 def checks_part(shown: AppPage, note: "DeltaGenerator") -> None:
     """Draw the badges of a page that ends with them, and a note on the language.
 
-    The note is there if the model does not know the language of the sentence. Call it last on a page: both may run the
-    model.
+    The note is there if the model does not know the language of the sentence. Call it last on a page: both may run the model.
 
     Args:
         note: the place of that note.

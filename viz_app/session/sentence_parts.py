@@ -1,7 +1,7 @@
 """The parts of a page that depend on the sentence.
 
-For another one they run again, and the frame around them does not. They are fragments of Streamlit with these names. A
-page whose script is more than one fragment has no part `PAGE`, and runs as a whole.
+For another one they run again, and the frame around them does not. They are fragments of Streamlit with these names. A page whose script is more than one fragment has no part `PAGE`, and
+runs as a whole.
 """
 
 from contextlib import suppress
