@@ -17,7 +17,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
 PATIENCE = 60  # seconds to wait for a message
-ENDS = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 
 
 class Session:
@@ -41,19 +40,13 @@ class Session:
     ) -> None:
         self._stack.close()
 
-    def ask(self, clicked: str = "", page: str = "", typed: str = "", **address: str) -> None:
-        """Request a run of a page.
-
-        It is for an address, a click on a button, or a sentence that is entered.
-        """
+    def ask(self, clicked: str = "", page: str = "", **address: str) -> None:
+        """Request a run of a page, for an address or a click on a button."""
         message = BackMsg()
         message.rerun_script.page_name = page
         message.rerun_script.query_string = urlencode(address)
         if clicked:
             message.rerun_script.widget_states.widgets.add(id=clicked, trigger_value=True)
-        if typed:
-            box = next(element.text_input.id for element in self.elements if element.text_input.label == "Sentence")
-            message.rerun_script.widget_states.widgets.add(id=box, string_value=typed)
         if self.checkpoint:
             uploader = next(element.file_uploader for element in self.elements if element.HasField("file_uploader"))
             files = message.rerun_script.widget_states.widgets.add(id=uploader.id).file_uploader_state_value
@@ -61,7 +54,7 @@ class Session:
         self._socket.send(message.SerializeToString())
 
     def messages(self) -> Iterator[ForwardMsg]:
-        """Yield the messages of a run, of a page or parts of it, up to its end."""
+        """Yield the messages of a run, up to its end."""
         while True:
             message = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE, decode=False))
             if message.HasField("new_session"):
@@ -69,7 +62,7 @@ class Session:
             if message.HasField("delta") and message.delta.HasField("new_element"):
                 self.elements.append(message.delta.new_element)
             yield message
-            if message.HasField("script_finished") and message.script_finished in ENDS:
+            if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY and message.HasField("script_finished"):
                 return
 
     def run(self, page: str = "", **address: str) -> None:

@@ -4,24 +4,20 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz_app.controls.search_progress import stop_button
+from viz_app.controls.source_note import source_note
 from viz_app.figures.display_text import sentence_case, shortened
 from viz_app.language import tr
-from viz_app.layout import sentence_input, sidebar, target_language, wrong_task
-from viz_app.layout.sentence_part import checks_part, sentence_part
+from viz_app.layout import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
 from viz_app.layout.tour import restart_button, tour
 from viz_app.pages import GROUPS, PAGES
-from viz_app.session import language, readings, shown_slide
+from viz_app.session import language, permalink, readings, shown_slide
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current
-from viz_app.session.sentence_parts import Drawn
 from viz_app.session.state import session_object
 
 LAYOUT = Path(__file__).parent / "layout"
 
 st.set_page_config(page_title="Headlight", page_icon=str(LAYOUT / "icon.svg"), layout="wide", initial_sidebar_state=256)
-drawn = session_object(Drawn)
-drawn.is_whole = False
 language.restore()
 pages = {
     each.name: st.Page(f"app_pages/{each.name}.py", title=tr(each.title), default=each == PAGES[0]) for each in PAGES
@@ -44,14 +40,29 @@ restart_button()
 with st.sidebar:
     language.switch()
 if model is not None:
+    problem = ""
+    try:
+        permalink.restore_target(model, search)
+    except ValueError as error:
+        problem = str(error)
     has_model = model.explanation is None
-    session_object(Current).model = model
+    reading = readings.given_reading(model) or sentence_input.read(model, search, menu, below, problem)
+    current = session_object(Current)
+    current.model, current.reading = model, reading
     with below:
-        with st.container(horizontal=True, key="search-progress", vertical_alignment="center"):
-            progress = st.empty()
-            stop_button()
         note = st.empty()
-        sentence_part(shown, search, menu, progress)
+        if reading is not None:
+            try:
+                permalink.restore_words(reading)
+            except ValueError as error:
+                st.error(sentence_case(str(error)))
+            permalink.write(reading)
+            with st.container(horizontal=True, key="words-and-menu"):
+                with st.container(width="stretch"):
+                    sentence_input.show_words(reading)
+                share_menu.menu(reading)
+        if reading is None or (has_model and shown == PAGES[0] and search.text in sentence_input.EXAMPLES):
+            sentence_input.examples()
     if shown.needs_model and not has_model:
         wrong_task.attention_note(model, shown.title)
     elif wrong_task.needs_text(shown) and model.line_reader is not None:
@@ -64,12 +75,14 @@ if model is not None:
         shown_slide.begin_page()
         unknown = st.empty()
         page.run()
-        if (name := shown_slide.unknown()) and (readings.reading() is not None or not shown.has_sentence):
+        if (name := shown_slide.unknown()) and (reading is not None or not shown.has_sentence):
             problem = tr(
                 "the address has {parameter}={value}, but this page has no such picture: the page is shown instead",
                 parameter=shown_slide.SLIDE,
                 value=shortened(name, 60),
             )
             unknown.error(sentence_case(problem))
-        checks_part(shown, note)
-drawn.is_whole = True
+        if reading is not None and has_model and shown.has_sentence and not model.mask_predicts:
+            source_note(reading, note)
+        if reading is not None and shown.title in badges.PAGES:
+            badges.badges(reading)

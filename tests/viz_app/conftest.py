@@ -21,7 +21,7 @@ from viz_app.features.generation import compared_models
 from viz_app.features.over_training import histories
 from viz_app.features.parsing import parser_model
 from viz_app.features.pictures import reader_model
-from viz_app.session import open_models, sentence_parts
+from viz_app.session import open_models
 from viz_app.session.models import CHECKPOINT_VARIABLE
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
@@ -84,8 +84,6 @@ def start(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[St
     monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
     # A search of all objects for garbage: tests/viz_app/session/test_freed_memory.py has one.
     monkeypatch.setattr(open_models, "return_freed_memory", lambda: None)
-    # An AppTest knows only what the last run drew: tests/e2e/test_sessions.py has runs of parts of a page.
-    monkeypatch.setattr(sentence_parts, "run_again_if_any", lambda: None)
 
     def make(checkpoint: Path = tiny_checkpoint, **address: str) -> AppTest:
         monkeypatch.setenv(CHECKPOINT_VARIABLE, str(checkpoint))

@@ -30,7 +30,6 @@ from viz_app.session import chosen_heads, readings
 from viz_app.session.attributions import Weights
 from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.readings import TokenView
-from viz_app.session.sentence_parts import PAGE
 from viz_app.session.state import session_object
 
 BERTVIZ: Literal["BertViz"] = "BertViz"
@@ -55,7 +54,7 @@ explanation by itself.
 """)
 
 
-@st.fragment(key=PAGE)
+@st.fragment
 def overview_and_detail() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
     reading = readings.reading()

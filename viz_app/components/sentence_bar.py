@@ -56,7 +56,6 @@ def sentence_bar(
     on_words: Callable[[Sequence[WordSelection]], None],
     *,
     selected: Iterable[WordSelection] = (),
-    on_theme: Callable[[], None] = listening,
     key: str = "sentence_bar",
 ) -> None:
     """Draw the bar on the page.
@@ -67,7 +66,6 @@ def sentence_bar(
         on_words: Called with the words selected after a click, before the page runs again. Pass them back as
             `selected`.
         selected: Words to mark.
-        on_theme: Called when the page has another theme, before the page runs again.
         key: Key of the component, as for any widget.
     """
 
@@ -76,7 +74,9 @@ def sentence_bar(
         if words is not None:
             on_words(words)
 
-    _component(data=sentence_payload(explanation, selected), key=key, on_words_change=clicked, on_theme_change=on_theme)
+    _component(
+        data=sentence_payload(explanation, selected), key=key, on_words_change=clicked, on_theme_change=listening
+    )
 
 
 def selected_words(value: object, explanation: Explanation) -> list[WordSelection] | None:

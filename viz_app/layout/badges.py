@@ -52,6 +52,7 @@ def checks(about: readings.Reading, searched: bool) -> "list[Check]":
     return [check for check in found if searched or check.name != marked("replay equals search")]
 
 
+@st.fragment
 def badges(about: readings.Reading) -> None:
     """Draw the badges.
 

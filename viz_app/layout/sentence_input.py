@@ -1,6 +1,6 @@
 """The sentence on top of every page, the settings of the search, the hypothesis."""
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
@@ -8,8 +8,7 @@ import streamlit as st
 from viz_app.controls.search_progress import stoppable
 from viz_app.figures.display_text import sentence_case, shortened
 from viz_app.language import tr
-from viz_app.layout import target_language
-from viz_app.session import readings, sentence_parts
+from viz_app.session import readings
 from viz_app.session.models import Model
 from viz_app.session.state import Widget, session_object
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from core import ScoredText
-    from viz_app.components.sentence_bar import WordSelection
 
 EXAMPLES = (
     "A little girl in a pink dress is climbing up a set of stairs.",
@@ -46,7 +44,7 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
             readings.TEXT.restore(EXAMPLES[0], str),
             key=readings.TEXT.key,
             placeholder=tr("Type a sentence and press Enter"),
-            on_change=_new_sentence,
+            on_change=readings.new_sentence,
         )
         menu = columns[1].container()
         with columns[2].popover(tr("Settings"), width="stretch"):
@@ -54,19 +52,6 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
     readings.TEXT.keep(text, EXAMPLES[0])
     search = readings.Search(text, beam_size, length_penalty, num_hypotheses)
     return search, menu, st.container(key="below-sentence")
-
-
-def _new_sentence() -> None:
-    readings.new_sentence()
-    if not target_language.is_in_sentence():
-        sentence_parts.run_again_if_any()
-
-
-def with_new_sentence(search: readings.Search) -> readings.Search:
-    """Return the search of the sentence in the box, which the address keeps."""
-    text = readings.TEXT.value or ""
-    readings.TEXT.keep(text, EXAMPLES[0])
-    return replace(search, text=text)
 
 
 def _search_settings() -> tuple[int, float, int]:
@@ -121,24 +106,25 @@ def _slider(
 
 
 def read(
-    model: Model, search: readings.Search, menu: "DeltaGenerator", waiting: "DeltaGenerator", problem: str = ""
+    model: Model, search: readings.Search, menu: "DeltaGenerator", below: "DeltaGenerator", problem: str = ""
 ) -> readings.Reading | None:
     """Translate the text, and draw the choice of hypothesis.
 
     Args:
         menu: the place of that choice.
-        waiting: an empty place, where progress and problems are shown.
+        below: where progress and problems are shown.
         problem: why what the address asks for is not shown, if so.
 
     Returns:
         None if there is no translation; the reason is shown, unless the model reads pictures.
     """
+    waiting = below.empty()
     if model.line_reader is not None:
         return None
     if not search.text.strip():
         waiting.info(tr("There is nothing to translate yet: type a sentence above, or pick an example."))
         return None
-    progress = stoppable(waiting, (model.digest, search), "translating", in_part=True)
+    progress = stoppable(waiting, (model.digest, search), "translating")
     if progress is None:
         return None
     try:
@@ -175,7 +161,7 @@ def _forced_text(
     Raises:
         ValueError: as `Forced.run`.
     """
-    progress = stoppable(waiting, (model.digest, search, forced), "forcing", in_part=True)
+    progress = stoppable(waiting, (model.digest, search, forced), "forcing")
     if progress is None:
         return None
     found = forced.run(model, search, progress)
@@ -195,7 +181,6 @@ def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", 
         list(names),
         format_func=names.__getitem__,
         key=readings.HYPOTHESIS.key,
-        on_change=sentence_parts.run_again,
         help=tr(
             "The best translations that the search found, best first. All pages explain the one selected here. A "
             "forced one was selected on the page Beam, or changed or typed on the page Translate."
@@ -219,21 +204,13 @@ def examples() -> None:
     with st.container(horizontal=True, key="examples", vertical_alignment="center"):
         st.caption(tr("Try"), width="content")
         for example in EXAMPLES:
-            st.button(example, type="tertiary", on_click=_take_example, args=(example,), key=f"example: {example}")
-
-
-def _take_example(text: str) -> None:
-    readings.new_sentence(text)
-    st.rerun()  # the whole page, for the box is outside the part of the examples
+            st.button(
+                example, type="tertiary", on_click=readings.new_sentence, args=(example,), key=f"example: {example}"
+            )
 
 
 def show_words(reading: readings.Reading) -> None:
     """Draw the sentence and its translation as words to click on."""
     from viz_app.components.sentence_bar import sentence_bar
 
-    def select(words: "Sequence[WordSelection]") -> None:
-        readings.select_words(reading, words)
-        sentence_parts.run_again()
-
-    selected = readings.selected_words(reading)
-    sentence_bar(reading.explain(), select, selected=selected, on_theme=sentence_parts.run_again)
+    sentence_bar(reading.explain(), partial(readings.select_words, reading), selected=readings.selected_words(reading))

@@ -41,15 +41,6 @@ def complete_sentence() -> None:
         readings.TEXT.set(with_code(text, codes.current, codes.before, codes.last))
 
 
-def is_in_sentence() -> bool:
-    """Whether a new sentence may begin with a code.
-
-    The code is then completed, and shown in the sidebar.
-    """
-    codes = session_object(LanguageCodes)
-    return bool(codes.current or codes.before)
-
-
 def language_box(model: Model) -> None:
     """Select the target language, if the model has several.
 
