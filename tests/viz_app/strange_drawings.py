@@ -105,6 +105,7 @@ from viz_app.figures import (
     joint_map as joint_figures,
 )
 from viz_app.figures.cell_grid import CellGrid
+from viz_app.figures.chart_text import chart_text
 from viz_app.figures.export.ablation import export_changes, export_switches
 from viz_app.figures.export.alignment import export_ribbon
 from viz_app.figures.export.beam_tree import export_tree
@@ -540,6 +541,7 @@ def check(drawn: Drawn) -> None:
             READERS["csv"](drawn.to_csv(index=False).encode())
         case go.Figure():
             (drawn.to_json() or "").encode()
+            chart_text(drawn).encode()
         case CellGrid():
             check(cell_grid.grid_payload(drawn))
         case dict():

@@ -1,4 +1,6 @@
-"""What installed packages bring along and the app never opens: tests, headers of C++, extensions of Jupyter.
+"""Files of installed packages that the app never opens.
+
+They are tests, headers of C++ and extensions of Jupyter.
 
     python -m viz_app.server.unused_files [--delete]
 

@@ -53,7 +53,10 @@ DRAWING = {  # methods that draw a text, of `st` or of any place on a page
 }  # fmt: skip
 NAMES = re.compile(r"(^|_)(NAMES|TEXTS|TITLES|LABELS|CHOICES|ABOUT)$")  # constants of texts by key
 NO_LANGUAGE = {"Python", "Headlight", "Pharaoh", "Streamlit"}  # names that are the same everywhere
-ENGLISH_FILES = ("viz_app/session/python_code.py", "viz_app/session/environment.py", "viz_app/language/")
+ENGLISH_FILES = (
+    "viz_app/session/python_code.py", "viz_app/session/environment.py", "viz_app/language/",
+    "viz_app/server/unused_files.py",
+)  # fmt: skip
 
 
 def left_out(path: Path) -> Iterator[tuple[int, str]]:
