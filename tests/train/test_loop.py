@@ -124,6 +124,21 @@ def test_a_longer_run_resumes_and_a_finished_one_does_nothing(
     assert (tmp_path / "run" / "log.jsonl").read_bytes() == before
 
 
+def test_the_command_that_sets_the_end_of_a_run_is_recorded(
+    tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of the start, unless the run was resumed to end elsewhere."""
+    for options, steps, recorded in (
+        ("--steps 9", 2, "--steps 9"),
+        ("again", 2, "--steps 9"),
+        ("--steps 4", 4, "--steps 4"),
+    ):
+        monkeypatch.setattr("sys.argv", ["train", *options.split()])
+        run_fit(tmp_path / "run", steps=steps)
+        facts = load_checkpoint(tmp_path / "run" / "snapshots" / f"step-{steps:08}.safetensors").training
+        assert facts["command"] == f"python -m train {recorded}"
+
+
 @pytest.mark.parametrize(
     ("change", "named"), [({"seed": 2}, r"seed \(1, not 2\)"), ({"warmup": 7}, r"warmup \(50, not 7\)")]
 )

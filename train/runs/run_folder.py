@@ -177,6 +177,7 @@ class RunFolder:
             ValueError: the folder holds a run with another preset, configuration, recipe or data.
         """
         settings = {"preset": preset, "config": asdict(config), "recipe": asdict(recipe), "data": data.name}
+        command = portable(" ".join(["python -m train", *sys.argv[1:]]))
         if self.recipe.exists():
             record = json.loads(self.recipe.read_text(encoding="utf-8"))
             differing = _differing(record, preset, config, recipe, manifest, init)
@@ -189,10 +190,12 @@ class RunFolder:
             if code != record.get("resumed", [record])[-1]["commit"]:
                 record["resumed"] = [*record.get("resumed", []), {"step": step, "commit": code}]
                 self._write_recipe(record)
-            return {**record, "command": portable(record["command"]), "recipe": settings["recipe"]}
+            if record["recipe"] == settings["recipe"]:
+                command = portable(record["command"])  # otherwise the latest one says when the run ends
+            return {**record, "command": command, "recipe": settings["recipe"]}
         record = {
             **settings,
-            "command": portable(" ".join(["python -m train", *sys.argv[1:]])),
+            "command": command,
             "commit": commit(),
             "seed": recipe.seed,
             "hardware": hardware,
