@@ -24,6 +24,8 @@ def test_the_steps_are_walked_with_the_keyboard(page: Page, app: str) -> None:
     expect(page).to_have_url(re.compile("at=cross-softmax"))
     page.keyboard.press("Home")
     expect(walk.get_by_role("heading", name="Embedding")).to_be_visible()
+    # It fits, so it is no stop of Tab. The height of its letters is more than that of a line.
+    expect(walk.get_by_role("math")).not_to_have_attribute("tabindex", "0")
     page.keyboard.press("End")
     expect(walk.get_by_role("heading", name="Beam search")).to_be_visible()
     walk.get_by_role("button", name="The numbers of this step").click()
