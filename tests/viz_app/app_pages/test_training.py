@@ -112,6 +112,8 @@ def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
         run_records.start_note(facts)
         == "It started from en-de.safetensors, trained for 4,450 steps, which are not in this log."
     )
+    longer = {"init": {"file": "en-de.safetensors", "steps": 3600, "init": facts["init"]}}
+    assert "trained for 8,050 steps" in run_records.start_note(longer)
     assert [
         run_records.start_note(facts)
         for facts in ({}, {"init": None}, {"init": {}}, {"init": "x"}, {"init": {"steps": "<b>"}})

@@ -159,14 +159,18 @@ def start_note(facts: dict[str, Any]) -> str:
 
     Returns "" if it started from random parameters.
     """
-    init: Any = facts.get("init")
-    steps = init.get("steps") if isinstance(init, dict) else None
-    if not isinstance(steps, int):
+    runs: list[dict[str, Any]] = []
+    init: object = facts.get("init")
+    while isinstance(init, dict):  # which may have started from another one
+        run: dict[str, Any] = init
+        runs.append(run)
+        init = run.get("init")
+    if not runs or not all(isinstance(run.get("steps"), int) for run in runs):
         return ""
     return tr(
         "It started from {checkpoint}, trained for {steps:,} steps, which are not in this log.",
-        checkpoint=init.get("file", tr("a checkpoint")),
-        steps=steps,
+        checkpoint=runs[0].get("file", tr("a checkpoint")),
+        steps=sum(run["steps"] for run in runs),
     )
 
 
