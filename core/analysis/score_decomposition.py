@@ -3,7 +3,8 @@
 The input of the first layer is the sum of a token embedding and a positional encoding, so its scores are exact sums of
 content and position terms. In some other projects' models a LayerNorm comes between (`norm` "pre", or
 `embedding_norm`). With the standard deviation of each token's sum held fixed it is linear and acts on content and
-position X"""
+position separately; its own bias joins those of the projections.
+"""
 
 import math
 from collections.abc import Sequence
@@ -100,11 +101,7 @@ def score_parts(
         embedding = model.embedding if kind == "encoder_self" else model.fed_embedding
         content = embedding.tokens(torch.tensor(token_ids, device=model.device)) * embedding.scale
         position = embedding.positions(0, len(token_ids))
-    content, position, constant = content.cpu().double(), position.cpu().double(), torch.zeros(1, dtype=torch.float64)
-    for norm in norms:
-        gain, scale = norm.weight.cpu().double(), squared_scale(norm, content + position)
-        content, position = (gain * centred(norm, side) * scale.rsqrt() for side in (content, position))
-        constant = norm_bias(norm).cpu().double()
+    content, position, constant = _normalised(norms, content.cpu().double(), position.cpu().double())
 
     def projected(layer: torch.nn.Linear) -> list[Tensor]:
         """Content [H, L, E], position [H, L, E], bias [H, 1, E] after a projection.
@@ -154,6 +151,19 @@ def _scores(model: Transformer, attention: MultiHeadAttention, source_ids: Tenso
         handle.remove()
         watch.remove()
     return seen[0].float().cpu()
+
+
+def _normalised(norms: Sequence[Norm], content: Tensor, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Content and position after the norms of `_norms_of_input`: [L, D].
+
+    And the bias of the norms: [D], without norms [1].
+    """
+    constant = content.new_zeros(1)
+    for norm in norms:
+        gain, scale = norm.weight.cpu().double(), squared_scale(norm, content + position)
+        content, position = (gain * centred(norm, side) * scale.rsqrt() for side in (content, position))
+        constant = norm_bias(norm).cpu().double()
+    return content, position, constant
 
 
 def _norms_of_input(model: Transformer, kind: SelfAttentionKind) -> list[Norm]:

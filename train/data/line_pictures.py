@@ -100,16 +100,12 @@ def prepare_lines(
         "patch_size": patch_size,
         "seed": seed,
     }
-    if (folder / MANIFEST).exists():
-        manifest = read_manifest(folder)
-        if manifest.get("settings") == settings:
-            return manifest
-        if not overwrite:
-            raise DataError(f"{folder} holds other data: give another folder, or --overwrite to replace them")
-        (folder / MANIFEST).unlink()
+    if (manifest := _same_data(folder, settings, overwrite)) is not None:
+        return manifest
     counts: dict[str, list[int]] = {}
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / MANIFEST).unlink(missing_ok=True)
         (folder / "tokenizer.model").write_bytes(tokenizer.to_bytes())
         for number, part in enumerate(parts_of(lines, held_out)):
             random = np.random.default_rng((seed, number))
@@ -123,6 +119,22 @@ def prepare_lines(
     }
     write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
     return read_manifest(folder)
+
+
+def _same_data(folder: Path, settings: dict[str, Any], overwrite: bool) -> dict[str, Any] | None:
+    """Return the manifest of the same data, if the folder holds them.
+
+    Raises:
+        DataError: the folder holds other data, which are not to be overwritten.
+    """
+    if not (folder / MANIFEST).exists():
+        return None
+    manifest = read_manifest(folder)
+    if manifest.get("settings") == settings:
+        return manifest
+    if not overwrite:
+        raise DataError(f"{folder} holds other data: give another folder, or --overwrite to replace them")
+    return None
 
 
 def draw_lines(part: Part, words: Sequence[str], random: np.random.Generator) -> Iterator[tuple[str, str, Pixels]]:

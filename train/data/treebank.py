@@ -129,22 +129,15 @@ def prepare_trees(
         ValueError: the text is too small for the vocabulary.
     """
     text = folder / "trees"
+    trees = {part: _trees_of(part, treebank) for part, treebank in parts.items()}
     contents: dict[str, str] = {}  # by file
-    counts: dict[str, int] = {}
-    symbols: dict[str, None] = {}
-    for part, treebank in parts.items():
-        trees = list(treebank)
-        if not trees:
-            raise DataError(f"there is no {PURPOSES[part]} tree in {', '.join(map(str, treebank.files)) or 'no files'}")
-        counts[part] = len(trees)
-        contents[f"{part}.mrg"] = _lines(f"(TOP {tree})" if tree.label != ROOT else str(tree) for tree in trees)
-        if part == "train":
-            symbols.update((symbol, None) for tree in trees for symbol in linearise(tree, leaves))
-            if with_phrases:
-                trees.extend(dict.fromkeys(phrase for tree in trees for phrase in phrases(tree)))
-        contents[f"{part}.source"] = _lines(" ".join(tree.words()) for tree in trees)
+    for part, own in trees.items():
+        contents[f"{part}.mrg"] = _lines(f"(TOP {tree})" if tree.label != ROOT else str(tree) for tree in own)
+        if part == "train" and with_phrases:
+            own = [*own, *dict.fromkeys(phrase for tree in own for phrase in phrases(tree))]
+        contents[f"{part}.source"] = _lines(" ".join(tree.words()) for tree in own)
         contents[f"{part}.target"] = _lines(
-            " ".join(spell(tree) if leaves == "words" else linearise(tree, leaves)) for tree in trees
+            " ".join(spell(tree) if leaves == "words" else linearise(tree, leaves)) for tree in own
         )
     existing = {path.name: path.read_text(encoding="utf-8") for path in text.glob("*.*")}
     other = [name for name, lines in contents.items() if existing.get(name, lines) != lines]
@@ -155,6 +148,7 @@ def prepare_trees(
     for name, lines in contents.items():
         write_text(text / name, lines)
     train, valid = (ParallelText([text / f"{part}.source"], [text / f"{part}.target"]) for part in ("train", "valid"))
+    symbols = {symbol for tree in trees["train"] for symbol in linearise(tree, leaves)}
     try:
         pieces = [SPACE_MARK + symbol for symbol in sorted(symbols)]
         return prepare(folder, train, valid, vocab_size, symbols=pieces, filters=Filters(), overwrite=overwrite)
@@ -162,8 +156,19 @@ def prepare_trees(
         raise
     except ValueError as error:
         raise ValueError(
-            f"{error}; {counts['train']:,} trees are little text: give a smaller --vocab-size, such as 4000"
+            f"{error}; {len(trees['train']):,} trees are little text: give a smaller --vocab-size, such as 4000"
         ) from error
+
+
+def _trees_of(part: str, treebank: Treebank) -> list[Tree]:
+    """Return the trees of a part.
+
+    Raises:
+        DataError: they cannot be read, or there are none.
+    """
+    if trees := list(treebank):
+        return trees
+    raise DataError(f"there is no {PURPOSES[part]} tree in {', '.join(map(str, treebank.files)) or 'no files'}")
 
 
 def _lines(lines: Iterable[str]) -> str:

@@ -53,65 +53,75 @@ def memory_view(path: TokenPath, last: StepView, width: int) -> StepView:
 def output_views(path: TokenPath, steps: OutputSteps, piece: Piece, width: int) -> list[StepView]:
     """Return the logits and the probabilities of the next token."""
     tokens = [piece(token_id) for token_id in steps.token_ids]
-    logits, probabilities = steps.logits.tolist(), steps.probabilities.tolist()
-    predicted, products = readable(tokens[steps.predicted]), steps.state * steps.vectors
+    return [_logits_view(steps, tokens, width), _softmax_view(steps, tokens)]
 
-    def rows(*columns: list[float]) -> list[VectorRow]:
-        return [
-            VectorRow(
-                label=token, is_token=True, values=np.empty(0), numbers=numbers, is_marked=index == steps.predicted
+
+def _logits_view(steps: OutputSteps, tokens: Sequence[str], width: int) -> StepView:
+    """Return the logits, with the products that each is the sum of.
+
+    Args:
+        tokens: Those with a logit.
+    """
+    logits, products = steps.logits.tolist(), steps.state * steps.vectors
+    return StepView(
+        name="output-logits",
+        group=tr(OUTPUT),
+        title=tr("Logits"),
+        section="3.4",
+        formula=r"z_t = x \cdot E_t",
+        text=tr("The products of the last state with the embedding of a token of the vocabulary sum to its logit."),
+        part="output",
+        quantities=("state", "token_ids", "logits"),
+        blocks=[Block(title=tr("largest logits"), rows=_token_rows(steps, tokens, logits), columns=[LOGIT])],
+        details=[
+            Block(
+                title=_products_title(token, float(product.sum()), logit),
+                rows=[
+                    named("x", steps.state, limit=float(steps.state.abs().max())),
+                    named("E", vector, limit=float(steps.vectors.abs().max())),
+                    named("x \u00d7 E", product, limit=float(products.abs().max())),
+                ],
+                width=width,
             )
-            for index, (token, *numbers) in enumerate(zip(tokens, *columns, strict=True))
-        ]
+            for token, vector, product, logit in zip(tokens, steps.vectors, products, logits, strict=True)
+        ],
+        picked=steps.predicted,
+    )
 
+
+def _softmax_view(steps: OutputSteps, tokens: Sequence[str]) -> StepView:
+    """Return the probabilities, as `_logits_view` the logits."""
+    logits, probabilities = steps.logits.tolist(), steps.probabilities.tolist()
+    return StepView(
+        name="output-softmax",
+        group=tr(OUTPUT),
+        title=tr("Softmax"),
+        section="3.4",
+        formula=r"P_t = \frac{\exp(z_t)}{\sum_u \exp(z_u)}",
+        text=tr(
+            "Over the whole vocabulary: {token} has a probability of {probability}, rank {rank}.",
+            token=readable(tokens[steps.predicted]),
+            probability=decimal(probabilities[steps.predicted], 3),
+            rank=steps.rank,
+        ),
+        part="output",
+        quantities=("token_ids", "logits", "log_sum", "probabilities"),
+        facts=[(tr("log of the sum"), decimal(steps.log_sum, 3))],
+        blocks=[
+            Block(
+                title=tr("from logits to probabilities"),
+                rows=_token_rows(steps, tokens, logits, probabilities),
+                columns=[LOGIT, PROBABILITY],
+            )
+        ],
+    )
+
+
+def _token_rows(steps: OutputSteps, tokens: Sequence[str], *columns: list[float]) -> list[VectorRow]:
+    """Return a row of numbers for each token, the predicted one marked."""
     return [
-        StepView(
-            name="output-logits",
-            group=tr(OUTPUT),
-            title=tr("Logits"),
-            section="3.4",
-            formula=r"z_t = x \cdot E_t",
-            text=tr("The products of the last state with the embedding of a token of the vocabulary sum to its logit."),
-            part="output",
-            quantities=("state", "token_ids", "logits"),
-            blocks=[Block(title=tr("largest logits"), rows=rows(logits), columns=[LOGIT])],
-            details=[
-                Block(
-                    title=_products_title(token, float(product.sum()), logit),
-                    rows=[
-                        named("x", steps.state, limit=float(steps.state.abs().max())),
-                        named("E", vector, limit=float(steps.vectors.abs().max())),
-                        named("x \u00d7 E", product, limit=float(products.abs().max())),
-                    ],
-                    width=width,
-                )
-                for token, vector, product, logit in zip(tokens, steps.vectors, products, logits, strict=True)
-            ],
-            picked=steps.predicted,
-        ),
-        StepView(
-            name="output-softmax",
-            group=tr(OUTPUT),
-            title=tr("Softmax"),
-            section="3.4",
-            formula=r"P_t = \frac{\exp(z_t)}{\sum_u \exp(z_u)}",
-            text=tr(
-                "Over the whole vocabulary: {token} has a probability of {probability}, rank {rank}.",
-                token=predicted,
-                probability=decimal(probabilities[steps.predicted], 3),
-                rank=steps.rank,
-            ),
-            part="output",
-            quantities=("token_ids", "logits", "log_sum", "probabilities"),
-            facts=[(tr("log of the sum"), decimal(steps.log_sum, 3))],
-            blocks=[
-                Block(
-                    title=tr("from logits to probabilities"),
-                    rows=rows(logits, probabilities),
-                    columns=[LOGIT, PROBABILITY],
-                )
-            ],
-        ),
+        VectorRow(label=token, is_token=True, values=np.empty(0), numbers=numbers, is_marked=index == steps.predicted)
+        for index, (token, *numbers) in enumerate(zip(tokens, *columns, strict=True))
     ]
 
 
