@@ -25,10 +25,12 @@ from core.preset_configs import PRESETS
 from core.shipped import shipped_checkpoint
 from tests.fixtures import fit_end
 from tests.strange_sentences import reason, strange_sentences
-from tests.viz_app import strange_drawings
-from tests.viz_app.strange_drawings import DRAWINGS, Models, Subject, draw
+from tests.viz_app import analysis_drawings, attention_drawings, drawing_checks
+from tests.viz_app.drawing_checks import draw
+from tests.viz_app.drawn_sentence import Models, Subject
 from viz_app import figures
 
+DRAWINGS = (*attention_drawings.DRAWINGS, *analysis_drawings.DRAWINGS)
 SENTENCES = int(os.environ.get("SENTENCES", str(2 * len(DRAWINGS))))
 MOST = 30  # tokens to which sentences are cut, but for one in a thousand: drawings take the square of the length
 WITH_FILES = 100  # one in so many drawings has files: they take twenty times as long
@@ -113,8 +115,9 @@ def test_every_drawing_takes_any_sentence(models: Models) -> None:
 
 
 def test_every_figure_with_tokens_is_among_the_drawings() -> None:
-    tree = ast.parse(Path(strange_drawings.__file__).read_text(encoding="utf-8"))
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    paths = [Path(module.__file__) for module in (attention_drawings, analysis_drawings, drawing_checks)]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
+    imports = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     names = {alias.name for node in imports for alias in node.names}
     names |= {str(node.module).rpartition(".")[2] for node in imports}
     modules = {path.stem for path in Path(figures.__file__).parent.rglob("*.py")} - {"__init__"}

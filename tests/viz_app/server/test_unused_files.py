@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.viz_app.strange_drawings import DRAWINGS
+from tests.viz_app.analysis_drawings import DRAWINGS as ANALYSES
+from tests.viz_app.attention_drawings import DRAWINGS
 from viz_app.server import unused_files
 from viz_app.server.unused_files import delete, is_unused
 
@@ -70,7 +71,7 @@ def test_a_file_that_cannot_be_deleted_is_named(
 
 def test_no_imported_module_is_unused() -> None:
     """The modules that analyses, drawings and their files import are kept."""
-    assert len(DRAWINGS) > 1  # imported
+    assert len(DRAWINGS + ANALYSES) > 1  # imported
     paths = [Path(path) for module in list(sys.modules.values()) if (path := getattr(module, "__file__", None))]
     folders = [Path(found) for found in sys.path if found.endswith("site-packages")]
     inside = [path.relative_to(folder) for path in paths for folder in folders if path.is_relative_to(folder)]

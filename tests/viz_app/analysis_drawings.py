@@ -1,31 +1,15 @@
-"""Every drawing of a sentence, without Streamlit, and a check of what it draws."""
+"""Every drawing of what else is computed of a sentence, without Streamlit."""
 
-import json
-import random
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cached_property, partial
-from html.parser import HTMLParser
-from typing import Any
+from functools import partial
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 
-from core import Explanation, ScoredText, Translation, Translator
-from core.analysis.alignment.aligners import rank_aligners
-from core.analysis.alignment.first_head import head_links
-from core.analysis.alignment.pharaoh import GoldLinks, GoldPair
-from core.analysis.alignment.sentence_alignment import align_words, all_aligners, word_shares
 from core.analysis.attribution.contrast_methods import attribute_contrast, methods_of
 from core.analysis.attribution.faithfulness import RANDOM, deletion_curves, rank_methods
 from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import trace_logits
-from core.analysis.attribution.methods import METHODS
-from core.analysis.beam_tree import BeamTree, beam_tree
-from core.analysis.comparison import difference, largest_differences
 from core.analysis.composition.edge_effects import exact_effects
 from core.analysis.composition.edges import sender_side
 from core.analysis.composition.replacement import record_replacement
@@ -37,264 +21,46 @@ from core.analysis.corpus.recording import Neuron
 from core.analysis.heads.ablation import gate_effect
 from core.analysis.heads.bracket_attention import symbol_attention
 from core.analysis.heads.head import Head, all_heads
-from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import score_cards
 from core.analysis.interventions.pair_runs import side_of
 from core.analysis.interventions.patching import head_effects, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
-from core.analysis.joint import joint_map
 from core.analysis.lens.decoder_lens import encoder_translations
 from core.analysis.lens.logit_lens import logit_lens
 from core.analysis.over_training.roles import developments
 from core.analysis.over_training.snapshot_reading import read_snapshot
 from core.analysis.score_decomposition import score_parts
 from core.analysis.token_path.follow import follow_token
-from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.analysis.word_scores.scoring import Line, parse_lines, score_lines, worst_words
-from core.capture import AttentionMap, Kind
-from core.export.files import as_bytes
-from core.export.record import record_of
-from core.images.line_reader import LineReader
-from core.parsing.parser import Parser
 from tests.strange_sentences import reason
-from tests.viz_app.export_readers import READERS
-from viz_app.components import (
-    alignment_ribbons,
-    attention_lines,
-    attention_map,
-    cell_grid,
-    constituency_tree,
-    corpus_examples,
-    head_grid,
-    head_switches,
-    path_graph,
-    sentence_bar,
-    step_walk,
-    token_steps,
-    word_links,
-)
+from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
+from viz_app.components import attention_map, constituency_tree, corpus_examples, head_switches, path_graph, step_walk
 from viz_app.components import beam_tree as beam_component
 from viz_app.figures import (
     ablation,
-    aligner_tables,
-    appendix,
     beam_table,
-    bertviz_views,
     bracket_attention,
     contrast,
     contributions,
     corpus,
     generation,
-    head_links_text,
     head_paths,
-    hypothesis_tables,
     lens,
     over_training,
     patching,
     picture_attention,
     position_tables,
-    scorecard_text,
     step_list,
-    weight_tables,
     word_table,
 )
 from viz_app.figures import constituency_tree as tree_figures
 from viz_app.figures import corpus_examples as example_figures
-from viz_app.figures import head_grid as grid_figures
-from viz_app.figures import (
-    joint_map as joint_figures,
-)
-from viz_app.figures.cell_grid import CellGrid
-from viz_app.figures.chart_text import chart_text
 from viz_app.figures.export.ablation import export_changes, export_switches
-from viz_app.figures.export.alignment import export_ribbon
 from viz_app.figures.export.beam_tree import export_tree
-from viz_app.figures.export.canvas import FORMATS, Format, slide
-from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.corpus_examples import export_examples
-from viz_app.figures.export.head_pictures import export_csv, export_lines, export_map
-from viz_app.figures.export.map_panels import export_panels
 from viz_app.figures.export.path_graph import export_path_graph
 from viz_app.figures.export.picture_attention import export_pictures
-from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.export.step_view import export_step
 from viz_app.figures.export.token_rows import export_rows
-from viz_app.figures.export.token_steps import export_steps
-from viz_app.figures.theme import DARK, LIGHT, Theme
-
-Draw = Callable[[Format], bytes]
-Drawn = dict[str, Any] | pd.DataFrame | go.Figure | CellGrid | str | Draw
-KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")
-HARMLESS = {  # tags and attributes of the project's own HTML
-    *("table", "thead", "tbody", "tr", "th", "td", "div", "span", "p", "ins", "del", "b", "i", "br", "small", "sup"),
-    *("title", "style", "class", "scope", "dir", "tabindex"),
-}
-
-
-@dataclass(frozen=True)
-class Models:
-    """The models that the drawings need: a translator with one for mask-predict, a parser and a reader of pictures."""
-
-    translator: Translator
-    mask_predict: Translator
-    parser: Parser
-    reader: LineReader
-
-
-class Subject:
-    """A sentence with a translation to draw, and what is computed of them when it is first needed.
-
-    Attributes:
-        target: strange text, too, or the token ids of the best hypothesis.
-        position: of a predicted token.
-    """
-
-    def __init__(self, models: Models, text: str, target: str | None, choice: random.Random) -> None:
-        self.models, self.translator, self.text, self.choice = models, models.translator, text, choice
-        self.target = list(self.translation.hypotheses[0].token_ids) if target is None else target
-        self.theme: Theme = choice.choice((LIGHT, DARK))
-        self.position = choice.randrange(len(self.explanation.predicted_tokens))
-        self.piece = self.translator.tokenizer.target.piece
-        self.kind: Kind = choice.choice(KINDS)
-        self.place = choice.randrange(2), choice.randrange(4)  # layer and head
-
-    @cached_property
-    def translation(self) -> Translation:
-        return self.translator.translate(self.text, 2)
-
-    @cached_property
-    def explanation(self) -> Explanation:
-        return self.translator.explain(self.text, self.target)
-
-    @cached_property
-    def maps(self) -> list[AttentionMap]:
-        """The maps of the kind, of words or tokens, with or without special tokens."""
-        words, hide_special = self.choice.random() < 0.5, self.choice.random() < 0.5
-        maps = [merge_words(each) if words else each for each in self.explanation.maps[self.kind]]
-        return [without_special_tokens(each) for each in maps] if hide_special else maps
-
-    @cached_property
-    def map(self) -> AttentionMap:
-        return self.maps[self.place[0]]
-
-    @cached_property
-    def cards(self) -> list[ScoreCard]:
-        return score_cards([{self.kind: self.explanation.maps[self.kind]}], {})
-
-    @cached_property
-    def tree(self) -> BeamTree:
-        return beam_tree(self.translator, self.text, 2)
-
-    @property
-    def second(self) -> ScoredText:
-        return self.translation.hypotheses[-1]
-
-
-def sentence(of: Subject) -> Iterator[Drawn]:
-    """Above every page: the sentence and its translation; and the files of an explanation."""
-    yield sentence_bar.sentence_payload(of.explanation, list(sentence_bar.words_by_name(of.explanation).values())[:1])
-    yield token_steps.steps_payload(of.explanation, step=of.position)
-    record = record_of(of.explanation, of.translator, {})
-    for suffix in (".html", ".json", ".npz"):
-        READERS[suffix[1:]](as_bytes(record, suffix))
-
-
-def translations(of: Subject) -> Iterator[Drawn]:
-    """Translate."""
-    yield hypothesis_tables.token_table(of.explanation).reset_index()
-    yield hypothesis_tables.hypothesis_table(of.translation.hypotheses, 0)
-    given = of.translator.score(of.text, of.target)
-    yield hypothesis_tables.comparison_table(of.second, given)
-    yield {"": hypothesis_tables.verdict(of.second, given)}
-    yield partial(export_steps, of.explanation.predicted_tokens, of.explanation.log_probs, theme=of.theme)
-
-
-def heads(of: Subject) -> Iterator[Drawn]:
-    """Heads: the grid, one head as lines, as a map and as a table, score-cards, and the views of BertViz."""
-    if not all(of.map.weights.shape):
-        return
-    head = of.place[1]
-    yield grid_figures.grid_picture(of.maps, of.theme)
-    notes = scorecard_text.notes(of.cards, "confidence")
-    order = scorecard_text.ordered(of.cards, "confidence")
-    links = word_links.links(of.explanation, of.kind, False, False)
-    yield head_grid.grid_payload(of.maps, of.theme, [of.place], order=order, notes=notes, links=links)
-    yield attention_lines.lines_payload(of.map, [head], of.theme, links=links)
-    yield attention_map.map_payload(of.map, head, of.theme, links=links)
-    yield weight_tables.head_table(of.map, head)
-    yield weight_tables.lines_table(of.map, [head])
-    yield weight_tables.grid_table(of.maps, [of.place])
-    READERS["csv"](export_csv(of.map, [head]))
-    yield partial(export_map, of.map, head, theme=of.theme)
-    yield partial(export_lines, of.map, [head], theme=of.theme)
-    weights = [each.weights.float().numpy() for each in of.maps]
-    tokens = of.map.row_tokens, of.map.key_tokens
-    yield partial(export_panels, [[("", each[head]) for each in weights]], theme=of.theme, tokens=tokens)
-    for card in of.cards:
-        yield {"": [scorecard_text.head_does(card), scorecard_text.numbers(card), scorecard_text.sentences(card)]}
-    yield {"": head_links_text.links_text("L1 H1", head_links(of.explanation.maps["cross"], *of.place))}
-    if not bertviz_views.too_long(of.maps):
-        READERS["html"](bertviz_views.bertviz_page(of.maps, of.choice.choice(bertviz_views.VIEWS), of.theme).encode())
-
-
-def all_kinds(of: Subject) -> Iterator[Drawn]:
-    """Heads: the three kinds of attention in one matrix."""
-    joint = joint_map(of.explanation.maps, of.place[0], of.place[1])
-    yield attention_map.joint_payload(joint, "L1 H1", of.theme)
-    yield joint_figures.joint_table(joint)
-    yield partial(joint_figures.export_joint, joint, "L1 H1", theme=of.theme)
-
-
-def methods(of: Subject) -> Iterator[Drawn]:
-    """Heads by another method."""
-    method = of.choice.choice(list(METHODS))
-    maps = METHODS[method](of.translator, of.text, of.target)[of.kind]
-    yield attention_map.map_payload(maps[of.place[0]], 0, of.theme)
-    yield weight_tables.head_table(maps[of.place[0]], 0)
-
-
-def comparison(of: Subject) -> Iterator[Drawn]:
-    """Compare: the attention of two hypotheses."""
-    other = of.translator.explain(of.text, of.second.token_ids)
-    layer, head = of.place
-    first, second = (merge_words(each.maps["cross"][layer]) for each in (of.explanation, other))
-    try:
-        found = difference(first, second)
-    except ValueError as error:
-        reason(error, *NO_DRAWING)
-        return
-    yield attention_map.map_payload(found.map, head, of.theme, diverging=True)
-    yield {"": [largest_differences(found, head), found.first_only, found.second_only]}
-    yield weight_tables.lines_table(found.map, [head])
-    yield partial(export_map, found.map, head, theme=of.theme, diverging=True)
-
-
-def figures_of_the_paper(of: Subject) -> Iterator[Drawn]:
-    """Figures: the selection of the page Heads."""
-    if not all(of.map.weights.shape):
-        return
-    queries = () if of.choice.random() < 0.5 else (of.choice.randrange(len(of.map.row_tokens)),)
-    panels = [appendix.LinePanel(of.map, (0, of.place[1]), queries)]
-    yield appendix.appendix_table(panels)
-    yield partial(appendix.appendix_figure, panels, theme=of.theme)
-
-
-def alignment(of: Subject) -> Iterator[Drawn]:
-    """Alignment: ribbons, coverage, and aligners by gold links."""
-    cross = of.explanation.maps["cross"]
-    found = align_words(cross, of.choice.choice(all_aligners(cross)))
-    links = sorted(found.links)
-    gold = GoldLinks(frozenset(links[:1]), frozenset(links[:3]))
-    yield alignment_ribbons.ribbon_payload(found, gold)
-    yield aligner_tables.ribbon_table(found, gold)
-    yield aligner_tables.coverage_table(found)
-    shares = word_shares([0.5] * len(of.explanation.predicted_tokens), of.explanation.predicted_tokens)
-    yield aligner_tables.target_table(found, shares)
-    yield partial(export_ribbon, found, gold, theme=of.theme)
-    spaced = " ".join(of.text.split()), " ".join(of.explanation.target.split())
-    if all(spaced):
-        links = GoldLinks(frozenset({(0, 0)}), frozenset({(0, 0)}))
-        yield aligner_tables.aligner_table(rank_aligners(of.translator, [GoldPair(*spaced, links)]))
 
 
 def search(of: Subject) -> Iterator[Drawn]:
@@ -506,75 +272,7 @@ def pictures(of: Subject) -> Iterator[Drawn]:
     yield partial(export_pictures, image, characters, reader.patch_size, theme=of.theme)
 
 
-NO_DRAWING = ("equal", "differ", "common", "same", "column")  # why there is no drawing
-
-
-class Tags(HTMLParser):
-    """The names of all tags and of their attributes."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.names = set[str]()
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names |= {tag, *(name for name, _ in attrs)}
-
-
-def files(drawn: Drawn, theme: Theme) -> Draw | None:
-    """The function that makes files of a drawing, if there is one."""
-    match drawn:
-        case go.Figure():
-            return partial(export_chart, drawn, theme=theme)
-        case CellGrid():
-            return partial(export_grid, drawn, theme=theme)
-        case pd.DataFrame() | dict() | str():
-            return None
-        case _:
-            return drawn
-
-
-def check(drawn: Drawn) -> None:
-    """Fail if a drawing cannot be sent to a browser, or has tags of the sentence."""
-    match drawn:
-        case pd.DataFrame():
-            READERS["csv"](drawn.to_csv(index=False).encode())
-        case go.Figure():
-            (drawn.to_json() or "").encode()
-            chart_text(drawn).encode()
-        case CellGrid():
-            check(cell_grid.grid_payload(drawn))
-        case dict():
-            json.dumps(drawn, ensure_ascii=False, allow_nan=False).encode()
-        case str():
-            drawn.encode()
-            assert Tags(drawn).names <= HARMLESS, Tags(drawn).names - HARMLESS
-        case _:
-            pass
-
-
-def draw(of: Subject, drawing: Callable[[Subject], Iterator[Drawn]], with_files: bool) -> int:
-    """Make a drawing with all its parts, and check each.
-
-    Args:
-        with_files: a file of each part, too, and one as a slide; this takes some twenty times as long.
-
-    Returns:
-        The number of files.
-    """
-    count = 0
-    for drawn in drawing(of):
-        check(drawn)
-        if with_files and (draw_file := files(drawn, of.theme)):
-            file_format = of.choice.choice(FORMATS)
-            with slide(of.text) if of.choice.random() < 0.5 else nullcontext():
-                READERS[file_format](draw_file(file_format))
-            count += 1
-    return count
-
-
 DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (
-    *(sentence, translations, heads, all_kinds, methods, comparison, figures_of_the_paper, alignment, search),
-    *(faster_searches, switches, written, contrasts, layers, patches, paths, steps, first_scores, training),
+    *(search, faster_searches, switches, written, contrasts, layers, patches, paths, steps, first_scores, training),
     *(examples, scored_words, trees, pictures),
 )

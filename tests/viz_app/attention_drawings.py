@@ -1,0 +1,154 @@
+"""Every drawing of a sentence, its translation and its attention, without Streamlit."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from core.analysis.alignment.aligners import rank_aligners
+from core.analysis.alignment.first_head import head_links
+from core.analysis.alignment.pharaoh import GoldLinks, GoldPair
+from core.analysis.alignment.sentence_alignment import align_words, all_aligners, word_shares
+from core.analysis.attribution.methods import METHODS
+from core.analysis.comparison import difference, largest_differences
+from core.analysis.joint import joint_map
+from core.analysis.tokens.words import merge_words
+from core.export.files import as_bytes
+from core.export.record import record_of
+from tests.strange_sentences import reason
+from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
+from tests.viz_app.export_readers import READERS
+from viz_app.components import (
+    alignment_ribbons,
+    attention_lines,
+    attention_map,
+    head_grid,
+    sentence_bar,
+    token_steps,
+    word_links,
+)
+from viz_app.figures import (
+    aligner_tables,
+    appendix,
+    bertviz_views,
+    head_links_text,
+    hypothesis_tables,
+    scorecard_text,
+    weight_tables,
+)
+from viz_app.figures import head_grid as grid_figures
+from viz_app.figures import joint_map as joint_figures
+from viz_app.figures.export.alignment import export_ribbon
+from viz_app.figures.export.head_pictures import export_csv, export_lines, export_map
+from viz_app.figures.export.map_panels import export_panels
+from viz_app.figures.export.token_steps import export_steps
+
+
+def sentence(of: Subject) -> Iterator[Drawn]:
+    """Above every page: the sentence and its translation; and the files of an explanation."""
+    yield sentence_bar.sentence_payload(of.explanation, list(sentence_bar.words_by_name(of.explanation).values())[:1])
+    yield token_steps.steps_payload(of.explanation, step=of.position)
+    record = record_of(of.explanation, of.translator, {})
+    for suffix in (".html", ".json", ".npz"):
+        READERS[suffix[1:]](as_bytes(record, suffix))
+
+
+def translations(of: Subject) -> Iterator[Drawn]:
+    """Translate."""
+    yield hypothesis_tables.token_table(of.explanation).reset_index()
+    yield hypothesis_tables.hypothesis_table(of.translation.hypotheses, 0)
+    given = of.translator.score(of.text, of.target)
+    yield hypothesis_tables.comparison_table(of.second, given)
+    yield {"": hypothesis_tables.verdict(of.second, given)}
+    yield partial(export_steps, of.explanation.predicted_tokens, of.explanation.log_probs, theme=of.theme)
+
+
+def heads(of: Subject) -> Iterator[Drawn]:
+    """Heads: the grid, one head as lines, as a map and as a table, score-cards, and the views of BertViz."""
+    if not all(of.map.weights.shape):
+        return
+    head = of.place[1]
+    yield grid_figures.grid_picture(of.maps, of.theme)
+    notes = scorecard_text.notes(of.cards, "confidence")
+    order = scorecard_text.ordered(of.cards, "confidence")
+    links = word_links.links(of.explanation, of.kind, False, False)
+    yield head_grid.grid_payload(of.maps, of.theme, [of.place], order=order, notes=notes, links=links)
+    yield attention_lines.lines_payload(of.map, [head], of.theme, links=links)
+    yield attention_map.map_payload(of.map, head, of.theme, links=links)
+    yield weight_tables.head_table(of.map, head)
+    yield weight_tables.lines_table(of.map, [head])
+    yield weight_tables.grid_table(of.maps, [of.place])
+    READERS["csv"](export_csv(of.map, [head]))
+    yield partial(export_map, of.map, head, theme=of.theme)
+    yield partial(export_lines, of.map, [head], theme=of.theme)
+    weights = [each.weights.float().numpy() for each in of.maps]
+    tokens = of.map.row_tokens, of.map.key_tokens
+    yield partial(export_panels, [[("", each[head]) for each in weights]], theme=of.theme, tokens=tokens)
+    for card in of.cards:
+        yield {"": [scorecard_text.head_does(card), scorecard_text.numbers(card), scorecard_text.sentences(card)]}
+    yield {"": head_links_text.links_text("L1 H1", head_links(of.explanation.maps["cross"], *of.place))}
+    if not bertviz_views.too_long(of.maps):
+        READERS["html"](bertviz_views.bertviz_page(of.maps, of.choice.choice(bertviz_views.VIEWS), of.theme).encode())
+
+
+def all_kinds(of: Subject) -> Iterator[Drawn]:
+    """Heads: the three kinds of attention in one matrix."""
+    joint = joint_map(of.explanation.maps, of.place[0], of.place[1])
+    yield attention_map.joint_payload(joint, "L1 H1", of.theme)
+    yield joint_figures.joint_table(joint)
+    yield partial(joint_figures.export_joint, joint, "L1 H1", theme=of.theme)
+
+
+def methods(of: Subject) -> Iterator[Drawn]:
+    """Heads by another method."""
+    method = of.choice.choice(list(METHODS))
+    maps = METHODS[method](of.translator, of.text, of.target)[of.kind]
+    yield attention_map.map_payload(maps[of.place[0]], 0, of.theme)
+    yield weight_tables.head_table(maps[of.place[0]], 0)
+
+
+def comparison(of: Subject) -> Iterator[Drawn]:
+    """Compare: the attention of two hypotheses."""
+    other = of.translator.explain(of.text, of.second.token_ids)
+    layer, head = of.place
+    first, second = (merge_words(each.maps["cross"][layer]) for each in (of.explanation, other))
+    try:
+        found = difference(first, second)
+    except ValueError as error:
+        reason(error, *NO_DRAWING)
+        return
+    yield attention_map.map_payload(found.map, head, of.theme, diverging=True)
+    yield {"": [largest_differences(found, head), found.first_only, found.second_only]}
+    yield weight_tables.lines_table(found.map, [head])
+    yield partial(export_map, found.map, head, theme=of.theme, diverging=True)
+
+
+def figures_of_the_paper(of: Subject) -> Iterator[Drawn]:
+    """Figures: the selection of the page Heads."""
+    if not all(of.map.weights.shape):
+        return
+    queries = () if of.choice.random() < 0.5 else (of.choice.randrange(len(of.map.row_tokens)),)
+    panels = [appendix.LinePanel(of.map, (0, of.place[1]), queries)]
+    yield appendix.appendix_table(panels)
+    yield partial(appendix.appendix_figure, panels, theme=of.theme)
+
+
+def alignment(of: Subject) -> Iterator[Drawn]:
+    """Alignment: ribbons, coverage, and aligners by gold links."""
+    cross = of.explanation.maps["cross"]
+    found = align_words(cross, of.choice.choice(all_aligners(cross)))
+    links = sorted(found.links)
+    gold = GoldLinks(frozenset(links[:1]), frozenset(links[:3]))
+    yield alignment_ribbons.ribbon_payload(found, gold)
+    yield aligner_tables.ribbon_table(found, gold)
+    yield aligner_tables.coverage_table(found)
+    shares = word_shares([0.5] * len(of.explanation.predicted_tokens), of.explanation.predicted_tokens)
+    yield aligner_tables.target_table(found, shares)
+    yield partial(export_ribbon, found, gold, theme=of.theme)
+    spaced = " ".join(of.text.split()), " ".join(of.explanation.target.split())
+    if all(spaced):
+        links = GoldLinks(frozenset({(0, 0)}), frozenset({(0, 0)}))
+        yield aligner_tables.aligner_table(rank_aligners(of.translator, [GoldPair(*spaced, links)]))
+
+
+DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (
+    *(sentence, translations, heads, all_kinds, methods, comparison, figures_of_the_paper, alignment),
+)
