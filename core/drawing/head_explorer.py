@@ -6,8 +6,7 @@ import torch
 
 from core.analysis.alignment.first_head import first_head
 from core.analysis.heads.head import Head
-from core.drawing.axis_words import KIND_NAMES, KIND_TEXTS, axis_words
-from core.drawing.weights import encoded_weights
+from core.drawing.drawing_data import KIND_NAMES, KIND_TEXTS, axis_words, encoded_weights
 from core.results import Explanation
 
 View = Literal["Lines", "Map", "Table"]

@@ -3,7 +3,7 @@
 export type Axis = "query" | "key";
 export type PerAxis<T> = { query: T; key: T };
 
-/** Text and its class: "" plain, "faint", "special", "fed" or "byte", see token_spans.py. */
+/** Text and its class: "" plain, "faint", "special", "fed" or "byte", see drawing_data.py. */
 export type Span = [text: string, style: string];
 export type Dash = "solid" | "dash" | "dot";
 

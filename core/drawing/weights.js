@@ -1,12 +1,12 @@
 // @ts-check
 // Attention weights in a browser: as numbers, as colours, and as lines.
 
-const STEPS = 32767; // an encoded weight of 1, see weights.py
+const STEPS = 32767; // an encoded weight of 1, see drawing_data.py
 const NO_WEIGHT = -32768;
 const SHADES = 1000; // colours from the low end of a scale to the high one
 
 /**
- * @param {string} text Encoded by weights.py.
+ * @param {string} text Encoded by `encoded_weights` of drawing_data.py.
  * @returns {Float32Array} NaN where the query cannot attend to the key.
  */
 export function decodedWeights(text) {

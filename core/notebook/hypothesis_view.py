@@ -5,7 +5,7 @@ from typing import Any
 
 import traitlets
 
-from core.drawing.token_spans import label_spans, spoken
+from core.drawing.drawing_data import label_spans, spoken
 from core.notebook.widget import NotebookWidget, widget_module
 from core.results import ScoredText, Translation
 

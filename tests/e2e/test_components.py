@@ -16,7 +16,8 @@ from playwright.sync_api import Page, expect
 from core.analysis.joint import JointMap
 from core.analysis.tokens.aggregation import mean_of_rows, sum_of_columns
 from core.capture import AttentionMap
-from core.drawing import bundle, weights
+from core.drawing import bundle
+from core.drawing.drawing_data import encoded_weights
 from core.translator import Explanation
 from viz_app.components import attention_lines, attention_map, head_grid, sentence_bar
 from viz_app.components.attention_lines import lines_payload
@@ -178,8 +179,8 @@ def test_the_browser_draws_the_weights_that_files_and_tables_have(page: Page) ->
         ("b",) * 13,
         ("c",) * 9,
     )
-    script = address(Path(weights.__file__).with_suffix(".js"))
-    sent = weights.encoded_weights(attention.weights[1])
+    script = address(Path(bundle.__file__).with_name("weights.js"))
+    sent = encoded_weights(attention.weights[1])
     for options in ({}, {"min_weight": 0.1}, {"min_weight": 0.0, "top_mass": 0.75}, {"top_mass": 0.0}):
         kept = page.evaluate(
             """async ([script, sent, minWeight, topMass]) => {

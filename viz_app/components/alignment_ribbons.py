@@ -5,7 +5,7 @@ from typing import Any
 
 from core.analysis.alignment.pharaoh import GoldLinks, Link
 from core.analysis.alignment.sentence_alignment import WordAlignment
-from core.drawing.token_spans import label_spans
+from core.drawing.drawing_data import label_spans
 from viz_app.components.component import component_beside, draw
 
 DECIMALS = 3

@@ -4,11 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.capture import AttentionMap
-from viz_app.components.attention_data import Cutting, attention_data, draw_attention
+from core.drawing.drawing_data import attention_data
+from viz_app.components.attention_clicks import Cutting, draw_attention
 from viz_app.components.component import component_beside
-from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links, line_highlight
+from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links, highlight_data, line_highlight
+from viz_app.figures.head_names import drawn_heads
 from viz_app.figures.line_weights import MIN_WEIGHT, check_share
 from viz_app.figures.theme import Theme, head_name
+from viz_app.language import tr
 
 _component = component_beside(__file__)
 
@@ -32,7 +35,7 @@ def lines_payload(
         heads: Counted from 0.
         min_weight, top_mass: Which weights have no line, see `has_line` in figures/line_weights.py.
         place: Highlighted rows and columns, whose lines alone are shown while no word is pointed at.
-        links, name, follows_clicks: See `attention_data`.
+        links, name, follows_clicks: See `map_payload`.
         height: In pixels; more words scroll.
 
     Raises:
@@ -41,7 +44,9 @@ def lines_payload(
     check_share("min_weight", min_weight)
     check_share("top_mass", top_mass)
     return {
-        **attention_data(attention, heads, theme, place, links, name, follows_clicks),
+        **attention_data(attention, drawn_heads(attention.layer, heads, theme, name), tr),
+        **highlight_data(place, links),
+        "followsClicks": follows_clicks,
         "minWeight": min_weight,
         "topMass": top_mass,
         "selected": [(axis, index) for axis, indices in line_highlight(place, links).items() for index in indices],

@@ -1,23 +1,16 @@
 """Attention as a map: one head, or all three kinds of attention in one matrix."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from core.analysis.joint import JointMap
 from core.capture import AttentionMap
-from core.drawing.token_spans import label_spans
-from core.drawing.weights import encoded_weights
-from viz_app.components.attention_data import (
-    Cutting,
-    OnCell,
-    attention_data,
-    clicked_weights,
-    draw_attention,
-    head_look,
-    highlight_data,
-)
+from core.drawing.drawing_data import attention_data, encoded_weights, label_spans
+from viz_app.components.attention_clicks import Cutting, OnCell, clicked_weights, draw_attention
 from viz_app.components.component import component_beside, draw
-from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links
+from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links, highlight_data
+from viz_app.figures.head_names import drawn_heads
 from viz_app.figures.theme import Theme, head_name
 from viz_app.language import marked, tr
 
@@ -45,14 +38,19 @@ def map_payload(
         head: Counted from 0.
         diverging: The weights are signed differences: colours run from -1 to 1, centred at 0.
         place: Rows and columns to frame.
-        links, name, follows_clicks: See `attention_data`.
+        links: Names of the words that rows and columns belong to. With them a word can be selected by a click, and
+            words are highlighted in all drawings of the page while they are pointed at in one.
+        name: Name of a head, from its layer and its number.
+        follows_clicks: A head clicked in the grid is drawn at once, before the server has answered.
         most: The weights are scores before the softmax, divided by this number: the largest that is drawn.
 
     Raises:
         ValueError: The layer has no such head.
     """
     return {
-        **attention_data(attention, [head], theme, place, links, name, follows_clicks),
+        **attention_data(attention, drawn_heads(attention.layer, [head], theme, name), tr),
+        **highlight_data(place, links),
+        "followsClicks": follows_clicks,
         "scale": theme.diverging if diverging else theme.sequential,
         "low": -1 if diverging else 0,
         **({} if most is None else {"most": most, "legend": False}),
@@ -83,7 +81,7 @@ def joint_payload(
             "key": [_part(tr("source"), 0, joint.source_columns), _part(tr("target"), joint.source_columns, columns)],
         },
         "blanks": [{"query": query, "key": key, "reason": tr(reason)} for (query, key), reason in blanks.items()],
-        "heads": [{"name": name, "weights": encoded_weights(joint.weights), **head_look(theme, 0)}],
+        "heads": [{"name": name, "weights": encoded_weights(joint.weights), **asdict(theme.head_mark(0))}],
         "legend": False,
         "followsClicks": False,
         "scale": theme.sequential,

@@ -5,7 +5,7 @@ from typing import Any
 
 from core.analysis.beam_tree import BeamNode, BeamTree
 from core.byte_pieces import BytePiece, is_special
-from core.drawing.token_spans import Span, label_spans, run_spans, spoken
+from core.drawing.drawing_data import Span, label_spans, run_spans, spoken
 from core.tokenizer import SPACE_MARK
 from viz_app.components.component import component_beside, draw
 from viz_app.figures.beam_table import node_reason, stop_reason

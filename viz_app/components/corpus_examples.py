@@ -6,7 +6,7 @@ A click opens one on another page.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.drawing.token_spans import run_spans
+from core.drawing.drawing_data import run_spans
 from viz_app.components.component import component_beside, draw
 from viz_app.figures.corpus_examples import MarkedText, ShownExample
 from viz_app.figures.display_text import decimal, direction

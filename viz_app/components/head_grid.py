@@ -1,16 +1,15 @@
 """All heads as one picture of small maps, each of them a button."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
 
 from core.capture import AttentionMap
-from core.drawing.weights import encoded_weights
-from viz_app.components.attention_data import head_look, highlight_data
+from core.drawing.drawing_data import encoded_weights
 from viz_app.components.component import component_beside, draw
-from viz_app.components.highlight import AXES, NO_HIGHLIGHT, Highlight, Links
+from viz_app.components.highlight import AXES, NO_HIGHLIGHT, Highlight, Links, highlight_data
 from viz_app.figures import head_names
 from viz_app.figures.head_grid import MAX_CELL, grid_picture, readable_on
 from viz_app.figures.head_names import LayerHead
@@ -73,7 +72,7 @@ def grid_payload(
         **highlight_data(place, links),
         "rowHeight": row_height,
         "weights": _weights(layers),
-        "looks": [head_look(theme, head) for head in range(len(columns))],
+        "looks": [asdict(theme.head_mark(head)) for head in range(len(columns))],
         "rows": [{"name": title, "cells": [cell(place) for place in row]} for title, row in named_rows],
     }
 

@@ -1,13 +1,21 @@
 """Highlighted rows and columns of an attention drawing, and their words."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 Axis = Literal["query", "key"]
 AXES: tuple[Axis, Axis] = ("query", "key")
 Highlight = Mapping[Axis, Sequence[int]]  # rows and columns
 Links = Mapping[Axis, Sequence[str]]  # name of the word of each row and column, see `word_links.links`
 NO_HIGHLIGHT: Highlight = {"query": (), "key": ()}
+
+
+def highlight_data(place: Highlight, links: Links | None) -> dict[str, Any]:
+    """Return the highlighted rows and columns, and the names of the words.
+
+    See `AxisData` in types.d.ts.
+    """
+    return {"lit": {axis: list(place[axis]) for axis in AXES}, "links": links}
 
 
 def line_highlight(place: Highlight, links: Links | None = None) -> dict[Axis, list[int]]:

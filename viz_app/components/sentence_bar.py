@@ -7,7 +7,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from core.analysis.tokens.words import grapheme_groups, is_special, word, word_groups
-from core.drawing.token_spans import unit_spans
+from core.drawing.drawing_data import unit_spans
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, listening

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from core.drawing.token_spans import label_spans
+from core.drawing.drawing_data import label_spans
 from viz_app.components.component import component_beside, draw
 from viz_app.figures.formula import math_tree
 from viz_app.figures.step_views import Block, StepView, Vector

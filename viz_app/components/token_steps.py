@@ -6,7 +6,7 @@ from typing import Any
 
 from core.analysis.tokens.edited_target import begun_word
 from core.analysis.tokens.words import is_special, word
-from core.drawing.token_spans import label_spans, run_spans, spoken
+from core.drawing.drawing_data import label_spans, run_spans, spoken
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, draw

@@ -16,8 +16,8 @@ from core.analysis.heads.head import Head
 from core.analysis.token_path.score_products import ScoreProducts
 from core.analysis.tokens.words import axis_groups, readable
 from core.capture import KINDS, AttentionMap, Kind
-from core.drawing.token_spans import FED_ARROW
-from viz_app.components.attention_data import ClickedWeights, Cutting
+from core.drawing.drawing_data import FED_ARROW
+from viz_app.components.attention_clicks import ClickedWeights, Cutting
 from viz_app.components.attention_map import attention_map
 from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge

@@ -14,7 +14,7 @@ def translated(text: str) -> str:
     return tr(text.words, **{name: translated(value) for name, value in text.values.items()})
 
 
-AXES = (  # of drawings of attention, see `core.drawing.axis_words`
+AXES = (  # of drawings of attention, see `core.drawing.drawing_data`
     marked("Encoder"),
     marked("Decoder"),
     marked("Cross"),

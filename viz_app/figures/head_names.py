@@ -1,13 +1,14 @@
-"""Displayed names of heads: `L5 H3`, `Mean of all`."""
+"""Displayed names of heads: `L5 H3`, `Mean of all`; and their colours."""
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 
 from core.analysis.heads.head import Head
 from core.capture import AttentionMap
-from core.drawing.axis_words import KIND_NAMES as KIND_NAMES
-from core.drawing.axis_words import KIND_TEXTS as KIND_TEXTS
-from viz_app.figures.theme import head_name
+from core.drawing.drawing_data import KIND_NAMES as KIND_NAMES
+from core.drawing.drawing_data import KIND_TEXTS as KIND_TEXTS
+from viz_app.figures.theme import Theme, head_name
 from viz_app.language import marked, tr
 
 LayerHead = tuple[int, int]  # counted from 0
@@ -40,6 +41,24 @@ def head_title(head: Head) -> str:
 def layer_name(layer: int, head: int) -> str:
     """Return the name of a map that stands for all heads of a layer: (4, 0) -> `L5`."""
     return COMBINED_NAMES[layer, head] if layer < 0 else f"L{layer + 1}"
+
+
+def drawn_heads(
+    layer: int, heads: Sequence[int], theme: Theme, name: Callable[[int, int], str]
+) -> list[tuple[int, dict[str, str]]]:
+    """Return heads of one layer with their names, colours and dashes.
+
+    See `Head` in types.d.ts.
+
+    Args:
+        name: Name of a head, from its layer and its number.
+    """
+
+    def style(head: int) -> dict[str, str]:
+        short = tr(COMBINED_TITLES[head]) if layer < 0 else f"H{head + 1}"
+        return {"name": tr(name(layer, head)), "short": short, **asdict(theme.head_mark(head))}
+
+    return [(head, style(head)) for head in heads]
 
 
 def names(maps: Sequence[AttentionMap], name: Callable[[int, int], str] = name_of) -> list[str]:

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import torch
 
-from core.drawing.weights import STEPS, encoded_weights
+from core.drawing.drawing_data import STEPS, encoded_weights
 from core.export import ExplanationRecord, as_bytes
 from core.export.html_page import page
 from viz_app.figures.theme import DARK, LIGHT

@@ -12,7 +12,7 @@ from traitlets import TraitError
 
 from core import Explanation, Translator
 from core.analysis.heads.head import Head
-from core.drawing.weights import STEPS
+from core.drawing.drawing_data import STEPS
 from core.notebook import HeadView
 
 SOURCE = "A dog </script><b>runs</b>."

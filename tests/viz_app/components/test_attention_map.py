@@ -9,7 +9,7 @@ import torch
 
 from core.analysis.joint import JointMap
 from core.capture import AttentionMap
-from core.drawing.weights import NO_WEIGHT, STEPS
+from core.drawing.drawing_data import NO_WEIGHT, STEPS
 from viz_app.components.attention_map import NOT_VISIBLE, joint_payload, map_payload
 from viz_app.figures.theme import DARK, LIGHT
 

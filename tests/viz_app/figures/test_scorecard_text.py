@@ -11,7 +11,7 @@ from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import score_cards
 from core.analysis.layers.layer_types import LAYER_TYPES
-from core.drawing import axis_words
+from core.drawing import drawing_data
 from viz_app.figures.scorecard_text import SHORT_NAMES, SORT_TEXTS, SORTS, Sort, notes, ordered
 from viz_app.language import extraction
 
@@ -80,8 +80,8 @@ def test_texts_of_core_are_marked_for_the_catalogues() -> None:
     functions = [each for each in source.body if isinstance(each, ast.FunctionDef)]
     constants = {each.value for node in functions for each in ast.walk(node) if isinstance(each, ast.Constant)}
     phrases = {text for text in constants if isinstance(text, str) and " " in text}
-    axes = {text for titles in axis_words.TITLES.values() for text in titles}
-    kinds = {*axis_words.KIND_NAMES.values(), *axis_words.KIND_TEXTS.values()}
+    axes = {text for titles in drawing_data.TITLES.values() for text in titles}
+    kinds = {*drawing_data.KIND_NAMES.values(), *drawing_data.KIND_TEXTS.values()}
     behaviours = {text for each in BEHAVIOURS.values() for text in (each.name, each.text)}
     layers = {each.name for each in LAYER_TYPES.values()}
     shown = {*axes, *kinds, *DEFINITIONS, *DEFINITIONS.values(), *behaviours, *layers}

@@ -9,7 +9,7 @@ from core.analysis.interventions.cuts import Cut
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
 from viz_app.components import word_links
-from viz_app.components.attention_data import ClickedWeights, Cutting
+from viz_app.components.attention_clicks import ClickedWeights, Cutting
 from viz_app.controls import search_progress
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads

@@ -11,8 +11,8 @@ import streamlit as st
 from core.analysis.alignment.first_head import head_links
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
-from core.drawing.token_spans import FED_ARROW
-from viz_app.components.attention_data import Cutting
+from core.drawing.drawing_data import FED_ARROW
+from viz_app.components.attention_clicks import Cutting
 from viz_app.components.attention_lines import attention_lines
 from viz_app.components.highlight import line_highlight
 from viz_app.controls.downloads import downloads

@@ -6,7 +6,7 @@ from core.analysis.beam_tree import BeamTree, beam_tree
 from core.analysis.token_path.follow import follow_token
 from core.analysis.token_path.steps import Stack, TokenPath
 from core.analysis.tokens.words import readable
-from core.drawing.token_spans import FED_ARROW
+from core.drawing.drawing_data import FED_ARROW
 from viz_app.controls.widgets import segments
 from viz_app.figures.step_views import StepView
 from viz_app.language import marked, tr, tr_values

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from core.drawing.token_spans import run_spans
+from core.drawing.drawing_data import run_spans
 from viz_app.figures.corpus_examples import MarkedText, ShownExample
 from viz_app.figures.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, fonts, paper, saved, wrapped
 from viz_app.figures.export.token_steps import UNSURE

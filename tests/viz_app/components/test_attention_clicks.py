@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from viz_app.components.attention_data import Cutting, clicked_weights
+from viz_app.components.attention_clicks import Cutting, clicked_weights
 
 
 def test_cuts_are_ranges_of_rows_and_columns() -> None:

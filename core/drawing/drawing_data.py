@@ -1,0 +1,134 @@
+"""Tokens, heads and weights as the drawings take them: what `types.d.ts` declares.
+
+The browser sets tokens as text, never as HTML.
+"""
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from core.analysis.tokens.words import JOINT, continues_word, readable, word
+from core.byte_pieces import BLANK, BYTE, BytePiece, is_special
+from core.capture import AttentionMap, Kind
+
+FED_ARROW = "\u25b8"
+KIND_NAMES: dict[Kind, str] = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross"}
+KIND_TEXTS: dict[Kind, str] = {
+    "encoder_self": "each source token attends to the source",
+    "decoder_self": "each target token attends to the target before it",
+    "cross": "each target token attends to the source",
+}
+TITLES: dict[Kind, tuple[str, str]] = {
+    "encoder_self": ("source", "attends to source"),
+    "decoder_self": (f"fed {FED_ARROW} predicts", "attends to fed tokens"),
+    "cross": (f"fed {FED_ARROW} predicts", "attends to source"),
+}
+STEPS = 2**15 - 1  # an encoded weight of 1
+NO_WEIGHT = -(2**15)  # encodes NaN: a query that cannot attend to the key
+
+# text and style: "" plain, "faint" a mark, "special" a special token, "fed" input, "byte" the number of a byte
+Span = tuple[str, str]
+
+
+def attention_data(
+    attention: AttentionMap, heads: Sequence[tuple[int, Mapping[str, str]]], translate: Callable[[str], str] = str
+) -> dict[str, Any]:
+    """Return the words and the heads of a drawing, see `AxisData` and `Head`.
+
+    Args:
+        heads: The heads to draw, counted from 0, each with its names, colour and dashes.
+        translate: See `axis_words`.
+
+    Raises:
+        ValueError: The layer has no such head.
+    """
+    for head, _ in heads:
+        if not 0 <= head < attention.num_heads:
+            raise ValueError(
+                f"layer {attention.layer + 1} has {attention.num_heads} heads, there is no head {head + 1}"
+            )
+    encoded = [{**style, "weights": encoded_weights(attention.weights[head])} for head, style in heads]
+    return {**axis_words(attention, translate), "heads": encoded}
+
+
+def axis_words(attention: AttentionMap, translate: Callable[[str], str] = str) -> dict[str, Any]:
+    """Return a drawing's data made from tokens, see `AxisData`.
+
+    Args:
+        translate: The titles, into the visitor's language.
+
+    Returns:
+        `query` and `key`: the spans of each row's and each column's word; `predicted`: in the decoder, the spans of
+        the word that each row predicts, else None; `titles`: what each axis holds.
+    """
+    query_title, key_title = TITLES[attention.kind]
+    return {
+        "query": [label_spans(token) for token in attention.query_tokens],
+        "key": [label_spans(token) for token in attention.key_tokens],
+        "predicted": attention.predicted_tokens and [label_spans(token) for token in attention.predicted_tokens],
+        "titles": {"query": translate(query_title), "key": translate(key_title)},
+    }
+
+
+def encoded_weights(weights: Tensor) -> str:
+    """Encode weights as little-endian 16-bit integers in base64.
+
+    Args:
+        weights: From -1 to 1, of any shape, encoded row by row; NaN where there is no weight. Other values
+            are clipped.
+
+    Returns:
+        Text of weights in steps of 1/32767: each is off by less than 0.00002. `weights.js` decodes it.
+    """
+    steps = np.rint(np.clip(weights.double().numpy(), -1, 1) * STEPS)
+    return base64.b64encode(np.nan_to_num(steps, nan=NO_WEIGHT).astype("<i2").tobytes()).decode()
+
+
+def label_spans(token: str) -> list[Span]:
+    """Return the spans of one token.
+
+    A token that continues a word begins with a faint joint mark; special tokens have their own style.
+    """
+    if is_special(token):
+        return [(token, "special")]
+    text = readable(token)
+    if isinstance(token, BytePiece) and token.num_bytes > 1:
+        character, _, which = text.rpartition(" ")
+        return [(character, ""), (f" {which}", "faint")]
+    if continues_word(token):
+        return [(JOINT, "faint"), (text.removeprefix(JOINT), "")]
+    return [(text, "faint" if text == BLANK else "")]
+
+
+def run_spans(token: str) -> list[Span]:
+    """Return the spans of one token within running text.
+
+    Without a joint mark; a character of several bytes appears once, its other bytes as small numbers.
+    """
+    if isinstance(token, BytePiece) and token.spells:
+        return [(str(token.number), "byte")] if token.number > 1 else label_spans(token)[:1]
+    return [span for span in label_spans(token) if span != (JOINT, "faint")]
+
+
+def unit_spans(tokens: Sequence[str]) -> list[Span]:
+    """Return the spans of the tokens of one grapheme (see `grapheme_groups`).
+
+    Bytes and accents are replaced by the text they spell.
+    """
+    if len(tokens) == 1 and not BYTE.fullmatch(tokens[0]):
+        return label_spans(tokens[0])
+    return [*([(JOINT, "faint")] if continues_word(tokens[0]) else []), (str(word(tokens)), "")]
+
+
+def spoken(token: str) -> str:
+    """Return a token's name for screen readers.
+
+    It has no joint mark; a byte is named with the character that it is part of.
+    """
+    if isinstance(token, BytePiece) and token.num_bytes > 1:
+        part, code = f"byte {token.number} of {token.num_bytes}", token[1:-1]
+        return f"{token.spells}, {part}, {code}" if token.spells else f"{code}, {part}"
+    return readable(token).removeprefix(JOINT)
