@@ -36,7 +36,7 @@ Span = tuple[str, str]
 def attention_data(
     attention: AttentionMap, heads: Sequence[tuple[int, Mapping[str, str]]], translate: Callable[[str], str] = str
 ) -> dict[str, Any]:
-    """Return the words and the heads of a drawing, see `AxisData` and `Head`.
+    """Return the words and the heads of a drawing, see `AxisData` and `HeadData`.
 
     Args:
         heads: The heads to draw, counted from 0, each with its names, colour and dashes.

@@ -2,7 +2,7 @@
 // All heads of one kind of attention as a grid of small maps, and a selected head large beside it: as lines, as a map or
 // as a table.
 
-/** @import { Axis, AxisData, Drawing, Head, Modifiers, PerAxis } from "./types" */
+/** @import { Axis, AxisData, Drawing, HeadData, Modifiers, PerAxis } from "./types" */
 
 import { button, element, goTo, group, isDark, moveInRows, spelled, tableRow } from "./dom.js";
 import { drawLines } from "./lines.js";
@@ -17,9 +17,8 @@ import { decodedWeights, paintWeights } from "./weights.js";
  *   name: string,
  *   text: string,
  *   titles: PerAxis<string>,
- *   shape: [layers: number, heads: number, rows: number, columns: number],
- *   weights: string,
- * }} KindData See `kinds_data` in head_explorer.py.
+ *   weights: string[][],
+ * }} KindData See `kinds_data` in head_explorer.py; the weights by layer and head.
  *
  * @typedef {object} Selection Counted from 0.
  * @property {string} kind
@@ -29,10 +28,8 @@ import { decodedWeights, paintWeights } from "./weights.js";
  * @property {Axis} side Axis of the selected words.
  * @property {readonly number[]} words Selected rows or columns.
  *
- * @typedef {ReturnType<typeof decoded>} AttentionKind
- *
  * @typedef {object} State
- * @property {AttentionKind[]} kinds
+ * @property {readonly KindData[]} kinds
  * @property {Selection} selection
  * @property {(selection: Selection) => void} onChange
  * @property {HTMLElement} root
@@ -69,7 +66,7 @@ const MIN_WEIGHT = 0.02; // smaller weights have no line: it would not be seen
 export function exploreHeads(container, data, first, onChange) {
   /** @type {State} */
   const state = {
-    kinds: data.map(decoded),
+    kinds: data,
     selection: first,
     onChange,
     root: element("div", "explorer"),
@@ -94,12 +91,6 @@ export function exploreHeads(container, data, first, onChange) {
   };
   recolor();
   return { select: (change) => show(state, change), recolor, disconnect: () => state.drawing?.disconnect() };
-}
-
-/** @param {KindData} kind */
-function decoded(kind) {
-  const [layers, heads, rows, columns] = kind.shape;
-  return { ...kind, layers, heads, rows, columns, weights: decodedWeights(kind.weights) };
 }
 
 /** @param {State} state */
@@ -183,8 +174,8 @@ function show(state, change) {
   const selection = { ...state.selection, ...change };
   state.selection = selection;
   const kind = state.kinds[shownKind(state)];
-  selection.layer = Math.min(selection.layer, kind.layers - 1);
-  selection.head = Math.min(selection.head, kind.heads - 1);
+  selection.layer = Math.min(selection.layer, kind.weights.length - 1);
+  selection.head = Math.min(selection.head, kind.weights[0].length - 1);
   if (selection.kind !== before) drawOverview(state);
   for (const cell of state.cells.flat()) {
     const on = Number(cell.dataset.row) === selection.layer && Number(cell.dataset.column) === selection.head;
@@ -239,17 +230,6 @@ function readScale(state) {
 }
 
 /**
- * @param {AttentionKind} kind
- * @param {number} layer
- * @param {number} head
- */
-function weightsOf(kind, layer, head) {
-  const size = kind.rows * kind.columns;
-  const start = (layer * kind.heads + head) * size;
-  return kind.weights.subarray(start, start + size);
-}
-
-/**
  * @param {number} layer
  * @param {number} head
  */
@@ -261,19 +241,16 @@ export function headName(layer, head) {
 function drawOverview(state) {
   const kind = state.kinds[shownKind(state)];
   state.text.replaceChildren(element("b", "", `${kind.name} attention`), `: ${kind.text}`);
-  state.grid.style.gridTemplateColumns = `2.2em repeat(${kind.heads}, minmax(0, 1fr))`;
-  const numbers = (/** @type {number} */ count) => [...Array(count).keys()];
-  state.cells = numbers(kind.layers).map((layer) =>
-    numbers(kind.heads).map((head) => gridCell(state, kind, layer, head)),
-  );
-  const names = numbers(kind.heads).map((head) => element("span", "name", `H${head + 1}`));
+  state.grid.style.gridTemplateColumns = `2.2em repeat(${kind.weights[0].length}, minmax(0, 1fr))`;
+  state.cells = kind.weights.map((heads, layer) => heads.map((_, head) => gridCell(state, kind, layer, head)));
+  const names = kind.weights[0].map((_, head) => element("span", "name", `H${head + 1}`));
   const rows = state.cells.flatMap((row, layer) => [element("span", "name", `L${layer + 1}`), ...row]);
   state.grid.replaceChildren(element("span"), ...names, ...rows);
 }
 
 /**
  * @param {State} state
- * @param {AttentionKind} kind
+ * @param {KindData} kind
  * @param {number} layer
  * @param {number} head
  */
@@ -287,30 +264,29 @@ function gridCell(state, kind, layer, head) {
     goTo(node, []);
   };
   const canvas = element("canvas");
-  paintWeights(canvas, weightsOf(kind, layer, head), kind.columns, state.scale);
+  paintWeights(canvas, decodedWeights(kind.weights[layer][head]), kind.key.length, state.scale);
   node.append(canvas);
   return node;
 }
 
 /**
  * @param {State} state
- * @param {AttentionKind} kind
+ * @param {KindData} kind
  */
 function drawDetail(state, kind) {
   const { picture, scale, selection } = state;
-  const { query, key, predicted, titles, rows, columns } = kind;
+  const { query, key, predicted, titles } = kind;
   const { layer, head: number, view, side, words } = selection;
-  const named = (/** @type {Axis} */ axis, /** @type {number} */ count) =>
-    Array.from({ length: count }, (_, index) => `${axis} ${index}`);
+  const named = (/** @type {Axis} */ axis) => kind[axis].map((_, index) => `${axis} ${index}`);
   const lit = { query: side === "query" ? [...words] : [], key: side === "key" ? [...words] : [] };
-  const links = { query: named("query", rows), key: named("key", columns) };
+  const links = { query: named("query"), key: named("key") };
   const axes = { query, key, predicted, titles, lit, links, legend: false };
-  /** @type {Head} */
+  /** @type {HeadData} */
   const head = {
     name: headName(layer, number),
     color: "var(--accent)",
     dash: "solid",
-    weights: weightsOf(kind, layer, number),
+    weights: kind.weights[layer][number],
   };
   /** @param {string} word @param {Modifiers} modifiers */
   const onSelect = (word, modifiers) => selectWord(state, word, modifiers);
@@ -320,25 +296,26 @@ function drawDetail(state, kind) {
   }
   picture.tabIndex = view === "Table" ? 0 : -1; // arrow keys scroll the table, which has nothing to focus
   if (view === "Map") return drawMap(picture, { ...axes, heads: [head], scale, low: 0 }, { onSelect });
-  picture.replaceChildren(matrix(kind, head.weights));
+  picture.replaceChildren(matrix(kind, decodedWeights(head.weights)));
   return undefined;
 }
 
 /**
- * @param {AttentionKind} kind
+ * @param {KindData} kind
  * @param {Float32Array} weights
  */
-function matrix({ query, key, predicted, rows, columns }, weights) {
+function matrix({ query, key, predicted }, weights) {
   const table = element("table", "matrix");
   table.append(tableRow("th", [[], ...key.map(spelled)]));
-  for (let row = 0; row < rows; row++) {
-    const values = [...weights.subarray(row * columns, (row + 1) * columns)].map((weight) => [weight.toFixed(3)]);
+  query.forEach((spans, row) => {
+    const start = row * key.length;
+    const values = [...weights.subarray(start, start + key.length)].map((weight) => [weight.toFixed(3)]);
     const line = tableRow("td", values, [...values.keys()]);
     const name = element("th");
     const next = predicted?.[row];
-    name.append(...spelled(query[row]), ...(next ? [element("span", "faint", " \u25b8 "), ...spelled(next)] : []));
+    name.append(...spelled(spans), ...(next ? [element("span", "faint", " \u25b8 "), ...spelled(next)] : []));
     line.prepend(name);
     table.append(line);
-  }
+  });
   return table;
 }

@@ -2,8 +2,6 @@
 
 from typing import Any, Literal, get_args
 
-import torch
-
 from core.analysis.alignment.first_head import first_head
 from core.analysis.heads.head import Head
 from core.drawing.drawing_data import KIND_NAMES, KIND_TEXTS, axis_words, encoded_weights
@@ -16,27 +14,23 @@ VIEWS: tuple[View, ...] = get_args(View)
 def kinds_data(explanation: Explanation) -> list[dict[str, Any]]:
     """Return the tokens and the encoded weights of each kind of attention.
 
-    See `KindData` in head_explorer.js.
+    The weights are by layer and head, see `KindData` in head_explorer.js.
 
     Raises:
         ValueError: the explanation has no attention maps.
     """
     if not explanation.maps:
         raise ValueError("there is no attention to draw: the explanation has no maps")
-    kinds: list[dict[str, Any]] = []
-    for kind, layers in explanation.maps.items():
-        weights = torch.stack([layer.weights for layer in layers])
-        kinds.append(
-            {
-                **axis_words(layers[0]),
-                "kind": kind,
-                "name": KIND_NAMES[kind],
-                "text": KIND_TEXTS[kind],
-                "shape": list(weights.shape),
-                "weights": encoded_weights(weights),
-            }
-        )
-    return kinds
+    return [
+        {
+            **axis_words(layers[0]),
+            "kind": kind,
+            "name": KIND_NAMES[kind],
+            "text": KIND_TEXTS[kind],
+            "weights": [[encoded_weights(head) for head in layer.weights] for layer in layers],
+        }
+        for kind, layers in explanation.maps.items()
+    ]
 
 
 def default_head(explanation: Explanation) -> Head:

@@ -19,7 +19,7 @@ import {
 } from "./dom.js";
 import { scrolling } from "./scrolling.js";
 import { tr } from "./texts.js";
-import { lineWeights, meanOfRows, sumOfColumns } from "./weights.js";
+import { decodedHead, lineWeights, meanOfRows, sumOfColumns } from "./weights.js";
 
 const PITCH = 24; // pixels from word to word
 const WIDTH = 100; // of the picture in its own units; the browser stretches it
@@ -41,6 +41,7 @@ const AXES = ["query", "key"];
  * @typedef {object} State
  * @property {LinesData} data
  * @property {Events} events
+ * @property {Head[]} heads
  * @property {PerAxis<HTMLElement[]>} words
  * @property {PerAxis<Map<number, Line[]>>} lines By row and by column.
  * @property {HTMLElement} middle Between the columns of words.
@@ -63,6 +64,7 @@ export function drawLines(container, data, events = {}) {
   const state = {
     data,
     events,
+    heads: data.heads.map(decodedHead),
     words: { query: [], key: [] },
     lines: { query: new Map(), key: new Map() },
     middle: element("div", "middle"),
@@ -91,7 +93,7 @@ export function drawLines(container, data, events = {}) {
   const root = element("div", "lines");
   root.append(names, box);
 
-  data.heads.forEach((head, place) => addLines(state, head, place));
+  state.heads.forEach((head, place) => addLines(state, head, place));
   container.replaceChildren(root);
   box.scrollTop = scrolled;
   for (const axis of AXES) restoreFocus(state.words[axis], focused); // Tab reaches a column, arrow keys its words
@@ -235,11 +237,11 @@ function show(state, shown) {
  * @param {number[]} indices
  * @returns {string} Of several words, how their numbers are combined.
  */
-function showSide({ data, words, lines, middle, few }, axis, indices) {
+function showSide({ data, heads, words, lines, middle, few }, axis, indices) {
   if (!indices.length) return "";
   const other = axis === "query" ? "key" : "query";
   const found = indices.flatMap((index) => lines[axis].get(index) ?? []).sort((a, b) => b.weight - a.weight);
-  const count = data.heads.length;
+  const count = heads.length;
   const several = indices.length > 1;
   /** @type {Map<number, Line[]>} */
   const ends = new Map();
@@ -253,7 +255,7 @@ function showSide({ data, words, lines, middle, few }, axis, indices) {
   /** @type {Map<Head, number[]>} */
   const combined = new Map();
   if (several) {
-    for (const head of data.heads)
+    for (const head of heads)
       combined.set(head, (axis === "query" ? meanOfRows : sumOfColumns)(head.weights, data.key.length, indices));
   }
   for (const [place, met] of ends) {

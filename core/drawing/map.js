@@ -10,6 +10,7 @@ import { AXES, cells, laid, selectAt } from "./map_cells.js";
 import { readout } from "./map_readout.js";
 import { scrolling } from "./scrolling.js";
 import { tr } from "./texts.js";
+import { decodedHead } from "./weights.js";
 
 const PITCHES = { least: 4, most: 30, picture: 620 }; // pixels of a row, and of all rows where they share them
 const WORD_PITCH = 11; // pixels that a written word needs; with fewer, every second, third, ... is written
@@ -47,6 +48,7 @@ function begin(data, events) {
   return {
     data,
     events,
+    head: decodedHead(data.heads[0]),
     size: { query: data.query.length, key: data.key.length },
     parts: data.parts ?? { query: whole(data.query.length), key: whole(data.key.length) },
     words: { query: [], key: [] },
@@ -194,7 +196,7 @@ function point(state, at, here) {
   }
   tip.hidden = !here || (at.query === undefined && at.key === undefined);
   if (!tip.hidden) {
-    tip.replaceChildren(...readout(data, state.parts, at));
+    tip.replaceChildren(...readout(state));
     placeTip(state);
   }
   if (here) state.events.onPoint?.(at);

@@ -1,7 +1,7 @@
 // @ts-check
 // The grid of weights of a map, with what lies on it: frames, edges of parts, and parts without weights.
 
-/** @import { Axis, Events, MapData, Part, PerAxis, Place } from "./types" */
+/** @import { Axis, Events, Head, MapData, Part, PerAxis, Place } from "./types" */
 
 import { element } from "./dom.js";
 import { tr } from "./texts.js";
@@ -16,6 +16,7 @@ export const AXES = ["query", "key"];
  * @typedef {object} MapState
  * @property {MapData} data
  * @property {Events} events
+ * @property {Head} head
  * @property {PerAxis<number>} size Rows and columns.
  * @property {PerAxis<Part[]>} parts
  * @property {PerAxis<HTMLElement[]>} words
@@ -33,8 +34,8 @@ export const AXES = ["query", "key"];
  * @param {number | undefined} index
  * @param {MouseEvent | KeyboardEvent} event
  */
-export function selectAt({ data, events }, axis, index, event) {
-  if (data.cutting) return events.onCut?.({ [axis]: index, head: data.heads[0].name });
+export function selectAt({ data, events, head }, axis, index, event) {
+  if (data.cutting) return events.onCut?.({ [axis]: index, head: head.name });
   const link = index === undefined ? undefined : data.links?.[axis][index];
   if (link) events.onSelect?.(link, event);
 }
@@ -45,7 +46,7 @@ export function selectAt({ data, events }, axis, index, event) {
  * @param {(state: MapState, at: Place, here: boolean) => void} point
  */
 export function cells(state, point) {
-  const { data, size, cells: box, picture, bands, tip } = state;
+  const { data, head, size, cells: box, picture, bands, tip } = state;
   box.classList.toggle("apart", Math.max(size.query, size.key) <= FEW_CELLS);
   box.tabIndex = 0;
   box.dataset.cell = "";
@@ -53,13 +54,13 @@ export function cells(state, point) {
   box.setAttribute(
     "aria-label",
     tr("{head}, {rows} rows and {columns} columns; arrow keys read the cells", {
-      head: data.heads[0].name,
+      head: head.name,
       rows: size.query,
       columns: size.key,
     }),
   );
   tip.setAttribute("role", "status");
-  paintWeights(picture, data.heads[0].weights, size.key, data.scale, data.low);
+  paintWeights(picture, head.weights, size.key, data.scale, data.low);
   box.append(picture, element("div", "gaps"), ...blanks(state), ...edges(state), ...litBands(state));
   box.append(...cutMarks(state), bands.query, bands.key, tip);
   box.onpointerdown = box.onpointermove = (event) => {
@@ -105,17 +106,17 @@ function moveCell(state, event, point) {
  * @param {MouseEvent | KeyboardEvent} event
  */
 function clickCell(state, event) {
-  const { at, data, events } = state;
+  const { at, data, events, head } = state;
   const isCell = at.query !== undefined && at.key !== undefined;
-  if (data.cutting) return isCell ? events.onCut?.({ ...at, head: data.heads[0].name }) : undefined;
-  if (isCell) events.onCell?.({ ...at, head: data.heads[0].name });
+  if (data.cutting) return isCell ? events.onCut?.({ ...at, head: head.name }) : undefined;
+  if (isCell) events.onCell?.({ ...at, head: head.name });
   selectAt(state, "query", at.query, event);
 }
 
 /** @param {MapState} state */
-function cutMarks({ data, size }) {
+function cutMarks({ data, head, size }) {
   return (data.cuts ?? [])
-    .filter(({ head }) => head === data.heads[0].name)
+    .filter((cut) => cut.head === head.name)
     .map((cut) => {
       const mark = element("div", "cut");
       for (const axis of AXES)

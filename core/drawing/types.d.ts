@@ -10,13 +10,18 @@ export type Dash = "solid" | "dash" | "dot";
 /** A row, a column or, with both, a cell; neither: nothing is pointed at. */
 export type Place = { query?: number; key?: number };
 
-export interface Head {
+export interface HeadData {
   name: string;
   /** Name where the layer is known. */
   short?: string;
   /** Any CSS colour. */
   color: string;
   dash: Dash;
+  /** [Q, K], row by row, see `encoded_weights` in drawing_data.py. */
+  weights: string;
+}
+
+export interface Head extends Omit<HeadData, "weights"> {
   /** [Q, K], row by row; NaN where the query cannot attend to the key. */
   weights: Float32Array;
 }
@@ -40,7 +45,7 @@ export interface AxisData {
 
 export interface LinesData extends AxisData {
   titles: PerAxis<string>;
-  heads: Head[];
+  heads: HeadData[];
   /** Smaller weights have no line. */
   minWeight: number;
   /** Share of each row's weight that the drawn lines reach together, largest first; null: no limit. */
@@ -62,7 +67,7 @@ export interface Part {
 }
 
 export interface MapData extends AxisData {
-  heads: [Head];
+  heads: [HeadData];
   /** Colours, evenly spaced from weight `low` to 1. */
   scale: readonly string[];
   low: -1 | 0;

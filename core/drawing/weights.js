@@ -1,6 +1,8 @@
 // @ts-check
 // Attention weights in a browser: as numbers, as colours, and as lines.
 
+/** @import { Head, HeadData } from "./types" */
+
 const STEPS = 32767; // an encoded weight of 1, see drawing_data.py
 const NO_WEIGHT = -32768;
 const SHADES = 1000; // colours from the low end of a scale to the high one
@@ -13,6 +15,14 @@ export function decodedWeights(text) {
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const steps = new Int16Array(bytes.buffer);
   return Float32Array.from(steps, (step) => (step === NO_WEIGHT ? NaN : step / STEPS));
+}
+
+/**
+ * @param {HeadData} head
+ * @returns {Head}
+ */
+export function decodedHead(head) {
+  return { ...head, weights: decodedWeights(head.weights) };
 }
 
 /**

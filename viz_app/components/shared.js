@@ -2,12 +2,11 @@
 // Shared by the components: data that arrive out of order, words selected in one drawing and highlighted in all, and
 // state that only the browser keeps.
 
-/** @import { Axis, Drawing, Events, Head, Modifiers, PerAxis, Place, Span } from "../../core/drawing/types" */
+/** @import { Axis, AxisData, Drawing, Events, HeadData, Modifiers, PerAxis, Place } from "../../core/drawing/types" */
 /** @import { Renderer } from "./streamlit" */
 
 import { element } from "../../core/drawing/dom.js";
 import { setTexts } from "../../core/drawing/texts.js";
-import { decodedWeights } from "../../core/drawing/weights.js";
 
 /** @type {WeakMap<ShadowRoot, number>} */
 const drawnSince = new WeakMap();
@@ -78,26 +77,21 @@ export function decimal(value, digits) {
 // --- attention: lines and maps ---------------------------------------------------------------------------------------
 
 /**
- * Data of a drawing of attention as Python sends them: the weights of its heads are still encoded.
- * @typedef {Omit<Head, "weights"> & { weights: string }} EncodedHead
- * @typedef {object} EncodedAttention
- * @property {Span[][]} query
- * @property {Span[][]} key
- * @property {EncodedHead[]} heads
- * @property {PerAxis<string[]> | null} links
- * @property {boolean} followsClicks A head clicked in the grid is drawn at once.
+ * Data of a drawing of attention.
+ * @typedef {AxisData & { heads: HeadData[], links: PerAxis<string[]> | null, followsClicks: boolean }} AttentionData
+ * `followsClicks`: a head clicked in the grid is drawn at once.
  */
 
 /**
  * A click in the grid: the head, and the rows and columns of its map.
- * @typedef {{ head: EncodedHead, size: PerAxis<number> }} ClickedHead
+ * @typedef {{ head: HeadData, size: PerAxis<number> }} ClickedHead
  */
 const CLICKED = "headlight:clicked";
 const ONE_COLUMN = 640; // pixels: up to this width of the window the picture is below the grid, out of sight
 
 /**
  * Clicks that the server has not answered yet, with the words of the drawing when they were made.
- * @type {WeakMap<HTMLElement, { head: EncodedHead, words: string }[]>}
+ * @type {WeakMap<HTMLElement, { head: HeadData, words: string }[]>}
  */
 const unanswered = new WeakMap();
 
@@ -110,7 +104,7 @@ export function tellClicked(clicked) {
  * A component that draws attention. It highlights words that are pointed at in other drawings, and draws a head that is
  * clicked in the grid at once; the server sends the same head a little later.
  * @param {(container: HTMLElement, data: any, events: Events) => Drawing} draw
- * @returns {Renderer<[number, EncodedAttention, import("../../core/drawing/texts.js").Texts]>}
+ * @returns {Renderer<[number, AttentionData, import("../../core/drawing/texts.js").Texts]>}
  */
 export function attentionComponent(draw) {
   return component(({ data, parentElement, setTriggerValue }) => {
@@ -118,10 +112,7 @@ export function attentionComponent(draw) {
     const onCell = (/** @type {Place & { head: string }} */ place) => setTriggerValue("cell", place);
     const root = rootOf(parentElement);
     const words = JSON.stringify([data.query, data.key]);
-    const show = (/** @type {EncodedHead[]} */ encoded) => {
-      const heads = encoded.map((head) => ({ ...head, weights: decodedWeights(head.weights) }));
-      return linked(root, { ...data, heads }, draw, { onCut, onCell });
-    };
+    const show = (/** @type {HeadData[]} */ heads) => linked(root, { ...data, heads }, draw, { onCut, onCell });
     const clicks = laterClicks(root, data.heads, words);
     let stop = show(clicks.length ? [clicks[clicks.length - 1].head] : data.heads);
     const follow = (/** @type {Event} */ event) => {
@@ -139,7 +130,7 @@ export function attentionComponent(draw) {
 /**
  * Clicks made after the one that the page now answers; none if it answers none of them.
  * @param {HTMLElement} root
- * @param {EncodedHead[]} heads
+ * @param {HeadData[]} heads
  * @param {string} words
  */
 function laterClicks(root, heads, words) {

@@ -48,7 +48,7 @@ def drawn_heads(
 ) -> list[tuple[int, dict[str, str]]]:
     """Return heads of one layer with their names, colours and dashes.
 
-    See `Head` in types.d.ts.
+    See `HeadData` in types.d.ts.
 
     Args:
         name: Name of a head, from its layer and its number.
