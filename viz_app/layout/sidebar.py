@@ -10,6 +10,7 @@ from viz_app.figures.display_text import plain
 from viz_app.language import tr
 from viz_app.layout import checkpoint_opening, target_language
 from viz_app.session import models
+from viz_app.session.core_import import import_core
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels, distinct_names
 from viz_app.session.state import Widget, put_in_address, session_object
@@ -31,9 +32,10 @@ def checkpoint_box() -> Model | None:
         problem = st.container(key="refused")
         with opening:
             refused = checkpoint_opening.opening_box(problem)
-            refused = refused or _open_named(opened)
     try:
         with facts, st.spinner(tr("Loading the model")):
+            import_core()
+            refused = refused or _open_named(opened)
             model = opened.model()
     except models.ModelError as error:
         if refused:

@@ -26,6 +26,7 @@ from viz_app.server.first_frame import FirstFrame
 from viz_app.server.security import FramingForbidden, OwnOrigin
 from viz_app.server.threads import chosen_threads
 from viz_app.session import environment, models, readings
+from viz_app.session.core_import import import_core
 
 OPEN_FILES = "/dev/fd"  # the open files of this process by number, on systems that have it
 PAUSE = 3.0  # seconds between loading the model and importing the other pages
@@ -80,6 +81,7 @@ def prepare(pause: float = PAUSE) -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
+        import_core()
         set_threads()
         with suppress(models.ModelError):  # the page shows it
             prepare_example(models.shipped_model())

@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import os
 import socket
 import subprocess
 import sys
@@ -158,6 +159,54 @@ def test_connections_send_what_they_are_given_at_once() -> None:
         connection, _ = listener.accept()
         with connection:
             assert (before, connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0) == (0, True)
+
+
+# A visitor comes when the server has begun to import `core`, and it goes on when the session waits for an import.
+EARLY_VISITOR = """
+import sys, threading, time
+from importlib.machinery import PathFinder
+from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import AppTest
+from viz_app.server import serving
+
+class Visitor:
+    def find_spec(self, name, path=None, target=None):
+        if name != "core.capture":
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(name, path)
+        execute = spec.loader.exec_module
+        spec.loader.exec_module = lambda module: (begin(), execute(module))
+        return spec
+
+def begin():
+    session.start()
+    end = time.monotonic() + 60
+    while session.is_alive() and not waits_for_import() and time.monotonic() < end:
+        time.sleep(0.02)
+
+def waits_for_import():
+    innermost = [frame.f_code for frame in sys._current_frames().values()]
+    return any("importlib" in code.co_filename and code.co_name == "acquire" for code in innermost)
+
+app = AppTest.from_file(sys.argv[1], default_timeout=60)
+session = threading.Thread(target=app.run)
+manifest_scanner.scan_component_manifests = serving.import_pages = list  # slow
+sys.meta_path.insert(0, Visitor())
+serving.prepare(pause=0)
+session.join()
+print([each.message for each in app.exception] + [each.value for each in app.error])
+print(app.selectbox(key="open_model").options)
+"""
+
+
+def test_a_visitor_who_comes_while_the_model_is_imported_finds_it(tiny_checkpoint: Path) -> None:
+    """Where two threads import modules of `core` in different orders, Python lets one of them fail."""
+    command = [sys.executable, "-c", EARLY_VISITOR, str(models.ROOT / "viz_app" / "shell.py")]
+    environment = {**os.environ, models.CHECKPOINT_VARIABLE: str(tiny_checkpoint)}
+    done = subprocess.run(command, cwd=models.ROOT, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.splitlines()[:1]) == (0, ["[]"]), done.stdout + done.stderr
+    assert tiny_checkpoint.name in done.stdout
 
 
 def test_a_missing_model_is_left_for_the_page_to_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
