@@ -56,5 +56,3 @@ GROUPS: dict[str, tuple[AppPage, ...]] = {
     ),
 }
 PAGES = tuple(page for group in GROUPS.values() for page in group)
-# former addresses, and where they lead
-MOVED = {f"/{PAGES[0].name}": "/", "/bertviz": "/heads?view=BertViz"}

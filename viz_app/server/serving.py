@@ -15,14 +15,12 @@ from pathlib import Path
 
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import RedirectResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import App
 from streamlit.config import set_option
 
 from viz_app.layout import sentence_input
-from viz_app.pages import MOVED
 from viz_app.server.first_frame import FirstFrame
+from viz_app.server.former_addresses import FormerAddresses
 from viz_app.server.security import FramingForbidden, OwnOrigin
 from viz_app.server.threads import chosen_threads
 from viz_app.session import environment, models, readings
@@ -123,20 +121,6 @@ def import_pages() -> None:
             elif isinstance(node, ast.Import):
                 for name in node.names:
                     importlib.import_module(name.name)
-
-
-class FormerAddresses:
-    """ASGI middleware that redirects from former addresses of pages, see `MOVED`."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self.app
-        if scope["type"] == "http" and (page := MOVED.get(scope["path"])):
-            query = scope["query_string"].decode("latin-1")
-            app = RedirectResponse(f"{page}{'&' if '?' in page else '?'}{query}" if query else page)
-        await app(scope, receive, send)
 
 
 def middleware() -> list[Middleware]:

@@ -41,21 +41,6 @@ def client() -> Iterator[TestClient]:
         yield client
 
 
-@pytest.mark.parametrize(
-    ("asked", "led_to"),
-    [
-        ("/translate", "/"),
-        ("/translate?text=A+dog%20runs.&word=target.2", "/?text=A+dog%20runs.&word=target.2"),
-        ("/bertviz", "/heads?view=BertViz"),
-        ("/bertviz?kind=Encoder&text=A+dog%20runs.", "/heads?view=BertViz&kind=Encoder&text=A+dog%20runs."),
-    ],
-)
-def test_a_former_address_leads_to_the_page_of_today(client: TestClient, asked: str, led_to: str) -> None:
-    answer = client.get(asked, follow_redirects=False)
-    assert answer.is_redirect
-    assert answer.headers["location"] == led_to
-
-
 def test_it_listens_to_this_machine_alone_from_wherever_it_is_started(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

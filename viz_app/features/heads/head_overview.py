@@ -35,19 +35,7 @@ from viz_app.session.attributions import (
     mean,
     rank_correlations,
 )
-from viz_app.session.state import Widget
 
-LABELS = Widget[list[str]]("labels")
-# of addresses made with earlier names
-EARLIER_LABELS: dict[str, tuple[str, ...]] = {
-    "positional": ("previous word", "next word", "itself", "same position", "fixed distance"),
-    "aligner": ("aligns words",),
-    "rare token": ("rarest word",),
-    "same token": ("same word",),
-    "sink": ("end mark", "first word", "punctuation", "marks"),
-    "confident": ("one word at a time",),
-    "broad": ("spread out",),
-}
 ABOUT_CORRELATION = marked("""
 Spearman's rank correlation (1904) over all pairs of tokens that attention may connect, special ones included: 1 if the
 method ranks them like the raw weights, 0 if the two rankings are unrelated. It says whether they agree, not which of
@@ -100,9 +88,6 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
 
     Below the choice, the criteria are listed, with the number of heads that meet them.
     """
-    earlier = [] if LABELS.value is not None else st.query_params.get_all(LABELS.key)
-    if any(name in EARLIER_LABELS for name in earlier):
-        LABELS.set([new for name in earlier for new in EARLIER_LABELS.get(name, (name,))])
     counts = {name: len(labelled(cards, [name])) for name in DEFINITIONS}
     with st.popover(tr("What heads do"), disabled=per_layer):
         selected: list[str] = st.pills(
@@ -110,7 +95,7 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
             list(DEFINITIONS),
             selection_mode="multi",
             format_func=tr,
-            key=LABELS.key,
+            key="labels",
             bind="query-params",
         )
         st.caption(

@@ -1,0 +1,84 @@
+"""Former addresses lead to the pages, and to the names of choices, of today."""
+
+from collections.abc import Iterator, Mapping
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+from streamlit.testing.v1 import AppTest
+
+from core.analysis.heads.labels import DEFINITIONS
+from tests.viz_app.pages import Start, healthy
+from viz_app.figures.aligner_tables import ROW_NAMES
+from viz_app.figures.contrast import METHOD_NAMES
+from viz_app.language import LANGUAGES, speaking, tr
+from viz_app.pages import PAGES
+from viz_app.server.former_addresses import RENAMED, FormerAddresses
+
+HEAD_VIEWS, PICTURE_VIEWS = ("Lines", "Map", "Table"), ("Pictures", "Map", "Table")
+OPTIONS: dict[str, Mapping[str, str]] = {  # of each parameter in the table, by any name
+    "contrast_methods": METHOD_NAMES,
+    "labels": {name: name for name in DEFINITIONS},
+    "picture_view": {view: view for view in PICTURE_VIEWS},
+    "rows": ROW_NAMES,
+    "view": {view: view for view in HEAD_VIEWS},
+}
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    routes = [Route(f"/{page}", lambda _: PlainTextResponse("")) for page in ("", *(each.name for each in PAGES))]
+    with TestClient(Starlette(routes=routes, middleware=[Middleware(FormerAddresses)])) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("asked", "led_to"),
+    [
+        ("/translate", "/"),
+        ("/translate?text=A+dog%20runs.&word=target.2", "/?text=A+dog%20runs.&word=target.2"),
+        ("/bertviz", "/heads?view=BertViz"),
+        ("/bertviz?kind=Encoder&text=A+dog%20runs.", "/heads?view=BertViz&kind=Encoder&text=A+dog%20runs."),
+        ("/heads?labels=aligner&kind=Encoder", "?labels=aligns+words&kind=Encoder"),
+        ("/bertviz?labels=aligner", "/heads?view=BertViz&labels=aligns+words"),
+        (
+            "/contrast?contrast_methods=Occlusion&contrast_methods=Norms&text=%3Cb%3E%26",
+            "?contrast_methods=Occlusion&contrast_methods=Norm-weighted&text=%3Cb%3E%26",
+        ),
+        ("/contrast?language=de&contrast_methods=Normen", "?language=de&contrast_methods=Normgewichtet"),
+    ],
+)
+def test_a_former_address_leads_to_the_one_of_today(client: TestClient, asked: str, led_to: str) -> None:
+    answer = client.get(asked, follow_redirects=False)
+    assert answer.is_redirect
+    assert answer.headers["location"] == led_to
+    assert client.get(client.get(asked).url, follow_redirects=False).status_code == 200
+
+
+@pytest.mark.parametrize("address", ["/", "/heads?labels=", "/contrast?labels=end+mark&text=Norms&contrast_methods=x"])
+def test_every_other_address_is_left_alone(client: TestClient, address: str) -> None:
+    assert client.get(address, follow_redirects=False).status_code == 200
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_the_names_of_today_are_options_and_the_former_ones_are_not(name: str) -> None:
+    shown: set[str] = set()
+    for code in LANGUAGES:
+        with speaking(code):
+            shown.update(map(tr, OPTIONS[name].values()))
+    assert {new for names in RENAMED[name].values() for new in names} <= shown
+    assert not RENAMED[name].keys() & shown
+
+
+@pytest.mark.parametrize(("language", "former"), [("en", "Norms"), ("de", "Normen"), ("zh", "归一化"), ("ko", "Norm")])
+def test_a_link_to_the_norms_of_before_selects_them(
+    start: Start, client: TestClient, language: str, former: str
+) -> None:
+    query = urlencode({"language": language, "contrast_methods": former, "text": "Where?", "beam_size": "1"})
+    app: AppTest = start(**dict(parse_qsl(client.get(f"/contrast?{query}").url.query.decode())))
+    healthy(app.switch_page("app_pages/contrast.py").run())
+    assert app.button_group(key="contrast_methods").value == ["norms"]

@@ -1,0 +1,60 @@
+"""Former addresses of pages, and former names of choices within addresses."""
+
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from viz_app.pages import PAGES
+
+MOVED = {f"/{PAGES[0].name}": "/", "/bertviz": "/heads?view=BertViz"}  # pages, and where they are now
+# By query parameter: former names of choices, in the language of the address, and those of today. Whoever renames a
+# choice, or its translation, adds the former name.
+RENAMED: dict[str, dict[str, tuple[str, ...]]] = {
+    "contrast_methods": {
+        "Norms": ("Norm-weighted",),
+        "Normen": ("Normgewichtet",),
+        "\u5f52\u4e00\u5316": ("\u8303\u6570\u52a0\u6743",),
+        "Norm": ("\ub178\ub984 \uac00\uc911",),
+    },
+    "labels": {
+        "positional": ("previous word", "next word", "itself", "same position", "fixed distance"),
+        "aligner": ("aligns words",),
+        "rare token": ("rarest word",),
+        "same token": ("same word",),
+        "sink": ("end mark", "first word", "punctuation", "marks"),
+        "confident": ("one word at a time",),
+        "broad": ("spread out",),
+    },
+    "picture_view": {"Karte": ("Heatmap",)},
+    "rows": {"that predict a word": ("by predicted word",), "that were fed it": ("by input word",)},
+    "view": {"Karte": ("Heatmap",)},
+}
+
+
+class FormerAddresses:
+    """ASGI middleware that redirects from former addresses, see `MOVED` and `RENAMED`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self.app
+        if scope["type"] == "http":
+            query = scope["query_string"].decode("latin-1")
+            if address := todays_address(scope["path"], query):
+                app = RedirectResponse(address)
+        await app(scope, receive, send)
+
+
+def todays_address(path: str, query: str) -> str:
+    """Return where a former address leads, "" if it is not one.
+
+    Without the path if it is the same: behind a proxy, the browser may know another one.
+    """
+    pairs = parse_qsl(query, keep_blank_values=True)
+    renamed = [(name, new) for name, value in pairs for new in RENAMED.get(name, {}).get(value, (value,))]
+    query = query if renamed == pairs else urlencode(renamed)
+    if page := MOVED.get(path):
+        return f"{page}{'&' if '?' in page else '?'}{query}" if query else page
+    return "" if renamed == pairs else f"?{query}"
