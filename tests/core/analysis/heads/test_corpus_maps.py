@@ -1,9 +1,25 @@
+from collections.abc import Sequence
+
 import pytest
 import torch
 
 from core.analysis.heads.corpus_maps import batch_maps, sample_maps
 from core.capture import KINDS
+from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+
+
+class TwoVocabularies(SentencePieceTokenizer):
+    """A tokenizer whose target pieces are in capitals."""
+
+    @property
+    def target(self) -> "TwoVocabularies":
+        return Capitals(self.to_bytes())
+
+
+class Capitals(TwoVocabularies):
+    def pieces(self, token_ids: Sequence[int]) -> list[str]:
+        return [piece.upper() for piece in super().pieces(token_ids)]
 
 
 def test_a_batch_gives_each_sentence_what_it_gets_alone(translator: Translator, parallel_text: list[tuple[str, str]]):
@@ -20,6 +36,16 @@ def test_a_batch_gives_each_sentence_what_it_gets_alone(translator: Translator, 
                 assert mine.predicted_tokens == expected.predicted_tokens
                 assert list(map(type, mine.key_tokens)) == list(map(type, expected.key_tokens))
                 torch.testing.assert_close(mine.weights, expected.weights, rtol=1e-4, atol=1e-5)
+
+
+def test_source_tokens_are_pieces_of_the_source_vocabulary(translator: Translator):
+    two = Translator(translator.model, TwoVocabularies(translator.tokenizer.to_bytes()))
+    (found,) = batch_maps(two, [("A dog runs.", "Ein Hund rennt.")])
+    expected = two.explain("A dog runs.", "Ein Hund rennt.").maps
+    assert expected["cross"][0].key_tokens != tuple(map(str.upper, expected["cross"][0].key_tokens))
+    for kind in KINDS:
+        assert found[kind][0].query_tokens == expected[kind][0].query_tokens
+        assert found[kind][0].key_tokens == expected[kind][0].key_tokens
 
 
 def test_every_sentence_of_a_sample_is_seen_once_batch_by_batch(translator: Translator):
