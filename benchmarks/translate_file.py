@@ -4,8 +4,9 @@ One thread per core is what it is compared with.
 
     python -m benchmarks.translate_file source.txt [--lines 2000] [--rounds 2] [--quick]
 
-Both translate the first lines of a file with the shipped checkpoint and beam 4. They take turns, so that other load
-affects both alike. Times are of the whole command, loading the model included.
+Both translate the first lines of a file with the shipped checkpoint and beam 4; of a file that has fewer, also pairs of
+its sentences, or the start of the commands would decide. They take turns, so that other load affects both alike. Times
+are of the whole command, loading the model included.
 """
 
 import argparse
@@ -15,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import islice
+from collections.abc import Iterator
+from itertools import chain, islice, product
 from pathlib import Path
 
 from benchmarks import ratios, turns
@@ -25,6 +27,11 @@ SIDES = {  # options, threads of each process
     "processes": (["--workers", str(CORES)], 1),
     "threads": (["--workers", "1"], CORES),
 }
+
+
+def with_pairs(sentences: list[str]) -> Iterator[str]:
+    """The sentences, and then every two of them as one line."""
+    return chain(sentences, (f"{first} {second}" for first, second in product(sentences, repeat=2)))
 
 
 def seconds(side: str, checkpoint: Path, source: Path, output: Path) -> float:
@@ -67,8 +74,10 @@ def main() -> None:
     times: dict[str, list[float]] = {side: [] for side in SIDES}
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source.txt"
-        with open(options.source, "rb") as file:
-            source.write_bytes(b"".join(islice(file, options.lines)))
+        sentences = options.source.read_text(encoding="utf-8").splitlines()
+        source.write_text(
+            "".join(f"{line}\n" for line in islice(with_pairs(sentences), options.lines)), encoding="utf-8"
+        )
         for _ in range(options.rounds):
             for side in SIDES:
                 times[side].append(seconds(side, options.checkpoint, source, Path(folder) / side))

@@ -132,15 +132,19 @@ class DecoderCache:
                 layer.truncate(length)
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep only these rows of the batch, given as indices."""
+        """Keep only these rows of the batch, given as indices.
+
+        Keys and values of a row that stays at its index are not moved.
+        """
         self.memory, self.memory_mask, self.ancestry = (
             self.memory[sentences],
             self.memory_mask[sentences],
             self.ancestry[sentences],
         )
         self._positions = self._positions[sentences]
+        moved = (sentences != torch.arange(len(sentences), device=sentences.device)).nonzero().squeeze(1)
         for layer in self.layers:
-            layer.keep(sentences)
+            layer.keep(len(sentences), moved, sentences[moved])
 
     def _drop_unused_keys(self) -> None:
         """Drop keys that no current hypothesis of their sentence descends from."""
@@ -210,9 +214,12 @@ class LayerCache:
         """Keep the first keys and values of the decoded positions."""
         self._num_keys = num_keys
 
-    def keep(self, sentences: Tensor) -> None:
-        """Keep only these rows of the batch."""
-        self._own, self._of_memory = _rows(self._own, sentences), _rows(self._of_memory, sentences)
+    def keep(self, count: int, places: Tensor, sources: Tensor) -> None:
+        """Keep the first `count` rows of the batch, after those of `sources` have replaced those of `places`."""
+        self._own, self._of_memory = (
+            pair and (_rows(pair[0], count, places, sources), _rows(pair[1], count, places, sources))
+            for pair in (self._own, self._of_memory)
+        )
 
     def keep_keys(self, kept: Tensor) -> None:
         """Move the keys and values still needed to the front: [B, fewer than K] indices."""
@@ -223,8 +230,11 @@ class LayerCache:
             self._num_keys = kept.size(1)
 
 
-def _rows(pair: KeysValues | None, sentences: Tensor) -> KeysValues | None:
-    return pair and (pair[0].index_select(0, sentences), pair[1].index_select(0, sentences))
+def _rows(buffer: Tensor, count: int, places: Tensor, sources: Tensor) -> Tensor:
+    """The first rows of a buffer, into which those behind have been copied."""
+    if len(places):
+        buffer[places] = buffer[sources]
+    return buffer[:count]
 
 
 def _with_room(filled: Tensor, num_keys: int) -> Tensor:

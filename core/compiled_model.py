@@ -22,7 +22,7 @@ class CompiledEncoder:
 
     Args:
         model: on a CPU, in float32 but for matrices that are kept in half precision.
-        dtype: of the matrices in float32, see `library.Matrix`.
+        dtype: of the matrices in float32, see `library.Matrix`; bfloat16: of all.
     """
 
     def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype) -> None:
@@ -38,7 +38,7 @@ class CompiledEncoder:
 
         Args:
             x: [B, S, D]. Overwritten.
-            mask: [B, 1, 1, S]
+            mask: [B, 1, 1, S]; False at the end of a row is padding, whose memory is 0.
             weights: [layers, B, S, H, S], which receives the attention weights of the keys that are not masked.
 
         Returns:
@@ -67,20 +67,20 @@ class CompiledDecoder:
     Args:
         model: on a CPU, in float32 but for matrices that are kept in half precision.
         dtype: of the matrices in float32, see `library.Matrix`; int8: of all.
-        exact: of the second ones of the feed-forward networks; None: the same.
+        outer: likewise, of the second ones of the feed-forward networks; None: the same.
 
     Attributes:
         name: of the kind of weights.
     """
 
     def __init__(
-        self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, exact: torch.dtype | None = None
+        self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, outer: torch.dtype | None = None
     ) -> None:
-        kept = kept_types(model) if dtype != torch.int8 else ()
+        kept = kept_types(model) if dtype not in library.REDUCED else ()
         self.name = " and ".join(sorted(str(each).removeprefix("torch.") for each in kept or {dtype})) + " weights"
         self._compiled = compiled
         self._heads = model.config.decoder_heads
-        self._weights = _Weights(compiled, model, dtype, exact or dtype)
+        self._weights = _Weights(compiled, model, dtype, outer or dtype)
         layers = list(cast("Iterable[DecoderLayer]", model.decoder.layers))
         self._layers = (library.DecoderLayerStruct * len(layers))(*map(self._layer, layers))
         self._memory_projections = [
@@ -139,7 +139,7 @@ class CompiledDecoder:
         return library.DecoderLayerStruct(
             linear(own.q_proj, own.k_proj, own.v_proj),
             *map(linear, (own.out_proj, cross.q_proj, cross.out_proj, feed_forward.inner)),
-            self._weights.exact(feed_forward.outer),
+            self._weights.outer(feed_forward.outer),
             *map(norm, (layer.self_attention_norm, layer.cross_attention_norm, layer.feed_forward_norm)),
         )
 
@@ -147,11 +147,11 @@ class CompiledDecoder:
 class _Weights:
     """Weights, kept as long as the structs that point to them.
 
-    Those of a large model are not copied, except joined ones and for 8-bit integers.
+    Those of a large model are not copied, except joined ones and for reduced precision.
     """
 
-    def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, exact: torch.dtype) -> None:
-        self._compiled, self._dtype, self._exact = compiled, dtype, exact
+    def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, outer: torch.dtype) -> None:
+        self._compiled, self._dtype, self._outer = compiled, dtype, outer
         self._is_large = is_large(model)
         self._kept: list[library.Matrix | Tensor] = []
 
@@ -159,14 +159,14 @@ class _Weights:
         """One product for all, their outputs side by side."""
         return self.matrix(*joined(*projections))
 
-    def exact(self, projection: nn.Linear) -> library.LinearStruct:
-        """A product that is never reduced."""
-        return self.matrix(stored_weight(projection), projection.bias, self._exact)
+    def outer(self, projection: nn.Linear) -> library.LinearStruct:
+        """The second product of a feed-forward network."""
+        return self.matrix(stored_weight(projection), projection.bias, self._outer)
 
     def matrix(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None = None) -> library.LinearStruct:
         """`x @ weight.T + bias`, from [outputs, inputs] and [outputs]."""
         dtype = dtype or self._dtype
-        is_kept = weight.dtype in HALVES and dtype != torch.int8
+        is_kept = weight.dtype in HALVES and dtype not in library.REDUCED
         layout = None if is_kept or (dtype == torch.float32 and self._is_large) else dtype
         self._kept.append(matrix := library.Matrix(self._compiled, weight, bias, layout))
         return matrix.struct

@@ -81,8 +81,9 @@ class PackedTransformer(Transformer):
     The matrices are in float16 where that is lossless. Everything else is shared with the original model, so hooks on
     its attention weights act on both. After a change of the weights it is out of date: see `packs`.
 
-    The second product of each feed-forward network is always exact. Rounded to 8 bits its inputs, which are 0 or above
-    and now and then large, cost half a BLEU point (README.md).
+    The second product of each feed-forward network is never in 8 bits: so rounded, its inputs, which are 0 or above and
+    now and then large, cost half a BLEU point (README.md). `fast` computes it, and the encoder, in bfloat16 where the
+    processor has instructions for that, which are never slower than those for float32.
 
     Attributes:
         products: available products; the first is exact for these weights.
@@ -175,7 +176,7 @@ class PackedTransformer(Transformer):
     def encode(self, source: Tensor, weights: Tensor | None = None) -> Tensor:
         """As `Transformer.encode`.
 
-        The compiled encoder also writes the attention weights to `weights`.
+        The compiled encoder also writes the attention weights to `weights`, and zeros for padding.
 
         Raises:
             NonFiniteError: the output is not finite, of which reduced products would make finite numbers.
@@ -200,13 +201,14 @@ class PackedTransformer(Transformer):
     def _compile(self, compiled: ctypes.CDLL, model: Transformer) -> None:
         """Set the compiled encoder and the compiled steps.
 
-        The encoder is exact; in `fast`, the steps are in 8 bits if they prove faster.
+        In `fast`, the steps are in 8 bits if they prove faster.
         """
-        exact = torch.float16 if self.products[0] is HalfPackedLinear else torch.float32
+        exact = encoder = torch.float16 if self.products[0] is HalfPackedLinear else torch.float32
         decoders = [CompiledDecoder(compiled, model, exact)]
         self.steps = dict.fromkeys((FEW_ROWS, MANY_ROWS), decoders[0])
         if len(self.products) > 1:
-            decoders.append(CompiledDecoder(compiled, model, torch.int8, exact))
+            encoder = torch.bfloat16 if compiled.multiplies_bfloat16() else exact
+            decoders.append(CompiledDecoder(compiled, model, torch.int8, outer=encoder))
             for rows in self.steps:
                 trials = {decoder.name: self._trial(rows, decoder) for decoder in decoders}
                 trials |= {"PyTorch": self._trial(rows, None)} if rows > MOST_FEW_ROWS else {}
@@ -214,7 +216,7 @@ class PackedTransformer(Transformer):
             chosen = {rows: choose(seconds) for rows, seconds in self.step_seconds.items()}
             self.steps = {rows: each for rows, name in chosen.items() for each in decoders if each.name == name}
         if not model.config.neighbourhood:
-            self.compiled_encoder = CompiledEncoder(compiled, model, exact)
+            self.compiled_encoder = CompiledEncoder(compiled, model, encoder)
 
     def _trial(self, rows: int, decoder: CompiledDecoder | None) -> Callable[[Tensor], Tensor]:
         """A search for tokens [B, W], compiled or with PyTorch.

@@ -112,7 +112,7 @@ def beam_steps(
             for sentence, hypotheses, ended, best in zip(searched, live, finished, continuations, strict=True)
         )
         yield states
-        kept = [row for row, state in enumerate(states) if state.stop is None]
+        kept = _closed_up([state.stop is None for state in states])
         sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
         searched = [searched[row] for row in kept]
         live, parents, finished = (
@@ -120,6 +120,13 @@ def beam_steps(
             [states[row].parents for row in kept],
             [states[row].finished for row in kept],
         )
+
+
+def _closed_up(stays: Sequence[bool]) -> list[int]:
+    """Rows that stay, the last of them in the places of those that leave, so that few change places."""
+    count = sum(stays)
+    behind = iter([row for row in range(count, len(stays)) if stays[row]])
+    return [row if stays[row] else next(behind) for row in range(count)]
 
 
 def _padded(

@@ -56,9 +56,9 @@ struct Stack {
 
 struct Encoding {
     int64_t batch, length;
-    const uint8_t* mask;  // [batch, length]: 1 may be attended to
+    const uint8_t* mask;  // [batch, length]: 1 may be attended to; zeros at the end of a row are padding
     int64_t threads;
-    float* x;             // [batch, length, d_model]: the embedded tokens; afterwards the memory
+    float* x;             // [batch, length, d_model]: the embedded tokens; afterwards the memory, 0 for padding
     float* weights;       // of attention, or null: [num_layers, batch, length, heads, length]
 };
 
@@ -161,29 +161,44 @@ void in_threads(int64_t whole, int64_t threads, Run run) {
     for (std::thread& other : others) other.join();
 }
 
-void encode_part(const Stack& stack, const Encoding* encoding, int64_t first, int64_t batch) {
-    const int64_t length = encoding->length, heads = stack.heads, d_k = stack.d_k, d_v = stack.d_v;
-    const int64_t rows = batch * length, d_qkv = heads * (2 * d_k + d_v);
-    const uint8_t* mask = encoding->mask + first * length;
+// Sentences from `first` up to `end`, without their padding. Sentence b has the rows from starts[b] to starts[b + 1].
+void encode_part(const Stack& stack, const Encoding* encoding, const std::vector<int64_t>& starts, int64_t first,
+                 int64_t end) {
+    const int64_t length = encoding->length, d_model = stack.d_model, heads = stack.heads;
+    const int64_t d_k = stack.d_k, d_v = stack.d_v, d_qkv = heads * (2 * d_k + d_v), rows = starts[end] - starts[first];
     float* weights = encoding->weights;
-    if (weights) weights += first * length * heads * length;
-    std::vector<float> qkv(rows * d_qkv), keys(rows * heads * d_k), values(rows * heads * d_v);
-    std::vector<float> joined(rows * heads * d_v);
-    Stream stream(stack, encoding->x + first * length * stack.d_model, rows);
+    std::vector<float> x(rows * d_model), qkv(rows * d_qkv), joined(rows * heads * d_v);
+    std::vector<float> keys(length * heads * d_k), values(length * heads * d_v);
+    auto each = [&](auto run) {  // run(sentence, its first row here, its length)
+        for (int64_t b = first; b < end; ++b) run(b, starts[b] - starts[first], starts[b + 1] - starts[b]);
+    };
+    each([&](int64_t b, int64_t row, int64_t count) {
+        std::copy_n(encoding->x + b * length * d_model, count * d_model, &x[row * d_model]);
+    });
+    Stream stream(stack, x.data(), rows);
     for (int64_t index = 0; index < stack.num_layers; ++index) {
         const EncoderLayer& layer = static_cast<const EncoderLayer*>(stack.layers)[index];
         stream.through(layer.attention_norm, [&](const float* input, float* output) {
             apply(layer.qkv, input, rows, qkv.data());
-            split_heads(&qkv[heads * d_k], d_qkv, batch, length, heads, d_k, length, 0, keys.data());
-            split_heads(&qkv[2 * heads * d_k], d_qkv, batch, length, heads, d_v, length, 0, values.data());
-            attend({batch, length, heads, d_k, d_v, length, length, qkv.data(), d_qkv, keys.data(), values.data(),
-                    mask, 0, joined.data(), weights, length});
+            each([&](int64_t b, int64_t row, int64_t count) {
+                const float* queries = &qkv[row * d_qkv];
+                split_heads(queries + heads * d_k, d_qkv, 1, count, heads, d_k, count, 0, keys.data());
+                split_heads(queries + 2 * heads * d_k, d_qkv, 1, count, heads, d_v, count, 0, values.data());
+                attend({1, count, heads, d_k, d_v, count, count, queries, d_qkv, keys.data(), values.data(),
+                        encoding->mask + b * length, 0, &joined[row * heads * d_v],
+                        weights ? weights + b * length * heads * length : nullptr, length});
+            });
             apply(layer.out, joined.data(), rows, output);
         });
         if (weights) weights += encoding->batch * length * heads * length;
         stream.feed_forward(layer.inner, layer.outer, layer.feed_forward_norm);
     }
     stream.finish();
+    each([&](int64_t b, int64_t row, int64_t count) {
+        float* memory = encoding->x + b * length * d_model;
+        std::copy_n(&x[row * d_model], count * d_model, memory);
+        std::fill_n(memory + count * d_model, (length - count) * d_model, 0.0f);
+    });
 }
 
 void step_part(const Stack& stack, const LayerCache* caches, const Step* step, int64_t first, int64_t batch) {
@@ -236,9 +251,11 @@ void step_part(const Stack& stack, const LayerCache* caches, const Step* step, i
 extern "C" {
 
 // Raise it, in library.py too, with every change of a struct or function below.
-int64_t interface_version() { return 7; }
+int64_t interface_version() { return 8; }
 
 int64_t panel_width() { return PANEL; }
+
+int64_t multiplies_bfloat16() { return has_bfloat16(); }
 
 void best_tokens(const float* logits, int64_t rows, int64_t vocabulary, int64_t count, const int64_t* excluded,
                  int64_t num_excluded, int64_t threads, int64_t* token_ids, float* log_probs) {
@@ -271,10 +288,21 @@ void keys_values(const Linear* product, const float* memory, int64_t batch, int6
 }
 
 void encode(const Stack* stack, const Encoding* encoding) {
-    const int64_t sentences = std::max<int64_t>(1, ROWS_IN_CACHE / encoding->length);
-    in_threads(encoding->batch, encoding->threads, [=](int64_t first, int64_t batch) {
-        for (int64_t done = 0; done < batch; done += sentences)
-            encode_part(*stack, encoding, first + done, std::min(sentences, batch - done));
+    const int64_t batch = encoding->batch, length = encoding->length;
+    std::vector<int64_t> starts(batch + 1);
+    for (int64_t b = 0; b < batch; ++b) {
+        int64_t count = length;
+        while (count > 1 && !encoding->mask[b * length + count - 1]) --count;
+        starts[b + 1] = starts[b] + count;
+    }
+    in_threads(starts[batch], encoding->threads, [&](int64_t first_row, int64_t rows) {  // sentences that begin there
+        auto from = [&](int64_t row) { return std::lower_bound(starts.begin(), starts.end(), row) - starts.begin(); };
+        const int64_t end = from(first_row + rows);
+        for (int64_t first = from(first_row), next; first < end; first = next) {
+            next = first + 1;
+            while (next < end && starts[next + 1] - starts[first] <= ROWS_IN_CACHE) ++next;
+            encode_part(*stack, encoding, starts, first, next);
+        }
     });
 }
 

@@ -16,12 +16,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # by CPU capability, best first
-KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2}
+KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2, torch.bfloat16: 6}
 ROW_MAJOR = {torch.float32: 3, torch.float16: 4, torch.bfloat16: 5}  # kinds of weights that are not copied
 ACTIVATIONS: dict[str, int] = {"relu": 1, "gelu": 2, "swish": 3}
-INTERFACE_VERSION = 7  # of decoder_step.cpp: a library compiled from another version is not used
+INTERFACE_VERSION = 8  # of decoder_step.cpp: a library compiled from another version is not used
 MAX_INT8 = 127
-BYTES_ADDED = 4  # neighbouring inputs of an 8-bit product, added by one instruction
+REDUCED = {torch.int8: 4, torch.bfloat16: 2}  # and how many neighbouring inputs' products one instruction adds
 ROWS_OF_ONE_THREAD = 16
 MULTIPLICATIONS_OF_ONE_THREAD = 2**24
 
@@ -155,7 +155,7 @@ def load(path: Path) -> ctypes.CDLL | None:
     for name, arguments in signatures.items():
         function = getattr(found, name)
         function.argtypes, function.restype = arguments, None
-    found.panel_width.restype = integer
+    found.panel_width.restype = found.multiplies_bfloat16.restype = integer
     return found
 
 
@@ -164,23 +164,33 @@ def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Te
 
     Args:
         weight: [outputs, inputs] in float32.
-        dtype: float32, float16 (exact for weights that half precision holds) or int8, with one scale an output.
+        dtype: float32, float16 (exact for weights that half precision holds), bfloat16, or int8, with one scale an
+            output.
 
     Returns:
-        [outputs / width, inputs, width], filled up with zeros, and None. For int8 [outputs / width, inputs / 4, width,
-        4], 128 more than the rounded weights, and the scale of each output: [outputs], filled up with the smallest one.
+        [outputs / width, inputs, width], filled up with zeros, and None. For bfloat16 [outputs / width, inputs / 2,
+        width, 2], likewise. For int8 [outputs / width, inputs / 4, width, 4], 128 more than the rounded weights, and
+        the scale of each output: [outputs], filled up with the smallest one.
     """
     weight, (outputs, inputs) = weight.detach(), weight.shape
-    if dtype != torch.int8:
+    if dtype not in REDUCED:
         panels = torch.zeros(-(-outputs // width), inputs, width, dtype=dtype)
         whole = outputs - outputs % width
         panels[: whole // width] = weight[:whole].unflatten(0, (whole // width, width)).transpose(1, 2)
         panels[whole // width :, :, : outputs - whole] = weight[whole:].T
         return panels, None
-    padded = F.pad(weight, (0, -inputs % BYTES_ADDED, 0, -outputs % width))
+    padded = F.pad(weight, (0, -inputs % REDUCED[dtype], 0, -outputs % width))
+    if dtype == torch.bfloat16:
+        return _interleaved(padded.bfloat16(), width), None
     scales = (padded.abs().amax(1) / MAX_INT8).clamp_min(torch.finfo(torch.float32).tiny)
     rounded = ((padded / scales[:, None]).round() + MAX_INT8 + 1).to(torch.uint8)
-    return rounded.view(-1, width, rounded.size(1) // BYTES_ADDED, BYTES_ADDED).transpose(1, 2).contiguous(), scales
+    return _interleaved(rounded, width), scales
+
+
+def _interleaved(weight: Tensor, width: int) -> Tensor:
+    """[outputs, inputs] -> [outputs / width, inputs / n, width, n], n inputs of each output beside each other."""
+    added = REDUCED[torch.bfloat16 if weight.dtype == torch.bfloat16 else torch.int8]
+    return weight.view(-1, width, weight.size(1) // added, added).transpose(1, 2).contiguous()
 
 
 def threads_for(rows: int) -> int:

@@ -1,4 +1,4 @@
-// Products of a matrix with rows: in float32, on weights in float32 or half precision, or in 8-bit integers.
+// Products of a matrix with rows: in float32, on weights in float32 or half precision, in bfloat16, or in 8-bit integers.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@ constexpr int DOT_ROWS = LANES == 16 ? 6 : 2;
 
 // FLOAT32, FLOAT16: [outputs / PANEL, inputs, PANEL].
 // INT8: [outputs / PANEL, inputs / FOUR, PANEL, FOUR] and 128 more than the weight; `inputs` rounded up.
+// BFLOAT16: [outputs / PANEL, inputs / TWO, PANEL, TWO]; `inputs` rounded up.
 // ROW_MAJOR, of 32 or 16 bits: [outputs, inputs] as PyTorch has it, so without a copy; a third slower for many rows.
 enum Kind : int64_t {
     FLOAT32 = 0,
@@ -23,9 +24,11 @@ enum Kind : int64_t {
     INT8 = 2,
     ROW_MAJOR_FLOAT32 = 3,
     ROW_MAJOR_FLOAT16 = 4,
-    ROW_MAJOR_BFLOAT16 = 5
+    ROW_MAJOR_BFLOAT16 = 5,
+    BFLOAT16 = 6
 };
 constexpr int FOUR = 4;  // products of bytes that one instruction adds
+constexpr int TWO = 2;   // products in bfloat16 that one instruction adds
 
 enum Activation : int64_t { NONE = 0, RELU = 1, GELU = 2, SWISH = 3 };
 
@@ -179,6 +182,70 @@ inline void panel(const Rounded& x, int64_t first_row, int64_t inputs, const uin
             sums[row][v] = __builtin_convertvector(totals[row][v], Vector) * x.scales[first_row + row];
 }
 
+// Whether the processor multiplies in bfloat16. Elsewhere it takes longer than in float32.
+bool has_bfloat16() {
+#if defined(__AVX512F__)
+    static const bool found = __builtin_cpu_supports("avx512bf16");
+    return found;
+#else
+    return false;
+#endif
+}
+
+inline Vector lower(Integers pairs) { return (Vector)(pairs << 16); }
+inline Vector upper(Integers pairs) { return (Vector)(pairs & (Integers{} - 65536)); }
+
+// sums + the products of pairs in bfloat16, two neighbours added.
+template <bool SUPPORTED>
+inline Vector add_products(Vector sums, Integers weights, Integers inputs) {
+#if defined(__AVX512F__)
+    if constexpr (SUPPORTED) {
+        asm("vdpbf16ps %2, %1, %0" : "+v"(sums) : "v"(weights), "v"(inputs));
+        return sums;
+    }
+#endif
+    return sums + lower(weights) * lower(inputs) + upper(weights) * upper(inputs);
+}
+
+// The nearest numbers in bfloat16, of two equally near ones the even one.
+inline void store_halves(uint16_t* to, Vector v) {
+    const Unsigned bits = (Unsigned)v, nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    const Halves halves = __builtin_convertvector(v == v ? nearest : nearest * 0 + 0x7fc0, Halves);  // NaN stays NaN
+    std::memcpy(to, &halves, sizeof halves);
+}
+
+// Rows rounded to bfloat16.
+struct Halved {
+    int64_t inputs, stride;      // rounded up; numbers from one row to the next
+    std::vector<uint16_t> rows;  // filled up with zeros
+
+    Halved(const float* x, int64_t count, int64_t width)
+        : inputs((width + TWO - 1) / TWO * TWO), stride((width + LANES - 1) / LANES * LANES), rows(count * stride) {
+        const int64_t whole = width - width % LANES;
+        for (uint16_t* to = rows.data(); to != rows.data() + rows.size(); to += stride, x += width) {
+            for (int64_t i = 0; i < whole; i += LANES) store_halves(to + i, load(x + i));
+            if (whole < width) store_halves(to + whole, load_first(x + whole, width - whole));
+        }
+    }
+};
+
+template <bool SUPPORTED, int N>
+inline void panel(const Halved& x, int64_t first_row, const uint16_t* weights, Vector (&sums)[N][VECTORS]) {
+    Vector totals[N][VECTORS]{};
+    for (int64_t i = 0; i < x.inputs; i += TWO) {
+        Integers w[VECTORS];
+        for (int v = 0; v < VECTORS; ++v)
+            w[v] = load_bytes(reinterpret_cast<const uint8_t*>(weights + i * PANEL + v * LANES * TWO));
+        for (int row = 0; row < N; ++row) {
+            int32_t pair;
+            std::memcpy(&pair, &x.rows[(first_row + row) * x.stride + i], sizeof pair);
+            for (int v = 0; v < VECTORS; ++v)
+                totals[row][v] = add_products<SUPPORTED>(totals[row][v], w[v], pair - Integers{});
+        }
+    }
+    std::memcpy(sums, totals, sizeof totals);
+}
+
 inline Vector activated(Vector v, Activation activation) {
     switch (activation) {
         case RELU: return v < Vector{} ? Vector{} : v;  // NaN stays NaN
@@ -261,8 +328,23 @@ void multiply_rounded(const Linear& linear, const float* x, int64_t rows, Activa
         });
 }
 
+template <bool SUPPORTED>
+void multiply_halved(const Linear& linear, const float* x, int64_t rows, Activation activation, Outputs part,
+                     float* y) {
+    const Halved halved(x, rows, linear.inputs);
+    auto weights = static_cast<const uint16_t*>(linear.weights) + part.first * halved.inputs;
+    for (int64_t first = part.first; first < part.end; first += PANEL, weights += PANEL * halved.inputs)
+        in_blocks<ROWS>(rows, [&](int64_t row, auto n) {
+            Vector sums[n()][VECTORS];
+            panel<SUPPORTED>(halved, row, weights, sums);
+            finish<n()>(linear, sums, first, activation, y + row * linear.outputs);
+        });
+}
+
 void apply(const Linear& linear, const float* x, int64_t rows, float* y, Activation activation, Outputs part) {
     switch (linear.kind) {
+        case BFLOAT16: return has_bfloat16() ? multiply_halved<true>(linear, x, rows, activation, part, y)
+                                             : multiply_halved<false>(linear, x, rows, activation, part, y);
         case INT8: return has_vnni() ? multiply_rounded<true>(linear, x, rows, activation, part, y)
                                      : multiply_rounded<false>(linear, x, rows, activation, part, y);
         case FLOAT16: return multiply<uint16_t>(linear, x, rows, activation, part, y);

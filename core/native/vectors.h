@@ -13,6 +13,8 @@ constexpr int LANES = 8;  // AVX2
 #endif
 typedef float Vector __attribute__((vector_size(LANES * 4)));
 typedef int32_t Integers __attribute__((vector_size(LANES * 4)));
+typedef uint32_t Unsigned __attribute__((vector_size(LANES * 4)));
+typedef uint16_t Halves __attribute__((vector_size(LANES * 2)));
 
 namespace {
 

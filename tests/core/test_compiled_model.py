@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from core.cache import cached_decoder
 from core.capture import capture_attention
 from core.compiled_model import CompiledDecoder
 from core.config import TransformerConfig
-from core.cpu_inference import FEW_ROWS, MANY_ROWS, MOST_FEW_ROWS, PackedTransformer
+from core.cpu_inference import FEW_ROWS, LONGEST, MANY_ROWS, MOST_FEW_ROWS, PackedTransformer
 from core.decoding import NonFiniteError, SearchOptions, beam_search
 from core.measured_choice import choose
 from core.model import Transformer
@@ -180,11 +181,19 @@ def test_the_logits_of_the_whole_model(name: str, half: bool) -> None:
     torch.testing.assert_close(torch.cat(found, 1), expected, atol=2e-5, rtol=1e-5)
 
 
+def is_token(model: Transformer, source: Tensor) -> Tensor:
+    """[B, S, 1]: 1 for a token, 0 for padding."""
+    return (source != model.config.pad_id)[..., None]
+
+
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_memory_of_the_model(name: str, half: bool) -> None:
+    """Zeros for padding, which PyTorch computes like anything else."""
     model = random_model(CONFIGS[name], half)
-    torch.testing.assert_close(PackedTransformer(model).encode(SOURCE), model.encode(SOURCE), atol=1e-5, rtol=1e-5)
+    packed, expected = PackedTransformer(model), model.encode(SOURCE)
+    expected = expected * is_token(model, SOURCE) if packed.compiled_encoder else expected
+    torch.testing.assert_close(packed.encode(SOURCE), expected, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("copied", [0, 2**28])
@@ -228,6 +237,39 @@ def test_eight_bits_are_close(name: str) -> None:
     exact, rounded = (torch.cat(steps(each, SOURCE, rows), 1) for each in (model, packed))
     error = (rounded - exact).abs().max() / exact.abs().max()
     assert 0 < error < 0.02
+
+
+@pytest.mark.parametrize("multiplies", [False, True])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_fast_rounds_to_bfloat16_only_where_the_processor_multiplies_in_it(
+    name: str, multiplies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The encoder, and in steps with 8 bits the second products of the feed-forward networks."""
+    model, compiled = random_model(CONFIGS[name]), library.library()
+    assert compiled
+    monkeypatch.setattr(compiled, "multiplies_bfloat16", lambda: int(multiplies))
+    packed = PackedTransformer(model, "fast")
+    if len(packed.products) == 1:
+        pytest.skip("no reduced precision in this PyTorch")
+    if not packed.compiled_encoder:
+        pytest.skip("its encoder is not compiled")
+    exact = model.encode(SOURCE) * is_token(model, SOURCE)
+    error = (packed.encode(SOURCE) - exact).abs().max() / exact.abs().max()
+    assert 1e-4 < error < 0.02 if multiplies else error < 1e-5
+
+
+@pytest.mark.parametrize("length", [1, 5, 120])
+def test_a_sentence_has_the_same_memory_beside_longer_ones(length: int) -> None:
+    packed = PackedTransformer(random_model())
+    generator = torch.Generator().manual_seed(0)
+    alone = torch.randint(4, TINY.vocab_size, (1, length), generator=generator)
+    beside = torch.randint(4, TINY.vocab_size, (40, LONGEST), generator=generator)
+    for row in range(0, 40, 13):
+        beside[row] = F.pad(alone[0], (0, LONGEST - length))
+    found, expected = packed.encode(beside), packed.encode(alone)[0]
+    for row in range(0, 40, 13):
+        assert torch.equal(found[row, :length], expected)
+        assert (found[row, length:] == 0).all()
 
 
 def test_fast_measures_both_kinds_of_weights() -> None:

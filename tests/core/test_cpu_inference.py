@@ -213,6 +213,7 @@ def test_few_rows_and_many_may_have_different_products(
 
     monkeypatch.setattr("core.cpu_inference.choose", alternate)
     packed = PackedTransformer(model, "fast")
+    packed.compiled_encoder = None
     few, many = SOURCE[:, :4], SOURCE.repeat(10, 1)  # 8 and 100 rows
     torch.testing.assert_close(packed.encode(few), model.encode(few), atol=1e-5, rtol=1e-5)
     assert not torch.allclose(packed.encode(many), model.encode(many), atol=1e-5, rtol=1e-5)

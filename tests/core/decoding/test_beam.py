@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
+from torch import Tensor
 
 from core.decoding import Hypothesis, SearchOptions, beam, beam_search, beam_steps, best_hypotheses, greedy_search
 from tests.core.decoding.toy_scorer import BOS, EOS, PAD, WORDS, ToyScorer, close, options, states_of
@@ -39,6 +40,19 @@ def test_sentences_that_are_done_leave_the_batch() -> None:
         scorer = ToyScorer([1, 2, 3], eos_bonus=-50, vocab_size=20)  # nothing ends before its limit
         search(scorer, [2, 5, 3], options())
         assert scorer.batches == [3, 3, 2, 1, 1]
+
+
+def test_only_the_last_sentences_of_a_batch_change_places() -> None:
+    """Their keys and values are copied, those of the others stay."""
+    scorer = ToyScorer(range(1, 8), eos_bonus=-50, vocab_size=20)
+    kept: list[list[int]] = []
+
+    def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
+        kept.append([] if sentences is None else sentences.tolist())
+        return scorer(token_ids, parents, sentences)
+
+    beam_search(next_logits, [5, 2, 5, 2, 5, 5, 3], options())
+    assert kept == [[], [], [0, 5, 2, 6, 4], [0, 1, 2, 4], []]
 
 
 def test_the_beam_opens_after_the_first_position() -> None:

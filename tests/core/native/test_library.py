@@ -107,7 +107,13 @@ def test_too_few_tokens_leave_minus_infinity(compiled: ctypes.CDLL) -> None:
 def test_panels_hold_the_weights(dtype: torch.dtype) -> None:
     weight = torch.randn(37, 5, generator=torch.Generator().manual_seed(0))
     panels, scales = library.panelled(weight, 32, dtype)
-    if scales is None:
+    if dtype == torch.bfloat16:
+        assert panels.shape == (2, 3, 32, 2)
+        rows = panels.transpose(1, 2).reshape(64, 6)
+        assert torch.equal(rows[:37, :5], weight.bfloat16())
+        assert (rows[37:] == 0).all()
+        assert (rows[:, 5:] == 0).all()
+    elif scales is None:
         assert panels.shape == (2, 5, 32)
         assert torch.equal(panels.transpose(1, 2).reshape(64, 5)[:37].float(), weight.to(dtype).float())
     else:
@@ -150,6 +156,10 @@ def test_products(compiled: ctypes.CDLL, stored: torch.dtype, dtype: torch.dtype
             bound = x.abs().sum(-1, keepdim=True) * of_weights + steps * (weight.abs().sum(-1) + inputs * of_weights)
             assert (error <= bound * (1 + 1e-5) + 1e-6).all(), case
             assert error.max() > 0, case
+        elif dtype == torch.bfloat16:  # both factors are rounded, the sums are not
+            expected = F.linear(x.bfloat16().float(), weight.bfloat16().float(), bias)
+            torch.testing.assert_close(found, expected, atol=inputs * 2e-6, rtol=1e-5, msg=case)
+            assert error.max() > 1e-3, case
         else:
             assert (error <= inputs * 2**-23 * (x.abs() @ weight.abs().T + bias.abs())).all(), case
 
