@@ -120,6 +120,8 @@ def _products(checkpoint: Checkpoint) -> dict[str, Any]:
     if packed.steps:
         names = {rows: found.name for rows, found in packed.steps.items()}
         steps["steps of decoding"] = f"compiled, {' and '.join(sorted(set(names.values())))} if fast"
+    if packed.compiled_encoder:
+        steps["encoder"] = f"compiled, {packed.compiled_encoder.name} if fast"
     if packed.step_seconds:
         steps["a step"] = {
             f"of {rows} rows": ", ".join(f"{name} {1e6 * s:,.0f} us" for name, s in seconds.items())

@@ -23,9 +23,13 @@ class CompiledEncoder:
     Args:
         model: on a CPU, in float32 but for matrices that are kept in half precision.
         dtype: of the matrices in float32, see `library.Matrix`; bfloat16: of all.
+
+    Attributes:
+        name: of the kind of weights.
     """
 
     def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype) -> None:
+        self.name = name_of_weights(model, dtype)
         self._compiled = compiled
         self._heads = model.config.encoder_heads
         self._weights = _Weights(compiled, model, dtype, dtype)
@@ -76,8 +80,7 @@ class CompiledDecoder:
     def __init__(
         self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, outer: torch.dtype | None = None
     ) -> None:
-        kept = kept_types(model) if dtype not in library.REDUCED else ()
-        self.name = " and ".join(sorted(str(each).removeprefix("torch.") for each in kept or {dtype})) + " weights"
+        self.name = name_of_weights(model, dtype, *([outer] if outer in library.REDUCED else []))
         self._compiled = compiled
         self._heads = model.config.decoder_heads
         self._weights = _Weights(compiled, model, dtype, outer or dtype)
@@ -186,6 +189,12 @@ class _Weights:
         sizes = len(layers), config.d_model, *heads, config.norm == "pre", library.ACTIVATIONS[config.activation]
         norms = map(self.norm, (stack.input_norm, stack.output_norm))
         return library.StackStruct(ctypes.addressof(layers), *sizes, *norms, config.norm_eps)
+
+
+def name_of_weights(model: Transformer, *types: torch.dtype) -> str:
+    """Name of the types of a model's matrices: `types`, or those it is kept in, unless they are reduced."""
+    kept = () if library.REDUCED.keys() & set(types) else kept_types(model)
+    return " and ".join(sorted({str(each).removeprefix("torch.") for each in kept or types})) + " weights"
 
 
 def joined(*projections: nn.Linear) -> tuple[Tensor, Tensor | None]:

@@ -272,13 +272,22 @@ def test_a_sentence_has_the_same_memory_beside_longer_ones(length: int) -> None:
         assert (found[row, length:] == 0).all()
 
 
-def test_fast_measures_both_kinds_of_weights() -> None:
+@pytest.mark.parametrize(
+    ("multiplies", "encoder", "reduced"),
+    [(False, "float16 weights", "int8 weights"), (True, "bfloat16 weights", "bfloat16 and int8 weights")],
+)
+def test_fast_measures_both_kinds_of_weights(
+    multiplies: bool, encoder: str, reduced: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library.library(), "multiplies_bfloat16", lambda: int(multiplies))
     packed = PackedTransformer(random_model(half=True), "fast")
     if len(packed.products) == 1:
         pytest.skip("no reduced precision in this PyTorch")
+    assert packed.compiled_encoder
+    assert packed.compiled_encoder.name == encoder
     assert {rows: list(seconds) for rows, seconds in packed.step_seconds.items()} == {
-        FEW_ROWS: ["float16 weights", "int8 weights"],
-        MANY_ROWS: ["float16 weights", "int8 weights", "PyTorch"],
+        FEW_ROWS: ["float16 weights", reduced],
+        MANY_ROWS: ["float16 weights", reduced, "PyTorch"],
     }
     for rows, seconds in packed.step_seconds.items():
         assert (packed.steps[rows].name if rows in packed.steps else "PyTorch") == choose(seconds)
