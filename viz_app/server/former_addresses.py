@@ -10,7 +10,7 @@ from viz_app.pages import PAGES
 MOVED = {f"/{PAGES[0].name}": "/", "/bertviz": "/heads?view=BertViz"}  # pages, and where they are now
 # By query parameter: former names of choices, in the language of the address, and those of today. Whoever renames a
 # choice, or its translation, adds the former name.
-RENAMED: dict[str, dict[str, tuple[str, ...]]] = {
+EARLIER_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     "contrast_methods": {
         "Norms": ("Norm-weighted",),
         "Normen": ("Normgewichtet",),
@@ -33,7 +33,7 @@ RENAMED: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class FormerAddresses:
-    """ASGI middleware that redirects from former addresses, see `MOVED` and `RENAMED`."""
+    """ASGI middleware that redirects from former addresses, see `MOVED` and `EARLIER_NAMES`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -53,7 +53,7 @@ def todays_address(path: str, query: str) -> str:
     Without the path if it is the same: behind a proxy, the browser may know another one.
     """
     pairs = parse_qsl(query, keep_blank_values=True)
-    renamed = [(name, new) for name, value in pairs for new in RENAMED.get(name, {}).get(value, (value,))]
+    renamed = [(name, new) for name, value in pairs for new in EARLIER_NAMES.get(name, {}).get(value, (value,))]
     query = query if renamed == pairs else urlencode(renamed)
     if page := MOVED.get(path):
         return f"{page}{'&' if '?' in page else '?'}{query}" if query else page

@@ -17,7 +17,7 @@ from viz_app.figures.aligner_tables import ROW_NAMES
 from viz_app.figures.contrast import METHOD_NAMES
 from viz_app.language import LANGUAGES, speaking, tr
 from viz_app.pages import PAGES
-from viz_app.server.former_addresses import RENAMED, FormerAddresses
+from viz_app.server.former_addresses import EARLIER_NAMES, FormerAddresses
 
 HEAD_VIEWS, PICTURE_VIEWS = ("Lines", "Map", "Table"), ("Pictures", "Map", "Table")
 OPTIONS: dict[str, Mapping[str, str]] = {  # of each parameter in the table, by any name
@@ -64,14 +64,14 @@ def test_every_other_address_is_left_alone(client: TestClient, address: str) -> 
     assert client.get(address, follow_redirects=False).status_code == 200
 
 
-@pytest.mark.parametrize("name", RENAMED)
+@pytest.mark.parametrize("name", EARLIER_NAMES)
 def test_the_names_of_today_are_options_and_the_former_ones_are_not(name: str) -> None:
     shown: set[str] = set()
     for code in LANGUAGES:
         with speaking(code):
             shown.update(map(tr, OPTIONS[name].values()))
-    assert {new for names in RENAMED[name].values() for new in names} <= shown
-    assert not RENAMED[name].keys() & shown
+    assert {new for names in EARLIER_NAMES[name].values() for new in names} <= shown
+    assert not EARLIER_NAMES[name].keys() & shown
 
 
 @pytest.mark.parametrize(("language", "former"), [("en", "Norms"), ("de", "Normen"), ("zh", "归一化"), ("ko", "Norm")])
