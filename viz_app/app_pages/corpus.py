@@ -10,6 +10,7 @@ from core.analysis.corpus.cli import index_beside
 from core.analysis.corpus.index_file import index_bytes
 from core.capture import KINDS, Kind
 from viz_app.controls.job_control import job_control
+from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.controls.widgets import segments
 from viz_app.features.corpus import opened_index, selection
 from viz_app.features.corpus.heads_part import HeadSearch, heads_part
@@ -203,6 +204,7 @@ def form(model: Model, is_open: bool) -> None:
         st.caption(tr(ABOUT_FORM))
         with st.form("corpus_form", border=False):
             left, right = st.columns(2, gap="large")
+            uploader_texts("corpus_file", 64)
             file = left.file_uploader(tr("File of sentences, or an index"), key="corpus_file", max_upload_size=64)
             text = right.text_area(tr("Or paste lines"), key="corpus_text", height=100, persist_state="session")
             submitted = st.form_submit_button(tr("Index"), key="corpus_submit")

@@ -11,6 +11,7 @@ from core.analysis.word_scores.scoring import worst_words
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import selectable_table, show_table
+from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.features.score.scored_file import BEAM_SIZE, LENGTH_PENALTY, MAX_LINES, ScoredFile, decoded
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.figures.word_table import word_table
@@ -61,6 +62,7 @@ def form() -> None:
     model = readings.model()
     with st.form("sentences", border=False):
         left, right = st.columns(2, gap="large")
+        uploader_texts("score_file", 5)
         file = left.file_uploader(tr("File of sentences"), key="score_file", help=tr(ABOUT), max_upload_size=5)
         pasted = right.text_area(
             tr("Or paste lines"),

@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.figures.display_text import plain, shortened
 from viz_app.language import marked, tr
 from viz_app.session import model_paths, models, uploads
@@ -58,6 +59,7 @@ def opening_box(problem: "DeltaGenerator") -> str:
         Why the last one was refused, or "".
     """
     opening = session_object(Opening)
+    uploader_texts(f"upload-{opening.number}", several=True)
     files = st.file_uploader(  # of any type: what Streamlit itself refuses has no reason, and never comes here
         tr("Open another checkpoint"),
         accept_multiple_files=True,

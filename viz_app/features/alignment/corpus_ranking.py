@@ -4,6 +4,7 @@ import streamlit as st
 
 from core.analysis.alignment.cli import format_ranking
 from viz_app.controls.job_control import job_control
+from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.features.alignment import aligner_list
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.language import marked, tr, tr_count
@@ -36,6 +37,8 @@ def form() -> None:
     In a form, one click also sends text that is still being typed.
     """
     st.markdown(tr("**Heads as aligners of a text with gold links**"), help=tr(ABOUT_FILE))
+    for name in FILES:
+        uploader_texts(f"gold_{name}", 5)
     with st.form("gold_text", border=False):
         files = [
             column.file_uploader(tr(name), key=f"gold_{name}", max_upload_size=5)

@@ -9,6 +9,7 @@ import streamlit as st
 from core.history import History, open_history
 from core.history.snapshots import FOLDERS
 from core.shipped import shipped_folder
+from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.figures.display_text import plain
 from viz_app.language import marked, tr
 from viz_app.session import model_paths
@@ -116,6 +117,7 @@ def _path_box() -> str:
 
 def _upload_box() -> None:
     upload = session_object(Upload)
+    uploader_texts("history_upload")
     file = st.file_uploader(tr("A file of `python -m train history`"), key="history_upload", help=tr(ABOUT_PATH))
     if file is None:
         upload.read, upload.training, upload.folder, upload.refused = "", None, None, ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.images.rendering import CHARACTERS, FONTS, HELD_OUT_FONTS, MAX_TEXT, Style, render
+from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.controls.widgets import segments
 from viz_app.language import marked, tr
 
@@ -90,6 +91,7 @@ image = line_image(render({text!r}, style), reader.height)""".strip()
 def _uploaded(reader: "LineReader") -> Picture | None:
     from core.images.picture import decode_png, line_image
 
+    uploader_texts("picture_file", MAX_MEGABYTES)
     file = st.file_uploader(
         tr("PNG picture of one line of text"), key="picture_file", help=tr(ABOUT_FILE), max_upload_size=MAX_MEGABYTES
     )
