@@ -1,6 +1,7 @@
 """Common parts of all Plotly figures."""
 
 import html
+import importlib
 from typing import Any
 
 import plotly.graph_objects as go
@@ -22,6 +23,8 @@ def empty_figure(theme: Theme, height: int, margin: tuple[int, int, int, int] = 
         height: In pixels; the width is that of its container.
         margin: Left, top, right, bottom, in pixels.
     """
+    # Plotly uses the types of pandas as soon as any thread has begun to import it, when it may not have them yet.
+    importlib.import_module("pandas")
     left, top, right, bottom = margin
     return go.Figure(
         layout={

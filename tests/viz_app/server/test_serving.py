@@ -146,38 +146,18 @@ def test_connections_send_what_they_are_given_at_once() -> None:
             assert (before, connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0) == (0, True)
 
 
-# A visitor comes when the server has begun to import `core`, and it goes on when the session waits for an import.
+# A visitor comes when the server has begun to import `core`.
 EARLY_VISITOR = """
-import sys, threading, time
-from importlib.machinery import PathFinder
+import sys, threading
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from tests.viz_app.half_imported import Meanwhile
 from viz_app.server import serving
-
-class Visitor:
-    def find_spec(self, name, path=None, target=None):
-        if name != "core.capture":
-            return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path)
-        execute = spec.loader.exec_module
-        spec.loader.exec_module = lambda module: (begin(), execute(module))
-        return spec
-
-def begin():
-    session.start()
-    end = time.monotonic() + 60
-    while session.is_alive() and not waits_for_import() and time.monotonic() < end:
-        time.sleep(0.02)
-
-def waits_for_import():
-    innermost = [frame.f_code for frame in sys._current_frames().values()]
-    return any("importlib" in code.co_filename and code.co_name == "acquire" for code in innermost)
 
 app = AppTest.from_file(sys.argv[1], default_timeout=60)
 session = threading.Thread(target=app.run)
 manifest_scanner.scan_component_manifests = serving.import_pages = list  # slow
-sys.meta_path.insert(0, Visitor())
+Meanwhile("core", session)
 serving.prepare(pause=0)
 session.join()
 print([each.message for each in app.exception] + [each.value for each in app.error])
