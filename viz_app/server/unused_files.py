@@ -1,6 +1,6 @@
 """Files of installed packages that the app never opens.
 
-They are tests, headers of C++ and extensions of Jupyter.
+They are tests, headers of C++, extensions of Jupyter and pyarrow's clients of network services.
 
     python -m viz_app.server.unused_files [--delete]
 
@@ -20,6 +20,7 @@ PACKAGES = ("matplotlib", "networkx", "numpy", "pandas", "plotly", "pyarrow", "p
 FOLDERS = {"include", "labextension", "labextensions", "nbextension", "nbextensions", "test", "tests"}
 TOOLS = ("torch", "bin")  # compilers of network formats
 USED_TOOL = "torch_shm_manager"  # torch looks for it when it is imported
+NETWORK = ("pyarrow", ("_flight.", "_s3fs.", "libarrow_flight.", "libarrow_python_flight.", "libarrow_s3."))
 
 
 def is_unused(file: PurePath) -> bool:
@@ -28,7 +29,10 @@ def is_unused(file: PurePath) -> bool:
     Args:
         file: its path in the folder of installed packages.
     """
-    return not FOLDERS.isdisjoint(file.parts[:-1]) or (file.parts[:2] == TOOLS and file.name != USED_TOOL)
+    is_tool = file.parts[:2] == TOOLS and file.name != USED_TOOL
+    package, beginnings = NETWORK
+    is_client = file.parts[0] == package and file.name.startswith(beginnings)
+    return not FOLDERS.isdisjoint(file.parts[:-1]) or is_tool or is_client
 
 
 def unused_files(folders: Sequence[str] = ()) -> dict[str, list[Path]]:
@@ -71,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m viz_app.server.unused_files",
         description="List what installed packages bring along and the app never opens: tests, headers of C++, "
-        "extensions of Jupyter. Without headers, torch.compile does not work.",
+        "extensions of Jupyter, clients of network services. Without headers, torch.compile does not work.",
     )
     parser.add_argument("--delete", action="store_true", help="delete these files")
     options = parser.parse_args(arguments)

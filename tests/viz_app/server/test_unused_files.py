@@ -1,5 +1,6 @@
 """Files that the app never opens: which, and that nothing else is deleted."""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -19,6 +20,12 @@ FILES = {
         ("torch/include/ATen/ops/add.h", False),
         ("torch/bin/protoc", False),
         ("torch/bin/torch_shm_manager", True),
+    ],
+    "pyarrow": [
+        ("pyarrow/lib.cpython-311-x86_64-linux-gnu.so", True),
+        ("pyarrow/libarrow.so.2600", True),
+        ("pyarrow/libarrow_flight.so.2600", False),
+        ("pyarrow/_s3fs.cpython-311-x86_64-linux-gnu.so", False),
     ],
     "pydeck": [("pydeck/nbextension/static/index.js", False), ("../share/jupyter/nbextensions/pydeck/index.js", False)],
     "strange": [("strange/tests/data.py", True), ("strange/include/a.h", True)],
@@ -43,7 +50,7 @@ def installed(tmp_path: Path) -> Path:
 
 def test_only_unused_files_of_known_packages_are_deleted(installed: Path) -> None:
     found = unused_files.unused_files([str(installed)])
-    assert list(found) == ["pydeck", "torch"]
+    assert list(found) == ["pyarrow", "pydeck", "torch"]
     assert unused_files.report(found).splitlines()[-1].split() == ["0.0", "MB", "together"]
     delete(path for paths in found.values() for path in paths)
     assert unused_files.unused_files([str(installed)]) == {}
@@ -65,14 +72,19 @@ def test_a_file_that_cannot_be_deleted_is_named(
 
     monkeypatch.setattr(Path, "unlink", refuse)
     assert unused_files.main(["--delete"]) == 1
-    assert f"cannot delete {found['pydeck'][0]}: Permission denied" in capsys.readouterr().err
+    assert f"cannot delete {found['pyarrow'][0]}: Permission denied" in capsys.readouterr().err
     assert unused_files.main([]) == 0
 
 
 def test_no_imported_module_is_unused() -> None:
-    """The modules that analyses, drawings and their files import are kept."""
+    """The modules that analyses, drawings and their files import are kept, and the libraries that these open."""
     assert len(DRAWINGS + ANALYSES) > 1  # imported
+    importlib.import_module("pyarrow.compute")
     paths = [Path(path) for module in list(sys.modules.values()) if (path := getattr(module, "__file__", None))]
+    if sys.platform == "linux":
+        lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+        paths.extend({Path(line.split(maxsplit=5)[5]) for line in lines if "/site-packages/" in line})
+        assert any(path.name.startswith("libarrow.") for path in paths)
     folders = [Path(found) for found in sys.path if found.endswith("site-packages")]
     inside = [path.relative_to(folder) for path in paths for folder in folders if path.is_relative_to(folder)]
     ours = [path for path in inside if path.parts[0] in unused_files.PACKAGES]
