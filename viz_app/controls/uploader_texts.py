@@ -41,5 +41,8 @@ def uploader_texts(key: str, megabytes: int | None = None, several: bool = False
 
 
 def css_string(text: str) -> str:
-    """Return a text as a string of CSS within HTML: all but letters, digits and spaces escaped."""
+    """Return a text as a string of CSS within HTML.
+
+    All but letters, digits and spaces is escaped.
+    """
     return '"' + "".join(c if c.isalnum() or c == " " else f"\\{ord(c):x} " for c in text) + '"'

@@ -33,7 +33,10 @@ EARLIER_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class FormerAddresses:
-    """ASGI middleware that redirects from former addresses, see `MOVED` and `EARLIER_NAMES`."""
+    """ASGI middleware that redirects from former addresses.
+
+    See `MOVED` and `EARLIER_NAMES`.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
