@@ -84,7 +84,7 @@ def test_as_version_5_of_transformers_saves_them(tmp_path: Path, parallel_text: 
 def test_the_same_translations_as_generate(shape: dict[str, Any], tmp_path: Path, parallel_text: Pairs) -> None:
     """50 sentences, beam 4, of which the model is not sure; after `convert`, with the prefix of the task."""
     pairs = short_pairs(parallel_text)
-    reference = write_model(tmp_path / "model", pairs, steps=40, tasks=TASKS, num_layers=1, **shape)
+    reference = write_model(tmp_path / "model", pairs, steps=60, tasks=TASKS, num_layers=1, **shape)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
     tokenizer = transformers.T5Tokenizer.from_pretrained(tmp_path / "model")
