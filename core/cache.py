@@ -215,7 +215,10 @@ class LayerCache:
         self._num_keys = num_keys
 
     def keep(self, count: int, places: Tensor, sources: Tensor) -> None:
-        """Keep the first `count` rows of the batch, after those of `sources` have replaced those of `places`."""
+        """Keep the first `count` rows of the batch.
+
+        Before, the rows of `sources` replace those of `places`.
+        """
         self._own, self._of_memory = (
             pair and (_rows(pair[0], count, places, sources), _rows(pair[1], count, places, sources))
             for pair in (self._own, self._of_memory)

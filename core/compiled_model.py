@@ -192,7 +192,10 @@ class _Weights:
 
 
 def name_of_weights(model: Transformer, *types: torch.dtype) -> str:
-    """Name of the types of a model's matrices: `types`, or those it is kept in, unless they are reduced."""
+    """Name of the types of a model's matrices.
+
+    They are `types`, or those that the model is kept in if these are not reduced.
+    """
     kept = () if library.REDUCED.keys() & set(types) else kept_types(model)
     return " and ".join(sorted({str(each).removeprefix("torch.") for each in kept or types})) + " weights"
 

@@ -123,7 +123,10 @@ def beam_steps(
 
 
 def _closed_up(stays: Sequence[bool]) -> list[int]:
-    """Rows that stay, the last of them in the places of those that leave, so that few change places."""
+    """Rows that stay, the last of them in the places of those that leave.
+
+    So few change places.
+    """
     count = sum(stays)
     behind = iter([row for row in range(count, len(stays)) if stays[row]])
     return [row if stays[row] else next(behind) for row in range(count)]

@@ -188,7 +188,10 @@ def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Te
 
 
 def _interleaved(weight: Tensor, width: int) -> Tensor:
-    """[outputs, inputs] -> [outputs / width, inputs / n, width, n], n inputs of each output beside each other."""
+    """[outputs, inputs] -> [outputs / width, inputs / n, width, n].
+
+    n neighbouring inputs of an output are beside each other.
+    """
     added = REDUCED[torch.bfloat16 if weight.dtype == torch.bfloat16 else torch.int8]
     return weight.view(-1, width, weight.size(1) // added, added).transpose(1, 2).contiguous()
 
