@@ -89,12 +89,6 @@ def test_a_step_many_heads_as_one_and_a_label(app: AppTest) -> None:
     assert of_four, "the grid says how many heads are left"
 
 
-def test_labels_of_an_earlier_address_select_the_names_they_have_now(app: AppTest) -> None:
-    app.query_params["labels"] = ["sink", "aligner"]
-    opened(app, "heads")
-    assert app.session_state["labels"] == ["end mark", "first word", "punctuation", "marks", "aligns words"]
-
-
 @pytest.mark.parametrize(("page", "key"), [("heads", "heads_cross"), ("alignment", "aligner")])
 def test_the_first_head_follows_the_sentence_until_one_is_selected(
     app: AppTest, monkeypatch: pytest.MonkeyPatch, page: str, key: str

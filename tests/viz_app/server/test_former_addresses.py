@@ -44,6 +44,7 @@ def client() -> Iterator[TestClient]:
         ("/bertviz", "/heads?view=BertViz"),
         ("/bertviz?kind=Encoder&text=A+dog%20runs.", "/heads?view=BertViz&kind=Encoder&text=A+dog%20runs."),
         ("/heads?labels=aligner&kind=Encoder", "?labels=aligns+words&kind=Encoder"),
+        ("/heads?labels=sink", "?labels=end+mark&labels=first+word&labels=punctuation&labels=marks"),
         ("/bertviz?labels=aligner", "/heads?view=BertViz&labels=aligns+words"),
         (
             "/contrast?contrast_methods=Occlusion&contrast_methods=Norms&text=%3Cb%3E%26",

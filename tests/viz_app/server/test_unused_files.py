@@ -1,6 +1,7 @@
 """Files that the app never opens: which, and that nothing else is deleted."""
 
 import importlib
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -89,4 +90,16 @@ def test_no_imported_module_is_unused() -> None:
     inside = [path.relative_to(folder) for path in paths for folder in folders if path.is_relative_to(folder)]
     ours = [path for path in inside if path.parts[0] in unused_files.PACKAGES]
     assert len(ours) > 1000
-    assert not [path for path in ours if is_unused(path)]
+    optional = ("_s3fs.", "libarrow_s3.")  # of pyarrow.fs, which tests of training data import
+    assert not [path for path in ours if is_unused(path) and not path.name.startswith(optional)]
+
+
+def test_pyarrow_does_without_its_client_of_s3(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec("pyarrow.fs")
+    assert found
+    assert found.loader
+    monkeypatch.setitem(sys.modules, "pyarrow._s3fs", None)  # importing it fails
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    assert module.LocalFileSystem()
+    assert "S3FileSystem" not in vars(module)
