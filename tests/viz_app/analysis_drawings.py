@@ -240,7 +240,7 @@ def scored_words(of: Subject) -> Iterator[Drawn]:
         lines = parse_lines(f"{of.text}\n\n{of.text}\t{of.explanation.target}")
         yield word_table.word_table(worst_words(score_lines(of.translator, lines, 1)))
     except ValueError as error:
-        reason(error, *NO_DRAWING)
+        reason(error, "but no source", *NO_DRAWING)  # of a text that ends with a line break
 
 
 def trees(of: Subject) -> Iterator[Drawn]:
