@@ -181,18 +181,14 @@ def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Te
         return panels, None
     padded = F.pad(weight, (0, -inputs % REDUCED[dtype], 0, -outputs % width))
     if dtype == torch.bfloat16:
-        return _interleaved(padded.bfloat16(), width), None
+        return _interleaved(padded.bfloat16(), width, REDUCED[dtype]), None
     scales = (padded.abs().amax(1) / MAX_INT8).clamp_min(torch.finfo(torch.float32).tiny)
     rounded = ((padded / scales[:, None]).round() + MAX_INT8 + 1).to(torch.uint8)
-    return _interleaved(rounded, width), scales
+    return _interleaved(rounded, width, REDUCED[dtype]), scales
 
 
-def _interleaved(weight: Tensor, width: int) -> Tensor:
-    """[outputs, inputs] -> [outputs / width, inputs / n, width, n].
-
-    n neighbouring inputs of an output are beside each other.
-    """
-    added = REDUCED[torch.bfloat16 if weight.dtype == torch.bfloat16 else torch.int8]
+def _interleaved(weight: Tensor, width: int, added: int) -> Tensor:
+    """[outputs, inputs] -> [outputs / width, inputs / added, width, added]."""
     return weight.view(-1, width, weight.size(1) // added, added).transpose(1, 2).contiguous()
 
 
