@@ -83,7 +83,7 @@ class PackedTransformer(Transformer):
 
     The second product of each feed-forward network is never in 8 bits: so rounded, its inputs, which are 0 or above and
     now and then large, cost half a BLEU point (README.md). `fast` computes it, and the encoder, in bfloat16 where the
-    processor has instructions for that, without a measurement: on a Zen 4 they took half of float32's time.
+    processor has instructions for that, without measuring.
 
     Attributes:
         products: available products; the first is exact for these weights.
