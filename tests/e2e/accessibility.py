@@ -8,6 +8,8 @@ from typing import Any
 import axe_playwright_python
 from playwright.sync_api import Page
 
+from tests.e2e.idle import wait_until_idle
+
 # Streamlit's own markup, by rule and element.
 STREAMLITS = {
     ("list", "[data-testid=stSidebarNavItems]"),  # has the pages' items in <div>s
@@ -43,6 +45,20 @@ def violations(page: Page, root: str = "", *, without: Sequence[str] = (), rules
         page.evaluate(axe_core())
     found: list[Any] = page.evaluate(RUN, [root, list(without), sorted(STREAMLITS), rules])
     return [str(each) for each in found]
+
+
+def violations_when_drawn(
+    page: Page, root: str = "", *, without: Sequence[str] = (), rules: list[str] | None = None
+) -> list[str]:
+    """As `violations`, of a page of the app once nothing on it is about to be replaced, which is drawn in grey."""
+    found: list[str] = []
+    for _ in range(5):
+        wait_until_idle(page, still=True)
+        messages = page.evaluate("window.messages")
+        found = violations(page, root, without=without, rules=rules)
+        if not found or page.evaluate("window.messages") == messages:
+            break  # the app has changed nothing meanwhile
+    return found
 
 
 @cache

@@ -4,23 +4,30 @@ from playwright.sync_api import Page
 
 QUIET = 80  # milliseconds: between a run that ends early and the next one, or a request and its run, the app seems idle
 TIMEOUT = 60_000  # milliseconds of a wait, enough for a busy machine
-# Run in a page before its own scripts: `unanswered` says that nothing has come from the server since the last request.
+# Run in a page before its own scripts: `unanswered` says that nothing has come from the server since the last request,
+# `messages` counts both.
 NOTE_REQUESTS = """
 window.WebSocket = class extends WebSocket {
   constructor(...options) {
     super(...options);
-    this.addEventListener("message", () => (window.unanswered = false));
+    this.addEventListener("message", () => {
+      window.messages = (window.messages ?? 0) + 1;
+      window.unanswered = false;
+    });
   }
   send(data) {
+    window.messages = (window.messages ?? 0) + 1;
     window.unanswered = true;
     super.send(data);
   }
 };
 """
-IS_IDLE = """quiet => {
+IS_IDLE = """([quiet, still]) => {
   const waits = "[data-stale=true], [data-testid=stSkeleton]";
   const app = document.querySelector(".stApp[data-test-script-state=notRunning]");
-  const idle = app && !window.unanswered && !document.querySelector(waits);
+  const moves = ({ playState, effect }) => playState == "running" && effect.getComputedTiming().endTime < Infinity;
+  const idle = app && !window.unanswered && !document.querySelector(waits)
+    && !(still && document.getAnimations().some(moves));
   window.idleSince = idle ? (window.idleSince ?? performance.now()) : undefined;
   return idle && performance.now() - window.idleSince >= quiet;
 }"""
@@ -32,10 +39,13 @@ def open_page(page: Page, address: str) -> None:
     wait_until_idle(page)
 
 
-def wait_until_idle(page: Page) -> None:
+def wait_until_idle(page: Page, *, still: bool = False) -> None:
     """Wait until no script runs, no request is under way and nothing that is shown is about to be replaced.
 
     Jobs that a page continues by itself are over then.
+
+    Args:
+        still: wait until nothing fades or moves, too.
     """
     page.evaluate("window.idleSince = undefined")
-    page.wait_for_function(IS_IDLE, arg=QUIET, polling=QUIET / 4)
+    page.wait_for_function(IS_IDLE, arg=[QUIET, still], polling=QUIET / 4)

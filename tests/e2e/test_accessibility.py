@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.accessibility import violations
+from tests.e2e.accessibility import violations_when_drawn
 from tests.e2e.idle import open_page
 from viz_app.language import CATALOGUES
 from viz_app.pages import GROUPS, PAGES
@@ -15,12 +15,6 @@ DARK = tuple(group[0].name for group in GROUPS.values())  # one page of each gro
 GERMAN = json.loads((CATALOGUES / "de.json").read_text(encoding="utf-8"))
 RATE = "Learning rate"  # a view of the page Training; of a tiny model there are no curves
 SAME = ("[data-testid=stSidebar]",)  # on every page
-
-
-def settle(page: Page) -> None:
-    """Wait until a page has run."""
-    expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    expect(page.locator(".stApp [data-stale=true]")).to_have_count(0)
 
 
 def test_charts_say_what_they_show(page: Page, app: str) -> None:
@@ -49,11 +43,9 @@ def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path) -> No
         if each is not first:
             link.click()
         expect(link).to_have_attribute("aria-current", "page")  # the server has begun to run it
-        settle(page)
-        found[each.name] = violations(page, without=SAME if found else ())
+        found[each.name] = violations_when_drawn(page, without=SAME if found else ())
         if each.name in DARK:
             page.emulate_media(color_scheme="dark")
-            settle(page)
-            found[f"{each.name}, dark"] = violations(page, rules=["color-contrast"])
+            found[f"{each.name}, dark"] = violations_when_drawn(page, rules=["color-contrast"])
             page.emulate_media(color_scheme="light")
     assert {name: each for name, each in found.items() if each} == {}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.accessibility import violations
+from tests.e2e.accessibility import violations_when_drawn
 from tests.e2e.idle import open_page, wait_until_idle
 
 
@@ -24,7 +24,7 @@ def test_a_slide_and_python_are_shown_in_dialogs(page: Page, app: str) -> None:
         assert box["width"] > 0.8 * width
         assert 0 <= box["x"] < box["x"] + box["width"] <= width
     page.set_viewport_size({"width": 1280, "height": 900})
-    assert violations(page, "[role=dialog]") == []
+    assert violations_when_drawn(page, "[role=dialog]") == []
     wait_until_idle(page)
     with page.expect_download() as download:
         dialog.get_by_role("button", name="PDF").click()

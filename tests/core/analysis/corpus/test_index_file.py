@@ -109,11 +109,45 @@ def test_declared_sizes_are_checked_before_memory_is_taken(monkeypatch: pytest.M
 
 
 def test_files_that_are_none_are_refused(tmp_path: Path, index: CorpusIndex):
-    content = index_bytes(index)
-    middle = bytearray(content)
-    middle[len(content) // 2] ^= 0xFF
-    for number, damaged in enumerate([b"", b"not a zip file", content[:-40], bytes(middle)]):
+    for number, content in enumerate([b"", b"not a zip file", index_bytes(index)[:-40]]):
         path = tmp_path / f"{number}.npz"
-        path.write_bytes(damaged)
+        path.write_bytes(content)
         with pytest.raises(CorpusIndexError, match=f"{number}.npz is no index of a corpus, or damaged"):
             load_index(path)
+
+
+@pytest.mark.parametrize(
+    "place", ["data", "start of the data", "signature", "name", "checksum in the directory", "offset in the directory"]
+)
+def test_a_file_with_a_wrong_byte_is_refused(index: CorpusIndex, place: str):
+    content = bytearray(index_bytes(index))
+    content[places(content)[place]] ^= 0xFF
+    with pytest.raises(CorpusIndexError, match=r"x\.npz is no index of a corpus, or damaged"):
+        parse_index(bytes(content), "x.npz")
+
+
+@pytest.mark.parametrize("place", ["checksum", "size"])
+def test_what_the_header_of_an_array_repeats_is_not_read(index: CorpusIndex, place: str):
+    """The directory at the end of the archive has it, too."""
+    content = bytearray(index_bytes(index))
+    content[places(content)[place]] ^= 0xFF
+    assert index_bytes(parse_index(bytes(content), "x.npz")) == index_bytes(index)
+
+
+def places(content: bytes | bytearray) -> dict[str, int]:
+    """A byte of each part of the archive that belongs to the array `head_keys`; see the specification of ZIP, 4.3."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entry, directory = archive.getinfo("head_keys.npy"), archive.start_dir
+    header, name = entry.header_offset, entry.filename.encode()
+    start = header + 30 + len(name) + int.from_bytes(content[header + 28 : header + 30], "little")
+    listed = content.index(name, directory) - 46
+    return {
+        "signature": header,
+        "checksum": header + 14,
+        "size": header + 25,
+        "name": header + 30,
+        "start of the data": start,
+        "data": start + entry.compress_size // 2,
+        "checksum in the directory": listed + 16,
+        "offset in the directory": listed + 42,
+    }
