@@ -13,7 +13,7 @@ MASK = "<mask>"  # of mask-predict, in place of tokens still to be predicted
 LANGUAGE = re.compile(r">>[^<>\s]+<<|__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")
 BLANK = "\u2423"  # shown for a token without a visible character, such as a lone space
 DOTTED_CIRCLE = "\u25cc"  # base of a combining character without a letter
-BYTE = re.compile(r"<0x([0-9A-F]{2})>")
+BYTES = {f"<0x{value:02X}>": value for value in range(256)}  # values of the tokens of single bytes
 ZERO_WIDTH_JOINER = "\u200d"
 LEFT_TO_RIGHT_MARK = "\u200e"
 _OVERRIDES: dict[int, int | None] = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
@@ -69,12 +69,16 @@ def is_standalone(token: str) -> bool:
 def character_groups(tokens: Sequence[str]) -> Iterator[range]:
     """Positions of tokens, grouped by UTF-8 character where they are bytes."""
     start = 0
-    for position, token in enumerate(tokens):
-        following = BYTE.fullmatch(tokens[position + 1]) if position + 1 < len(tokens) else None
-        continues = following is not None and 0x80 <= int(following[1], 16) < 0xC0  # a continuation byte is 10xxxxxx
-        if not (continues and BYTE.fullmatch(token)):
-            yield range(start, position + 1)
-            start = position + 1
+    for position in range(1, len(tokens) + 1):
+        if position == len(tokens) or not _continues(tokens, position):
+            yield range(start, position)
+            start = position
+
+
+def _continues(tokens: Sequence[str], position: int) -> bool:
+    """Whether the token is a byte of the character that the byte before it belongs to."""
+    # a continuation byte is 10xxxxxx
+    return 0x80 <= BYTES.get(tokens[position], 0) < 0xC0 and tokens[position - 1] in BYTES
 
 
 def grapheme_groups(tokens: Sequence[str]) -> Iterator[range]:
@@ -102,12 +106,12 @@ def resolve_bytes(tokens: Sequence[str]) -> tuple[str, ...]:
 
     Bytes that read as one character, such as a joined emoji, are counted together.
     """
-    if not any(map(BYTE.fullmatch, tokens)):
+    if not any(token in BYTES for token in tokens):
         return tuple(tokens)
     found = list(tokens)
     for group in grapheme_groups(tokens):
-        positions = [position for position in group if BYTE.fullmatch(tokens[position])]
-        spells, count = _character([_byte(tokens[position]) for position in positions], group.stop == len(tokens))
+        positions = [position for position in group if tokens[position] in BYTES]
+        spells, count = _character([BYTES[tokens[position]] for position in positions], group.stop == len(tokens))
         for number, position in enumerate(positions, start=1):
             found[position] = BytePiece(tokens[position], spells, number if count else 0, count)
     return tuple(found)
@@ -120,18 +124,34 @@ def alternative_piece(tokens: Sequence[str], position: int, token: str) -> str:
     """
     if token == tokens[position]:
         return tokens[position]
-    if not BYTE.fullmatch(token):
+    if token not in BYTES:
         return token
-    # Nothing before a piece that begins with a space belongs to the character.
-    start = next((each for each in range(position - 1, 0, -1) if tokens[each].startswith(SPACE_MARK)), 0)
-    return resolve_bytes((*tokens[start:position], token))[-1]
+    found = (*tokens[:position], token)
+    return resolve_bytes(found[_last_start(found) :])[-1]
+
+
+def _last_start(tokens: Sequence[str]) -> int:
+    """Where the last grapheme cluster begins, or a cluster before it: nothing earlier changes how the last one reads.
+
+    Looks at the end only, for a text is long and its clusters are short.
+    """
+    start, text = len(tokens), ""
+    while start > 0:
+        stop = start
+        start = next(each for each in range(stop - 1, -1, -1) if each == 0 or not _continues(tokens, each))
+        following, text = text, decode_pieces(tokens[start:stop])
+        if following and not (is_combining(following) or _is_half_flag(following) or text.endswith(ZERO_WIDTH_JOINER)):
+            return stop
+        if is_standalone(tokens[start]) or tokens[start].startswith(SPACE_MARK):
+            return start
+    return 0
 
 
 def byte_label(token: str) -> str:
     """`ä 1/2`: the character and the index of the byte; hexadecimal if it is unknown."""
     piece = token if isinstance(token, BytePiece) else resolve_bytes((token,))[0]
     assert isinstance(piece, BytePiece)
-    spells = piece.spells or f"0x{_byte(piece):02X}"
+    spells = piece.spells or f"0x{BYTES[piece]:02X}"
     # without it, the number would be displayed right to left
     mark = LEFT_TO_RIGHT_MARK if unicodedata.bidirectional(spells[-1]) in ("R", "AL") else ""
     return f"{spells}{mark} {piece.number}/{piece.num_bytes}" if piece.num_bytes > 1 else spells
@@ -139,7 +159,7 @@ def byte_label(token: str) -> str:
 
 def decode_pieces(tokens: Sequence[str]) -> str:
     """Join pieces and decode bytes as UTF-8, with replacement characters."""
-    encoded = b"".join(bytes([_byte(token)]) if BYTE.fullmatch(token) else token.encode() for token in tokens)
+    encoded = b"".join(bytes([BYTES[token]]) if token in BYTES else token.encode() for token in tokens)
     return encoded.decode(errors="replace")
 
 
@@ -168,10 +188,6 @@ def is_combining(text: str) -> bool:
 def _is_half_flag(text: str) -> bool:
     """Whether the text is one regional indicator, two of which form a flag."""
     return len(text) == 1 and "\U0001f1e6" <= text <= "\U0001f1ff"
-
-
-def _byte(token: str) -> int:
-    return int(token[3:5], 16)
 
 
 def _character(found: Sequence[int], goes_on: bool) -> tuple[str, int]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.byte_pieces import (
-    BYTE,
+    BYTES,
     Word,
     byte_label,
     decode_pieces,
@@ -36,7 +36,7 @@ def continues_word(token: str) -> bool:
 
     True without a space before it, if it has letters or digits.
     """
-    if is_standalone(token) or BYTE.fullmatch(token):
+    if is_standalone(token) or token in BYTES:
         return False
     return not token.startswith(SPACE_MARK) and not is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
 
@@ -49,7 +49,7 @@ def readable(token: str) -> str:
     """
     if isinstance(token, Word) or is_special(token):
         return str(token)
-    if BYTE.fullmatch(token):
+    if token in BYTES:
         return byte_label(token)
     text = visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
     return JOINT + text if continues_word(token) else text
