@@ -1,6 +1,8 @@
 """Sentences that nobody would type, from a seed: any Unicode, markup, control characters, very long words."""
 
+import os
 import random
+import time
 from collections.abc import Callable, Iterator
 
 MARKUP = (
@@ -69,11 +71,12 @@ REASONS = ("surrogate", "nothing to translate", "at most", "has no tokens")  # w
 SURROGATES = [*"\ud800\udbff\udc00\udfff"]
 
 
-def strange_sentence(random: Generator) -> str:
-    """A sentence of up to twelve parts.
+def strange_sentence(seed: str, number: int) -> str:
+    """A sentence of up to twelve parts, which depends on a seed and its number alone.
 
     One in fifty has a lone surrogate, which is no text, one in a hundred is blank, and one in two hundred is long.
     """
+    random = Generator(f"{seed} {number}")
     fate = random.random()
     if fate < 0.01:
         return random.choice(BLANKS)
@@ -85,11 +88,19 @@ def strange_sentence(random: Generator) -> str:
     return separator.join(parts)
 
 
-def strange_sentences(seed: str) -> Iterator[str]:
-    """Strange sentences without end."""
-    random = Generator(seed)
-    while True:
-        yield strange_sentence(random)
+def sentence_numbers(default: int) -> range:
+    """The numbers of the sentences to try: `SENTENCES` of them, from `FIRST_SENTENCE` on."""
+    first = int(os.environ.get("FIRST_SENTENCE", "0"))
+    return range(first, first + int(os.environ.get("SENTENCES", str(default))))
+
+
+def with_progress(numbers: range, step: int = 1000) -> Iterator[int]:
+    """The numbers; says after every thousand how long they took."""
+    start = time.monotonic()
+    for done, number in enumerate(numbers):
+        if done and done % step == 0:
+            print(f"{done} of {len(numbers)} sentences in {time.monotonic() - start:.0f} s", flush=True)
+        yield number
 
 
 def is_text(sentence: str) -> bool:

@@ -120,9 +120,8 @@ def written(of: Subject) -> Iterator[Drawn]:
 
 
 def contrasts(of: Subject) -> Iterator[Drawn]:
-    """Why A rather than B."""
-    names = methods_of(of.translator.config)
-    few = [name for name in names if name != "integrated gradients"]
+    """Why A rather than B: three methods, which draw alike."""
+    few = of.choice.sample([name for name in methods_of(of.translator.config) if name != "integrated gradients"], 3)
     found = attribute_contrast(of.translator, of.text, of.target, of.position, methods=few)
     rows = contrast.token_rows(found, of.choice.random() < 0.5, of.choice.random() < 0.5)
     yield contrast.bars_grid(found, few, rows, of.theme)

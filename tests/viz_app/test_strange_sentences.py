@@ -3,6 +3,7 @@
 `SENTENCES=100 pytest -n 0 -s tests/viz_app/test_strange_sentences.py` takes minutes.
 """
 
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from core import Translator
-from tests.strange_sentences import strange_sentences
+from tests.strange_sentences import strange_sentence
 from tests.viz_app.export_readers import READERS
 from tests.viz_app.pages import Start, opened, reading, state_of
 from viz_app.controls import downloads
@@ -48,9 +49,9 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
 
 def sentences(translator: Translator, count: int) -> list[str]:
     """Strange sentences that are neither refused nor too long to draw in a moment."""
-    found, texts = list[str](), strange_sentences("pages")
+    found, numbers = list[str](), itertools.count()
     while len(found) < count:
-        text = next(texts)
+        text = strange_sentence("pages", next(numbers))
         try:
             num_tokens = len(translator.token_ids(text, "")[0])
         except ValueError:
