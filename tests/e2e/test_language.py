@@ -94,3 +94,28 @@ def test_an_uploader_speaks_the_visitors_language(
     dropzone.dispatch_event("dragenter", {"dataTransfer": files})
     expect(uploader).to_match_aria_snapshot(f"- region:\n  - text: {drop}")
     expect(uploader.get_by_text("Drag and drop")).to_be_hidden()
+
+
+def test_files_given_to_an_uploader_are_named_in_the_visitors_language(page: Page, app: str) -> None:
+    """And why one is refused, to see and to hear; in English again once the visitor's language is English."""
+    open_page(page, f"{app}/score?language=de&tour=off&beam_size=1&text=Where%3F")
+    uploader = page.locator(".st-key-score_file")
+    buttons, alert = uploader.get_by_test_id("stFileChips").get_by_role("button"), uploader.get_by_role("alert")
+    name = "Remove a.txt"  # a name that looks like the English text
+    given = uploader.locator("input[type=file]")
+    given.set_input_files({"name": name, "mimeType": "text/plain", "buffer": b"A dog runs."})
+    expect(buttons.first).to_have_accessible_name(GERMAN["Remove {name}"].format(name=name))
+    expect(buttons.last).to_have_accessible_name(GERMAN["Add files"])
+    given.set_input_files({"name": "b.txt", "mimeType": "text/plain", "buffer": b"A dog runs.\n" * 500_000})
+    reason = GERMAN["The file must have at most {most}."].format(most="5.0MB")
+    expect(alert).to_have_text(GERMAN["Error: "] + reason)
+    uploader.get_by_text("b.txt").hover()
+    expect(page.get_by_test_id("stTooltipErrorContent")).to_have_text(reason)
+    expect(buttons).to_have_count(3)
+    buttons.first.click()
+    expect(buttons).to_have_count(2)
+    wait_until_idle(page)
+    select_language(page, "English")
+    expect(alert).to_have_text("Error: File must be 5.0MB or smaller.")
+    expect(buttons.first).to_have_accessible_name("Remove b.txt")
+    expect(buttons.last).to_have_accessible_name("Add files")

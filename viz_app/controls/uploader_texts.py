@@ -4,6 +4,7 @@ import re
 
 import streamlit as st
 
+from viz_app.components.uploader_words import uploader_words
 from viz_app.language import ENGLISH, language, tr
 
 DROPZONE = "[data-testid='stFileUploaderDropzone']"
@@ -14,8 +15,8 @@ REPLACED = "{parent} > {child} {{ display: none; }}\n{parent}::after {{ font-siz
 def uploader_texts(key: str, megabytes: int | None = None, several: bool = False) -> None:
     """Translate the texts of an uploader. Call it before the uploader is drawn.
 
-    Streamlit has no option for them: a style sheet puts others in their place. Where a version of Streamlit has other
-    elements, they stay English.
+    Streamlit has no option for them: a style sheet puts others in their place, and a script those that a style sheet
+    cannot replace. Where a version of Streamlit has other elements, they stay English.
 
     Args:
         key: of the uploader.
@@ -25,7 +26,8 @@ def uploader_texts(key: str, megabytes: int | None = None, several: bool = False
     if language() == ENGLISH:
         return
     most = st.get_option("server.maxUploadSize") if megabytes is None else megabytes
-    zone = f".st-key-{re.sub('[^a-zA-Z0-9_-]', '-', key)} {DROPZONE}"
+    uploader = f"st-key-{re.sub('[^a-zA-Z0-9_-]', '-', key)}"
+    zone = f".{uploader} {DROPZONE}"
     drop = tr("Drag and drop files here") if several else tr("Drag and drop a file here")
     texts = (
         (f"{zone} > span [data-testid='stMarkdownContainer']", "p", tr("Upload")),
@@ -38,6 +40,7 @@ def uploader_texts(key: str, megabytes: int | None = None, several: bool = False
     )
     rules = (REPLACED.format(parent=parent, child=child, text=css_string(text)) for parent, child, text in texts)
     st.html(f"<style>{''.join(rules)}</style>")
+    uploader_words(f"uploader_words_{key}", uploader)
 
 
 def css_string(text: str) -> str:

@@ -30,12 +30,25 @@ EARLIER_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
     "rows": {"that predict a word": ("by predicted word",), "that were fed it": ("by input word",)},
     "view": {"Karte": ("Heatmap",)},
 }
+# By page and query parameter: the parameter of today, and the choices that it had under the former name. Another page
+# may have a parameter of that name today.
+EARLIER_PARAMETERS: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
+    ("/heads", "method"): (
+        "weights",
+        frozenset(
+            {
+                *("Attention weights", "Norm-weighted", "Gradient \u00d7 attention", "Attention rollout"),
+                *("ALTI, within a layer", "ALTI, rolled out"),
+            }
+        ),
+    ),
+}
 
 
 class FormerAddresses:
     """ASGI middleware that redirects from former addresses.
 
-    See `MOVED` and `EARLIER_NAMES`.
+    See `MOVED`, `EARLIER_NAMES` and `EARLIER_PARAMETERS`.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -56,8 +69,14 @@ def todays_address(path: str, query: str) -> str:
     Without the path if it is the same: behind a proxy, the browser may know another one.
     """
     pairs = parse_qsl(query, keep_blank_values=True)
-    renamed = [(name, new) for name, value in pairs for new in EARLIER_NAMES.get(name, {}).get(value, (value,))]
+    named = [(_todays_parameter(path, name, value), value) for name, value in pairs]
+    renamed = [(name, new) for name, value in named for new in EARLIER_NAMES.get(name, {}).get(value, (value,))]
     query = query if renamed == pairs else urlencode(renamed)
     if page := MOVED.get(path):
         return f"{page}{'&' if '?' in page else '?'}{query}" if query else page
     return "" if renamed == pairs else f"?{query}"
+
+
+def _todays_parameter(path: str, name: str, value: str) -> str:
+    parameter, choices = EARLIER_PARAMETERS.get((path, name), (name, ()))
+    return parameter if value in choices else name

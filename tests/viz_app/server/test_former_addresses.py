@@ -11,6 +11,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.attribution.methods import Method
 from core.analysis.heads.labels import DEFINITIONS
 from tests.viz_app.pages import Start, healthy
 from viz_app.figures.aligner_tables import ROW_NAMES
@@ -18,6 +19,7 @@ from viz_app.figures.contrast import METHOD_NAMES
 from viz_app.language import LANGUAGES, speaking, tr
 from viz_app.pages import PAGES
 from viz_app.server.former_addresses import EARLIER_NAMES, FormerAddresses
+from viz_app.session import attributions
 
 HEAD_VIEWS, PICTURE_VIEWS = ("Lines", "Map", "Table"), ("Pictures", "Map", "Table")
 OPTIONS: dict[str, Mapping[str, str]] = {  # of each parameter in the table, by any name
@@ -51,6 +53,7 @@ def client() -> Iterator[TestClient]:
             "?contrast_methods=Occlusion&contrast_methods=Norm-weighted&text=%3Cb%3E%26",
         ),
         ("/contrast?language=de&contrast_methods=Normen", "?language=de&contrast_methods=Normgewichtet"),
+        ("/heads?kind=Encoder&method=ALTI%2C+rolled+out", "?kind=Encoder&weights=ALTI%2C+rolled+out"),
     ],
 )
 def test_a_former_address_leads_to_the_one_of_today(client: TestClient, asked: str, led_to: str) -> None:
@@ -60,7 +63,13 @@ def test_a_former_address_leads_to_the_one_of_today(client: TestClient, asked: s
     assert client.get(client.get(asked).url, follow_redirects=False).status_code == 200
 
 
-@pytest.mark.parametrize("address", ["/", "/heads?labels=", "/contrast?labels=end+mark&text=Norms&contrast_methods=x"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("/", "/heads?labels=", "/contrast?labels=end+mark&text=Norms&contrast_methods=x"),
+        *("/heads?method=Argmax", "/alignment?method=Attention+rollout", "/heads?weights=Attention+rollout"),
+    ],
+)
 def test_every_other_address_is_left_alone(client: TestClient, address: str) -> None:
     assert client.get(address, follow_redirects=False).status_code == 200
 
@@ -83,3 +92,11 @@ def test_a_link_to_the_norms_of_before_selects_them(
     app: AppTest = start(**dict(parse_qsl(client.get(f"/contrast?{query}").url.query.decode())))
     healthy(app.switch_page("app_pages/contrast.py").run())
     assert app.button_group(key="contrast_methods").value == ["norms"]
+
+
+@pytest.mark.parametrize("method", attributions.METHOD_NAMES)
+def test_a_link_to_the_method_of_heads_selects_the_weights(start: Start, client: TestClient, method: Method) -> None:
+    query = urlencode({"method": attributions.METHOD_NAMES[method], "text": "Where?", "beam_size": "1"})
+    app: AppTest = start(**dict(parse_qsl(client.get(f"/heads?{query}").url.query.decode())))
+    healthy(app.switch_page("app_pages/heads.py").run())
+    assert app.selectbox(key="weights").value == method
