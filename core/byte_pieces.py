@@ -131,9 +131,9 @@ def alternative_piece(tokens: Sequence[str], position: int, token: str) -> str:
 
 
 def _last_start(tokens: Sequence[str]) -> int:
-    """Where the last grapheme cluster begins, or a cluster before it: nothing earlier changes how the last one reads.
+    """Where the last grapheme cluster begins, or one before it.
 
-    Looks at the end only, for a text is long and its clusters are short.
+    Nothing earlier changes how the last one reads. Looks at the end only: a text may be long, its clusters are short.
     """
     start, text = len(tokens), ""
     while start > 0:

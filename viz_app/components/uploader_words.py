@@ -8,7 +8,9 @@ _TEXTS = texts_beside(__file__)
 
 
 def uploader_words(key: str, uploader: str) -> None:
-    """Translate what Streamlit's script writes for files that are given to an uploader. Draws nothing itself.
+    """Translate what an uploader says of the files that it is given.
+
+    Draws nothing itself.
 
     Args:
         key: of the component.
