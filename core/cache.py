@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from core.config import TransformerConfig
 from core.decoding import ChainLogits, NextLogits
 from core.model import KeysValues, Transformer
+from core.native import library as native
 
 FIRST_KEYS = 64  # initial room for keys, and least increase when it runs out
 
@@ -98,16 +99,14 @@ class DecoderCache:
             self._drop_unused_keys()
             needed = self.ancestry.size(2) + width
             self._room = max(self._room, needed + max(FIRST_KEYS, needed // 8))
-        inherited = self.ancestry.gather(1, parents[:, :, None].expand(-1, -1, self.ancestry.size(2)))
+        self.ancestry = _extended(self.ancestry, parents)
         # keys outside the window have no descendants, so they are dropped when room runs out
         if self._neighbourhood:
-            inherited &= (self._positions > self.length - self._neighbourhood)[:, None]
+            self.ancestry[:, :, :-width] &= (self._positions > self.length - self._neighbourhood)[:, None]
         if self._has_positions:
             self._positions = F.pad(self._positions, (0, width), value=self.length)
         if self._has_distances:
             self.distances = (self._positions - self.length)[:, None]
-        own = torch.eye(width, dtype=torch.bool, device=parents.device).expand(parents.size(0), width, width)
-        self.ancestry = torch.cat((inherited, own), dim=2)
         return self.ancestry[:, None]
 
     def chain_mask(self, count: int) -> Tensor:
@@ -231,6 +230,24 @@ class LayerCache:
                 index = kept[:, None, :, None].expand(-1, buffer.size(1), -1, buffer.size(3))
                 buffer[:, :, : kept.size(1)] = buffer.gather(2, index)
             self._num_keys = kept.size(1)
+
+
+def _extended(ancestry: Tensor, parents: Tensor) -> Tensor:
+    """Ancestry of the hypotheses of the next position.
+
+    Args:
+        ancestry: [B, W, K] of those before.
+        parents: [B, W'] indices of those that they continue.
+
+    Returns:
+        [B, W', K + W']
+    """
+    if (compiled := native.library()) and ancestry.device.type == "cpu":
+        return native.extended_ancestry(compiled, ancestry, parents)
+    width = parents.size(1)
+    inherited = ancestry.gather(1, parents[:, :, None].expand(-1, -1, ancestry.size(2)))
+    own = torch.eye(width, dtype=torch.bool, device=parents.device).expand(parents.size(0), width, width)
+    return torch.cat((inherited, own), dim=2)
 
 
 def _rows(buffer: Tensor, count: int, places: Tensor, sources: Tensor) -> Tensor:

@@ -144,7 +144,8 @@ class PackedTransformer(Transformer):
         steps = self.steps.get(_kind_of(token_ids.numel()))
         if not isinstance(cache, DecoderCache) or not steps or not self.is_plain:
             return super().step(token_ids, cache, mask)
-        logits = steps.step(self.fed_embedding(token_ids, cache.length), cache, mask, weights)
+        embedded = self.fed_embedding.without_dropout(token_ids, cache.length)
+        logits = steps.step(embedded, cache, mask, weights)
         cache.length += 1
         return logits
 
@@ -325,7 +326,7 @@ def all_modules(model: nn.Module) -> list[nn.Module]:
     """
     found = [model]
     for module in found:  # which grows meanwhile
-        found += module.children()
+        found += filter(None, module._modules.values())  # pyright: ignore[reportPrivateUsage]
     return found
 
 

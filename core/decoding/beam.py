@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from core.decoding.next_tokens import NextLogits, NonFiniteError, most_probable_tokens
+from core.decoding.next_tokens import NextLogits, NonFiniteError, best_continuations
 from core.decoding.options import SearchOptions
 from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, Stop, best_hypotheses
 
@@ -145,11 +145,14 @@ def _padded(
     width = max(len(hypotheses) for hypotheses in live)
     last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
     log_probs = [[h.log_prob for h in hypotheses] for hypotheses in live]
-    return (
-        torch.tensor([_filled(row, width, options.eos_id) for row in last_tokens], device=device),
-        torch.tensor([_filled(row, width, -torch.inf) for row in log_probs], device=device),
-        torch.tensor([_filled(row, width, 0) for row in parents], device=device),
+    token_ids, parent_rows = torch.tensor(
+        [
+            [_filled(row, width, options.eos_id) for row in last_tokens],
+            [_filled(row, width, 0) for row in parents],
+        ],
+        device=device,
     )
+    return token_ids, torch.tensor([_filled(row, width, -torch.inf) for row in log_probs], device=device), parent_rows
 
 
 def _filled(row: Sequence[_T], width: int, filler: _T) -> list[_T]:
@@ -175,14 +178,8 @@ def _best_continuations(logits: Tensor, log_probs: Tensor, options: SearchOption
         logits: [B, W, V]
         log_probs: [B, W] of the hypotheses.
     """
-    tokens, token_log_probs = most_probable_tokens(logits, 2 * options.beam_size, options.excluded)  # [B, W, C]
-    totals = (log_probs[:, :, None] + token_log_probs).flatten(1)
-    top = totals.topk(min(2 * options.beam_size, totals.size(1)))
-    parents: list[list[int]] = (top.indices // tokens.size(2)).tolist()
-    token_ids: list[list[int]] = tokens.flatten(1).gather(1, top.indices).tolist()
-    own: list[list[float]] = token_log_probs.flatten(1).gather(1, top.indices).tolist()
-    whole: list[list[float]] = top.values.tolist()
-    return list(map(_Continuations, parents, token_ids, own, whole))
+    best = best_continuations(logits, log_probs, 2 * options.beam_size, options.excluded)
+    return list(map(_Continuations, *(each.tolist() for each in best)))
 
 
 def _forced_continuation(

@@ -57,6 +57,30 @@ def most_probable_tokens(logits: Tensor, count: int, excluded: tuple[int, ...]) 
     return token_ids, values.masked_fill(values.isnan(), -torch.inf)  # NaN ranks above all numbers
 
 
+def best_continuations(
+    logits: Tensor, log_probs: Tensor, count: int, excluded: tuple[int, ...]
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Best continuations of the W hypotheses of each sentence, best first.
+
+    Args:
+        logits: [B, W, V]
+        log_probs: [B, W] of the hypotheses.
+        count: at most W * V of each sentence's are returned.
+        excluded: ids that are left out.
+
+    Returns:
+        Parents, token ids, log-probabilities of the tokens given their parents and of the whole continuations,
+        [B, count] each. Impossible ones have a log-probability of minus infinity and come last.
+    """
+    if (compiled := native.library()) and logits.device.type == "cpu" and logits.dtype == torch.float32:
+        return native.best_continuations(compiled, logits, log_probs, count, excluded)
+    tokens, token_log_probs = most_probable_tokens(logits, count, excluded)  # [B, W, C]
+    totals = (log_probs[:, :, None] + token_log_probs).flatten(1)
+    top = totals.topk(min(count, totals.size(1)))
+    token_ids, of_tokens = (each.flatten(1).gather(1, top.indices) for each in (tokens, token_log_probs))
+    return top.indices // tokens.size(2), token_ids, of_tokens, top.values
+
+
 def top_k(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """`values.topk(count)`, five times as fast for many values.
 

@@ -4,10 +4,12 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from core.config import TransformerConfig
 from core.config_fields import PositionExponent, PositionOrder
 from core.model.dropout import Dropout
+from core.model.half_precision import stored_weight
 
 FIRST_POSITIONS = 512  # sinusoidal positions computed at first; more on demand
 PAD_PIXEL = -1.0  # of the patches that pad an image; pixels are from 0 (paper) to 1 (ink)
@@ -30,6 +32,11 @@ class Embedding(nn.Module):
     def chain(self, token_ids: Tensor, start: int) -> Tensor:
         """[B, L] ids at positions start .. start + L - 1 -> [B, L, D]."""
         return self._embedded(token_ids, start, start + token_ids.size(1))
+
+    def without_dropout(self, token_ids: Tensor, position: int) -> Tensor:
+        """As `forward`, without the calls of modules, which take longer than the work for a few tokens."""
+        tokens = F.embedding(token_ids, stored_weight(self.tokens))
+        return tokens.float() * self.scale + self.positions.forward(position, position + 1)
 
     def _embedded(self, token_ids: Tensor, start: int, stop: int) -> Tensor:
         return self.dropout(self.tokens(token_ids) * self.scale + self.positions(start, stop))

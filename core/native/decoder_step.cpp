@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -251,11 +252,13 @@ void step_part(const Stack& stack, const LayerCache* caches, const Step* step, i
 extern "C" {
 
 // Raise it, in library.py too, with every change of a struct or function below.
-int64_t interface_version() { return 8; }
+int64_t interface_version() { return 9; }
 
 int64_t panel_width() { return PANEL; }
 
 int64_t multiplies_bfloat16() { return has_bfloat16(); }
+
+int64_t multiplies_tiles() { return has_tiles(); }
 
 void best_tokens(const float* logits, int64_t rows, int64_t vocabulary, int64_t count, const int64_t* excluded,
                  int64_t num_excluded, int64_t threads, int64_t* token_ids, float* log_probs) {
@@ -264,6 +267,32 @@ void best_tokens(const float* logits, int64_t rows, int64_t vocabulary, int64_t 
             best_of(logits + row * vocabulary, vocabulary, count, excluded, num_excluded, token_ids + row * count,
                     log_probs + row * count);
     });
+}
+
+// Of the `width` hypotheses of each sentence; `count` is width * candidates at most. `places` [2, batch, count] receives
+// parents and token ids, `scores` [2, batch, count] log-probabilities of the tokens and of the whole continuations.
+void best_continuations(const float* logits, const float* log_probs, int64_t batch, int64_t width, int64_t vocabulary,
+                        int64_t candidates, int64_t count, const int64_t* excluded, int64_t num_excluded,
+                        int64_t threads, int64_t* places, float* scores) {
+    in_threads(batch, threads, [=](int64_t first, int64_t part) {
+        for (int64_t b = first; b < first + part; ++b)
+            best_continuations_of(logits + b * width * vocabulary, log_probs + b * width, width, vocabulary, candidates,
+                                  count, excluded, num_excluded,
+                                  {places + b * count, places + (batch + b) * count, scores + b * count,
+                                   scores + (batch + b) * count});
+    });
+}
+
+// Ancestors of hypotheses [batch, width, num_keys + width]: those [batch, before, num_keys] of their parents, and each
+// itself.
+void extend_ancestry(const uint8_t* ancestry, const int64_t* parents, int64_t batch, int64_t before, int64_t width,
+                     int64_t num_keys, uint8_t* extended) {
+    for (int64_t row = 0; row < batch * width; ++row) {
+        uint8_t* to = extended + row * (num_keys + width);
+        std::memcpy(to, ancestry + (row / width * before + parents[row]) * num_keys, num_keys);
+        std::memset(to + num_keys, 0, width);
+        to[num_keys + row % width] = 1;
+    }
 }
 
 void attention(const Attention* heads) { attend(*heads); }

@@ -19,7 +19,7 @@ VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # b
 KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2, torch.bfloat16: 6}
 ROW_MAJOR = {torch.float32: 3, torch.float16: 4, torch.bfloat16: 5}  # kinds of weights that are not copied
 ACTIVATIONS: dict[str, int] = {"relu": 1, "gelu": 2, "swish": 3}
-INTERFACE_VERSION = 8  # of decoder_step.cpp: a library compiled from another version is not used
+INTERFACE_VERSION = 9  # of decoder_step.cpp: a library compiled from another version is not used
 MAX_INT8 = 127
 REDUCED = {torch.int8: 4, torch.bfloat16: 2}  # and how many neighbouring inputs' products one instruction adds
 ROWS_OF_ONE_THREAD = 16
@@ -151,11 +151,14 @@ def load(path: Path) -> ctypes.CDLL | None:
         "attention": [pointer],
         "product": [pointer, pointer, integer, integer, pointer],
         "best_tokens": [pointer, integer, integer, integer, pointer, integer, integer, pointer, pointer],
+        "best_continuations": [pointer, pointer, *[integer] * 5, pointer, integer, integer, pointer, pointer],
+        "extend_ancestry": [pointer, pointer, *[integer] * 4, pointer],
     }
     for name, arguments in signatures.items():
         function = getattr(found, name)
         function.argtypes, function.restype = arguments, None
-    found.panel_width.restype = found.multiplies_bfloat16.restype = integer
+    for function in (found.panel_width, found.multiplies_bfloat16, found.multiplies_tiles):
+        function.restype = integer
     return found
 
 
@@ -283,8 +286,58 @@ def best_tokens(compiled: ctypes.CDLL, logits: Tensor, count: int, excluded: Seq
     logits = logits.contiguous()
     token_ids = torch.empty(*logits.shape[:-1], count, dtype=torch.long)
     log_probs = logits.new_empty(token_ids.shape)
-    rows, ids = token_ids.numel() // count, (ctypes.c_int64 * len(excluded))(*excluded)
+    rows, ids = token_ids.numel() // count, _integers(tuple(excluded))
     pointers = token_ids.data_ptr(), log_probs.data_ptr()
-    sizes = rows, logits.size(-1), count
-    compiled.best_tokens(logits.data_ptr(), *sizes, ctypes.addressof(ids), len(ids), threads_for(rows), *pointers)
+    compiled.best_tokens(logits.data_ptr(), rows, logits.size(-1), count, ids, len(ids), threads_for(rows), *pointers)
     return token_ids, log_probs
+
+
+def best_continuations(
+    compiled: ctypes.CDLL, logits: Tensor, log_probs: Tensor, count: int, excluded: Sequence[int]
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Most probable continuations of a sentence's W hypotheses, most probable first.
+
+    Of equal ones those of the earlier hypothesis come first.
+
+    Args:
+        logits: [B, W, V] in float32.
+        log_probs: [B, W] of the hypotheses, in float32.
+        count: how many of each hypothesis are considered, and how many remain of a sentence's.
+        excluded: ids that are left out.
+
+    Returns:
+        Parents, token ids, log-probabilities of the tokens and of the whole continuations, [B, count] each.
+    """
+    logits, log_probs = logits.contiguous(), log_probs.contiguous()
+    batch, width, vocab_size = logits.shape
+    candidates = min(count, vocab_size)
+    count = min(count, width * candidates)
+    places, scores = torch.empty(2, batch, count, dtype=torch.long), log_probs.new_empty(2, batch, count)
+    compiled.best_continuations(
+        *(logits.data_ptr(), log_probs.data_ptr(), batch, width, vocab_size, candidates, count),
+        *(_integers(tuple(excluded)), len(excluded), threads_for(batch * width), places.data_ptr(), scores.data_ptr()),
+    )
+    return places[0], places[1], scores[0], scores[1]
+
+
+@cache
+def _integers(values: tuple[int, ...]) -> ctypes.Array[ctypes.c_int64]:
+    return (ctypes.c_int64 * len(values))(*values)
+
+
+def extended_ancestry(compiled: ctypes.CDLL, ancestry: Tensor, parents: Tensor) -> Tensor:
+    """Keys that each hypothesis of the next position descends from, its own included.
+
+    Args:
+        ancestry: [B, W, K] bool, of the position before.
+        parents: [B, W'] indices of hypotheses of that position.
+
+    Returns:
+        [B, W', K + W'] bool
+    """
+    ancestry, parents = ancestry.contiguous(), parents.contiguous()
+    (batch, before, num_keys), width = ancestry.shape, parents.size(1)
+    extended = ancestry.new_empty(batch, width, num_keys + width)
+    pointers = ancestry.data_ptr(), parents.data_ptr()
+    compiled.extend_ancestry(*pointers, batch, before, width, num_keys, extended.data_ptr())
+    return extended

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tiles.h"
 #include "vectors.h"
 
 constexpr int PANEL = 32;               // outputs computed together
@@ -82,12 +83,22 @@ inline void row_major_panel(const float* x, const Linear& linear, int64_t first,
     std::memcpy(sums, columns, sizeof columns);
 }
 
+// Fetches what comes some kilobytes after `count` weights: few rows take no longer than memory does, which processors
+// read ahead only to the end of a page.
+template <class Weight>
+inline void fetch_ahead(const Weight* weights, int64_t count) {
+    constexpr int64_t AHEAD = 2048, CACHE_LINE = 64;  // bytes
+    for (int64_t byte = 0; byte < count * int64_t(sizeof(Weight)); byte += CACHE_LINE)
+        __builtin_prefetch(reinterpret_cast<const char*>(weights) + AHEAD + byte);
+}
+
 template <int N, class Weight>
 inline void panel(const float* x, int64_t inputs, const Weight* weights, Vector (&sums)[N][VECTORS]) {
     Vector totals[N][VECTORS]{};  // not `sums`, which the compiler would store at every step
     for (int64_t i = 0; i < inputs; ++i) {
         Vector w[VECTORS];
         for (int v = 0; v < VECTORS; ++v) w[v] = load(weights + i * PANEL + v * LANES);
+        fetch_ahead(weights + i * PANEL, PANEL);
         for (int row = 0; row < N; ++row)
             for (int v = 0; v < VECTORS; ++v) totals[row][v] += x[row * inputs + i] * w[v];
     }
@@ -129,15 +140,39 @@ inline void store_bytes(int8_t* to, Vector v) {
 #endif
 }
 
+// Rows of narrow numbers, each in cache lines of its own; with more than one tile of them whole tiles, with zeros.
+template <class Number>
+class NarrowRows {
+  public:
+    NarrowRows(int64_t rows, int64_t inputs)
+        : stride(((inputs + LANES + IN_LINE - 1) / IN_LINE | 1) * IN_LINE),  // odd: rows do not compete for sets
+          numbers_(in_tiles(rows) * stride + IN_LINE) {}
+
+    const int64_t stride;  // numbers from one row to the next
+
+    Number* operator[](int64_t row) { return first() + row * stride; }
+    const Number* operator[](int64_t row) const { return const_cast<NarrowRows*>(this)->first() + row * stride; }
+
+  private:
+    static constexpr int64_t CACHE_LINE = 64, IN_LINE = CACHE_LINE / sizeof(Number);
+    static int64_t in_tiles(int64_t rows) {
+        return rows <= TILE_ROWS ? rows : (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+    }
+    Number* first() {
+        const auto address = reinterpret_cast<uintptr_t>(numbers_.data());
+        return numbers_.data() + (CACHE_LINE - address % CACHE_LINE) % CACHE_LINE / sizeof(Number);
+    }
+    std::vector<Number> numbers_;
+};
+
 // Rows rounded to bytes, each with a scale of its own.
 struct Rounded {
-    int64_t stride;              // bytes from one row to the next
-    std::vector<int8_t> bytes;   // [rows, stride], filled up with zeros
+    NarrowRows<int8_t> bytes;    // [rows, inputs], filled up with zeros
     std::vector<float> scales;   // [rows]; NaN for a row that is not finite
     std::vector<int32_t> sums;   // [rows] of the bytes
 
     Rounded(const float* x, int64_t rows, int64_t inputs)
-        : stride((inputs + LANES + FOUR - 1) / FOUR * FOUR), bytes(rows * stride), scales(rows), sums(rows) {
+        : bytes(rows, inputs), scales(rows), sums(rows) {
         const float most = has_vnni() ? 127 : 63;
         const int64_t whole = inputs - inputs % LANES;
         for (int64_t row = 0; row < rows; ++row, x += inputs) {
@@ -153,10 +188,12 @@ struct Rounded {
             for (int lane = 0; lane < LANES; ++lane) largest = std::max(largest, greatest[lane]);
             scales[row] = largest / most + sum(zeros);
             const Vector factor = all(largest > 0 ? most / largest : 0);
-            int8_t* to = &bytes[row * stride];
+            int8_t* to = bytes[row];
             for (int64_t i = 0; i < whole; i += LANES) store_bytes(to + i, load(x + i) * factor);
             store_bytes(to + whole, last * factor);
-            for (int64_t i = 0; i < inputs; ++i) sums[row] += to[i];
+            int32_t total = 0;  // not `sums[row]`, which `to` might point to for all the compiler knows
+            for (int64_t i = 0; i < inputs; ++i) total += to[i];
+            sums[row] = total;
         }
     }
 };
@@ -170,9 +207,10 @@ inline void panel(const Rounded& x, int64_t first_row, int64_t inputs, const uin
     for (int64_t i = 0; i < inputs; i += FOUR) {
         Integers w[VECTORS];
         for (int v = 0; v < VECTORS; ++v) w[v] = load_bytes(weights + i * PANEL + v * LANES * FOUR);
+        fetch_ahead(weights + i * PANEL, PANEL * FOUR);
         for (int row = 0; row < N; ++row) {
             int32_t bytes;
-            std::memcpy(&bytes, &x.bytes[(first_row + row) * x.stride + i], FOUR);
+            std::memcpy(&bytes, x.bytes[first_row + row] + i, FOUR);
             for (int v = 0; v < VECTORS; ++v)
                 totals[row][v] = add_products(totals[row][v], w[v], bytes - Integers{}, vnni);
         }
@@ -216,13 +254,14 @@ inline void store_halves(uint16_t* to, Vector v) {
 
 // Rows rounded to bfloat16.
 struct Halved {
-    int64_t inputs, stride;      // rounded up; numbers from one row to the next
-    std::vector<uint16_t> rows;  // filled up with zeros
+    int64_t inputs;             // rounded up
+    NarrowRows<uint16_t> rows;  // filled up with zeros
 
     Halved(const float* x, int64_t count, int64_t width)
-        : inputs((width + TWO - 1) / TWO * TWO), stride((width + LANES - 1) / LANES * LANES), rows(count * stride) {
+        : inputs((width + TWO - 1) / TWO * TWO), rows(count, width) {
         const int64_t whole = width - width % LANES;
-        for (uint16_t* to = rows.data(); to != rows.data() + rows.size(); to += stride, x += width) {
+        for (int64_t row = 0; row < count; ++row, x += width) {
+            uint16_t* to = rows[row];
             for (int64_t i = 0; i < whole; i += LANES) store_halves(to + i, load(x + i));
             if (whole < width) store_halves(to + whole, load_first(x + whole, width - whole));
         }
@@ -236,9 +275,10 @@ inline void panel(const Halved& x, int64_t first_row, const uint16_t* weights, V
         Integers w[VECTORS];
         for (int v = 0; v < VECTORS; ++v)
             w[v] = load_bytes(reinterpret_cast<const uint8_t*>(weights + i * PANEL + v * LANES * TWO));
+        fetch_ahead(weights + i * PANEL, PANEL * TWO);
         for (int row = 0; row < N; ++row) {
             int32_t pair;
-            std::memcpy(&pair, &x.rows[(first_row + row) * x.stride + i], sizeof pair);
+            std::memcpy(&pair, x.rows[first_row + row] + i, sizeof pair);
             for (int v = 0; v < VECTORS; ++v)
                 totals[row][v] = add_products<SUPPORTED>(totals[row][v], w[v], pair - Integers{});
         }
@@ -246,29 +286,32 @@ inline void panel(const Halved& x, int64_t first_row, const uint16_t* weights, V
     std::memcpy(sums, totals, sizeof totals);
 }
 
-inline Vector activated(Vector v, Activation activation) {
+template <class Run>
+inline void with_activation(Activation activation, Run run) {
     switch (activation) {
-        case RELU: return v < Vector{} ? Vector{} : v;  // NaN stays NaN
-        case GELU: return gelu(v);
-        case SWISH: return swish(v);
-        default: return v;
+        case RELU: return run([](Vector v) { return v < Vector{} ? Vector{} : v; });  // NaN stays NaN
+        case GELU: return run(gelu);
+        case SWISH: return run(swish);
+        default: return run([](Vector v) { return v; });
     }
 }
 
 template <int N>
-void finish(const Linear& linear, Vector (&sums)[N][VECTORS], int64_t first, Activation activation, float* y) {
+inline void finish(const Linear& linear, Vector (&sums)[N][VECTORS], int64_t first, Activation activation, float* y) {
     const int64_t count = std::min<int64_t>(PANEL, linear.outputs - first);
-    for (int v = 0; v < VECTORS; ++v) {
-        const Vector scale = linear.scales ? load(linear.scales + first + v * LANES) : all(1);
-        const Vector bias = linear.bias ? load(linear.bias + first + v * LANES) : Vector{};
-        for (int row = 0; row < N; ++row) {
-            const Vector result = activated(sums[row][v] * scale + bias, activation);
-            float* to = y + row * linear.outputs + first + v * LANES;
+    with_activation(activation, [&](auto activated) {
+        for (int v = 0; v < VECTORS; ++v) {
+            const Vector scale = linear.scales ? load(linear.scales + first + v * LANES) : all(1);
+            const Vector bias = linear.bias ? load(linear.bias + first + v * LANES) : Vector{};
+            float* to = y + first + v * LANES;
             const int64_t left = count - v * LANES;
-            if (left >= LANES) store(to, result);
-            else if (left > 0) std::memcpy(to, &result, left * sizeof(float));
+            for (int row = 0; row < N; ++row, to += linear.outputs) {
+                const Vector result = activated(sums[row][v] * scale + bias);
+                if (left >= LANES) store(to, result);
+                else if (left > 0) std::memcpy(to, &result, left * sizeof(float));
+            }
         }
-    }
+    });
 }
 
 // Calls run(row, n) for blocks of n rows, a constant of at most MOST.
@@ -314,11 +357,41 @@ void multiply(const Linear& linear, const float* x, int64_t rows, Activation act
         });
 }
 
+static_assert(PANEL == TILE_PANEL);
+
+// Products in tiles, with the same sums of bytes as `panel`. `finished(sums, row, n, first)` takes the sums of n() rows.
+template <bool BYTES, class Finish>
+void multiply_tiles(const void* rows, int64_t stride, int64_t count, int64_t row_bytes, const void* weights,
+                    Outputs part, Finish finished) {
+    alignas(TILE_BYTES) int32_t sums[TILE_BLOCK * TILE_PANEL];
+    const Tiles tiles(std::min<int64_t>(count, TILE_ROWS));
+    auto x = static_cast<const char*>(rows);
+    auto w = static_cast<const char*>(weights) + part.first * row_bytes;
+    for (int64_t first = part.first; first < part.end; first += TILE_PANEL, w += TILE_PANEL * row_bytes)
+        for (int64_t row = 0; row < count; row += TILE_BLOCK) {
+            const int64_t n = std::min<int64_t>(count - row, TILE_BLOCK), blocks = row_bytes / TILE_BYTES;
+            if (n > TILE_ROWS) tiles_panel<BYTES, true>(x + row * stride, stride, blocks, w, sums);
+            else tiles_panel<BYTES, false>(x + row * stride, stride, blocks, w, sums);
+            in_blocks<ROWS>(n, [&](int64_t i, auto m) { finished(sums + i * PANEL, row + i, m, first); });
+        }
+}
+
 template <bool VNNI>
 void multiply_rounded(const Linear& linear, const float* x, int64_t rows, Activation activation, Outputs part,
                       float* y) {
     const Rounded rounded(x, rows, linear.inputs);
     const int64_t inputs = (linear.inputs + FOUR - 1) / FOUR * FOUR;
+    if (rows > ROWS && inputs % TILE_BYTES == 0 && has_tiles())
+        return multiply_tiles<true>(rounded.bytes[0], rounded.bytes.stride, rows, inputs, linear.weights, part,
+                                    [&](const int32_t* totals, int64_t row, auto n, int64_t first) {
+            Vector sums[n()][VECTORS];
+            for (int i = 0; i < n(); ++i)
+                for (int v = 0; v < VECTORS; ++v) {
+                    const Integers whole = load_integers(totals + i * PANEL + v * LANES) - 128 * rounded.sums[row + i];
+                    sums[i][v] = __builtin_convertvector(whole, Vector) * rounded.scales[row + i];
+                }
+            finish<n()>(linear, sums, first, activation, y + row * linear.outputs);
+        });
     auto weights = static_cast<const uint8_t*>(linear.weights) + part.first * inputs;
     for (int64_t first = part.first; first < part.end; first += PANEL, weights += PANEL * inputs)
         in_blocks<ROWS>(rows, [&](int64_t row, auto n) {
@@ -332,6 +405,14 @@ template <bool SUPPORTED>
 void multiply_halved(const Linear& linear, const float* x, int64_t rows, Activation activation, Outputs part,
                      float* y) {
     const Halved halved(x, rows, linear.inputs);
+    const int64_t bytes = halved.inputs * sizeof(uint16_t);
+    if (bytes % TILE_BYTES == 0 && has_tiles())  // for any number of rows, as the sums are rounded in another order
+        return multiply_tiles<false>(halved.rows[0], halved.rows.stride * sizeof(uint16_t), rows, bytes, linear.weights,
+                                     part, [&](const int32_t* totals, int64_t row, auto n, int64_t first) {
+            Vector sums[n()][VECTORS];
+            std::memcpy(sums, totals, sizeof sums);
+            finish<n()>(linear, sums, first, activation, y + row * linear.outputs);
+        });
     auto weights = static_cast<const uint16_t*>(linear.weights) + part.first * halved.inputs;
     for (int64_t first = part.first; first < part.end; first += PANEL, weights += PANEL * halved.inputs)
         in_blocks<ROWS>(rows, [&](int64_t row, auto n) {

@@ -35,6 +35,8 @@ inline Integers load_bytes(const uint8_t* from) {
 #endif
 }
 
+inline Integers load_integers(const int32_t* from) { return load_bytes(reinterpret_cast<const uint8_t*>(from)); }
+
 inline Vector load(const uint16_t* from) {  // half precision
 #if defined(__AVX512F__)
     return (Vector)_mm512_maskz_cvtph_ps(-1, _mm256_loadu_si256((const __m256i*)from));

@@ -103,6 +103,63 @@ def test_too_few_tokens_leave_minus_infinity(compiled: ctypes.CDLL) -> None:
     assert log_probs.isfinite().tolist() == [[True, False, False, False]]
 
 
+def in_pytorch(
+    logits: Tensor, log_probs: Tensor, count: int, excluded: tuple[int, ...]
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The best continuations, as of `library.best_continuations`."""
+    of_tokens = logits.log_softmax(-1)
+    of_tokens[..., list(excluded)] = -math.inf
+    totals = (log_probs[:, :, None] + of_tokens).flatten(1)
+    best = totals.sort(descending=True, stable=True)
+    places = best.indices[:, :count]
+    vocab_size = logits.size(-1)
+    return places // vocab_size, places % vocab_size, of_tokens.flatten(1).gather(1, places), best.values[:, :count]
+
+
+@pytest.mark.parametrize(("batch", "width", "vocab_size", "count"), [(1, 1, 5, 8), (1, 4, 50, 8), (30, 3, 9, 6)])
+def test_continuations_are_the_best_of_all(
+    compiled: ctypes.CDLL, batch: int, width: int, vocab_size: int, count: int
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(batch, width, vocab_size, generator=generator)
+    log_probs = -torch.rand(batch, width, generator=generator)
+    log_probs[:, 1:2] = -math.inf  # an impossible hypothesis
+    found = library.best_continuations(compiled, logits, log_probs, count, (1, 3))
+    expected = in_pytorch(logits, log_probs, count, (1, 3))
+    possible = expected[3] > -math.inf
+    assert possible.any()
+    assert torch.equal(found[3] > -math.inf, possible)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one[possible], other[possible])
+
+
+def test_equal_continuations_come_in_the_order_of_their_hypotheses(compiled: ctypes.CDLL) -> None:
+    parents, token_ids, *_ = library.best_continuations(compiled, torch.zeros(1, 3, 4), torch.zeros(1, 3), 6, (0,))
+    assert (parents.tolist(), token_ids.tolist()) == ([[0, 0, 0, 1, 1, 1]], [[1, 2, 3, 1, 2, 3]])
+
+
+def test_a_hypothesis_whose_logits_are_not_finite_has_no_continuation(compiled: ctypes.CDLL) -> None:
+    logits = torch.zeros(1, 2, 4)
+    logits[0, 0, 2] = math.nan
+    parents, _, _, log_probs = library.best_continuations(compiled, logits, torch.zeros(1, 2), 4, ())
+    assert parents[log_probs > -math.inf].tolist() == [1, 1, 1, 1]
+    logits[0, 1, 0] = math.inf
+    assert (library.best_continuations(compiled, logits, torch.zeros(1, 2), 4, ())[3] == -math.inf).all()
+
+
+def test_ancestors_are_those_of_the_parents(compiled: ctypes.CDLL) -> None:
+    ancestry = torch.rand(3, 4, 7, generator=torch.Generator().manual_seed(0)) > 0.5
+    parents = torch.tensor([[0, 3], [2, 2], [1, 0]])
+    found = library.extended_ancestry(compiled, ancestry, parents)
+    for b, row in itertools.product(range(3), range(2)):
+        assert found[b, row].tolist() == [*ancestry[b, parents[b, row]].tolist(), row == 0, row == 1]
+    assert library.extended_ancestry(compiled, torch.ones(2, 1, 0, dtype=torch.bool), parents[:2] * 0).shape == (
+        2,
+        2,
+        2,
+    )
+
+
 @pytest.mark.parametrize("dtype", library.KINDS)
 def test_panels_hold_the_weights(dtype: torch.dtype) -> None:
     weight = torch.randn(37, 5, generator=torch.Generator().manual_seed(0))
@@ -166,11 +223,42 @@ def test_products(compiled: ctypes.CDLL, stored: torch.dtype, dtype: torch.dtype
 
 @pytest.mark.parametrize("dtype", library.KINDS)
 def test_products_pass_on_what_is_not_finite(compiled: ctypes.CDLL, dtype: torch.dtype) -> None:
-    for strange, column in itertools.product([math.nan, math.inf, -math.inf], [3, 40]):
-        x = torch.ones(1, 20, 41)
+    for strange, column, inputs in itertools.product([math.nan, math.inf, -math.inf], [3, 40], [41, 64]):
+        x = torch.ones(1, 20, inputs)
         x[0, 4, column] = strange
-        found = product(compiled, x, torch.ones(3, 41), torch.zeros(3), dtype, 1)
-        assert found.isfinite().all(-1)[0].tolist() == [row != 4 for row in range(20)], (strange, column)
+        found = product(compiled, x, torch.ones(3, inputs), torch.zeros(3), dtype, 1)
+        assert found.isfinite().all(-1)[0].tolist() == [row != 4 for row in range(20)], (strange, column, inputs)
+
+
+@pytest.mark.parametrize("dtype", library.KINDS)
+@pytest.mark.parametrize("inputs", [60, 128])  # 128: in tiles, on processors that have them
+def test_a_row_of_a_product_does_not_depend_on_the_other_rows(
+    compiled: ctypes.CDLL, inputs: int, dtype: torch.dtype
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, weight = torch.randn(1, 75, inputs, generator=generator), torch.randn(45, inputs, generator=generator)
+    whole = product(compiled, x, weight, torch.zeros(45), dtype, 1)
+    for count in (1, 4, 9, 16, 17, 40):
+        parts = [product(compiled, part, weight, torch.zeros(45), dtype, 1) for part in x.split(count, 1)]
+        assert torch.equal(torch.cat(parts, 1), whole), count
+
+
+def test_tiles_are_used_where_the_processor_has_them(compiled: ctypes.CDLL) -> None:
+    cpus = Path("/proc/cpuinfo")
+    if not cpus.exists():
+        pytest.skip("the system does not list the processor's features")
+    flags = next((line.split() for line in cpus.read_text().splitlines() if line.startswith("flags")), [])
+    is_wide = library.VARIANTS["AVX512"] in compiled._name
+    assert bool(compiled.multiplies_tiles()) == (is_wide and {"amx_tile", "amx_int8", "amx_bf16"} <= set(flags))
+
+
+def test_pytorchs_products_are_the_same_afterwards(compiled: ctypes.CDLL) -> None:
+    """Both use the processor's tiles, for bfloat16."""
+    generator = torch.Generator().manual_seed(0)
+    rows, matrix = (torch.randn(64, 64, generator=generator).bfloat16() for _ in range(2))
+    before = rows @ matrix
+    product(compiled, rows[None].float(), matrix.float(), torch.zeros(64), torch.bfloat16, 1)
+    assert torch.equal(rows @ matrix, before)
 
 
 def test_bytes_do_not_saturate(compiled: ctypes.CDLL) -> None:
