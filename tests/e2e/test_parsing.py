@@ -10,7 +10,9 @@ from tests.e2e.idle import open_page, wait_until_idle
 
 def test_brackets_and_words_show_their_attention(page: Page, app: str, tree_checkpoint: Path) -> None:
     open_page(page, f"{app}/parsing?text=It+rains.&beam_size=1&hypotheses=1")
-    page.get_by_test_id("stSidebar").locator("input[type=file]").set_input_files(tree_checkpoint)
+    sidebar = page.get_by_test_id("stSidebar")
+    sidebar.locator("input[type=file]").set_input_files(tree_checkpoint)
+    expect(sidebar.get_by_role("button", name="Close")).to_be_visible()  # until then the tree is the shipped parser's
     tree = page.get_by_role("group", name="Tree", exact=True)
     root = tree.locator("[data-node='0']")
     expect(root).to_be_visible()

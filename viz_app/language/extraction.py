@@ -7,7 +7,8 @@ import ast
 import json
 import re
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from viz_app.language import Catalogue
@@ -17,10 +18,11 @@ _IN_SCRIPT = re.compile(r'\btr\(\s*("(?:[^"\\]|\\.)*")')
 _COUNT_IN_SCRIPT = re.compile(r'\btrCount\(\s*("(?:[^"\\]|\\.)*"),\s*("(?:[^"\\]|\\.)*")')
 
 
-def interface_texts() -> dict[str, list[str]]:
+@cache
+def interface_texts() -> Mapping[str, list[str]]:
     """Return the forms of all English texts, by the key of the catalogues.
 
-    A text has one form; one that depends on a number has that for one and that for others, which is also its key.
+    They are collected once. A text has one form; one that depends on a number has that for one and that for others, which is also its key.
     """
     texts: dict[str, list[str]] = {}
     for path in sorted((ROOT / "viz_app").rglob("*.py")):

@@ -22,9 +22,11 @@ def session_key(kind: type[object]) -> str:
 def session_object(kind: type[T]) -> T:
     """Return the session's object of a class, created without arguments on first use."""
     key = session_key(kind)
-    if key not in st.session_state:
-        st.session_state[key] = kind()
-    return st.session_state[key]
+    try:  # one look-up: every text of a page asks for the visitor's language
+        return st.session_state[key]
+    except KeyError:
+        found = st.session_state[key] = kind()
+        return found
 
 
 class MayHoldModel:

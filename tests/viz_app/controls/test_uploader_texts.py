@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 
 import pytest
 
@@ -13,16 +14,23 @@ def calls(name: str) -> set[tuple[str, str, str]]:
     """Key, limit in megabytes, and whether several files are taken, of all calls of a function in the app."""
     names = {"key": "", "megabytes": "None", "max_upload_size": "None", "several": "False"}
     found: set[tuple[str, str, str]] = set()
-    for path in sorted((ROOT / "viz_app").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == name:
-                given = dict(zip(("key", "megabytes"), map(ast.unparse, node.args), strict=False))
-                given = {} if name == "file_uploader" else given
-                given = names | given | {str(each.arg): ast.unparse(each.value) for each in node.keywords}
-                several = given.get("accept_multiple_files", given["several"])
-                limit = given["max_upload_size"] if name == "file_uploader" else given["megabytes"]
-                found.add((given["key"], limit, several))
+    for node in all_calls():
+        if ast.unparse(node.func).rpartition(".")[2] == name:
+            given = dict(zip(("key", "megabytes"), map(ast.unparse, node.args), strict=False))
+            given = {} if name == "file_uploader" else given
+            given = names | given | {str(each.arg): ast.unparse(each.value) for each in node.keywords}
+            several = given.get("accept_multiple_files", given["several"])
+            limit = given["max_upload_size"] if name == "file_uploader" else given["megabytes"]
+            found.add((given["key"], limit, several))
     return found
+
+
+@cache
+def all_calls() -> list[ast.Call]:
+    """The calls in the modules of the app that have an uploader."""
+    sources = (path.read_text(encoding="utf-8") for path in sorted((ROOT / "viz_app").rglob("*.py")))
+    trees = [ast.parse(source) for source in sources if "uploader" in source]
+    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
 def test_the_texts_of_every_uploader_are_translated() -> None:
