@@ -15,8 +15,8 @@ from pathlib import Path
 
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from streamlit import App
-from streamlit.config import set_option
+from streamlit import App, config, net_util
+from streamlit.web.server import server_util
 
 from viz_app.layout import sentence_input
 from viz_app.server.first_frame import FirstFrame
@@ -33,7 +33,8 @@ SWITCH_INTERVAL = 0.0005  # seconds for which a thread may hold the interpreter 
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncGenerator[None]:
-    """Load the model in a thread as soon as the server starts."""
+    """Print the address, and load the model in a thread, as soon as the server starts."""
+    print("\n ", "Headlight", address(), "\n", flush=True)
     disable_nagle()
     threading.Thread(target=prepare, name="prepare", daemon=True).start()
     yield
@@ -48,8 +49,21 @@ def configure_streamlit() -> None:
         SettingError: an environment variable has an impossible value.
     """
     environment.check_settings()
-    set_option("server.allowedHosts", [host.strip("[]") for host in environment.allowed_hosts()])
-    set_option("server.maxUploadSize", environment.upload_megabytes())
+    config.set_option("server.allowedHosts", [host.strip("[]") for host in environment.allowed_hosts()])
+    config.set_option("server.maxUploadSize", environment.upload_megabytes())
+    # Streamlit would ask other machines for the address of this one, to compare origins with it.
+    net_util.get_external_ip = net_util.get_internal_ip = lambda: None
+
+
+def address() -> str:
+    """Return the address of the app for a browser on this machine.
+
+    Streamlit's own message also has those for other machines. For them it asks another machine, and this app answers to
+    them only if `HEADLIGHT_HOSTS` has them.
+    """
+    chosen = "browser.serverAddress" if config.is_manually_set("browser.serverAddress") else "server.address"
+    host = server_util.get_display_address(str(config.get_option(chosen) or "localhost"))
+    return server_util.get_url(f"[{host}]" if ":" in host else host)
 
 
 def disable_nagle() -> None:

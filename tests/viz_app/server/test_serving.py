@@ -17,8 +17,9 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
-from streamlit import config
+from streamlit import config, net_util
 from streamlit.testing.v1 import AppTest
+from streamlit.web.server import server_util
 
 from viz_app.layout import sentence_input
 from viz_app.server import serving
@@ -39,6 +40,35 @@ def client() -> Iterator[TestClient]:
     routes = [Route("/", lambda _: PlainTextResponse(""))]
     with TestClient(Starlette(routes=routes, middleware=serving.middleware()), base_url="http://localhost") as client:
         yield client
+
+
+def test_origins_are_compared_without_asking_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests fail that reach one; Streamlit looks up this machine's address where an origin is none of the names."""
+    for name in ("get_external_ip", "get_internal_ip"):
+        monkeypatch.setattr(net_util, name, getattr(net_util, name))  # as before in the end
+    serving.configure_streamlit()
+    assert not server_util.is_url_from_allowed_origins("http://[::1]:8501")
+
+
+@pytest.mark.parametrize(
+    ("options", "address"),
+    [
+        ({}, "http://127.0.0.1:8501"),
+        ({"server.address": "0.0.0.0", "server.port": 80}, "http://localhost:80"),
+        ({"server.address": "::", "server.baseUrlPath": "/lab/"}, "http://localhost:8501/lab"),
+        ({"server.address": "::1"}, "http://[::1]:8501"),
+        ({"server.address": "127.0.0.1", "browser.serverAddress": "a.example"}, "http://a.example:8501"),
+    ],
+)
+def test_the_printed_address_is_one_for_this_machine(
+    options: dict[str, object], address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"server.address": "127.0.0.1", "server.port": 8501, "server.baseUrlPath": "", **options}
+    options["browser.serverPort"] = options["server.port"]
+    get = config.get_option
+    monkeypatch.setattr(config, "get_option", lambda name: options.get(name, get(name)))
+    monkeypatch.setattr(config, "is_manually_set", options.__contains__)
+    assert serving.address() == address
 
 
 def test_it_listens_to_this_machine_alone_from_wherever_it_is_started(
