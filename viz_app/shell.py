@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz_app.controls.source_note import source_note
+from viz_app.controls.uploader_texts import uploaded_texts
 from viz_app.figures.display_text import sentence_case, shortened
 from viz_app.language import tr
 from viz_app.layout import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
@@ -39,6 +40,7 @@ model = sidebar.checkpoint_box()
 restart_button()
 with st.sidebar:
     language.switch()
+uploaded_texts()
 if model is not None:
     problem = ""
     try:

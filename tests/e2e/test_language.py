@@ -106,6 +106,7 @@ def test_files_given_to_an_uploader_are_named_in_the_visitors_language(page: Pag
     given.set_input_files({"name": name, "mimeType": "text/plain", "buffer": b"A dog runs."})
     expect(buttons.first).to_have_accessible_name(GERMAN["Remove {name}"].format(name=name))
     expect(buttons.last).to_have_accessible_name(GERMAN["Add files"])
+    expect(page.locator("div:has(> .st-key-uploaded-texts)")).to_be_hidden()  # nothing moves down
     given.set_input_files({"name": "b.txt", "mimeType": "text/plain", "buffer": b"A dog runs.\n" * 500_000})
     reason = GERMAN["The file must have at most {most}."].format(most="5.0MB")
     expect(alert).to_have_text(GERMAN["Error: "] + reason)

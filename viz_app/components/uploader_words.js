@@ -1,5 +1,5 @@
 // @ts-check
-// Texts of Streamlit's file uploader that no style sheet can replace: names for screen readers, and why a file is refused.
+// Texts of Streamlit's file uploaders that no style sheet can replace: names for screen readers, and why a file is refused.
 // Whatever Streamlit's script writes in another way stays English.
 
 /** @import { Renderer } from "./streamlit" */
@@ -8,6 +8,7 @@
 import { setTexts, tr } from "../../core/drawing/texts.js";
 
 const NAMED = "aria-label";
+const UPLOADER = "[data-testid=stFileUploader]";
 
 /** @type {[english: RegExp, other: (...found: string[]) => string][]} */
 const NAMES = [
@@ -44,31 +45,28 @@ function replace(replaced, node, texts) {
   replaced.set(node, { english, written });
 }
 
-/**
- * @param {string} uploader
- * @param {Replaced} replaced
- */
-function replaceAll(uploader, replaced) {
+/** @param {Replaced} replaced */
+function replaceAll(replaced) {
   for (const node of replaced.keys()) {
     if (!(node instanceof Attr ? node.ownerElement : node)?.isConnected) replaced.delete(node);
   }
-  for (const each of document.querySelectorAll(`.${uploader} [${NAMED}]`)) {
+  for (const each of document.querySelectorAll(`${UPLOADER} [${NAMED}]`)) {
     replace(replaced, each.getAttributeNode(NAMED), NAMES);
   }
-  for (const each of document.querySelectorAll(`.${uploader} [role=alert], [data-testid=stTooltipErrorContent]`)) {
+  for (const each of document.querySelectorAll(`${UPLOADER} [role=alert], [data-testid=stTooltipErrorContent]`)) {
     const texts = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) replace(replaced, /** @type {Text} */ (texts.currentNode), MESSAGES);
   }
 }
 
-/** @type {Renderer<[uploader: string, texts: Texts]>} */
-export default function ({ data: [uploader, texts] }) {
+/** @type {Renderer<[texts: Texts]>} */
+export default function ({ data: [texts] }) {
   setTexts(texts);
   /** @type {Replaced} */
   const replaced = new Map();
-  const observer = new MutationObserver(() => replaceAll(uploader, replaced));
+  const observer = new MutationObserver(() => replaceAll(replaced));
   observer.observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: [NAMED] });
-  replaceAll(uploader, replaced);
+  replaceAll(replaced);
   return () => {
     observer.disconnect();
     // English again: Streamlit's script writes only what changes.

@@ -4,7 +4,6 @@ import re
 
 import streamlit as st
 
-from viz_app.components.uploader_words import uploader_words
 from viz_app.language import ENGLISH, language, tr
 
 DROPZONE = "[data-testid='stFileUploaderDropzone']"
@@ -15,7 +14,7 @@ REPLACED = "{parent} > {child} {{ display: none; }}\n{parent}::after {{ font-siz
 def uploader_texts(key: str, megabytes: int | None = None, several: bool = False) -> None:
     """Translate the texts of an uploader. Call it before the uploader is drawn.
 
-    Streamlit has no option for them: a style sheet puts others in their place, and a script those that a style sheet
+    Streamlit has no option for them: a style sheet puts others in their place, and `uploaded_texts` those that it
     cannot replace. Where a version of Streamlit has other elements, they stay English.
 
     Args:
@@ -26,8 +25,7 @@ def uploader_texts(key: str, megabytes: int | None = None, several: bool = False
     if language() == ENGLISH:
         return
     most = st.get_option("server.maxUploadSize") if megabytes is None else megabytes
-    uploader = f"st-key-{re.sub('[^a-zA-Z0-9_-]', '-', key)}"
-    zone = f".{uploader} {DROPZONE}"
+    zone = f".st-key-{re.sub('[^a-zA-Z0-9_-]', '-', key)} {DROPZONE}"
     drop = tr("Drag and drop files here") if several else tr("Drag and drop a file here")
     texts = (
         (f"{zone} > span [data-testid='stMarkdownContainer']", "p", tr("Upload")),
@@ -40,7 +38,18 @@ def uploader_texts(key: str, megabytes: int | None = None, several: bool = False
     )
     rules = (REPLACED.format(parent=parent, child=child, text=css_string(text)) for parent, child, text in texts)
     st.html(f"<style>{''.join(rules)}</style>")
-    uploader_words(f"uploader_words_{key}", uploader)
+
+
+def uploaded_texts() -> None:
+    """Translate what the uploaders of a page say of the files they are given.
+
+    Call it once on a page, when the model is there: it imports torch.
+    """
+    with st.container(key="uploaded-texts"):  # stays in English, too: what follows would move, and lose its files
+        if language() != ENGLISH:
+            from viz_app.components.uploader_words import uploader_words
+
+            uploader_words()
 
 
 def css_string(text: str) -> str:
