@@ -22,7 +22,8 @@ _COUNT_IN_SCRIPT = re.compile(r'\btrCount\(\s*("(?:[^"\\]|\\.)*"),\s*("(?:[^"\\]
 def interface_texts() -> Mapping[str, list[str]]:
     """Return the forms of all English texts, by the key of the catalogues.
 
-    They are collected once. A text has one form; one that depends on a number has that for one and that for others, which is also its key.
+    They are collected once. A text has one form; one that depends on a number has that for one and that for others,
+    which is also its key.
     """
     texts: dict[str, list[str]] = {}
     for path in sorted((ROOT / "viz_app").rglob("*.py")):
