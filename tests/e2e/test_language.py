@@ -26,10 +26,10 @@ def select_language(page: Page, name: str) -> None:
     """Select a language by keyboard: scrolling the sidebar closes the list again, so open it until it stays."""
     box = page.locator(".st-key-language").get_by_role("combobox")
     box.scroll_into_view_if_needed()
-    for _ in range(10):
+    for _ in range(60):
         box.press("ArrowDown")
         try:
-            page.get_by_role("option", name=name).click(timeout=3000)
+            page.get_by_role("option", name=name).click(timeout=500)
         except TimeoutError:
             continue
         break
