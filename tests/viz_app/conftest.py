@@ -9,6 +9,7 @@ import pytest
 import streamlit as st
 import streamlit.config
 import torch
+from fontTools.subset import Options
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.scriptrunner_utils import script_run_context
@@ -35,6 +36,8 @@ streamlit.config.set_option("browser.gatherUsageStats", False)
 # Smaller savings: a stand-in without magic methods, and no digests of messages, which name them in a browser's cache.
 app_test.MagicMock = Mock
 script_run_context.populate_hash_if_needed = lambda _: None
+# Fonts in PDF files lack the tables for shaping, which no viewer of a PDF reads and which take longest to cut.
+Options._drop_tables_default = [*Options._drop_tables_default, "GDEF", "GPOS", "GSUB", "MATH", "kern"]
 ask_until_it_has_run = local_script_runner.require_widgets_deltas
 
 
