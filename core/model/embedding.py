@@ -34,7 +34,10 @@ class Embedding(nn.Module):
         return self._embedded(token_ids, start, start + token_ids.size(1))
 
     def without_dropout(self, token_ids: Tensor, position: int) -> Tensor:
-        """As `forward`, without the calls of modules, which take longer than the work for a few tokens."""
+        """As `forward`, without the calls of modules.
+
+        They take longer than the work for a few tokens.
+        """
         tokens = F.embedding(token_ids, stored_weight(self.tokens))
         return tokens.float() * self.scale + self.positions.forward(position, position + 1)
 
