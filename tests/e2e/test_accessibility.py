@@ -14,7 +14,8 @@ from viz_app.pages import GROUPS, PAGES
 DARK = tuple(group[0].name for group in GROUPS.values())  # one page of each group is checked in dark, too
 GERMAN = json.loads((CATALOGUES / "de.json").read_text(encoding="utf-8"))
 RATE = "Learning rate"  # a view of the page Training; of a tiny model there are no curves
-SAME = ("[data-testid=stSidebar]",)  # on every page
+# The same on every page: the sidebar, the box of the sentence, its words and the menu beside them.
+SAME = ("[data-testid=stSidebar]", ".st-key-sentence", ".st-key-words-and-menu")
 
 
 def test_charts_say_what_they_show(page: Page, app: str) -> None:
@@ -38,14 +39,22 @@ def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path) -> No
     address = urlencode({"tour": "off", "text": "A dog runs.", "beam_size": 2, "history": history_file})
     page.goto(f"{app}/{first.name}?{address}")
     found: dict[str, list[str]] = {}
+    checked: dict[str, set[str]] = {"light": set(), "dark": set()}  # what is the same, once it has been checked
+
+    def check(scheme: str, rules: list[str] | None = None) -> list[str]:
+        violated = violations_when_drawn(page, without=sorted(checked[scheme]), rules=rules)
+        checked[scheme].update(selector for selector in SAME if page.locator(selector).is_visible())
+        return violated
+
     for each in (first, *others):
         link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=each.title, exact=True)
         if each is not first:
             link.click()
         expect(link).to_have_attribute("aria-current", "page")  # the server has begun to run it
-        found[each.name] = violations_when_drawn(page, without=SAME if found else ())
+        found[each.name] = check("light")
         if each.name in DARK:
             page.emulate_media(color_scheme="dark")
-            found[f"{each.name}, dark"] = violations_when_drawn(page, rules=["color-contrast"])
+            found[f"{each.name}, dark"] = check("dark", ["color-contrast"])
             page.emulate_media(color_scheme="light")
     assert {name: each for name, each in found.items() if each} == {}
+    assert checked == {"light": set(SAME), "dark": set(SAME)}
