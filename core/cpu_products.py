@@ -17,6 +17,7 @@ All modules are forward only, from x [..., inputs] in float32 to [..., outputs] 
 """
 
 import math
+import os
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -164,6 +165,17 @@ class _OneDnnLinear(torch.autograd.Function):
 
 def _onednn_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return torch.ops.mkldnn._linear_pointwise.default(x, weight, bias, "none", [], "")
+
+
+def bound_kernel_caches() -> None:
+    """Limit the kernel caches of PyTorch and oneDNN.
+
+    Call before the first product; capacities that the environment sets are kept. By default each cache holds about a
+    thousand kernels. Every new number of rows adds some, so training on batches of many lengths, or a server with
+    sentences of many lengths, would take hundreds of megabytes for kernels that are seldom used again.
+    """
+    for name in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
+        os.environ.setdefault(name, "128")
 
 
 def _int8_packed(weight: Tensor, bias: Tensor | None) -> object:

@@ -219,3 +219,9 @@ def test_products_and_their_gradients_in_a_block():
         assert torch.allclose(of_block, gradient, atol=1e-5)
         assert "OneDnn" in type(found.grad_fn).__name__
         assert "OneDnn" not in type(layer(x).grad_fn).__name__
+
+
+def test_kernel_caches_are_bounded_unless_the_environment_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "7"})
+    cpu_products.bound_kernel_caches()
+    assert os.environ == {"LRU_CACHE_CAPACITY": "128", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "7"}

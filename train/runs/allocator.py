@@ -4,9 +4,10 @@ glibc keeps freed memory for the next step, and oneDNN caches few kernels.
 """
 
 import ctypes
-import os
 import sys
 from contextlib import suppress
+
+from core.cpu_products import bound_kernel_caches
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's mallopt
 
@@ -38,13 +39,3 @@ def return_freed_memory() -> None:
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
-
-
-def bound_kernel_caches() -> None:
-    """Limit the kernel caches of PyTorch and oneDNN.
-
-    Unless the environment sets their capacities. By default each holds about a thousand kernels. In bfloat16 on a CPU
-    every new batch length adds some, gigabytes in a long run, of which only those of the last steps are used again.
-    """
-    for name in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
-        os.environ.setdefault(name, "128")

@@ -94,6 +94,7 @@ def prepare(pause: float = PAUSE) -> None:
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
         import_core()
+        bound_kernel_caches()
         set_threads()
         with suppress(models.ModelError):  # the page shows it
             prepare_example(models.shipped_model())
@@ -103,6 +104,13 @@ def prepare(pause: float = PAUSE) -> None:
     finally:
         sys.setswitchinterval(interval)
     gc.freeze()
+
+
+def bound_kernel_caches() -> None:
+    """Limit the kernel caches of PyTorch and oneDNN, which grow with every new length of a sentence."""
+    from core import cpu_products
+
+    cpu_products.bound_kernel_caches()
 
 
 def set_threads() -> None:

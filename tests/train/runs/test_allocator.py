@@ -4,8 +4,6 @@ import sys
 
 import pytest
 
-from train.runs.allocator import bound_kernel_caches
-
 # A freed block between two used ones is not returned by itself: prints the pages returned before and after the call.
 FREE_AND_RETURN = """
 import ctypes, sys
@@ -35,10 +33,3 @@ def test_freed_memory_is_kept_until_it_is_returned() -> None:
     returned_by_itself, returned_on_request = (int(pages) * os.sysconf("SC_PAGE_SIZE") for pages in printed.split())
     assert returned_by_itself < 2**20
     assert returned_on_request > 31 * 2**20
-
-
-def test_kernel_caches_are_bounded_unless_the_environment_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LRU_CACHE_CAPACITY", raising=False)
-    monkeypatch.setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "7")
-    bound_kernel_caches()
-    assert (os.environ["LRU_CACHE_CAPACITY"], os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"]) == ("128", "7")

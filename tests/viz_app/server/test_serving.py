@@ -91,11 +91,16 @@ def test_only_names_of_this_machine_are_answered(client: TestClient, host: str, 
 
 def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(models.CHECKPOINT_VARIABLE, str(tiny_checkpoint))
+    caches = ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY")
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    for name in caches:
+        os.environ.pop(name, None)
     interval, frozen = sys.getswitchinterval(), gc.get_freeze_count()
     monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
     serving.prepare(pause=0)
     assert sys.getswitchinterval() == interval
     assert gc.get_freeze_count() > frozen  # a collection after a run of a page looks through what is newer alone
+    assert [os.environ.get(name) for name in caches] == ["128", "128"]  # sentences of many lengths take little memory
     monkeypatch.setattr("core.Translator.from_checkpoint", None)  # nothing is read again
     model = models.shipped_model()
     assert model.name == tiny_checkpoint.name
