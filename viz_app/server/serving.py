@@ -107,7 +107,7 @@ def prepare(pause: float = PAUSE) -> None:
 
 
 def bound_kernel_caches() -> None:
-    """Limit the kernel caches of PyTorch and oneDNN, which grow with every new length of a sentence."""
+    """Limit kernel caches, which grow with every new length of a sentence."""
     from core import cpu_products
 
     cpu_products.bound_kernel_caches()
