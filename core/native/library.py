@@ -7,7 +7,7 @@ it otherwise. Without it PyTorch computes the same, to rounding. `HEADLIGHT_NATI
 import ctypes
 import os
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -320,7 +320,7 @@ def best_continuations(
     return places[0], places[1], scores[0], scores[1]
 
 
-@cache
+@lru_cache(maxsize=64)
 def _integers(values: tuple[int, ...]) -> ctypes.Array[ctypes.c_int64]:
     return (ctypes.c_int64 * len(values))(*values)
 

@@ -29,47 +29,52 @@ const MESSAGES = [
 
 /** @typedef {{ english: string, written: string }} Words */
 
-/** @typedef {Map<Attr | Text, Words>} Replaced A name such as "Remove a.txt" may look English in another language. */
+/** @typedef {[node: Attr | Text, texts: [RegExp, (...found: string[]) => string][]]} Place */
+
+/** @returns {Generator<Place>} Where the uploaders of the page have texts, and which. */
+function* places() {
+  for (const each of document.querySelectorAll(`${UPLOADER} [${NAMED}]`)) {
+    const name = each.getAttributeNode(NAMED);
+    if (name) yield [name, NAMES];
+  }
+  for (const each of document.querySelectorAll(`${UPLOADER} [role=alert], [data-testid=stTooltipErrorContent]`)) {
+    const texts = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) yield [/** @type {Text} */ (texts.currentNode), MESSAGES];
+  }
+}
 
 /**
- * @param {Replaced} replaced
- * @param {Attr | Text | null} node
- * @param {[RegExp, (...found: string[]) => string][]} texts
+ * @param {WeakMap<Attr | Text, Words>} replaced
+ * @param {Place} place
  */
-function replace(replaced, node, texts) {
-  const english = node?.nodeValue;
-  if (!node || !english || replaced.get(node)?.written === english) return;
+function replace(replaced, [node, texts]) {
+  const english = node.nodeValue;
+  if (!english || replaced.get(node)?.written === english) return;
   const written = texts.reduce((text, [pattern, other]) => text.replace(pattern, other), english);
   if (written === english) return;
   node.nodeValue = written;
   replaced.set(node, { english, written });
 }
 
-/** @param {Replaced} replaced */
-function replaceAll(replaced) {
-  for (const node of replaced.keys()) {
-    if (!(node instanceof Attr ? node.ownerElement : node)?.isConnected) replaced.delete(node);
-  }
-  for (const each of document.querySelectorAll(`${UPLOADER} [${NAMED}]`)) {
-    replace(replaced, each.getAttributeNode(NAMED), NAMES);
-  }
-  for (const each of document.querySelectorAll(`${UPLOADER} [role=alert], [data-testid=stTooltipErrorContent]`)) {
-    const texts = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) replace(replaced, /** @type {Text} */ (texts.currentNode), MESSAGES);
-  }
-}
-
 /** @type {Renderer<[texts: Texts]>} */
 export default function ({ data: [texts] }) {
   setTexts(texts);
-  /** @type {Replaced} */
-  const replaced = new Map();
-  const observer = new MutationObserver(() => replaceAll(replaced));
+  // What was written, also for an element that leaves the page and comes back: the German for "Remove Remove a.txt" is
+  // "Remove a.txt entfernen", which looks English.
+  /** @type {WeakMap<Attr | Text, Words>} */
+  const replaced = new WeakMap();
+  const replaceAll = () => {
+    for (const place of places()) replace(replaced, place);
+  };
+  const observer = new MutationObserver(replaceAll);
   observer.observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: [NAMED] });
-  replaceAll(replaced);
+  replaceAll();
   return () => {
     observer.disconnect();
     // English again: Streamlit's script writes only what changes.
-    for (const [node, { english, written }] of replaced) if (node.nodeValue === written) node.nodeValue = english;
+    for (const [node] of places()) {
+      const words = replaced.get(node);
+      if (words && node.nodeValue === words.written) node.nodeValue = words.english;
+    }
   };
 }
