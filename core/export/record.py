@@ -161,16 +161,18 @@ def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord
             for kind in KINDS
             if kind in facts["attention"]
         }
-        predicted_tokens = resolve_bytes(facts["predicted_tokens"])
+        predicted_tokens = _tokens(facts["predicted_tokens"])
         explanation = Explanation(
             source=facts["source"],
             target=facts["target"],
-            source_tokens=resolve_bytes(facts["source_tokens"]),
-            fed_tokens=resolve_bytes(facts["fed_tokens"]),
+            source_tokens=_tokens(facts["source_tokens"]),
+            fed_tokens=_tokens(facts["fed_tokens"]),
             predicted_tokens=predicted_tokens,
             log_probs=tuple(map(float, facts["log_probs"])),
             alternatives=tuple(
-                tuple((alternative_piece(predicted_tokens, position, piece), log_prob) for piece, log_prob in found)
+                tuple(
+                    (alternative_piece(predicted_tokens, position, _text(piece)), log_prob) for piece, log_prob in found
+                )
                 for position, found in enumerate(facts["alternatives"])
             ),
             maps=maps,
@@ -182,6 +184,16 @@ def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord
         raise ValueError(f"the exported explanation is damaged: {error}") from error
 
 
+def _tokens(found: Any) -> tuple[str, ...]:
+    return resolve_bytes([_text(token) for token in found])
+
+
+def _text(token: Any) -> str:
+    if not isinstance(token, str):
+        raise TypeError(f"expected a token as a text, found {token!r:.50}")
+    return token
+
+
 def _layers(
     kind: Kind, axes: dict[str, Any], weights: NDArray[np.float32], neighbourhood: int | None, autoregressive: bool
 ) -> tuple[AttentionMap, ...]:
@@ -189,9 +201,9 @@ def _layers(
         raise ValueError(f"{kind} has {weights.ndim} axes, expected {len(AXES)}: {', '.join(AXES)}")
     predicted = axes["predicted_tokens"]
     names = (
-        resolve_bytes(axes["query_tokens"]),
-        resolve_bytes(axes["key_tokens"]),
-        None if predicted is None else resolve_bytes(predicted),
+        _tokens(axes["query_tokens"]),
+        _tokens(axes["key_tokens"]),
+        None if predicted is None else _tokens(predicted),
     )
     mask = attention_mask(kind, len(names[1]), neighbourhood, autoregressive)
     return tuple(

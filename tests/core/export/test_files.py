@@ -136,6 +136,13 @@ def test_values_of_other_types_are_refused_or_read(record: ExplanationRecord, na
         assert not message or message.startswith("given.json: ")
 
 
+@pytest.mark.parametrize("name", ["source_tokens", "fed_tokens", "predicted_tokens"])
+def test_tokens_that_are_no_texts_are_refused(record: ExplanationRecord, name: str, tmp_path: Path) -> None:
+    whole = json.loads(as_bytes(record, ".json"))
+    (tmp_path / "given.json").write_text(json.dumps(whole | {name: [1] * len(whole[name])}))
+    assert refusal(tmp_path / "given.json").endswith("is damaged: expected a token as a text, found 1")
+
+
 def test_an_archive_that_would_fill_the_memory_is_refused(
     record: ExplanationRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
