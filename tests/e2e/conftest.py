@@ -14,9 +14,9 @@ from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 from viz_app.session.environment import MODELS_VARIABLE
 
 expect.set_options(timeout=TIMEOUT)
-# Chromium without its own windows, as Playwright uses it: an eighth less processor time.
+# Chromium without its own windows, as Playwright uses it: less processor time.
 HEADLESS_SHELL = "chromium-headless-shell"
-# Pages are gone before code that V8 optimises, and garbage that it collects often, have paid: a tenth of the time.
+# Pages are gone before code that V8 optimises, and garbage that it collects often, have paid.
 JAVASCRIPT_FLAGS = "--js-flags=--no-opt --no-maglev --min-semi-space-size=32"
 
 
