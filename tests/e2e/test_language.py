@@ -112,6 +112,18 @@ def test_files_given_to_an_uploader_are_named_in_the_visitors_language(page: Pag
     given.set_input_files({"name": name, "mimeType": "text/plain", "buffer": b"A dog runs."})
     expect(buttons.first).to_have_accessible_name(GERMAN["Remove {name}"].format(name=name))
     expect(buttons.last).to_have_accessible_name(GERMAN["Add files"])
+    # Streamlit may take an element out and put it back: its name, which looks English, is not translated again.
+    buttons.first.evaluate(
+        """async button => {
+          const parent = button.parentNode, next = button.nextSibling;
+          const drawn = () => new Promise(requestAnimationFrame);
+          button.remove();
+          await drawn();
+          parent.insertBefore(button, next);
+          await drawn();
+        }"""
+    )
+    expect(buttons.first).to_have_accessible_name(GERMAN["Remove {name}"].format(name=name))
     expect(page.locator("div:has(> .st-key-uploaded-texts)")).to_be_hidden()  # nothing moves down
     given.set_input_files({"name": "b.txt", "mimeType": "text/plain", "buffer": b"A dog runs.\n" * 500_000})
     reason = GERMAN["The file must have at most {most}."].format(most="5.0MB")
