@@ -50,6 +50,7 @@ OTHER_FONTS = (
 )  # fmt: skip
 
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # control characters, in an SVG
+BYTE_ORDER_MARK = "\ufeff"  # nothing to see; matplotlib 3.11 cannot write it into a PDF file
 
 
 _caption: ContextVar[str | None] = ContextVar("caption", default=None)  # of the slide to make
@@ -124,8 +125,8 @@ def saved(figure: "Figure", file_format: Format) -> bytes:
 
 
 def _drawable(text: str) -> str:
-    """Return a text with a replacement character for each that no SVG may have."""
-    return NOT_IN_XML.sub("\ufffd", text)
+    """Return a text without byte order marks, with a replacement character for each that no SVG may have."""
+    return NOT_IN_XML.sub("\ufffd", text.replace(BYTE_ORDER_MARK, ""))
 
 
 def _drawable_name(names: "Formatter", place: float, number: int | None = None) -> str:

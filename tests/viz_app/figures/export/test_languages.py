@@ -9,7 +9,7 @@ from tests.viz_app.conftest import MakeMap
 from tests.viz_app.export_readers import READERS
 from viz_app import language
 from viz_app.figures.export import canvas
-from viz_app.figures.export.canvas import Format, letters, slide, wrapped
+from viz_app.figures.export.canvas import FORMATS, Format, letters, slide, wrapped
 from viz_app.figures.export.head_pictures import export_map
 from viz_app.language import in_this_language
 
@@ -42,6 +42,14 @@ def test_letters_without_a_font_are_text_in_svg_and_otherwise_named_as_missing(m
     for file in (drawn(make_map, "pdf"), on_slide):
         (page,) = PdfReader(io.BytesIO(file)).pages
         assert NOTE in " ".join(page.extract_text().split())
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_byte_order_marks_are_left_out(make_map: MakeMap, file_format: Format) -> None:
+    names = iter(("\ufeff", "a\ufeffb", "c"))  # a name may be of nothing else
+    file = export_map(make_map(queries=3, keys=4), 0, file_format, name=lambda *_: next(names, "\ufeffd"))
+    READERS[file_format](file)
+    assert "\ufeff".encode() not in file
 
 
 def test_a_picture_has_no_note_if_no_letter_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
