@@ -167,6 +167,26 @@ class SentencePieceTokenizer:
         """`encode` for many texts, on all cores."""
         return self._processor.encode([_encodable(text) for text in texts], num_threads=num_threads)
 
+    def sample_batch(self, texts: Sequence[str], bpe_dropout: float, seed: int) -> list[list[int]]:
+        """Token ids of many texts, each merge of two pieces left out with a probability.
+
+        BPE-dropout (Provilkov et al. 2020): other pieces of the same text, for training. The same texts and seed have
+        the same pieces.
+
+        Args:
+            bpe_dropout: the probability, from 0 to below 1.
+            seed: from 0 to 2**32 - 1.
+
+        Raises:
+            ValueError: these pieces are not made by merges, or a text has a lone surrogate.
+        """
+        scores = map(self._processor.get_score, range(self.vocab_size))
+        if not all(score.is_integer() for score in scores):  # of byte-pair encoding: the merges' numbers
+            raise ValueError("BPE-dropout needs a SentencePiece model of type bpe: these pieces are not made by merges")
+        texts = [_encodable(text) for text in texts]
+        sentencepiece.set_random_generator_seed(seed)  # for threads that begin after it: `num_threads` makes one
+        return self._processor.encode(texts, num_threads=1, enable_sampling=True, alpha=bpe_dropout, nbest_size=-1)
+
     def decode(self, token_ids: Sequence[int]) -> str:
         return self._processor.decode(list(token_ids))
 

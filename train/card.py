@@ -178,7 +178,8 @@ def _summary(path: Path, checkpoint: Checkpoint) -> str:
 
 def _data(manifest: dict[str, Any]) -> str:
     origins, repeat = manifest.get("pairs_by_label", {}), manifest.get("repeat", {})
-    rows = [(origin or "(all)", f"{pairs:,}", repeat.get(origin, 1)) for origin, pairs in origins.items()]
+    times = manifest.get("segmentations", 1)
+    rows = [(origin or "(all)", f"{pairs:,}", times * repeat.get(origin, 1)) for origin, pairs in origins.items()]
     counts = manifest.get("train")
     summary = (
         f"An epoch shows {counts['pairs']:,} pairs: {counts['source_tokens']:,} source and "
@@ -186,6 +187,8 @@ def _data(manifest: dict[str, Any]) -> str:
         if counts
         else ""
     )
+    if bpe_dropout := manifest.get("bpe_dropout"):
+        summary += f" Each time a pair is in other pieces: BPE-dropout of {bpe_dropout:g} (Provilkov et al. 2020)."
     return "\n\n".join(
         part for part in (_table(("origin", "pairs", "times an epoch"), rows) if rows else "", summary) if part
     )

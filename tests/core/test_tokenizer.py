@@ -72,6 +72,29 @@ def test_batch_is_the_same_as_one_by_one(tokenizer: SentencePieceTokenizer) -> N
     assert tokenizer.encode_batch(TEXTS, num_threads=2) == [tokenizer.encode(text) for text in TEXTS]
 
 
+def test_bpe_dropout_gives_other_pieces_of_the_same_text(
+    tokenizer: SentencePieceTokenizer, parallel_text: list[tuple[str, str]]
+) -> None:
+    texts = [sentence for pair in parallel_text for sentence in pair]
+    plain = tokenizer.encode_batch(texts)
+    assert tokenizer.sample_batch(texts, 0.0, seed=1) == plain
+    sampled = tokenizer.sample_batch(texts, 0.1, seed=1)
+    assert [tokenizer.decode(token_ids) for token_ids in sampled] == texts
+    assert sampled != plain
+    assert tokenizer.sample_batch(texts, 0.1, seed=1) == sampled
+    assert tokenizer.sample_batch(texts, 0.1, seed=2) != sampled
+    lengths = [sum(map(len, tokenizer.sample_batch(texts, share, seed=1))) for share in (0.0, 0.1, 0.5, 0.99)]
+    assert lengths == sorted(lengths)
+    assert sum(len(text) for text in texts) < lengths[-1] * 1.2  # almost all characters stand alone
+    with pytest.raises(ValueError, match="surrogates not allowed"):
+        tokenizer.sample_batch(["\ud800"], 0.1, seed=1)
+
+
+def test_bpe_dropout_needs_merges() -> None:
+    with pytest.raises(ValueError, match="a SentencePiece model of type bpe: these pieces are not made by merges"):
+        SentencePieceTokenizer.of_characters("abc ").sample_batch(["a b"], 0.1, seed=1)
+
+
 def test_special_tokens(tokenizer: SentencePieceTokenizer) -> None:
     assert (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id) == (PAD_ID, BOS_ID, EOS_ID)
     assert [tokenizer.piece(token_id) for token_id in (PAD_ID, BOS_ID, EOS_ID, UNK_ID)] == [

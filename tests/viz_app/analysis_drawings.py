@@ -247,7 +247,7 @@ def trees(of: Subject) -> Iterator[Drawn]:
     try:
         parse = of.models.parser.parse(of.text, 1)
     except ValueError as error:
-        reason(error, *NO_DRAWING)
+        reason(error, "the sentence is empty", *NO_DRAWING)  # of one U+2581: SentencePiece's space
         return
     nodes = tree_figures.tree_nodes(parse.tree)
     yield constituency_tree.tree_payload(parse.tree, 0, [0.5] * len(parse.words))

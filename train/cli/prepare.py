@@ -8,8 +8,11 @@ from train.cli.options import DEFAULT, Commands
 from train.data.filters import Filters
 from train.data.parallel_text import TEXT_FORMATS, ParallelText
 from train.data.preparation import prepare
+from train.data.preparation_settings import Segmentation
 from train.data.public_corpora import SETS
 from train.data.token_shards import DataError
+
+SEGMENTATIONS = 8
 
 
 def add_command(commands: Commands) -> None:
@@ -38,6 +41,20 @@ def add_command(commands: Commands) -> None:
         default=[],
         metavar="LABEL=TIMES",
         help="how often the pairs of a label occur in an epoch (default: once; 0 leaves them out)",
+    )
+    parser.add_argument(
+        "--bpe-dropout",
+        type=float,
+        default=0.0,
+        metavar="P",
+        help="leave out each merge of two pieces with this probability in the training text (Provilkov et al. 2020; "
+        "default: 0)",
+    )
+    parser.add_argument(
+        "--segmentations",
+        type=int,
+        metavar="N",
+        help=f"with --bpe-dropout: an epoch has each pair N times, in other pieces (default: {SEGMENTATIONS})",
     )
     _add_filters(parser)
     parser.add_argument(
@@ -101,6 +118,9 @@ def _prepare(options: argparse.Namespace) -> None:
     train = ParallelText(options.source, options.target, options.pairs, languages)
     valid = ParallelText(options.valid_source, options.valid_target, options.valid_pairs, languages)
     repeat = _repetitions(options.repeat)
+    segmentation = Segmentation(
+        options.bpe_dropout, options.segmentations or (SEGMENTATIONS if options.bpe_dropout else 1)
+    )
     if options.set:
         if files := [*train.files, *valid.files]:
             raise DataError(f"--set {options.set} brings its own text: leave out {', '.join(map(str, files))}")
@@ -119,6 +139,7 @@ def _prepare(options: argparse.Namespace) -> None:
             identical=options.no_identical,
             duplicates=options.no_duplicates,
         ),
+        segmentation=segmentation,
         overwrite=options.overwrite,
     )
     print(json.dumps(manifest, indent=2, ensure_ascii=False))

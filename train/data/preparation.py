@@ -11,6 +11,7 @@ import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from core.file_writing import NotWrittenError, write_atomically
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
 from train.data.filters import Filters, Sieve
 from train.data.parallel_text import Pair, ParallelText, read_lines
-from train.data.preparation_settings import SETTINGS, request_of, require_same_settings, settings_of
+from train.data.preparation_settings import SETTINGS, Segmentation, request_of, require_same_settings, settings_of
 from train.data.shard_writer import ShardWriter
 from train.data.token_shards import MANIFEST, SIDES, DataError, read_manifest
 
@@ -43,6 +44,7 @@ def prepare(
     labels: Path | None = None,
     repeat: dict[str, int] | None = None,
     filters: Filters | None = None,
+    segmentation: Segmentation | None = None,
     symbols: Sequence[str] = (),
     overwrite: bool = False,
 ) -> dict[str, Any]:
@@ -59,6 +61,7 @@ def prepare(
         labels: a file with one label for each training pair, such as its origin.
         repeat: how often the pairs of a label occur in an epoch, by default once; 0 leaves them out.
         filters: conditions for leaving out training pairs.
+        segmentation: how the training text is cut into pieces, by default once and without dropout.
         symbols: strings that become one piece each; see `SentencePieceTokenizer.train`.
         overwrite: replace a folder prepared from other text or with other settings.
 
@@ -70,22 +73,25 @@ def prepare(
             or the folder was prepared from other text or with other settings.
         ValueError: the text is too small for the vocabulary.
     """
-    filters, repeat = filters or Filters(), repeat or {}
+    filters, repeat, segmentation = filters or Filters(), repeat or {}, segmentation or Segmentation()
     _require_files(train, valid)
-    settings = settings_of(train, valid, vocab_size, tokenizer, labels, repeat, filters, symbols)
+    settings = settings_of(train, valid, vocab_size, tokenizer, labels, repeat, filters, segmentation, symbols)
     if not overwrite:
         require_same_settings(folder, settings)
     work = folder / UNFINISHED
-    request = request_of(train, valid, vocab_size, tokenizer, labels, repeat, filters, *symbols)
+    request = request_of(train, valid, vocab_size, tokenizer, labels, repeat, filters, segmentation, *symbols)
     with _writing(folder):
         _start(work, request)
         if (work / MANIFEST).exists():
             return _finish(folder, work)
         valid_pairs = _validation_pairs(valid)
-        given = _load_tokenizer(tokenizer) if tokenizer else None  # fails before the text is read, which takes long
+        # these fail before the text is read, which takes long
+        given = _load_tokenizer(tokenizer) if tokenizer else None
+        if given and segmentation.bpe_dropout:
+            given.sample_batch([], segmentation.bpe_dropout, seed=0)
         survey, times = _survey(work, train, labels, repeat, filters)
         pieces = _tokenizer(work, train, times, vocab_size, given, symbols)
-        counts = _write_tokens(work, train, times, pieces)
+        counts = _write_tokens(work, train, times, pieces, segmentation)
         valid_counts = _write_validation(work, valid_pairs, pieces)
         manifest = {
             "files": settings["files"],
@@ -93,6 +99,7 @@ def prepare(
             "tokenizer": settings["tokenizer"],
             **survey,
             "repeat": repeat,
+            **asdict(segmentation),
             "train": counts,
             "valid": valid_counts,
         }
@@ -238,7 +245,9 @@ def _tokenizer(
     return pieces
 
 
-def _write_tokens(work: Path, train: ParallelText, times: np.ndarray, pieces: SentencePieceTokenizer) -> dict[str, int]:
+def _write_tokens(
+    work: Path, train: ParallelText, times: np.ndarray, pieces: SentencePieceTokenizer, segmentation: Segmentation
+) -> dict[str, int]:
     """Write the training shards, recording the progress after every chunk."""
     progress = work / "progress.json"
     done: dict[str, Any] = (
@@ -248,7 +257,10 @@ def _write_tokens(work: Path, train: ParallelText, times: np.ndarray, pieces: Se
     with ShardWriter(work / "train", pieces.vocab_size, done["counts"]) as writer:
         for start in range(done["read"], len(times), CHUNK):
             chunk = list(islice(text, CHUNK))
-            _append(writer, pieces, chunk, times[start : start + CHUNK])
+            if segmentation.bpe_dropout:
+                _append_sampled(writer, pieces, chunk, times[start : start + CHUNK], segmentation, start)
+            else:
+                _append(writer, pieces, chunk, times[start : start + CHUNK])
             writer.flush()
             _write_json(progress, {"read": start + len(chunk), "counts": writer.counts})
     return dict(zip(COUNTS, writer.counts, strict=True))
@@ -270,6 +282,31 @@ def _append(writer: ShardWriter, pieces: SentencePieceTokenizer, pairs: list[Pai
         rows = [pieces.encode_batch([pair[side] for pair, _ in wanted]) for side in range(2)]
         writer.append(
             *([ids for ids, (_, count) in zip(side, wanted, strict=True) for _ in range(count)] for side in rows)
+        )
+
+
+def _append_sampled(
+    writer: ShardWriter,
+    pieces: SentencePieceTokenizer,
+    pairs: list[Pair],
+    times: np.ndarray,
+    segmentation: Segmentation,
+    start: int,
+) -> None:
+    """Write the tokens of each pair `times * segmentations` times, in other pieces each time.
+
+    Args:
+        start: number of the first of these pairs, for the random numbers.
+    """
+    times = times.astype(np.int64) * segmentation.segmentations
+    for number in range(times.max(initial=0)):
+        wanted = [pair for pair, count in zip(pairs, times, strict=True) if count > number]
+        seeds = np.random.SeedSequence((start, number)).generate_state(2).tolist()
+        writer.append(
+            *(
+                pieces.sample_batch([pair[side] for pair in wanted], segmentation.bpe_dropout, seeds[side])
+                for side in range(2)
+            )
         )
 
 

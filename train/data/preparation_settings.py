@@ -5,7 +5,7 @@ A repeated `prepare` must have them in common with it.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,31 @@ from train.data.parallel_text import ParallelText
 from train.data.token_shards import MANIFEST, DataError
 
 SETTINGS = "settings.json"  # the input and options of a finished folder
+MOST_SEGMENTATIONS = 1_000
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """How training text is cut into pieces.
+
+    Attributes:
+        bpe_dropout: probability with which each merge is left out (Provilkov et al. 2020); 0: none.
+        segmentations: how often an epoch has each pair, each time in other pieces; 1 without `bpe_dropout`.
+
+    Raises:
+        DataError: one of them is out of range.
+    """
+
+    bpe_dropout: float = 0.0
+    segmentations: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.bpe_dropout < 1:
+            raise DataError(f"--bpe-dropout must be at least 0 and below 1, found {self.bpe_dropout:g}")
+        most = MOST_SEGMENTATIONS if self.bpe_dropout else 1
+        if not 1 <= self.segmentations <= most:
+            needed = "" if self.bpe_dropout else " without --bpe-dropout, which makes them differ"
+            raise DataError(f"--segmentations must be from 1 to {most:,}{needed}, found {self.segmentations:,}")
 
 
 def request_of(train: ParallelText, valid: ParallelText, *options: object) -> dict[str, Any]:
@@ -38,6 +63,7 @@ def settings_of(
     labels: Path | None,
     repeat: dict[str, int],
     filters: Filters,
+    segmentation: Segmentation,
     symbols: Sequence[str],
 ) -> dict[str, Any]:
     """Return the content of settings.json.
@@ -55,6 +81,7 @@ def settings_of(
         "labels": labels.name if labels else None,
         "repeat": repeat,
         **asdict(filters),
+        **asdict(segmentation),
         "symbols": list(symbols),
     }
 
@@ -73,7 +100,7 @@ def require_same_settings(folder: Path, settings: dict[str, Any]) -> None:
     """
     if not (folder / MANIFEST).exists():
         return
-    existing: dict[str, Any] = {}
+    existing: dict[str, Any] = asdict(Segmentation())  # of folders that do not name it
     for name in (MANIFEST, SETTINGS):
         if (folder / name).exists():
             existing |= json.loads((folder / name).read_text(encoding="utf-8"))

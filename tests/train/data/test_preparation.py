@@ -13,6 +13,7 @@ from train.__main__ import main
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
+from train.data.preparation_settings import Segmentation
 from train.data.token_shards import DataError, TokenShards, read_manifest
 
 Pairs = list[tuple[str, str]]
@@ -76,6 +77,60 @@ def test_labels_weigh_pairs(tmp_path: Path, texts: tuple[ParallelText, ParallelT
     assert manifest["repeat"] == {"news": 3, "web": 0}
 
 
+def test_bpe_dropout_gives_each_pair_in_other_pieces(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
+) -> None:
+    prepare(tmp_path / "plain", *texts, vocab_size=400)
+    labels = tmp_path / "labels"
+    labels.write_text("news\n" * 2 + "talk\n" * 14, encoding="utf-8")
+    manifest = prepare(
+        tmp_path / "data",
+        *texts,
+        vocab_size=400,
+        labels=labels,
+        repeat={"news": 2},
+        segmentation=Segmentation(bpe_dropout=0.3, segmentations=5),
+    )
+    assert sorted(decoded(tmp_path / "data", "train")) == sorted(parallel_text[:2] * 10 + parallel_text[2:16] * 5)
+    assert (manifest["bpe_dropout"], manifest["segmentations"], manifest["train"]["pairs"]) == (0.3, 5, 90)
+    shards = TokenShards(tmp_path / "data" / "train")
+    for side in range(2):
+        rows = {tuple(shards.pair(number)[side]) for number in range(90)}
+        assert len(rows) > 4 * 16  # few segmentations are equal
+    for part in ("valid", "tokenizer.model", "valid.source.txt"):
+        with_dropout, without = tmp_path / "data" / part, tmp_path / "plain" / part
+        assert contents(with_dropout) == contents(without)
+        assert with_dropout.is_dir() or with_dropout.read_bytes() == without.read_bytes()
+
+
+def test_bpe_dropout_needs_merges(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:
+    characters = SentencePieceTokenizer.of_characters("abc ")
+    (tmp_path / "characters.model").write_bytes(characters.to_bytes())
+    with pytest.raises(ValueError, match="BPE-dropout needs a SentencePiece model of type bpe"):
+        prepare(
+            tmp_path / "data",
+            *texts,
+            vocab_size=400,
+            tokenizer=tmp_path / "characters.model",
+            segmentation=Segmentation(0.1, 2),
+        )
+
+
+@pytest.mark.parametrize(
+    ("bpe_dropout", "segmentations", "message"),
+    [
+        (1.0, 8, "--bpe-dropout must be at least 0 and below 1, found 1$"),
+        (-0.1, 8, "--bpe-dropout must be at least 0 and below 1, found -0.1"),
+        (0.1, 0, "--segmentations must be from 1 to 1,000, found 0"),
+        (0.1, 1001, "--segmentations must be from 1 to 1,000, found 1,001"),
+        (0.0, 8, "--segmentations must be from 1 to 1 without --bpe-dropout, which makes them differ, found 8"),
+    ],
+)
+def test_segmentations_out_of_range(bpe_dropout: float, segmentations: int, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Segmentation(bpe_dropout, segmentations)
+
+
 def test_pairs_left_out_are_counted(
     tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
 ) -> None:
@@ -124,12 +179,17 @@ class Killed(BaseException):
     """Simulates a SIGKILL."""
 
 
+@pytest.mark.parametrize("segmentation", [None, Segmentation(bpe_dropout=0.1, segmentations=3)])
 def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    texts: tuple[ParallelText, ParallelText],
+    parallel_text: Pairs,
+    monkeypatch: pytest.MonkeyPatch,
+    segmentation: Segmentation | None,
 ) -> None:
     """Die before each file is renamed, in a folder with older, finished output."""
     monkeypatch.setattr(train.data.preparation, "CHUNK", 6)
-    prepare(tmp_path / "whole", *texts, vocab_size=400)
+    prepare(tmp_path / "whole", *texts, vocab_size=400, segmentation=segmentation)
     old = text(tmp_path, "old", parallel_text[4:12])
     replace = os.replace
     for number in itertools.count(1):
@@ -144,13 +204,13 @@ def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
         before = contents(folder)
         monkeypatch.setattr(os, "replace", die)
         try:
-            prepare(folder, *texts, vocab_size=400, overwrite=True)
+            prepare(folder, *texts, vocab_size=400, segmentation=segmentation, overwrite=True)
         except Killed:
             monkeypatch.setattr(os, "replace", replace)
             after = {path: content for path, content in contents(folder).items() if path.parts[0] != "unfinished"}
             if (folder / "manifest.json").exists():
                 assert after == before  # the old output, complete
-            prepare(folder, *texts, vocab_size=400, overwrite=True)
+            prepare(folder, *texts, vocab_size=400, segmentation=segmentation, overwrite=True)
             assert contents(folder) == contents(tmp_path / "whole")
         else:
             break
@@ -227,6 +287,10 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[P
         ),
         ({"symbols": ["x"]}, "symbols"),
         ({"tokenizer": "given.model"}, r"tokenizer \(learned from the training text, not given\.model\)"),
+        (
+            {"segmentation": Segmentation(0.1, 8)},
+            r"bpe_dropout \(0.0, not 0.1\), segmentations \(1, not 8\)",
+        ),
         ({"labels": "labels", "repeat": {"a": 2}}, r"labels \(none, not labels\), repeat \(none, not a=2\)"),
     ],
 )
@@ -319,5 +383,13 @@ def test_command(
     assert "max_words (none, not 50): give another folder, or --overwrite to replace it" in capsys.readouterr().err
     assert main([*fewer, "--overwrite"]) == 0
     assert json.loads((tmp_path / "data" / "settings.json").read_text())["max_words"] == 50
+    capsys.readouterr()
+    sampled = [*arguments, "--bpe-dropout", "0.1", "--overwrite"]
+    assert main(sampled) == 0
+    assert json.loads(capsys.readouterr().out)["train"]["pairs"] == 8 * 16
+    assert main([*sampled, "--segmentations", "2"]) == 0
+    assert json.loads(capsys.readouterr().out)["train"]["pairs"] == 2 * 16
+    assert main([*arguments, "--segmentations", "2", "--overwrite"]) == 1
+    assert "--segmentations must be from 1 to 1 without --bpe-dropout" in capsys.readouterr().err
     assert main([*arguments, "--repeat", "news=often"]) == 1
     assert "--repeat expects LABEL=TIMES with a whole number, found news=often" in capsys.readouterr().err
