@@ -293,7 +293,9 @@ def _append_sampled(
     segmentation: Segmentation,
     start: int,
 ) -> None:
-    """Write the tokens of each pair `times * segmentations` times, in other pieces each time.
+    """Write the tokens of each pair in other pieces each time.
+
+    It is written `times * segmentations` times.
 
     Args:
         start: number of the first of these pairs, for the random numbers.

@@ -125,7 +125,10 @@ def saved(figure: "Figure", file_format: Format) -> bytes:
 
 
 def _drawable(text: str) -> str:
-    """Return a text without byte order marks, with a replacement character for each that no SVG may have."""
+    """Return a text of characters that every format may have.
+
+    Byte order marks are left out, and characters that no SVG may have replaced.
+    """
     return NOT_IN_XML.sub("\ufffd", text.replace(BYTE_ORDER_MARK, ""))
 
 
