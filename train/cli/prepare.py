@@ -118,9 +118,9 @@ def _prepare(options: argparse.Namespace) -> None:
     train = ParallelText(options.source, options.target, options.pairs, languages)
     valid = ParallelText(options.valid_source, options.valid_target, options.valid_pairs, languages)
     repeat = _repetitions(options.repeat)
-    segmentation = Segmentation(
-        options.bpe_dropout, options.segmentations or (SEGMENTATIONS if options.bpe_dropout else 1)
-    )
+    segmentations = options.segmentations
+    if segmentations is None:
+        segmentations = SEGMENTATIONS if options.bpe_dropout else 1
     if options.set:
         if files := [*train.files, *valid.files]:
             raise DataError(f"--set {options.set} brings its own text: leave out {', '.join(map(str, files))}")
@@ -139,7 +139,7 @@ def _prepare(options: argparse.Namespace) -> None:
             identical=options.no_identical,
             duplicates=options.no_duplicates,
         ),
-        segmentation=segmentation,
+        segmentation=Segmentation(options.bpe_dropout, segmentations),
         overwrite=options.overwrite,
     )
     print(json.dumps(manifest, indent=2, ensure_ascii=False))

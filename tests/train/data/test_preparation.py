@@ -389,6 +389,8 @@ def test_command(
     assert json.loads(capsys.readouterr().out)["train"]["pairs"] == 8 * 16
     assert main([*sampled, "--segmentations", "2"]) == 0
     assert json.loads(capsys.readouterr().out)["train"]["pairs"] == 2 * 16
+    assert main([*sampled, "--segmentations", "0"]) == 1
+    assert "--segmentations must be from 1 to 1,000, found 0" in capsys.readouterr().err
     assert main([*arguments, "--segmentations", "2", "--overwrite"]) == 1
     assert "--segmentations must be from 1 to 1 without --bpe-dropout" in capsys.readouterr().err
     assert main([*arguments, "--repeat", "news=often"]) == 1
