@@ -22,9 +22,11 @@ def test_version_changelog_and_citation_agree() -> None:
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
-def test_the_wheel_carries_all_checkpoints_and_their_cards() -> None:
+def test_the_wheel_carries_all_checkpoints_and_their_cards_and_table_3() -> None:
     folders = PROJECT["tool"]["setuptools"]["data-files"]
-    for name in ("checkpoints", "docs/table3"):
+    experiments = [f"docs/table3/{path.name}" for path in (ROOT / "docs/table3").iterdir()]
+    assert experiments
+    for name in ("checkpoints", *experiments):
         assert folders[f"share/headlight/{name}"] == [f"{name}/*"]
     names = {path.name for path in (ROOT / "checkpoints").iterdir()}
     assert {"en-de.safetensors", "en-de.md", "en-de.log.jsonl", "parsing.safetensors"} <= names

@@ -12,7 +12,7 @@ from train.eval.translation_scores import TestSet
 from train.runs.allocator import tune_memory
 from train.table3.experiment import WARMUP_SHARE, Budget, Experiment
 
-SET_BY_ROW_OR_BUDGET = ("steps", "minutes", "label_smoothing")
+SET_ELSEWHERE = ("steps", "minutes", "label_smoothing", "seed")  # by the budget, by rows, by --seed of many
 
 
 def add_command(commands: Commands) -> None:
@@ -51,6 +51,15 @@ def add_command(commands: Commands) -> None:
         "--depth-scale", type=int, default=1, metavar="N", help=f"divide the layers of every row by N ({DEFAULT})"
     )
     parser.add_argument(
+        "--seed",
+        dest="seeds",
+        type=int,
+        nargs="+",
+        default=[],
+        metavar="N",
+        help="train each row once with each of these seeds, which shows what is chance (default: the preset's seed)",
+    )
+    parser.add_argument(
         "--source",
         type=Path,
         metavar="FILE",
@@ -60,7 +69,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--sentences", type=int, metavar="N", help="score only the first N sentences (default: all)")
     parser.add_argument("--beam-size", type=int, default=4, help=DEFAULT)
     add_device_option(parser)
-    add_recipe_options(parser, "each row's preset's", without=SET_BY_ROW_OR_BUDGET)
+    add_recipe_options(parser, "each row's preset's", without=SET_ELSEWHERE)
     parser.set_defaults(run=_table3)
 
 
@@ -84,6 +93,7 @@ def _table3(options: argparse.Namespace) -> None:
         width=options.scale,
         depth=options.depth_scale,
         given=given_recipe(options),
+        seeds=tuple(dict.fromkeys(options.seeds)),
         test_set=TestSet(test_set.name, test_set.pairs[: options.sentences]),
         beam_size=options.beam_size,
         device=best_device(options.device),

@@ -2,13 +2,15 @@
 
 All rows are trained under one budget. Files in the output folder:
 
-ROW/             the run's folder; see `train.runs.run_folder`
-ROW/score.json   the row of the table
-table3.csv       all finished rows
-table3.svg       their figure
+ROW/              the folder of the first seed's run; see `train.runs.run_folder`
+ROW-seed-N/       the folder of another seed's run
+*/score.json      the run's line of the table
+table3.csv        all finished runs
+table3.svg        their figure
 """
 
 import csv
+import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -96,6 +98,7 @@ class Experiment:
 
     Attributes:
         given: recipe fields that replace those of the rows' presets.
+        seeds: each row is trained once with each; none for the seed of the row's preset.
         test_set: the text for perplexity and BLEU.
     """
 
@@ -105,6 +108,7 @@ class Experiment:
     width: int
     depth: int
     given: dict[str, Any]
+    seeds: tuple[int, ...] = ()
     test_set: TestSet
     beam_size: int
     device: torch.device
@@ -113,7 +117,7 @@ class Experiment:
         """Train and score the unfinished ones of some rows, updating the table after each.
 
         Returns:
-            All finished rows of the folder, in the order of the paper's table.
+            All finished runs of the folder, in the order of the paper's table and then by seed.
 
         Raises:
             ValueError: a row is not in Table 3, cannot be scaled, or was started with other settings.
@@ -122,10 +126,11 @@ class Experiment:
         if unknown := [row for row in rows if row not in TABLE_3]:
             raise ValueError(f"{', '.join(unknown)}: no such row; there are {', '.join(TABLE_3)}")
         shapes = {row: self.config(row) for row in rows}  # raises before the first row is trained
-        for row in rows:
-            done = self._row(row, shapes[row])
+        for seed, row in itertools.product(self.seeds or (None,), rows):
+            done = self._row(row, shapes[row], seed)
+            name = row if seed is None else f"{row}, seed {seed}"
             log(
-                f"{row}: perplexity {done['perplexity']}, BLEU {done['bleu']}, {done['parameters']:,} parameters, "
+                f"{name}: perplexity {done['perplexity']}, BLEU {done['bleu']}, {done['parameters']:,} parameters, "
                 f"{done['hours']} h"
             )
             write_table(self.folder)
@@ -140,11 +145,12 @@ class Experiment:
         except ValueError as error:
             raise ValueError(f"{row}: {error}") from error
 
-    def _row(self, row: str, config: TransformerConfig) -> Row:
-        run = RunFolder(self.folder / row)
-        recipe = self.budget.applied(recipe_for(row), self.given)
+    def _row(self, row: str, config: TransformerConfig, seed: int | None) -> Row:
+        is_first = seed is None or seed == self.seeds[0]
+        run = RunFolder(self.folder / (row if is_first else f"{row}-seed-{seed}"))
+        recipe = self.budget.applied(recipe_for(row), self.given if seed is None else {**self.given, "seed": seed})
         if recipe.precision == "auto":  # measured for the first row and used for all
-            recorded = (RunFolder(self.folder / other).precision() for other in (row, *TABLE_3))
+            recorded = (each.precision() for each in (run, *(RunFolder(self.folder / other) for other in TABLE_3)))
             recipe = replace(recipe, precision=next(filter(None, recorded), "auto"))
         fit(row, config, recipe, self.data, run.path, self.device)
         snapshot = run.snapshots()[-1]
@@ -181,13 +187,24 @@ class Experiment:
 
 
 def read_rows(folder: Path) -> list[Row]:
-    """Read the finished rows of a folder, in the order of the paper's table."""
-    paths = [folder / row / "score.json" for row in TABLE_3]
-    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+    """Read the finished runs of a folder, in the order of the paper's table and then by seed."""
+    order = list(TABLE_3)
+    found = [_read_run(path.parent) for path in folder.glob("*/score.json") if _row_of(path.parent) in order]
+    return sorted(found, key=lambda run: (order.index(run["row"]), run["seed"]))
+
+
+def _row_of(run: Path) -> str:
+    """Return the row that the run in a folder is of."""
+    return run.name.partition("-seed-")[0]
+
+
+def _read_run(run: Path) -> Row:
+    score, record = (json.loads((run / name).read_text(encoding="utf-8")) for name in ("score.json", "recipe.json"))
+    return {"row": _row_of(run), "seed": record["seed"], **score}
 
 
 def write_table(folder: Path) -> None:
-    """Write all finished rows as table3.csv, and their figure as table3.svg."""
+    """Write all finished runs as table3.csv, and their figure as table3.svg."""
     rows = read_rows(folder)
 
     def write(temporary: Path) -> None:

@@ -17,15 +17,16 @@ HERE, PAPER = "#0072b2", "#d55e00"  # Okabe & Ito (2008)
 def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
     """Draw one panel per number, one line per row.
 
-    Measured values are circles, the paper's open diamonds.
+    Measured values are circles, one for each seed, the paper's open diamonds.
     """
     from matplotlib.figure import Figure  # a slow import
 
-    figure = Figure(figsize=(12, 1.6 + 0.3 * len(rows)), layout="constrained")
+    names = list(dict.fromkeys(row["row"] for row in rows))
+    figure = Figure(figsize=(12, 1.6 + 0.3 * len(names)), layout="constrained")
     panels = figure.subplots(1, len(PANELS), sharey=True)
-    places = list(range(len(rows)))
+    places = [names.index(row["row"]) for row in rows]
     for axes, (name, title, unit) in zip(panels, PANELS, strict=True):
-        axes.plot([row[name] / unit for row in rows], places, "o", color=HERE, label="measured here")
+        axes.plot([row[name] / unit for row in rows], places, "o", color=HERE, alpha=0.7, label="measured here")
         if name != "hours":  # not given in the paper
             paper = [
                 (row[f"paper_{name}"], place)
@@ -42,8 +43,8 @@ def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
             )
         axes.set_xlabel(title)
         axes.grid(alpha=0.3)
-    panels[0].set_yticks(places, [row["row"] for row in rows])
-    panels[0].set_ylim(len(rows) - 0.5, -0.5)
+    panels[0].set_yticks(range(len(names)), names)
+    panels[0].set_ylim(len(names) - 0.5, -0.5)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False)  # outside the panels
     figure.savefig(output)

@@ -54,8 +54,9 @@ HOW_TO_READ = {
     CARD: marked("Written by `python -m train card` from the metadata of the checkpoint."),
     TABLE_3: marked("""
         Perplexity is per sub-word and can be compared only between the rows. The paper's data, vocabulary and
-        budget are different, so compare the differences to base, not the values. Each row is one run: small
-        differences may be chance."""),
+        budget are different, so compare the differences to base, not the values. A circle with a bar is the mean of
+        several seeds, from the lowest to the highest; without a bar it is one run, and small differences may be
+        chance."""),
 }
 SLIDE_TITLES = {
     "training": marked("Curves of a training run"),
@@ -86,7 +87,7 @@ def page() -> None:
     try:
         if view == TABLE_3:
             heading(view)
-            table_3(place or run_records.SHIPPED_TABLE_3, page_theme())
+            table_3(table_box(place or run_records.SHIPPED_TABLE_3), page_theme())
             return
         folder = run_box(place)
         run = run_records.run_in(folder) if folder else run_records.shipped_run()
@@ -104,6 +105,16 @@ def run_box(place: Path | None) -> Path | None:
     if len(found) < 2:
         return found[0] if found else place
     return st.selectbox(tr("Run"), found, format_func=lambda path: path.name, key="run", bind="query-params", width=320)
+
+
+def table_box(place: Path) -> Path:
+    """Select one of the experiments in a folder."""
+    found = run_records.tables_in(place)
+    if len(found) < 2:
+        return found[0]
+    return st.selectbox(
+        tr("Experiment"), found, format_func=lambda path: path.name, key="experiment", bind="query-params", width=320
+    )
 
 
 def heading(view: str) -> None:

@@ -171,17 +171,20 @@ def curves_table(lines: Sequence[Line]) -> pd.DataFrame:
 def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool = False) -> go.Figure:
     """Plot the rows of Table 3.
 
-    Measured values as circles, the paper's as open diamonds.
+    Measured values as circles, the paper's as open diamonds. Of a row with several seeds, the circle is the mean, and a
+    bar goes from the lowest to the highest.
 
     Args:
-        table: As `python -m train table3` writes it.
-        relative: Plot differences from the row `base`, each from its own.
+        table: As `python -m train table3` writes it, a line for each row and seed.
+        relative: Plot differences from the mean of the row `base`, each from its own.
 
     Raises:
         KeyError: There is no such measure.
         ValueError: `relative`, and there is no row `base`.
     """
-    names = [escaped(str(name)) for name in table["row"]]
+    seeds = table.groupby("row", sort=False)
+    counts = table["row"].value_counts(sort=False)
+    names = [escaped(str(name)) for name in counts.index]
     figure = empty_figure(theme, 90 + 26 * len(names), margin=(150, 40, 16, 44))
     sides = [
         (tr("measured here"), measure, theme.head_mark(0), "circle"),
@@ -190,25 +193,35 @@ def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool 
     for name, column, mark, symbol in sides:
         if column not in table:
             continue
-        numbers = _in_units(table, column)
+        unit = 1e6 if column == "parameters" else 1  # the paper's column is in millions already
+        numbers = pd.DataFrame({name: seeds[column].agg(name) for name in ("min", "mean", "max")}) / unit
         if relative:
-            base = numbers[(table["row"] == "base").to_numpy()]
-            if not len(base):
+            if "base" not in numbers.index:
                 raise ValueError(
                     tr(
                         "there is no row base to compare the others with: run `python -m train table3` with base among "
                         "--rows"
                     )
                 )
-            numbers = numbers - base[0]
+            numbers = numbers - numbers.loc["base", "mean"]
         figure.add_scatter(
-            x=numbers,
+            x=numbers["mean"].to_numpy(),
             y=names,
             mode="markers",
             marker={"color": mark.color, "size": 10, "symbol": symbol, "line": {"width": 2, "color": mark.color}},
+            error_x={
+                "array": (numbers["max"] - numbers["mean"]).to_numpy(),
+                "arrayminus": (numbers["mean"] - numbers["min"]).to_numpy(),
+                "symmetric": False,
+                "visible": bool((numbers["max"] > numbers["min"]).any()),
+                "color": mark.color,
+                "thickness": 2,
+                "width": 6,
+            },
             name=name,
-            customdata=table["change"].fillna("").map(str).map(escaped),
-            hovertemplate=f"%{{y}}<br>%{{customdata}}<br>{name} %{{x:.3g}}<extra></extra>",
+            customdata=seeds["change"].first().fillna("").map(str).map(escaped),
+            text=_seed_texts(counts, numbers),
+            hovertemplate=f"%{{y}}<br>%{{customdata}}<br>{name} %{{x:.3g}}%{{text}}<extra></extra>",
         )
     title = tr(ROW_MEASURES[measure])
     title = tr("{measure}, difference to base", measure=title) if relative else title
@@ -227,9 +240,14 @@ def _step_hover() -> str:
     return tr("step {step}", step="%{x:,}")
 
 
-def _in_units(table: pd.DataFrame, column: str) -> np.ndarray:
-    numbers = table[column].to_numpy(dtype=np.float64)
-    return numbers / 1e6 if column == "parameters" else numbers  # the paper's column is in millions already
+def _seed_texts(counts: pd.Series, numbers: pd.DataFrame) -> list[str]:
+    """Return what each row's hover text says of its seeds; nothing where all have the same value."""
+    return [
+        tr(", mean of {count} seeds, {lowest:.3g} to {highest:.3g}", count=count, lowest=lowest, highest=highest)
+        if highest > lowest
+        else ""
+        for count, lowest, highest in zip(counts, numbers["min"], numbers["max"], strict=True)
+    ]
 
 
 def _axis(theme: Theme, title: str, *, grid: bool = False, **settings: object) -> dict[str, object]:

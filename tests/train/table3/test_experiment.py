@@ -82,6 +82,21 @@ def test_rows_are_trained_scored_and_put_beside_the_papers(
     assert (tmp_path / "table3.csv").read_bytes() == before  # earlier rows are kept
 
 
+def test_each_row_is_trained_with_each_seed(prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ("--rows", "C-N2", "base")
+    assert main(arguments(prepared, tmp_path, *rows)) == 0  # before more seeds are wanted
+    of_first = (tmp_path / "C-N2" / "score.json").read_bytes()
+    assert main(arguments(prepared, tmp_path, *rows, "--seed", "1", "2", "1")) == 0
+    assert (tmp_path / "C-N2" / "score.json").read_bytes() == of_first
+    assert "C-N2, seed 2: perplexity" in capsys.readouterr().out
+    with (tmp_path / "table3.csv").open(encoding="utf-8", newline="") as file:
+        runs = list(csv.DictReader(file))
+    assert [(run["row"], run["seed"]) for run in runs] == [("base", "1"), ("base", "2"), ("C-N2", "1"), ("C-N2", "2")]
+    assert len({run["perplexity"] for run in runs}) == 4
+    models = [load_checkpoint(RunFolder(tmp_path / name).snapshots()[-1]).model for name in ("base", "base-seed-2")]
+    assert not models[0].embedding.tokens.weight.equal(models[1].embedding.tokens.weight)
+
+
 def test_all_rows_compute_in_the_precision_of_the_first(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,17 @@ def test_what_was_shipped_is_shown(app: AppTest, shipped: Path) -> None:
     assert list(view(app, "Table 3").dataframe[0].value["row"]) == ["base", "A-h1"]
 
 
+def test_one_of_several_experiments_is_selected(app: AppTest) -> None:
+    for name, row in (("narrow", "base"), ("wide", "base-of-wide")):
+        (run_records.SHIPPED_TABLE_3 / name).mkdir(parents=True)
+        (run_records.SHIPPED_TABLE_3 / name / "table3.csv").write_text(TABLE_3.replace("base", row), encoding="utf-8")
+    assert view(app, "Table 3").dataframe[0].value["row"][0] == "base"
+    box = app.selectbox(key="experiment")
+    assert box.options == ["narrow", "wide"]
+    box.set_value(run_records.SHIPPED_TABLE_3 / "wide")
+    assert healthy(app.run()).dataframe[0].value["row"][0] == "base-of-wide"
+
+
 def test_a_run_in_progress_is_followed_and_its_half_written_line_left_out(app: AppTest, run: Path) -> None:
     app.text_input(key="run_folder").set_value(str(run))
     healthy(app.run())
@@ -147,8 +158,9 @@ def test_the_runs_of_a_folder_of_runs(run: Path, tmp_path: Path) -> None:
     assert run_records.runs_in(tmp_path / "none") == []
 
 
-def test_the_shipped_rows_of_table_3_are_the_papers() -> None:
-    table = run_records.table_3(Path(run_records.__file__).parents[3] / "docs" / "table3")
+@pytest.mark.parametrize("folder", run_records.tables_in(run_records.SHIPPED_TABLE_3), ids=lambda path: path.name)
+def test_the_shipped_rows_of_table_3_are_the_papers(folder: Path) -> None:
+    table = run_records.table_3(folder)
     assert table is not None
     assert table["row"][0] == "base"
     assert [(paper.perplexity, paper.bleu) for paper in map(PAPER_TABLE_3.__getitem__, table["row"])] == [

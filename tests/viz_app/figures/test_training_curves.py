@@ -82,6 +82,22 @@ def test_rows_stand_beside_the_papers_in_the_same_unit() -> None:
     assert len(training_curves.row_dots(rows(), "hours", LIGHT).data) == 1  # the paper has no hours of the rows
 
 
+def test_a_row_with_several_seeds_is_their_mean_with_a_bar_from_the_lowest_to_the_highest() -> None:
+    """And its bar is around the difference from the mean of base."""
+    table = pd.concat([rows(), rows().assign(bleu=[23.0, 20.0], perplexity=rows()["perplexity"])])
+    for relative, means in ((False, [21.5, 19.25]), (True, [0.0, -2.25])):
+        ours, paper = training_curves.row_dots(table, "bleu", LIGHT, relative=relative).data
+        assert list(ours.y) == list(paper.y) == list(rows()["row"])
+        np.testing.assert_allclose(ours.x, means)
+        np.testing.assert_allclose(ours.error_x.array, [1.5, 0.75])
+        np.testing.assert_allclose(ours.error_x.arrayminus, [1.5, 0.75])
+        assert ours.error_x.visible
+        assert not paper.error_x.visible
+    assert ours.text[1] == ", mean of 2 seeds, -3 to -1.5"
+    same = training_curves.row_dots(table, "perplexity", LIGHT).data[0]
+    assert (list(same.text), same.error_x.visible) == (["", ""], False)
+
+
 def test_relative_rows_are_differences_to_each_ones_own_base() -> None:
     ours, paper = training_curves.row_dots(rows(), "bleu", LIGHT, relative=True).data
     np.testing.assert_allclose(ours.x, [0, -1.5])

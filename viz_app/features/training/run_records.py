@@ -126,6 +126,12 @@ def runs_in(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.glob("*/recipe.json")) if folder.is_dir() else []
 
 
+def tables_in(folder: Path) -> list[Path]:
+    """List the folders in a folder that have results of Table 3; the folder itself if it has some, or none does."""
+    within = [] if (folder / TABLE_3).exists() else folder.glob(f"*/{TABLE_3}")
+    return sorted(path.parent for path in within) or [folder]
+
+
 def table_3(folder: Path) -> pd.DataFrame | None:
     """Read the results of `python -m train table3` in a folder.
 
