@@ -65,6 +65,16 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             os.close(folder)
 
 
+def check_folder_of(path: Path) -> None:
+    """Check, before long work, that the folder of a file to be written exists.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}; create it, or give another path")
+
+
 def write_text(path: Path, text: str) -> None:
     """Write text in UTF-8 atomically, see `write_atomically`."""
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))

@@ -9,6 +9,7 @@ from core.analysis.sentence_arguments import add_sentence_arguments, sentence_ta
 from core.export.attention_arrays import explanation_of_arrays, load_arrays
 from core.export.files import SUFFIXES, check_suffix, save_explanation
 from core.export.record import ExplanationRecord, record_of
+from core.file_writing import check_folder_of
 from core.results import Explanation
 from core.translator import Translator
 
@@ -85,10 +86,7 @@ def run_arrays(arguments: argparse.Namespace) -> None:
 
 def _check_output(output: Path) -> None:
     check_suffix(output.suffix)
-    if not output.parent.is_dir():
-        raise ValueError(
-            f"{output} cannot be written: there is no folder {output.parent}; create it, or give another path"
-        )
+    check_folder_of(output)
 
 
 def _write(output: Path, record: ExplanationRecord) -> None:

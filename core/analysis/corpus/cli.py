@@ -17,6 +17,7 @@ from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, load_index, save_index
 from core.analysis.word_scores.scoring import Line, parse_lines
+from core.file_writing import check_folder_of
 from core.translator import Translator
 
 GIVEN = "given"  # `CorpusFacts.translations` of translations that the file has
@@ -74,8 +75,7 @@ def run(options: argparse.Namespace) -> int | None:
             raise ValueError(f"--{name} ({value}) must be at least 1")
     output: Path = options.output or index_beside(options.checkpoint)
     lines, facts = _sentences(options)
-    if not output.parent.is_dir():
-        raise ValueError(f"{output} cannot be written: there is no folder {output.parent}")
+    check_folder_of(output)
     translator = Translator.from_checkpoint(options.checkpoint)
     error_rates = {}
     if options.gold:

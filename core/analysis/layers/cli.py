@@ -8,7 +8,7 @@ import torch
 from tqdm import tqdm
 
 from core.analysis.layers.layer_cost import SECONDS, CostTable, grid, hardware, measure, to_csv, to_json
-from core.file_writing import write_text
+from core.file_writing import check_folder_of, write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +56,8 @@ def run(options: argparse.Namespace) -> None:
     output: Path | None = options.output
     if output and output.suffix not in (".csv", ".json"):
         raise ValueError(f"--output ({output}) must end in .csv or .json")
+    if output:
+        check_folder_of(output)
     if options.threads is not None:
         if options.threads < 1:
             raise ValueError(f"--threads ({options.threads}) must be at least 1")

@@ -12,7 +12,7 @@ from typing import TextIO
 from tqdm import tqdm
 
 from core.analysis.word_scores.scoring import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
-from core.file_writing import write_atomically
+from core.file_writing import check_folder_of, write_atomically
 from core.translator import Translator
 
 COLUMNS = ("log_prob", "probability", "word", "line", "number", "source", "translation", "link")
@@ -61,6 +61,8 @@ def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
     """
     if arguments.top is not None and arguments.top < 1:
         raise ValueError(f"--top ({arguments.top}) must be at least 1: the number of words to write")
+    if arguments.output:
+        check_folder_of(arguments.output)
     name, content = (
         (arguments.input.name, arguments.input.read_bytes())
         if arguments.input

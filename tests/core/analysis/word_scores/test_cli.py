@@ -44,7 +44,11 @@ def test_the_worst_words_with_links(
         (b"\xff\xfe", [], "in.tsv: 'utf-8' codec can't decode"),
         (b"a\tb\tc\n", [], "in.tsv: line 1 has 3 columns"),
         (b"a\n", ["--top", "0"], "--top (0) must be at least 1"),
-        (b"a\tb\n", ["-o", "/nowhere/out.tsv"], "/nowhere/out.tsv cannot be written"),
+        (
+            b"a\tb\n",
+            ["-o", "/nowhere/out.tsv"],
+            "/nowhere/out.tsv cannot be written: there is no folder /nowhere; create it",
+        ),
     ],
 )
 def test_what_cannot_be_scored_or_written_is_named(
