@@ -41,6 +41,17 @@ def test_all_third_party_files_are_named_in_the_notice() -> None:
         assert f"{library} {version}" in notice
 
 
+def test_no_text_tells_to_install_headlight_by_its_name() -> None:
+    """On the index there is another project of that name."""
+    by_name = re.compile(r"""install (?:-\S+ )*["']?headlight\b(?!-\S*whl|\.whl)""")
+    suffixes = (".py", ".md", ".json", ".ipynb", ".toml")
+    folders = (ROOT / name for name in ("core", "train", "viz_app", "docs"))
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in suffixes]
+    assert len(files) > 500
+    assert [path for path in (*files, *ROOT.glob("*.md")) if by_name.search(path.read_text("utf-8"))] == []
+    assert by_name.search("pip install 'headlight[train]'")
+
+
 def import_training(stderr: Path) -> None:
     """Import the command line of training as if sacreBLEU were not installed."""
     with stderr.open("w") as file:
@@ -51,10 +62,10 @@ def import_training(stderr: Path) -> None:
     importlib.import_module("train.__main__")
 
 
-def test_training_without_its_packages_names_the_extra(processes: ForkServerContext, tmp_path: Path) -> None:
+def test_training_without_its_packages_names_them(processes: ForkServerContext, tmp_path: Path) -> None:
     process = processes.Process(target=import_training, args=(tmp_path / "stderr.txt",))
     process.start()
     process.join(60)
     assert process.exitcode == 1
     err = (tmp_path / "stderr.txt").read_text()
-    assert "needs sacrebleu, which is not installed: pip install 'headlight[train]'" in err
+    assert "needs sacrebleu, which is not installed: pip install tensorboard sacrebleu PYEVALB" in err

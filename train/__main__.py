@@ -31,7 +31,7 @@ except ModuleNotFoundError as error:
     package = (error.name or "").partition(".")[0]
     if package not in EXTRA:
         raise
-    sys.exit(f"python -m train needs {package}, which is not installed: pip install 'headlight[train]'")
+    sys.exit(f"python -m train needs {package}, which is not installed: pip install {' '.join(EXTRA)}")
 
 COMMANDS = (
     prepare,

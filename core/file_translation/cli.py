@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ray",
         metavar="ADDRESS",
-        help="address of a Ray cluster to run on, HOST:PORT or auto; needs pip install headlight[ray]",
+        help="address of a Ray cluster to run on, HOST:PORT or auto; needs pip install 'ray[data]'",
     )
     _add_search_options(parser)
 

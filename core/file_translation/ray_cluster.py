@@ -1,7 +1,7 @@
 """Translation on a Ray cluster, with Ray Data.
 
-Needs the optional extra `headlight[ray]` here and on every node. Nodes need no shared files: the checkpoint and the
-lines travel through Ray's object store, which spills to the disk if memory is short.
+Needs Ray (`pip install 'ray[data]'`, the extra `ray`) here and on every node. Nodes need no shared files: the
+checkpoint and the lines travel through Ray's object store, which spills to the disk if memory is short.
 """
 
 import logging
@@ -108,7 +108,7 @@ def _connection(address: str) -> Generator[Any]:
         import ray  # pyright: ignore[reportMissingImports]
         import ray.data  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise ValueError(f"--ray needs Ray, which is not installed ({error}): pip install 'headlight[ray]'") from error
+        raise ValueError(f"--ray needs Ray, which is not installed ({error}): pip install 'ray[data]'") from error
     ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
     try:
         context = ray.data.DataContext.get_current()

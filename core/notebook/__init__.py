@@ -16,7 +16,7 @@ try:
     from core.notebook.translator_view import TranslatorView
 except ModuleNotFoundError as error:
     raise ImportError(
-        f'show() needs the package {error.name}, which is not installed: run pip install "headlight[notebook]", and '
+        f"show() needs the package {error.name}, which is not installed: run pip install {error.name}, and "
         f"restart the kernel"
     ) from error
 

@@ -187,7 +187,7 @@ class Experiment:
 
 
 def read_rows(folder: Path) -> list[Row]:
-    """Read the finished runs of a folder, in the order of the paper's table and then by seed."""
+    """Read the finished runs of a folder, in the order of the paper's table, by seed."""
     order = list(TABLE_3)
     found = [_read_run(path.parent) for path in folder.glob("*/score.json") if _row_of(path.parent) in order]
     return sorted(found, key=lambda run: (order.index(run["row"]), run["seed"]))

@@ -241,7 +241,10 @@ def _step_hover() -> str:
 
 
 def _seed_texts(counts: pd.Series, numbers: pd.DataFrame) -> list[str]:
-    """Return what each row's hover text says of its seeds; nothing where all have the same value."""
+    """Return what each row's hover text says of its seeds.
+
+    Nothing where all have the same value.
+    """
     return [
         tr(", mean of {count} seeds, {lowest:.3g} to {highest:.3g}", count=count, lowest=lowest, highest=highest)
         if highest > lowest

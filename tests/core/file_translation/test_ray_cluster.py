@@ -38,7 +38,7 @@ def test_without_a_cluster(
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Address of a cluster of two nodes with one core each."""
-    pytest.importorskip("ray", reason="the optional extra headlight[ray] is not installed")
+    pytest.importorskip("ray", reason="Ray is not installed")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     from ray.cluster_utils import Cluster
 

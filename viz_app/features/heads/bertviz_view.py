@@ -53,10 +53,7 @@ def page(
     """
     if find_spec("bertviz") is None:
         st.info(
-            tr(
-                "BertViz is not installed here: `pip install 'headlight[bertviz]'` does it. Lines and Map show the "
-                "same weights."
-            )
+            tr("BertViz is not installed here: `pip install bertviz` does it. Lines and Map show the same weights.")
         )
         return
     chosen_heads.restore_selection(reading)  # of a link to the former page of BertViz

@@ -127,7 +127,10 @@ def runs_in(folder: Path) -> list[Path]:
 
 
 def tables_in(folder: Path) -> list[Path]:
-    """List the folders in a folder that have results of Table 3; the folder itself if it has some, or none does."""
+    """List the folders with results of Table 3 in a folder.
+
+    That is the folder itself if it has some, or if none has.
+    """
     within = [] if (folder / TABLE_3).exists() else folder.glob(f"*/{TABLE_3}")
     return sorted(path.parent for path in within) or [folder]
 
