@@ -47,7 +47,9 @@ SYMBOLS = {
 
 
 def export_chart(chart: go.Figure, file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """Return a chart with heatmaps, lines and markers on one pair of axes as a file.
+    """Return a chart with heatmaps, lines, markers and bars as a file.
+
+    It has one pair of axes.
 
     Args:
         chart: Made by a function of `viz_app.figures`.
@@ -67,6 +69,8 @@ def export_chart(chart: go.Figure, file_format: Format, theme: Theme = LIGHT) ->
             raise ValueError(
                 f"a drawing with more than one pair of axes ({trace.xaxis}, {trace.yaxis}) cannot be exported"
             )
+        if trace.type in ("scatter", "scattergl") and trace.error_y.visible:
+            raise ValueError("error bars along the y axis cannot be exported: expected error_x")
         if trace.type == "heatmap":
             _heatmap(figure, axes, trace, theme)
         elif trace.type == "bar":
@@ -134,6 +138,17 @@ def _scatter(axes: "Axes", trace: Any, theme: Theme) -> None:
         )
         look |= {"facecolors": "none", "edgecolors": colors} if str(marker.symbol).endswith("-open") else {"c": colors}
         axes.scatter(x, y, s=size, marker=SYMBOLS.get(marker.symbol or "circle", "o"), label=name, zorder=3, **look)
+    if (bars := trace.error_x).visible:
+        axes.errorbar(
+            x,
+            y,
+            xerr=np.stack([bars.arrayminus, bars.array]),
+            fmt="none",
+            ecolor=bars.color,
+            elinewidth=0.75 * bars.thickness,
+            capthick=0.75 * bars.thickness,
+            capsize=0.75 * bars.width,
+        )
     if "text" in mode:
         for place, height, text in zip(x, y, trace.text, strict=True):
             label = plain_text(text)

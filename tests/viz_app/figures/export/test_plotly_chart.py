@@ -1,5 +1,6 @@
 """Plotly drawings as files: vectors, whole, and with their words as text."""
 
+import re
 from xml.etree import ElementTree
 
 import numpy as np
@@ -90,7 +91,22 @@ def test_names_with_characters_that_no_svg_may_have_can_be_opened(file_format: F
         assert {"a\ufffdb", "c\ufffd", "d\ufffd", "e"} <= texts(file)
 
 
+def test_error_bars_go_from_the_lowest_to_the_highest_value() -> None:
+    bars = {"array": [0.5, 0], "arrayminus": [0.25, 0], "symmetric": False, "color": "#123456", "thickness": 2}
+    dots = go.Scatter(x=[1, 3], y=["a", "b"], mode="markers", error_x={**bars, "width": 6, "visible": True})
+    tree = ElementTree.fromstring(export_chart(go.Figure(dots), "svg"))
+    groups = {group.get("id", ""): group for group in tree.iter(f"{SVG}g")}
+    dot, other = (float(use.get("x", "")) for use in groups["PathCollection_1"].iter(f"{SVG}use"))
+    (bar, _) = groups["LineCollection_1"].iter(f"{SVG}path")
+    assert "#123456" in bar.get("style", "")
+    left, right = (float(place) for place in re.findall(r"[ML] (\S+)", bar.get("d", "")))
+    unit = (other - dot) / 2
+    assert ((left - dot) / unit, (right - dot) / unit) == pytest.approx((-0.25, 0.5), abs=1e-3)
+
+
 def test_what_cannot_be_drawn_is_refused() -> None:
+    with pytest.raises(ValueError, match="error bars along the y axis cannot be exported: expected error_x"):
+        export_chart(go.Figure(go.Scatter(x=[1], y=[1], error_y={"array": [1], "visible": True})), "svg")
     with pytest.raises(ValueError, match="type pie cannot be exported: expected heatmap, scatter or bar"):
         export_chart(go.Figure(go.Pie(values=[1])), "svg")
     with pytest.raises(ValueError, match="unknown format 'gif'"):
