@@ -71,6 +71,8 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
 def wait_until_still(page: Page) -> None:
     """Wait until the script has run and two screenshots in a row are equal."""
     expect(page.get_by_test_id("stMainBlockContainer")).to_be_visible(timeout=60_000)
+    # Before the script runs the state is notRunning as well; the sidebar's boxes are drawn by it.
+    expect(page.get_by_test_id("stSidebar").get_by_test_id("stSelectbox").first).to_be_attached(timeout=60_000)
     expect(page.locator(".stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=60_000)
     before = b""
     while (now := page.screenshot()) != before:
