@@ -33,4 +33,4 @@ class TranslatorView(ipywidgets.VBox):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         static = self.hypotheses.static_html() + self.heads.static_html()
-        return with_html(super()._repr_mimebundle_(**kwargs), static)
+        return with_html((super()._repr_mimebundle_(**kwargs), self.heads.display_metadata()), static)

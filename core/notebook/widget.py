@@ -32,6 +32,13 @@ class NotebookWidget(anywidget.AnyWidget):
         """Return HTML that needs no kernel and no network."""
         raise NotImplementedError
 
+    def display_metadata(self) -> dict[str, Any]:
+        """Return the metadata of the displayed widget.
+
+        In Colab they name the widget manager that can draw it.
+        """
+        return with_html(super()._repr_mimebundle_(), "")[1]
+
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return with_html(super()._repr_mimebundle_(**kwargs), self.static_html())
 

@@ -33,7 +33,8 @@ async ([script, state]) => {
   };
   const { default: { render } } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
   const el = document.body.appendChild(document.createElement("div"));
-  window.remove = await render({ model, el });
+  window.draw = async () => { window.remove = await render({ model, el }); };
+  await window.draw();
 }
 """
 
@@ -84,3 +85,31 @@ def test_widgets_draw_and_answer(page: Page, tiny_checkpoint: Path) -> None:
     assert page.locator("img, b").count() == 0
     assert page.title() == "notebook"
     assert failures == []
+
+
+def test_widgets_have_the_theme_that_the_notebook_names(page: Page, tiny_checkpoint: Path) -> None:
+    """In Visual Studio Code, text between widgets is dark in every theme; Colab's text need not tell either."""
+    show(page, Translator.from_checkpoint(tiny_checkpoint).translate("A dog runs.", beam_size=2).show())
+    root = page.locator(".root")
+    light, dark = "rgb(255, 255, 255)", "rgb(20, 23, 27)"
+    expect(root).to_have_css("background-color", light)
+    kinds = {"vscode-dark": dark, "vscode-light": light, "vscode-high-contrast": dark}
+    for kind, color in {**kinds, "vscode-high-contrast-light": light}.items():
+        page.evaluate("(kind) => document.body.dataset.vscodeThemeKind = kind", kind)
+        expect(root).to_have_css("background-color", color)
+    page.evaluate("delete document.body.dataset.vscodeThemeKind")
+    page.evaluate("document.documentElement.setAttribute('theme', 'dark')")
+    expect(root).to_have_css("background-color", dark)
+    text = root.evaluate("(root) => getComputedStyle(root).color")
+    expect(page.locator(".hypotheses .text").first).to_have_css("color", text)
+    expect(page.locator(".hypotheses td").first).to_have_css("color", text)
+
+
+def test_a_widget_is_drawn_again_into_the_same_place(page: Page, tiny_checkpoint: Path) -> None:
+    """As anywidget does for a changed script: it empties the place, and draws."""
+    view = Translator.from_checkpoint(tiny_checkpoint).translate("A dog runs.", beam_size=2).show()
+    show(page, view)
+    page.evaluate("document.body.firstElementChild.replaceChildren(), draw().then(() => remove()).then(() => draw())")
+    expect(page.locator(".root")).to_have_count(1)
+    page.locator(".hypotheses button").nth(1).click()
+    assert page.evaluate("sent").pop() == {"hypothesis": 1}

@@ -1,6 +1,7 @@
 """Hypotheses in a notebook, with and without the heads that explain them."""
 
 import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from traitlets import TraitError
@@ -42,6 +43,23 @@ def test_a_saved_notebook_has_the_texts_escaped(translator: Translator) -> None:
     assert "application/vnd.jupyter.widget-view+json" in data
     assert "<b>A dog &lt;b&gt;runs&lt;/b&gt;.</b>" in data["text/html"]
     assert data["text/html"].count("<iframe") == 1
+
+
+def test_colab_gets_the_widget_manager_of_each_view(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its address in the metadata, Colab's own manager is used, which has no anywidget."""
+    colab = ModuleType("google.colab.output")
+    colab.__dict__["_widgets"] = SimpleNamespace(_installed_url="https://example.com/manager.js")
+    colab.__dict__["enable_custom_widget_manager"] = lambda: None
+    monkeypatch.setitem(sys.modules, colab.__name__, colab)
+    view = translator.show(SOURCE)
+    for each in (view, view.hypotheses, view.heads):
+        data, metadata = each._repr_mimebundle_()
+        assert metadata == {
+            "application/vnd.jupyter.widget-view+json": {
+                "colab": {"custom_widget_manager": {"url": "https://example.com/manager.js"}}
+            }
+        }
+        assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == each.model_id
 
 
 def test_without_the_extra_it_says_what_to_install(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
