@@ -113,3 +113,18 @@ def test_a_widget_is_drawn_again_into_the_same_place(page: Page, tiny_checkpoint
     expect(page.locator(".root")).to_have_count(1)
     page.locator(".hypotheses button").nth(1).click()
     assert page.evaluate("sent").pop() == {"hypothesis": 1}
+
+
+def test_numbers_are_whole_in_a_narrow_cell(page: Page, tiny_checkpoint: Path) -> None:
+    page.set_viewport_size({"width": 320, "height": 900})
+    show(page, Translator.from_checkpoint(tiny_checkpoint).translate("A dog runs through it.", beam_size=3).show())
+    numbers = page.locator(".hypotheses td.number")
+    lines = numbers.evaluate_all(
+        """(cells) => cells.map((cell) => {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          return new Set([...range.getClientRects()].map(({ top }) => top)).size;
+        })"""
+    )
+    assert lines == [1] * 12
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
