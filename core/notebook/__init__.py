@@ -1,4 +1,4 @@
-"""Widgets for notebooks: Jupyter, Visual Studio Code and Colab, without a network.
+"""Widgets for notebooks in Jupyter, Visual Studio Code and Colab.
 
     explanation.show()               a `HeadView`: the grid of heads with one of them large
     translation.show()               a `HypothesisView`: the hypotheses, and the tokens of one of them
@@ -7,7 +7,9 @@
 The selection in each is a trait: readable and settable from Python, and observable. The widgets draw with the modules
 of `core.drawing`, as the app does. A notebook converted to HTML shows a page of the same drawings in their place.
 
-Needs anywidget, which the extra `notebook` installs.
+Needs anywidget, which the extra `notebook` installs. No network is needed in Jupyter and, with a local kernel, in
+Visual Studio Code. Colab loads its widget manager and the script of anywidget from the internet. What was tried in
+each is in docs/notebooks/index.md.
 """
 
 try:
