@@ -41,10 +41,14 @@ class Session:
         self._stack.close()
 
     def ask(self, clicked: str = "", page: str = "", **address: str) -> None:
-        """Request a run of a page, for an address or a click on a button."""
+        """Request a run of a page, for an address or a click on a button.
+
+        An address is requested as by a browser that goes back to it: the sentence may be one of before.
+        """
         message = BackMsg()
         message.rerun_script.page_name = page
         message.rerun_script.query_string = urlencode(address)
+        message.rerun_script.is_history_navigation = not clicked
         if clicked:
             message.rerun_script.widget_states.widgets.add(id=clicked, trigger_value=True)
         if self.checkpoint:

@@ -62,3 +62,37 @@ def test_an_impossible_setting_in_the_address_is_ignored(page: Page, app: str) -
     page.goto(f"{app}/?tour=off&text=Where%3F&beam_size=many&hypotheses=1")
     expect(page.locator(".hypotheses")).to_be_visible()
     expect(page).not_to_have_url(re.compile("beam_size"))
+
+
+def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str) -> None:
+    open_page(page, f"{app}/?tour=off&beam_size=1&text=A+dog+runs.")
+    box = page.get_by_label("Sentence", exact=True)
+    for text in ("A cat sleeps.", "Where?"):
+        box.fill(text)
+        box.press("Enter")
+        wait_until_idle(page)
+    page.get_by_role("button", name="Settings", exact=True).click()
+    length_penalty = page.get_by_role("slider", name="Length penalty")
+    length_penalty.press("ArrowRight")
+    wait_until_idle(page)
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile(r"text=Where.*length_penalty=0\.7"))
+
+    words = page.locator("[class*='st-key-words-and-menu']")
+    for go, text, word, address in (
+        (page.go_back, "Where?", "Where", r"text=Where%3F$"),
+        (page.go_back, "A cat sleeps.", "cat", r"text=A\+cat\+sleeps\.$"),
+        (page.go_back, "A dog runs.", "dog", r"text=A\+dog\+runs\.$"),
+        (page.go_forward, "A cat sleeps.", "cat", r"text=A\+cat\+sleeps\.$"),
+    ):
+        go()
+        wait_until_idle(page)
+        expect(box).to_have_value(text)
+        expect(page).to_have_url(re.compile(address))
+        expect(words.get_by_role("button", name=word, exact=True)).to_be_visible()
+    box.fill("Who?")
+    box.press("Enter")
+    wait_until_idle(page)
+    page.go_back()
+    wait_until_idle(page)
+    expect(box).to_have_value("A cat sleeps.")

@@ -31,7 +31,7 @@ from viz_app.session.map_pass import text_pass
 from viz_app.session.models import Model, ModelError
 from viz_app.session.open_models import OpenModels
 from viz_app.session.python_code import model_part, script
-from viz_app.session.state import put_in_address, session_object
+from viz_app.session.state import is_history_navigation, put_in_address, session_object
 
 NODE = "tree_node"  # query parameter: the selected node
 MEAN = marked("Mean of all")
@@ -114,7 +114,7 @@ def selected_node(parse: Parse, nodes: list[Node]) -> int:
     It is the last one clicked, at first the one in the address, or else the first below the root.
     """
     selected, number = session_object(SelectedNode), st.query_params.get(NODE, "")
-    if selected.text is None and re.fullmatch("[0-9]{1,4}", number):
+    if (selected.text is None or is_history_navigation()) and re.fullmatch("[0-9]{1,4}", number):
         selected.select(parse.text, int(number))
     first = min(1, len(nodes) - 1)
     node = selected.node if selected.text == parse.text and selected.node < len(nodes) else first

@@ -14,7 +14,7 @@ from viz_app.controls.widgets import segments
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import readings
 from viz_app.session.readings import Reading
-from viz_app.session.state import Widget, put_in_address, session_object
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
 METRIC_NAMES: dict[Metric, str] = {
     "difference": marked("Logit difference"),
@@ -63,7 +63,7 @@ def restore_position(widget: Widget[int], count: int) -> None:
     the option instead, which has the token in it.
     """
     number = st.query_params.get(widget.key, "")
-    if widget.value is None and number.isdecimal() and 1 <= int(number) <= count:
+    if (widget.value is None or is_history_navigation()) and number.isdecimal() and 1 <= int(number) <= count:
         widget.set(int(number) - 1)
 
 
@@ -101,7 +101,7 @@ def alternative_box(
     """
     pieces = alternatives(about, position)
     names = [*others, *(piece for piece in pieces if piece not in others)]
-    if widget.value is None:
+    if widget.value is None or is_history_navigation():
         requested = st.query_params.get(widget.key)
         widget.set(requested if requested in names else default)
     widget.keep_within(names, default)

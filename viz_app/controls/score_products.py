@@ -34,7 +34,7 @@ from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.map_pass import Cell, MapPass
 from viz_app.session.models import Model
 from viz_app.session.readings import TokenView
-from viz_app.session.state import put_in_address, session_object
+from viz_app.session.state import is_history_navigation, put_in_address, session_object
 from viz_app.session.step_place import StepPlace
 
 PRODUCTS = "products"  # query parameter: drawing, kind, layer, head, query and key, counted from 1
@@ -119,13 +119,13 @@ class MapCells:
     def selected(self, shows: Callable[[Cell], bool]) -> Cell | None:
         """Return the selected cell, and write it to the address.
 
-        In a new session, it is that of the address.
+        In a new session, and after going back or forward, it is that of the address.
 
         Args:
             shows: whether the map has a cell now.
         """
         state = session_object(ClickedCell)
-        named = None if state.key else parsed_cell(st.query_params.get(PRODUCTS, ""))
+        named = None if state.key and not is_history_navigation() else parsed_cell(st.query_params.get(PRODUCTS, ""))
         if named is not None and named[0] == self.key and self._has(named[1]):
             self.select(named[1])
         if state.key != self.key:

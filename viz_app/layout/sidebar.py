@@ -13,7 +13,7 @@ from viz_app.session import models
 from viz_app.session.core_import import import_core
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels, distinct_names
-from viz_app.session.state import Widget, put_in_address, session_object
+from viz_app.session.state import Widget, is_left_out, put_in_address, session_object
 
 OPEN_MODEL = Widget[str]("open_model")  # digest of an open model, or the name of a shipped one that is not open
 NAME = "checkpoint"  # in the address: name of the current model, if it is shipped and not the one of the start
@@ -59,9 +59,13 @@ def checkpoint_box() -> Model | None:
 def _open_named(opened: OpenModels) -> str:
     """Open the shipped checkpoint that the address names, once.
 
+    After going back to an address that names none, show the first model.
+
     Returns why it cannot be opened, or "".
     """
     name = st.query_params.get(NAME, "")
+    if not name and opened.named and is_left_out(NAME):
+        opened.show("")
     if name in ("", opened.named):
         return ""
     opened.named = name

@@ -16,7 +16,7 @@ from viz_app.figures.head_names import ALL, CHOSEN, COMBINED_NAMES, LayerHead, n
 from viz_app.session.attributions import PER_LAYER, Weights
 from viz_app.session.gradient_output import Output
 from viz_app.session.readings import Reading
-from viz_app.session.state import Widget, put_in_address, session_object
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
 if TYPE_CHECKING:
     from core.drawing.head_explorer import View
@@ -50,15 +50,16 @@ def preset_heads(
     """Preset a widget that selects heads, before it is drawn.
 
     The default is set on first use, with another model, and with another source unless heads were selected meanwhile.
-    On first use, heads in the address come first.
+    On first use, and if the visitor went back or forward, heads in the address come first.
 
     Args:
         shown: as for `Widget.preset`.
     """
     presets, digest, source = session_object(PresetHeads).presets, about.model.digest, about.translation.source
     model, text, preset = presets.get(widget.key, ("", "", None))
-    if not model and widget.requested is not None:
-        found, preset = default(), widget.value or st.query_params.get_all(widget.key)
+    navigates, in_address = is_history_navigation(), st.query_params.get_all(widget.key)
+    if (navigates and in_address) or (not model and widget.requested is not None):
+        found, preset = default(), in_address if navigates else widget.value or in_address
         is_default = preset in (found, [shown(found) if shown else found])
         presets[widget.key] = digest, source, found if is_default else None
     elif model != digest or (text != source and preset is not None and preset == widget.value):
@@ -127,9 +128,10 @@ def shown_heads(about: Reading) -> tuple[Kind, Weights, Sequence[LayerHead]]:
 
 
 def restore_selection(about: Reading) -> None:
-    """In a new session, select what the address names, if this model has it all."""
+    """Select what the address names, at first and after going back, if possible."""
     shown = session_object(ShownHeads)
-    is_new, shown.was_restored = not shown.digest and not shown.was_restored, True
+    is_new = is_history_navigation() or not (shown.digest or shown.was_restored)
+    shown.was_restored = True
     kind, _, rest = st.query_params.get(SELECTION, "").partition(SEPARATOR)
     method_part, _, rest = rest.partition(SEPARATOR)
     method, *numbers = method_part.split(OUTPUT_SEPARATOR)

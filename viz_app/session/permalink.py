@@ -1,11 +1,11 @@
 """The part of the address of no widget: hypothesis, forced tokens, selected words.
 
-A session reads it once, when it begins, and writes it from then on.
+A session reads it when it begins, and when the visitor goes back or forward; otherwise it writes it.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -13,7 +13,7 @@ import streamlit as st
 from viz_app.language import tr
 from viz_app.session import readings
 from viz_app.session.models import Model
-from viz_app.session.state import put_in_address, session_object
+from viz_app.session.state import is_history_navigation, put_in_address, session_object
 
 if TYPE_CHECKING:
     from viz_app.components.sentence_bar import WordSelection
@@ -26,23 +26,27 @@ DIGITS = 8  # of a model's digest
 
 @dataclass
 class _Opened:
-    """Whether the address was read, and its words, to select after translating."""
+    """Whether the address was read, and its words, to select after translating, if they are not selected yet."""
 
     was_read: bool = False
-    words: list[str] = field(default_factory=list[str])
+    words: list[str] | None = None
 
 
 def restore_target(model: Model, search: readings.Search) -> None:
-    """In a new session, show the hypothesis, or force the tokens, of the address.
+    """Show the hypothesis, or force the tokens, of the address.
+
+    In a new session, and if the visitor went back or forward to it.
 
     Raises:
         ValueError: it names none that is possible.
     """
     opened = session_object(_Opened)
-    if opened.was_read:
+    if opened.was_read and not is_history_navigation():
         return
     opened.was_read = True
     opened.words = [name for name in st.query_params.get_all(WORD) if name]
+    if is_history_navigation():
+        readings.new_sentence()
     if number := st.query_params.get(HYPOTHESIS):
         if not re.fullmatch("[1-9][0-9]?", number):
             raise ValueError(
@@ -86,14 +90,14 @@ def _token_ids(name: str) -> tuple[int, ...]:
 
 
 def restore_words(reading: readings.Reading) -> None:
-    """Select the words that the address of a new session names.
+    """Select the words that `restore_target` has read in the address.
 
     Raises:
         ValueError: one of them is not a word of the reading; then none is selected.
     """
     opened = session_object(_Opened)
-    names, opened.words = opened.words, []
-    if names:
+    names, opened.words = opened.words, None
+    if names is not None:
         readings.select_words(reading, dict.fromkeys(_word(reading, name) for name in names))
 
 

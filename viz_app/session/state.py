@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 T = TypeVar("T")
 
@@ -47,6 +48,22 @@ def forget_model(digest: str) -> None:
             held.forget_model(digest)
 
 
+def is_history_navigation() -> bool:
+    """Whether this run shows an address to which the visitor went back or forward."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and context.is_history_navigation
+
+
+def is_left_out(name: str) -> bool:
+    """Whether the visitor went back or forward to an address without a parameter: the parameter is at its default.
+
+    An address that a change of page has just made has no parameter at all, and leaves out none.
+    """
+    kept = session_object(_Kept)
+    has_others = any(key in st.query_params for key in kept.values)
+    return is_history_navigation() and name not in st.query_params and (has_others or _address() == kept.first)
+
+
 def put_in_address(name: str, value: str | list[str]) -> None:
     """Set a query parameter that belongs to no widget; an empty value removes it."""
     current = st.query_params.get_all(name)
@@ -64,10 +81,16 @@ class _Kept:
     Attributes:
         values: the last value of each.
         known: the texts that were read from the address or written to it.
+        first: the address with which the session began.
     """
 
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     known: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    first: str = field(default_factory=lambda: _address())
+
+
+def _address() -> str:
+    return f"{st.context.url} {sorted(st.query_params.to_dict().items())}"
 
 
 @dataclass
@@ -136,8 +159,8 @@ class Widget(Generic[T]):
 
         Call it before the widget is drawn. With `keep`, for widgets above every page. The browser can keep a value in
         the address by itself (`bind`), but on a change of page it drops those of widgets in closed menus, and all
-        before the page has been drawn. An address may also lag behind, so a text that was in it before is not taken
-        again.
+        before the page has been drawn. An address may also lag behind, so a text that was in it before is only taken
+        again if the visitor went back or forward to it.
 
         Args:
             parse: read the address's text; it raises a ValueError if the text has no possible value.
@@ -147,10 +170,12 @@ class Widget(Generic[T]):
         """
         kept = session_object(_Kept)
         text, known = st.query_params.get(self.key), kept.known.setdefault(self.key, set())
-        if text is not None and text not in known:
+        if text is not None and (is_history_navigation() or text not in known):
             known.add(text)
             with suppress(ValueError):
                 self.set(parse(text))
+        elif is_left_out(self.key):
+            self.set(default)
         if self.key not in st.session_state:
             self.set(kept.values.get(self.key, default))
         return st.session_state[self.key]
@@ -179,10 +204,11 @@ class Widget(Generic[T]):
     def preset_for(self, source: Hashable, default: Callable[[], T], shown: Callable[[T], str] | None = None) -> None:
         """Preset the widget on first use, and again whenever `source` changes.
 
-        On first use, a value in the address comes first.
+        On first use, and if the visitor went back or forward, a value in the address comes first.
         """
         made_for = session_object(_Presets).made_for
-        if made_for.get(self.key, source) != source or (self.key not in made_for and self.requested is None):
+        is_new = made_for.get(self.key, source) != source or (self.key not in made_for and self.requested is None)
+        if is_new and not (is_history_navigation() and self.key in st.query_params):
             self.preset(default(), shown)
         made_for[self.key] = source
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.analysis.heads.head import Head
 from core.analysis.token_path.steps import Stack
-from viz_app.session.state import Widget, put_in_address
+from viz_app.session.state import Widget, is_history_navigation, put_in_address
 
 STACK, TOKEN = Widget[Stack]("stack"), Widget[str]("followed")
 LAYER, HEAD = Widget[str]("step_layer"), Widget[str]("step_head")
@@ -56,8 +56,8 @@ class StepPlace:
         self.start = WalkStart(stack, query, head.layer, head.head, f"{head.kind}-scores", key)
 
     def restore(self) -> None:
-        """Restore step and row from the address of a new session."""
-        if not self.was_restored:
+        """Restore step and row from the address, at first and after going back."""
+        if not self.was_restored or is_history_navigation():
             self.was_restored = True
             self.step = st.query_params.get(STEP, "")
             number = st.query_params.get(PICK, "")

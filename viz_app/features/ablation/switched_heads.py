@@ -15,7 +15,7 @@ from viz_app.language import marked, tr
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
-from viz_app.session.state import MayHoldModel, put_in_address, session_object
+from viz_app.session.state import MayHoldModel, is_history_navigation, put_in_address, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -56,8 +56,8 @@ class Switches:
         self.gates = {head: value for head, value in changed.items() if value != 1.0}
 
     def restore(self, model: Model) -> None:
-        """In a new session, switch the heads that the address names."""
-        if self.was_restored:
+        """Switch the heads that the address names, at first and after going back."""
+        if self.was_restored and not is_history_navigation():
             return
         self.was_restored = True
         try:

@@ -13,7 +13,7 @@ from viz_app.language import marked, tr
 from viz_app.session import models, readings
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.open_models import OpenModels, distinct_names
-from viz_app.session.state import Widget, put_in_address, session_object
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -80,7 +80,7 @@ def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
     if not others:
         st.info(tr("The search found only one hypothesis: ask for more in the settings next to the sentence."))
         return None
-    if HYPOTHESIS.value not in others:
+    if HYPOTHESIS.value not in others or is_history_navigation():
         number = st.query_params.get(HYPOTHESIS_NUMBER, "")
         HYPOTHESIS.set(next((index for index in others if str(index + 1) == number), others[0]))
     names = {index: f"{index + 1}: {shortened(hypotheses[index].text)}" for index in others}

@@ -18,7 +18,7 @@ from viz_app.figures.theme import head_name
 from viz_app.language import marked, tr
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.session.readings import READING_HASH, Reading
-from viz_app.session.state import Widget, put_in_address, session_object
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
 AGAINST = Widget[str]("against")  # a piece, or one of the two below
 NOTHING, MEAN = marked("nothing"), marked("mean of all")
@@ -126,7 +126,7 @@ def term_head(about: Reading, found: LogitAttribution) -> Head:
     By default, it is the one with the largest contribution.
     """
     state = session_object(SelectedTerm)
-    if not state.was_restored:
+    if not state.was_restored or is_history_navigation():
         state.was_restored = True
         head = parsed_head(st.query_params.get(TERM, ""))
         state.select(head if head in found.heads() else None)

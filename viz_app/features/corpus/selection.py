@@ -24,7 +24,7 @@ from viz_app.figures.theme import head_name
 from viz_app.language import tr
 from viz_app.session import chosen_heads, readings
 from viz_app.session.models import Model
-from viz_app.session.state import Widget, put_in_address, session_object
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
 HEAD, NEURON, RANGE = "corpus_head", "corpus_neuron", "corpus_range"  # query parameters
 KINDS_BY_NAME: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
@@ -48,8 +48,8 @@ class Selected:
     was_restored: bool = False
 
     def restore(self) -> None:
-        """In a new session, select what the address names."""
-        if self.was_restored:
+        """In a new session, and after going back or forward, select what the address names."""
+        if self.was_restored and not is_history_navigation():
             return
         self.was_restored = True
         self.head = parsed_head(st.query_params.get(HEAD, ""))

@@ -15,7 +15,7 @@ from viz_app.language import marked
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
-from viz_app.session.state import MayHoldModel, put_in_address, session_object
+from viz_app.session.state import MayHoldModel, is_history_navigation, put_in_address, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -41,9 +41,9 @@ class Cuts:
     was_restored: bool = False
 
     def of(self, reading: Reading) -> tuple[Cut, ...]:
-        """Return the cuts of a reading; in a new session, those of the address."""
+        """Return the cuts of a reading; in a new session, or after going back, those of the address."""
         about = reading.model.digest, reading.translation.source
-        if not self.was_restored:
+        if not self.was_restored or is_history_navigation():
             self.was_restored, self.about = True, about
             try:
                 self.cuts = tuple(map(parse_cut, st.query_params.get_all(CUT)))

@@ -10,7 +10,7 @@ from core.analysis.composition.edges import INPUTS, Edge, Input, Node, Part
 from core.capture import Kind
 from viz_app.figures.theme import head_name
 from viz_app.session.chosen_heads import heads_widget
-from viz_app.session.state import Widget, put_in_address, session_object
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
 EDGE = "path"  # query parameter, counted from 1: encoder_self.1.2-cross.5.3-value
 _NODE = re.compile(rf"({'|'.join(get_args(Part))})(?:\.([1-9]\d{{0,2}}))?(?:\.([1-9]\d{{0,2}}))?")
@@ -37,9 +37,9 @@ class SelectedPath:
 
 
 def selection() -> SelectedPath:
-    """Return the session's selection; in a new session the edge of the address."""
+    """Return the session's selection; in a new session, or after going back, that of the address."""
     state = session_object(SelectedPath)
-    if not state.was_restored:
+    if not state.was_restored or is_history_navigation():
         state.was_restored = True
         state.edge = parsed_edge(st.query_params.get(EDGE, ""))
     return state

@@ -10,7 +10,7 @@ from core.analysis.lens.decoder_lens import encoder_translations
 from core.analysis.lens.logit_lens import LogitLens, logit_lens
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
-from viz_app.session.state import put_in_address, session_object
+from viz_app.session.state import is_history_navigation, put_in_address, session_object
 
 CELL = "cell"  # query parameter: predicted token and level, counted from 1 and from 0, as 3.5
 TOP = 10  # tokens of a cell
@@ -61,7 +61,7 @@ def selected_cell(lens: LogitLens) -> tuple[int, int]:
     By default, it is where a token was decided last.
     """
     state = session_object(SelectedCell)
-    if not state.was_restored:
+    if not state.was_restored or is_history_navigation():
         state.was_restored = True
         state.place = parsed_cell(st.query_params.get(CELL, ""))
     rows = len(lens.explanation.predicted_tokens)

@@ -15,7 +15,7 @@ from core.analysis.heads.head import Head
 from core.capture import AttentionMap, Kind
 from viz_app.figures.head_names import LayerHead
 from viz_app.language import marked
-from viz_app.session.state import Widget, put_in_address, session_object
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
 STEP = Widget[int]("trained_steps")
 BASIS = Widget[str]("trained_on")  # read before it is drawn
@@ -85,8 +85,9 @@ def selected_head(kind: Kind, maps: Sequence[AttentionMap]) -> Head:
         maps: of the last snapshot.
     """
     state = session_object(SelectedHeads)
-    if not state.was_restored:
+    if not state.was_restored or is_history_navigation():
         state.was_restored = True
+        state.heads.pop(kind, None)
         if parts := re.fullmatch(r"([1-9]\d{0,2})\.([1-9]\d{0,2})", st.query_params.get(HEAD, "")):
             state.heads[kind] = int(parts[1]) - 1, int(parts[2]) - 1
     layer, head = state.heads.get(kind, (-1, -1))

@@ -20,7 +20,7 @@ from viz_app.language import marked, tr, tr_count, tr_values
 from viz_app.session import readings
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
-from viz_app.session.state import Widget, put_in_address, session_object
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
 CORRUPTED = Widget[str]("corrupted")
 TOKEN = Widget[int]("patched_token")  # in the address it counts from 1
@@ -210,7 +210,7 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
 def _against_box(predicted: str, alternatives: list[str]) -> str | None:
     """Select the token to compare with."""
     names = [BEST, *dict.fromkeys(token for token in alternatives if token != predicted)]
-    if AGAINST.value is None:
+    if AGAINST.value is None or is_history_navigation():
         requested = st.query_params.get(AGAINST.key)
         AGAINST.set(requested if requested in names else BEST)
     AGAINST.keep_within(names, BEST)

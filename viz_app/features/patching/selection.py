@@ -17,7 +17,7 @@ from viz_app.figures.head_names import head_title, parsed
 from viz_app.figures.patching import PatchedCell
 from viz_app.figures.theme import head_name
 from viz_app.language import marked, tr, tr_lower, tr_values
-from viz_app.session.state import Widget, put_in_address, session_object
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
 CELL, SENDER = "patch", "sender"  # query parameters, counted from 1: cross.5.3, and cross.5.3 for a head
 RECEIVER_KIND, HOLD = Widget[Kind]("receiver_kind"), "hold_networks"
@@ -41,11 +41,12 @@ class Selected:
     was_restored: bool = False
 
     def restore(self) -> None:
-        """In a new session, select what the address names."""
-        if not self.was_restored:
+        """In a new session, and after going back or forward, select what the address names."""
+        if not self.was_restored or is_history_navigation():
             self.was_restored = True
             self.cell = parsed_cell(st.query_params.get(CELL, ""))
             cell = parsed_cell(st.query_params.get(SENDER, ""))
+            self.sender = None
             if cell is not None and cell.component in KINDS:
                 self.sender = Head(cell.component, cell.layer, cell.position)
 
