@@ -26,7 +26,11 @@ DIGITS = 8  # of a model's digest
 
 @dataclass
 class _Opened:
-    """Whether the address was read, and its words, to select after translating, if they are not selected yet."""
+    """Whether the address was read, and the words to select after translating.
+
+    Attributes:
+        words: names of words; None: select no others than are selected.
+    """
 
     was_read: bool = False
     words: list[str] | None = None

@@ -48,7 +48,7 @@ class Selected:
     was_restored: bool = False
 
     def restore(self) -> None:
-        """In a new session, and after going back or forward, select what the address names."""
+        """Select what the address names, at first and after going back."""
         if self.was_restored and not is_history_navigation():
             return
         self.was_restored = True

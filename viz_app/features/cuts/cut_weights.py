@@ -41,7 +41,9 @@ class Cuts:
     was_restored: bool = False
 
     def of(self, reading: Reading) -> tuple[Cut, ...]:
-        """Return the cuts of a reading; in a new session, or after going back, those of the address."""
+        """Return the cuts of a reading.
+
+        At first and after going back, those of the address."""
         about = reading.model.digest, reading.translation.source
         if not self.was_restored or is_history_navigation():
             self.was_restored, self.about = True, about

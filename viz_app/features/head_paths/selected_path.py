@@ -37,7 +37,7 @@ class SelectedPath:
 
 
 def selection() -> SelectedPath:
-    """Return the session's selection; in a new session, or after going back, that of the address."""
+    """Return the selection; at first and after going back, that of the address."""
     state = session_object(SelectedPath)
     if not state.was_restored or is_history_navigation():
         state.was_restored = True

@@ -41,7 +41,7 @@ class Selected:
     was_restored: bool = False
 
     def restore(self) -> None:
-        """In a new session, and after going back or forward, select what the address names."""
+        """Select what the address names, at first and after going back."""
         if not self.was_restored or is_history_navigation():
             self.was_restored = True
             self.cell = parsed_cell(st.query_params.get(CELL, ""))
