@@ -57,7 +57,8 @@ def is_history_navigation() -> bool:
 def is_left_out(name: str) -> bool:
     """Whether the visitor went back or forward to an address without a parameter.
 
-    The parameter is then at its default. An address that a change of page has just made has no parameter at all, and leaves out none.
+    The parameter is then at its default. An address that a change of page has just made has no parameter at all, and
+    leaves out none.
     """
     kept = session_object(_Kept)
     has_others = any(key in st.query_params for key in kept.values)

@@ -43,7 +43,8 @@ class Cuts:
     def of(self, reading: Reading) -> tuple[Cut, ...]:
         """Return the cuts of a reading.
 
-        At first and after going back, those of the address."""
+        At first and after going back, those of the address.
+        """
         about = reading.model.digest, reading.translation.source
         if not self.was_restored or is_history_navigation():
             self.was_restored, self.about = True, about
