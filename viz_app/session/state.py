@@ -75,6 +75,10 @@ def put_in_address(name: str, value: str | list[str]) -> None:
         st.query_params[name] = wanted
 
 
+def _address() -> str:
+    return f"{st.context.url} {sorted(st.query_params.to_dict().items())}"
+
+
 @dataclass
 class _Kept:
     """Records of `Widget.restore` and `Widget.keep` about the widgets, by their keys.
@@ -87,11 +91,7 @@ class _Kept:
 
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     known: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    first: str = field(default_factory=lambda: _address())
-
-
-def _address() -> str:
-    return f"{st.context.url} {sorted(st.query_params.to_dict().items())}"
+    first: str = field(default_factory=_address)
 
 
 @dataclass
