@@ -27,6 +27,7 @@ settings.load_profile("busy machine")
 FOLDERS = (
     "tests/e2e/",
     "tests/core/formats/",
+    "tests/test_container.py",
     "tests/train/",
     "tests/test_imports.py",
     "tests/docs/",
@@ -70,6 +71,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if not manager.hasplugin("dsession"):
         gc.disable()
         manager.import_plugin("tests.fixtures")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: some tests wait for a server or for the end of a process."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
